@@ -1,0 +1,29 @@
+// The one exception type of paes. Set-up, input and I/O failures throw it; a failed authentication
+// is an ordinary [[nodiscard]] result instead, and a caller's bug is an assertion.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace paes {
+
+// Also the exit codes of the command line (see paes(1), EXIT STATUS).
+enum class ErrorCode : int {
+  failure = 1,    // I/O, resources, anything without a code of its own
+  usage = 2,      // the request makes no sense: options, names, sizes
+  corrupt = 3,    // the input is damaged, truncated or not a paes file
+  wrong_key = 4,  // no identity or passphrase given opens the file
+};
+
+// Reads "WHAT: WHY" on one line; `hint` is what the user can do about it, or empty.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode error_code, const std::string& what_why, std::string hint_text = {})
+      : std::runtime_error(what_why), code(error_code), hint(std::move(hint_text)) {}
+
+  ErrorCode code;
+  std::string hint;
+};
+
+}  // namespace paes

@@ -1,0 +1,14 @@
+// One 16-byte block in the byte order of the standards: byte 0 is the first byte of the message.
+#pragma once
+
+#include <cstdint>
+
+namespace paes {
+
+struct alignas(16) Block {
+  std::uint8_t bytes[16];
+};
+
+inline constexpr std::size_t block_bytes = 16;
+
+}  // namespace paes

@@ -1,0 +1,94 @@
+#include "core/secret.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace {
+
+std::atomic<bool> locking_fell_short{false};
+
+std::size_t whole_pages(std::size_t bytes) noexcept {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+}
+
+}  // namespace
+
+void wipe(void* memory, std::size_t bytes) noexcept { OPENSSL_cleanse(memory, bytes); }
+
+bool secret_locking_fell_short() noexcept { return locking_fell_short.load(); }
+
+namespace detail {
+
+void* allocate_secret(std::size_t bytes) {
+  const std::size_t mapped = whole_pages(bytes);
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  // Both are hardening: an old kernel that refuses them leaves the secret usable.
+  (void)madvise(memory, mapped, MADV_DONTDUMP);
+  if (mlock(memory, mapped) != 0) {
+    locking_fell_short.store(true);
+  }
+  return memory;
+}
+
+void release_secret(void* memory, std::size_t bytes) noexcept {
+  wipe(memory, bytes);
+  (void)munmap(memory, whole_pages(bytes));  // unlocks as well
+}
+
+}  // namespace detail
+
+SecretBytes::SecretBytes(std::size_t bytes) : size_(bytes), capacity_(bytes) {
+  if (bytes != 0) {
+    data_ = static_cast<std::uint8_t*>(detail::allocate_secret(bytes));
+  }
+}
+
+SecretBytes::SecretBytes(Bytes contents) : SecretBytes(contents.size()) {
+  std::copy(contents.begin(), contents.end(), data_);
+}
+
+SecretBytes::~SecretBytes() {
+  if (data_ != nullptr) {
+    detail::release_secret(data_, capacity_);
+  }
+}
+
+SecretBytes::SecretBytes(SecretBytes&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
+
+SecretBytes& SecretBytes::operator=(SecretBytes&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+void SecretBytes::truncate(std::size_t bytes) noexcept {
+  assert(bytes <= size_);
+  wipe(data_ + bytes, size_ - bytes);
+  size_ = bytes;
+}
+
+void random_bytes(MutableBytes out) {
+  if (RAND_bytes(out.data(), static_cast<int>(out.size())) != 1) {
+    throw Error(ErrorCode::failure, "random bytes: libcrypto's generator failed");
+  }
+}
+
+}  // namespace paes

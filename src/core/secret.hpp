@@ -1,0 +1,105 @@
+// Memory for key material: never copied by accident, locked and kept out of core dumps as far as
+// the system allows, wiped before it is given back. Everything secret that outlives one function
+// lives in a Secret or a SecretBytes; short-lived stack copies are wiped with `wipe`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "core/bytes.hpp"
+
+namespace paes {
+
+// Overwrites memory in a way the compiler may not drop.
+void wipe(void* memory, std::size_t bytes) noexcept;
+inline void wipe(MutableBytes memory) noexcept { wipe(memory.data(), memory.size()); }
+
+// Wipes what it names when the scope ends, on every path out of it.
+class WipeOnExit {
+ public:
+  explicit WipeOnExit(MutableBytes memory) noexcept : memory_(memory) {}
+  ~WipeOnExit() { wipe(memory_); }
+  WipeOnExit(const WipeOnExit&) = delete;
+  WipeOnExit& operator=(const WipeOnExit&) = delete;
+
+ private:
+  MutableBytes memory_;
+};
+
+namespace detail {
+// Whole pages of their own: zeroed, out of core dumps, locked if RLIMIT_MEMLOCK allows it. Throws
+// std::bad_alloc.
+void* allocate_secret(std::size_t bytes);
+void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlocks, unmaps
+}  // namespace detail
+
+// True when the system refused to lock some secret so far (RLIMIT_MEMLOCK); the secret is then
+// still wiped and kept out of core dumps, but could reach swap.
+[[nodiscard]] bool secret_locking_fell_short() noexcept;
+
+// One trivially copyable object. Movable, not copyable.
+template <typename T>
+class Secret {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  Secret() : object_(new (detail::allocate_secret(sizeof(T))) T{}) {}
+  ~Secret() { reset(); }
+  Secret(Secret&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Secret& operator=(Secret&& other) noexcept {
+    if (this != &other) {
+      reset();
+      object_ = std::exchange(other.object_, nullptr);
+    }
+    return *this;
+  }
+  Secret(const Secret&) = delete;
+  Secret& operator=(const Secret&) = delete;
+
+  T& operator*() noexcept { return *object_; }
+  const T& operator*() const noexcept { return *object_; }
+  T* operator->() noexcept { return object_; }
+  const T* operator->() const noexcept { return object_; }
+
+ private:
+  void reset() noexcept {
+    if (object_ != nullptr) {
+      detail::release_secret(object_, sizeof(T));
+    }
+  }
+  T* object_;
+};
+
+// A byte string whose length is known only at run time. Movable, not copyable.
+class SecretBytes {
+ public:
+  SecretBytes() noexcept = default;
+  explicit SecretBytes(std::size_t bytes);  // zeroed
+  explicit SecretBytes(Bytes contents);
+  ~SecretBytes();
+  SecretBytes(SecretBytes&& other) noexcept;
+  SecretBytes& operator=(SecretBytes&& other) noexcept;
+  SecretBytes(const SecretBytes&) = delete;
+  SecretBytes& operator=(const SecretBytes&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  std::uint8_t* data() noexcept { return data_; }
+  [[nodiscard]] const std::uint8_t* data() const noexcept { return data_; }
+  operator Bytes() const noexcept { return {data_, size_}; }   // NOLINT: a view, as of vector
+  operator MutableBytes() noexcept { return {data_, size_}; }  // NOLINT
+  void truncate(std::size_t bytes) noexcept;                   // wipes what it cuts off
+
+ private:
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+// Fills from the system's generator through libcrypto. Throws Error when it fails.
+void random_bytes(MutableBytes out);
+
+}  // namespace paes

@@ -1,0 +1,117 @@
+#include "exec/executor.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <string>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace {
+
+// Keeps the first exception of several threads and says when to stop handing out work.
+class FirstError {
+ public:
+  template <typename Fn>
+  void guard(Fn&& fn) noexcept {
+    if (stopped_.load(std::memory_order_relaxed)) {
+      return;
+    }
+    try {
+      fn();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) {
+        error_ = std::current_exception();
+      }
+      stopped_.store(true, std::memory_order_relaxed);
+    }
+  }
+  void rethrow() const {
+    if (error_) {
+      std::rethrow_exception(error_);
+    }
+  }
+
+ private:
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+class SerialExecutor final : public Executor {
+ public:
+  [[nodiscard]] unsigned threads() const noexcept override { return 1; }
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const override {
+    for (std::size_t index = 0; index < count; ++index) {
+      fn(index);
+    }
+  }
+  void on_each_thread(const std::function<void(unsigned)>& fn) const override { fn(0); }
+};
+
+class OpenMpExecutor final : public Executor {
+ public:
+  OpenMpExecutor(unsigned threads, bool dynamic) : threads_(threads), dynamic_(dynamic) {}
+
+  [[nodiscard]] unsigned threads() const noexcept override { return threads_; }
+
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const override {
+    FirstError first_error;
+    const int threads =
+        static_cast<int>(std::min<std::size_t>(threads_, std::max<std::size_t>(count, 1)));
+    if (dynamic_) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) default(none) \
+    shared(first_error, fn, count)
+      for (std::size_t index = 0; index < count; ++index) {
+        first_error.guard([&] { fn(index); });
+      }
+    } else {
+#pragma omp parallel for schedule(static) num_threads(threads) default(none) \
+    shared(first_error, fn, count)
+      for (std::size_t index = 0; index < count; ++index) {
+        first_error.guard([&] { fn(index); });
+      }
+    }
+    first_error.rethrow();
+  }
+
+  void on_each_thread(const std::function<void(unsigned)>& fn) const override {
+    FirstError first_error;
+#pragma omp parallel num_threads(static_cast <int>(threads_)) default(none) shared(first_error, fn)
+    first_error.guard([&] { fn(static_cast<unsigned>(omp_get_thread_num())); });
+    first_error.rethrow();
+  }
+
+ private:
+  unsigned threads_;
+  bool dynamic_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads) {
+  const unsigned wanted = threads == 0 ? static_cast<unsigned>(omp_get_num_procs()) : threads;
+  if (schedule == Schedule::serial || wanted == 1) {
+    return std::make_unique<SerialExecutor>();
+  }
+  return std::make_unique<OpenMpExecutor>(wanted, schedule == Schedule::omp_dynamic);
+}
+
+Schedule parse_schedule(std::string_view name) {
+  if (name == "static") {
+    return Schedule::omp_static;
+  }
+  if (name == "dynamic") {
+    return Schedule::omp_dynamic;
+  }
+  throw Error(ErrorCode::usage, "schedule: unknown name '" + std::string(name) + "'",
+              "use static or dynamic");
+}
+
+}  // namespace paes

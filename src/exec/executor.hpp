@@ -1,0 +1,38 @@
+// How pieces of work go to threads. An executor knows no cryptography and no files.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace paes {
+
+enum class Schedule {
+  serial,       // one thread, in order
+  omp_static,   // OpenMP, equal shares decided beforehand
+  omp_dynamic,  // OpenMP, each thread takes the next piece when it is free
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  [[nodiscard]] virtual unsigned threads() const noexcept = 0;
+
+  // Calls fn(index) once for each index below count. The first exception thrown stops the hand-out
+  // of further indices and is rethrown here, after every running call has returned.
+  virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const = 0;
+
+  // Calls fn(thread) once on each of threads() threads at the same time. Exceptions as above; a
+  // body that waits for its peers must be told of their failure by its caller.
+  virtual void on_each_thread(const std::function<void(unsigned)>& fn) const = 0;
+};
+
+// `threads` 0 means every processor this process may run on.
+[[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
+
+// "static" or "dynamic"; throws Error(usage).
+[[nodiscard]] Schedule parse_schedule(std::string_view name);
+
+}  // namespace paes

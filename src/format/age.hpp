@@ -1,0 +1,83 @@
+// age v1 files (age-encryption.org/v1): the envelope around a file's input key. X25519 and scrypt
+// recipients, binary form, payload in memory: envelopes are small. Built on libcrypto's primitives.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+
+namespace paes::age {
+
+inline constexpr unsigned written_work_factor = 18;  // log2 N of scrypt; takes 256 MiB
+inline constexpr unsigned default_max_work_factor =
+    20;  // what an envelope may ask for, unless told
+
+struct Recipient {
+  std::uint8_t public_key[32];
+};
+
+struct IdentityKey {
+  std::uint8_t secret_key[32];
+};
+using Identity = Secret<IdentityKey>;
+
+// "age1..." (Bech32, RFC 7748 u-coordinate). Throws Error(usage) naming what is wrong; a key of
+// small order is refused.
+[[nodiscard]] Recipient parse_recipient(std::string_view text);
+[[nodiscard]] std::string to_string(const Recipient& recipient);
+
+// "AGE-SECRET-KEY-1...". Throws Error(usage); the message never quotes the key.
+[[nodiscard]] Identity parse_identity(std::string_view text);
+[[nodiscard]] SecretBytes to_secret_text(const Identity& identity);  // no newline
+[[nodiscard]] Identity generate_identity();
+[[nodiscard]] Recipient recipient_of(const Identity& identity);
+
+// Files of one key a line; empty lines and lines that begin with # are skipped. `source` names the
+// file in errors. Caps: 1 MiB and 10,000 keys.
+[[nodiscard]] std::vector<Identity> parse_identity_file(Bytes contents, std::string_view source);
+[[nodiscard]] std::vector<Recipient> parse_recipient_file(Bytes contents, std::string_view source);
+
+// A complete binary age file around `plaintext`.
+[[nodiscard]] std::vector<std::uint8_t> seal_to_recipients(std::span<const Recipient> recipients,
+                                                           Bytes plaintext);
+[[nodiscard]] std::vector<std::uint8_t> seal_to_passphrase(
+    Bytes passphrase, Bytes plaintext, unsigned work_factor = written_work_factor);
+
+// What a reader may be asked for, parsed without any key. Throws Error(corrupt).
+struct Summary {
+  struct Stanza {
+    std::string type;      // "X25519", "scrypt", or anything else (skipped when opening)
+    unsigned work_factor;  // scrypt: log2 N, else 0
+  };
+  std::vector<Stanza> stanzas;
+  [[nodiscard]] bool needs_passphrase() const noexcept;
+};
+[[nodiscard]] Summary summarize(Bytes envelope);
+
+// How to open an envelope. `ask_passphrase` is called at most once, and only if the envelope has a
+// scrypt stanza whose work factor is within the cap.
+struct Credentials {
+  std::span<const Identity> identities;
+  std::function<SecretBytes()> ask_passphrase;  // may be empty
+  unsigned max_work_factor = default_max_work_factor;
+};
+
+// The plaintext. Throws Error(wrong_key) when nothing given opens it, Error(corrupt) when it is
+// malformed, its MAC or its payload fails, Error(usage) with the hint --max-work-factor above the
+// cap.
+[[nodiscard]] SecretBytes open(Bytes envelope, const Credentials& credentials);
+
+// The same envelope for more recipients: the stanzas that are there stay, the MAC is made again.
+// Throws Error(usage) for a passphrase envelope, which age allows no other recipient.
+[[nodiscard]] std::vector<std::uint8_t> add_recipients(Bytes envelope,
+                                                       const Credentials& credentials,
+                                                       std::span<const Recipient> recipients);
+
+}  // namespace paes::age

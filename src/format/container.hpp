@@ -1,0 +1,60 @@
+// The container: 16 bytes of our own, an age envelope that carries the file's input key, and a
+// Cobblestone payload that begins so that chunk 0 stands on a page.
+//
+//   0            header: magic 89 'P' 'A' 'E' 'S' 0D 0A 1A, version, suite, k (u16 BE), E (u32 BE)
+//   16           the envelope, E bytes
+//   16 + E       zero bytes up to the payload, checked
+//   4096*k - 56  the payload (see cobblestone.hpp)
+//
+// Pure arithmetic and parsing; no I/O.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace paes::container {
+
+inline constexpr std::size_t header_bytes = 16;
+inline constexpr std::size_t context_bytes = 10;  // magic, version, suite: Cobblestone's context
+inline constexpr std::size_t page_bytes = 4096;
+inline constexpr std::size_t spare_bytes = 1024;  // room left behind a new envelope for recipients
+inline constexpr std::size_t max_envelope_bytes = std::size_t{1} << 20;
+inline constexpr std::uint8_t version = 1;
+
+enum class Suite : std::uint8_t { cobblestone_128 = 1, cobblestone_256 = 2 };
+
+[[nodiscard]] constexpr std::size_t key_bytes(Suite suite) noexcept {
+  return suite == Suite::cobblestone_128 ? 16 : 32;
+}
+
+struct Header {
+  Suite suite;
+  std::uint16_t payload_page;    // k
+  std::uint32_t envelope_bytes;  // E
+
+  [[nodiscard]] std::uint64_t payload_offset() const noexcept;
+  // What rekeying has for an envelope: everything between the header and the payload.
+  [[nodiscard]] std::size_t envelope_room() const noexcept;
+};
+
+// The header of a new file: the smallest k that leaves spare_bytes behind the envelope. Throws
+// Error(usage) for an envelope above max_envelope_bytes.
+[[nodiscard]] Header layout(Suite suite, std::size_t envelope_bytes);
+
+[[nodiscard]] std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept;
+
+// Throws Error(corrupt): not a paes file, unknown version, unknown suite, envelope above the cap or
+// beyond the payload. Checks everything before anything is allocated.
+[[nodiscard]] Header parse(Bytes first_bytes);
+
+// Everything before the payload: header, envelope, zero bytes.
+[[nodiscard]] std::vector<std::uint8_t> encode_preamble(const Header& header, Bytes envelope);
+
+// Throws Error(corrupt) when a byte between envelope and payload is not zero. `preamble` is the
+// payload_offset() bytes at the file's start.
+void check_padding(const Header& header, Bytes preamble);
+
+}  // namespace paes::container

@@ -1,0 +1,157 @@
+#include "kernel/features.hpp"
+
+#include <array>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace paes {
+
+namespace {
+
+struct NamedFeature {
+  Feature feature;
+  const char* name;
+};
+
+constexpr std::array<NamedFeature, 7> feature_names = {{
+    {Feature::aes, "aes"},
+    {Feature::pclmul, "pclmul"},
+    {Feature::avx, "avx"},
+    {Feature::avx2, "avx2"},
+    {Feature::vaes, "vaes"},
+    {Feature::vpclmul, "vpclmulqdq"},
+    {Feature::avx512, "avx512"},
+}};
+
+#if defined(__x86_64__)
+
+struct Cpuid {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  Cpuid(unsigned leaf, unsigned subleaf) noexcept {
+    // Leaves above the processor's highest leave all four at zero: no feature.
+    (void)__get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx);
+  }
+};
+
+constexpr bool bit(unsigned word, unsigned position) noexcept {
+  return ((word >> position) & 1U) != 0;
+}
+
+// The register state that the operating system saves: Intel SDM volume 1, section 13.3.
+std::uint64_t enabled_state() noexcept {
+  unsigned low = 0;
+  unsigned high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<std::uint64_t>(high) << 32) | low;
+}
+
+Features read_features() noexcept {
+  Features found;
+  const Cpuid basic(1, 0);
+  const Cpuid extended(7, 0);
+  const bool sse = bit(basic.ecx, 19) && bit(basic.ecx, 9);  // SSE4.1, SSSE3
+  if (sse && bit(basic.ecx, 25)) {
+    found = found | Feature::aes;
+  }
+  if (bit(basic.ecx, 1)) {
+    found = found | Feature::pclmul;
+  }
+  const std::uint64_t state = bit(basic.ecx, 27) ? enabled_state() : 0;
+  constexpr std::uint64_t ymm_state = 0x06;
+  constexpr std::uint64_t zmm_state = 0xe6;
+  if ((state & ymm_state) == ymm_state && bit(basic.ecx, 28)) {
+    found = found | Feature::avx;
+    if (bit(extended.ebx, 5)) {
+      found = found | Feature::avx2;
+    }
+    if (bit(extended.ecx, 9)) {
+      found = found | Feature::vaes;
+    }
+    if (bit(extended.ecx, 10)) {
+      found = found | Feature::vpclmul;
+    }
+  }
+  if ((state & zmm_state) == zmm_state && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
+      bit(extended.ebx, 30) && bit(extended.ebx, 31)) {
+    found = found | Feature::avx512;
+  }
+  return found;
+}
+
+bool read_prefers_512_bit() noexcept {
+  std::array<unsigned, 3> vendor = {};
+  unsigned highest = 0;
+  __get_cpuid(0, &highest, &vendor[0], &vendor[2], &vendor[1]);
+  char name[13] = {};
+  std::memcpy(name, vendor.data(), 12);
+  if (std::strcmp(name, "GenuineIntel") != 0) {
+    return true;
+  }
+  const unsigned signature = Cpuid(1, 0).eax;
+  const unsigned family = (signature >> 8) & 0xf;
+  const unsigned model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
+  // Ice Lake (server 6a, 6c; client 7d, 7e; NNPI 9d) and Tiger Lake (8c, 8d) lower their clock
+  // under sustained 512-bit work; Sapphire Rapids and later do not.
+  constexpr std::array<unsigned, 7> lowers_clock = {0x6a, 0x6c, 0x7d, 0x7e, 0x9d, 0x8c, 0x8d};
+  if (family == 6) {
+    for (const unsigned slow : lowers_clock) {
+      if (model == slow) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+std::string read_machine_name() {
+  std::array<unsigned, 12> words = {};
+  for (unsigned i = 0; i < 3; ++i) {
+    __get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
+                &words[4 * i + 3]);
+  }
+  char name[49] = {};
+  std::memcpy(name, words.data(), 48);
+  std::string trimmed(name);
+  trimmed.erase(trimmed.find_last_not_of(' ') + 1);
+  return trimmed;
+}
+
+#else
+
+Features read_features() noexcept { return {}; }
+bool read_prefers_512_bit() noexcept { return false; }
+std::string read_machine_name() { return "unknown"; }
+
+#endif
+
+}  // namespace
+
+const Features& machine_features() noexcept {
+  static const Features features = read_features();
+  return features;
+}
+
+bool machine_prefers_512_bit() noexcept {
+  static const bool prefers = read_prefers_512_bit();
+  return prefers;
+}
+
+std::string missing_features(Features needed) {
+  std::string names;
+  for (const auto& [feature, name] : feature_names) {
+    if (needed.contain(feature) && !machine_features().contain(feature)) {
+      names += names.empty() ? name : std::string(", ") + name;
+    }
+  }
+  return names;
+}
+
+std::string machine_name() { return read_machine_name(); }
+
+}  // namespace paes

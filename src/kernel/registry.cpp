@@ -1,0 +1,87 @@
+#include "kernel/registry.hpp"
+
+#include <array>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+// Rows that are compiled for this processor; the build passes PAES_KERNELS_x86_64 accordingly.
+#if defined(__x86_64__)
+#define PAES_IF_x86_64(...) __VA_ARGS__
+#else
+#define PAES_IF_x86_64(...)
+#endif
+#define PAES_IF_any(...) __VA_ARGS__
+
+#define PAES_KERNEL(name, processor, flags) PAES_IF_##processor(extern const Kernel kernel_##name;)
+#include "kernel/kernels.def"
+#undef PAES_KERNEL
+
+namespace {
+
+#define PAES_KERNEL(name, processor, flags) PAES_IF_##processor(&kernel_##name, )
+constexpr const Kernel* const rows[] = {
+#include "kernel/kernels.def"
+};
+#undef PAES_KERNEL
+
+bool chosen_by_dispatch(const Kernel& kernel) {
+  return kernel.use == Use::automatic && unavailable_reason(kernel).empty() &&
+         (!kernel.wants_512_bit || machine_prefers_512_bit());
+}
+
+std::string names_available(Cipher cipher, bool bench) {
+  std::string names;
+  for (const Kernel* kernel : rows) {
+    if (kernel->cipher == cipher && (bench || kernel->use != Use::bench_only) &&
+        unavailable_reason(*kernel).empty()) {
+      names += (names.empty() ? "" : ", ") + std::string(kernel->name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Kernel* const> all_kernels() noexcept { return rows; }
+
+std::string unavailable_reason(const Kernel& kernel) {
+  if (const std::string missing = missing_features(kernel.needs); !missing.empty()) {
+    return "this processor lacks " + missing;
+  }
+  const char* reason = kernel.unavailable != nullptr ? kernel.unavailable() : nullptr;
+  return reason != nullptr ? reason : "";
+}
+
+const Kernel& best_kernel(Cipher cipher) {
+  for (const Kernel* kernel : rows) {
+    if (kernel->cipher == cipher && chosen_by_dispatch(*kernel)) {
+      return *kernel;
+    }
+  }
+  throw Error(ErrorCode::failure, "kernel: none runs on this machine");
+}
+
+const Kernel& find_kernel(Cipher cipher, std::string_view name, bool bench) {
+  if (name.empty() || name == "auto") {
+    return best_kernel(cipher);
+  }
+  const std::string hint = "this machine has: " + names_available(cipher, bench);
+  for (const Kernel* kernel : rows) {
+    if (kernel->cipher != cipher || name != kernel->name) {
+      continue;
+    }
+    if (kernel->use == Use::bench_only && !bench) {
+      throw Error(ErrorCode::usage,
+                  "kernel: '" + std::string(name) + "' exists only inside paes bench", hint);
+    }
+    if (const std::string reason = unavailable_reason(*kernel); !reason.empty()) {
+      throw Error(ErrorCode::usage, "kernel: '" + std::string(name) + "': " + reason, hint);
+    }
+    return *kernel;
+  }
+  throw Error(ErrorCode::usage, "kernel: unknown name '" + std::string(name) + "'", hint);
+}
+
+}  // namespace paes

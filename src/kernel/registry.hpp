@@ -1,0 +1,25 @@
+// The ordered table of kernels and the choice among them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernel/kernel.hpp"
+
+namespace paes {
+
+// Every kernel compiled in, best first (the order of kernels.def).
+[[nodiscard]] std::span<const Kernel* const> all_kernels() noexcept;
+
+// Empty when the kernel runs here, else the reason it does not ("this processor lacks vaes").
+[[nodiscard]] std::string unavailable_reason(const Kernel& kernel);
+
+// The first row that dispatch may choose and this machine runs. There always is one: bitslice.
+[[nodiscard]] const Kernel& best_kernel(Cipher cipher);
+
+// By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown,
+// cannot run here, or is a bench-only row and `bench` is false. "" and "auto" give best_kernel.
+[[nodiscard]] const Kernel& find_kernel(Cipher cipher, std::string_view name, bool bench = false);
+
+}  // namespace paes

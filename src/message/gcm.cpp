@@ -1,0 +1,160 @@
+#include "message/gcm.hpp"
+
+#include <cassert>
+#include <cstring>
+
+#include "mode/gcm.hpp"
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace {
+
+bool is_limits_kept(Bytes iv, Bytes in, std::size_t tag_bytes) {
+  return !iv.empty() && in.size() <= gcm::max_plaintext_bytes && gcm::is_tag_length(tag_bytes);
+}
+
+}  // namespace
+
+GcmKey::GcmKey(Bytes key, const Kernel& kernel) : kernel_(&kernel) {
+  if (key.size() != 16 && key.size() != 24 && key.size() != 32) {
+    throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
+  }
+  Secret<RoundKeys> round_keys;
+  expand_key(key, *round_keys);
+  kernel.prepare(*round_keys, *keys_);
+  // H = E(0^128), section 6.4.
+  ModeState zero = {};
+  const Block zero_block = {};
+  kernel.operation(Operation::gctr)(
+      *keys_, zero, Piece{0, zero_block.bytes, hash_key_->bytes, block_bytes, nullptr});
+}
+
+GcmKey::GcmKey(GcmKey&& other) noexcept
+    : kernel_(std::exchange(other.kernel_, nullptr)),
+      keys_(std::move(other.keys_)),
+      hash_key_(std::move(other.hash_key_)) {}
+
+GcmKey::~GcmKey() {
+  if (kernel_ != nullptr && kernel_->release != nullptr) {
+    kernel_->release(*keys_);
+  }
+}
+
+Block GcmKey::hash_padded(Block value, Bytes data) const noexcept {
+  const RunFunction ghash = kernel_->operation(Operation::ghash);
+  const ModeState unused = {};
+  const std::size_t whole = data.size() / block_bytes * block_bytes;
+  ghash(*keys_, unused, Piece{0, data.data(), nullptr, whole, &value});
+  if (whole != data.size()) {
+    Block last = {};
+    std::memcpy(last.bytes, data.data() + whole, data.size() - whole);
+    ghash(*keys_, unused, Piece{0, last.bytes, nullptr, block_bytes, &value});
+  }
+  return value;
+}
+
+Block GcmKey::pre_counter_block(Bytes iv) const noexcept {
+  if (iv.size() == gcm::standard_iv_bytes) {
+    Block j0 = {};
+    std::memcpy(j0.bytes, iv.data(), iv.size());
+    j0.bytes[15] = 1;
+    return j0;
+  }
+  // Section 7.1, step 2: GHASH(IV || padding || 0^64 || [len(IV)]64).
+  Block value = hash_padded({}, iv);
+  const Block lengths = gcm::length_block(0, iv.size());
+  return hash_padded(value, Bytes(lengths.bytes, block_bytes));
+}
+
+void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
+                         std::uint8_t* out, std::size_t bytes, Block& tag) const noexcept {
+  const ModeState state{pre_counter_block(iv), iv.data(), iv.size(), aad.data(), aad.size()};
+  tag = hash_padded({}, aad);
+  kernel_->operation(operation)(*keys_, state, Piece{0, in, out, bytes, &tag});
+}
+
+void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
+                  MutableBytes tag) const noexcept {
+  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  Block full_tag;
+  crypt_whole(Operation::gcm_seal, iv, aad, in.data(), out.data(), in.size(), full_tag);
+  std::memcpy(tag.data(), full_tag.bytes, tag.size());
+}
+
+bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
+  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  Block full_tag;
+  crypt_whole(Operation::gcm_open, iv, aad, in.data(), out.data(), in.size(), full_tag);
+  if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
+    wipe(out);
+    return false;
+  }
+  return true;
+}
+
+bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
+  assert(is_limits_kept(iv, in, tag.size()));
+  Block full_tag;
+  crypt_whole(Operation::gcm_verify, iv, aad, in.data(), nullptr, in.size(), full_tag);
+  return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
+}
+
+void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,
+                          const Executor& executor, std::size_t grain) const {
+  const Block j0 = pre_counter_block(iv);
+  const ModeState state{gcm::add_counter(j0, 1), nullptr, 0, nullptr, 0};
+  const RunFunction run =
+      kernel_->operation(encrypt ? Operation::gcm_encrypt : Operation::gcm_decrypt);
+  const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
+  const std::size_t whole = in.size() / block_bytes * block_bytes;
+  std::vector<GhashPart> parts((whole + piece_bytes - 1) / piece_bytes);
+  executor.for_each(parts.size(), [&](std::size_t index) {
+    const std::size_t at = index * piece_bytes;
+    const std::size_t bytes = std::min(piece_bytes, whole - at);
+    GhashPart& part = parts[index];
+    part.blocks = bytes / block_bytes;
+    run(*keys_, state,
+        Piece{at / block_bytes, in.data() + at, out.data() + at, bytes, &part.value});
+  });
+
+  GhashPart sum{hash_padded({}, aad), 0};
+  for (const GhashPart& part : parts) {
+    sum = combine(*hash_key_, sum, part);
+  }
+  const RunFunction gctr = kernel_->operation(Operation::gctr);
+  if (const std::size_t rest = in.size() - whole; rest != 0) {
+    Block cipher = {};
+    Block text = {};
+    std::memcpy(cipher.bytes, in.data() + whole, rest);
+    gctr(*keys_, state, Piece{whole / block_bytes, cipher.bytes, text.bytes, block_bytes, nullptr});
+    std::memcpy(out.data() + whole, text.bytes, rest);
+    sum.value = hash_padded(sum.value, Bytes((encrypt ? text : cipher).bytes, rest));
+  }
+  const Block lengths = gcm::length_block(aad.size(), in.size());
+  tag = hash_padded(sum.value, Bytes(lengths.bytes, block_bytes));
+  const ModeState tag_state{j0, nullptr, 0, nullptr, 0};
+  gctr(*keys_, tag_state, Piece{0, tag.bytes, tag.bytes, block_bytes, nullptr});
+}
+
+void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
+                  const Executor& executor, std::size_t grain) const {
+  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  Block full_tag;
+  crypt_pieces(true, iv, aad, in, out, full_tag, executor, grain);
+  std::memcpy(tag.data(), full_tag.bytes, tag.size());
+}
+
+bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
+                  const Executor& executor, std::size_t grain) const {
+  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  Block full_tag;
+  crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
+  if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
+    wipe(out);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace paes

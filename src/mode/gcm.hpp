@@ -1,0 +1,47 @@
+// What GCM is, apart from the cipher and the hash (SP 800-38D): the pre-counter block, the
+// 32-bit counter, the length block and the limits.
+#pragma once
+
+#include <cstdint>
+
+#include "cipher/block.hpp"
+#include "core/bytes.hpp"
+
+namespace paes::gcm {
+
+// Section 5.2.1.1: plaintext of at most 2^39 - 256 bits, AAD and IV of at most 2^64 - 1 bits.
+inline constexpr std::uint64_t max_plaintext_bytes = (std::uint64_t{1} << 36) - 32;
+inline constexpr std::uint64_t max_aad_bytes = (std::uint64_t{1} << 61) - 1;
+inline constexpr std::size_t standard_iv_bytes = 12;
+inline constexpr std::size_t max_tag_bytes = 16;
+
+// Section 5.2.1.2: 128, 120, 112, 104, 96 bits, and 64 and 32 for some applications.
+[[nodiscard]] constexpr bool is_tag_length(std::size_t bytes) noexcept {
+  return (bytes >= 12 && bytes <= 16) || bytes == 8 || bytes == 4;
+}
+
+// inc_32 applied `steps` times (section 6.2): the last four bytes count, big-endian, and wrap.
+[[nodiscard]] inline Block add_counter(const Block& block, std::uint64_t steps) noexcept {
+  Block sum = block;
+  store_be32(sum.bytes + 12, load_be32(block.bytes + 12) + static_cast<std::uint32_t>(steps));
+  return sum;
+}
+
+// J0 for a 96-bit IV (section 7.1, step 2): IV || 0^31 || 1.
+[[nodiscard]] inline Block pre_counter_block(const std::uint8_t (&iv)[standard_iv_bytes]) noexcept {
+  Block j0 = {};
+  std::memcpy(j0.bytes, iv, standard_iv_bytes);
+  j0.bytes[15] = 1;
+  return j0;
+}
+
+// [len(A)]64 || [len(C)]64, in bits (section 7.1, step 5).
+[[nodiscard]] inline Block length_block(std::uint64_t aad_bytes,
+                                        std::uint64_t text_bytes) noexcept {
+  Block block;
+  store_be64(block.bytes, aad_bytes * 8);
+  store_be64(block.bytes + 8, text_bytes * 8);
+  return block;
+}
+
+}  // namespace paes::gcm
