@@ -1,0 +1,216 @@
+// EVP of libcrypto 3.0 behind libcrypto.hpp: parameters in, result or exception out.
+#include "format/libcrypto.hpp"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <string>
+
+#include "paes/error.hpp"
+
+namespace paes::libcrypto {
+
+namespace {
+
+template <auto Free>
+struct FreeWith {
+  template <typename T>
+  void operator()(T* object) const noexcept {
+    Free(object);
+  }
+};
+
+using Kdf = std::unique_ptr<EVP_KDF, FreeWith<EVP_KDF_free>>;
+using KdfContext = std::unique_ptr<EVP_KDF_CTX, FreeWith<EVP_KDF_CTX_free>>;
+using Mac = std::unique_ptr<EVP_MAC, FreeWith<EVP_MAC_free>>;
+using MacContext = std::unique_ptr<EVP_MAC_CTX, FreeWith<EVP_MAC_CTX_free>>;
+using Cipher = std::unique_ptr<EVP_CIPHER, FreeWith<EVP_CIPHER_free>>;
+using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>>;
+using Key = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
+
+[[noreturn]] void fail(const char* operation) {
+  ERR_clear_error();
+  throw Error(ErrorCode::failure, std::string(operation) + ": libcrypto failed");
+}
+
+void require(bool good, const char* operation) {
+  if (!good) {
+    fail(operation);
+  }
+}
+
+// libcrypto's parameter lists take non-const pointers that it only reads.
+OSSL_PARAM octets(const char* name, Bytes value) {
+  static std::uint8_t nothing = 0;  // an empty span may be a null pointer, which means "unset"
+  void* data = value.empty() ? &nothing : const_cast<std::uint8_t*>(value.data());
+  return OSSL_PARAM_construct_octet_string(name, data, value.size());
+}
+
+OSSL_PARAM name_of(const char* name, const char* value) {
+  return OSSL_PARAM_construct_utf8_string(name, const_cast<char*>(value), 0);
+}
+
+EVP_KDF* hkdf_algorithm() {
+  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr));
+  return kdf.get();
+}
+
+void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, MutableBytes out) {
+  const KdfContext context(EVP_KDF_CTX_new(hkdf_algorithm()));
+  require(context != nullptr, "HKDF");
+  std::array parameters = {
+      name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
+      octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
+      octets(OSSL_KDF_PARAM_SALT, salt),      OSSL_PARAM_construct_end()};
+  if (salt.empty()) {  // the KDF's default, zeros as long as the digest, is what RFC 5869 asks for
+    parameters[4] = OSSL_PARAM_construct_end();
+  }
+  require(EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) == 1, "HKDF");
+}
+
+const EVP_CIPHER* chacha20_poly1305_algorithm() {
+  static const Cipher cipher(EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr));
+  return cipher.get();
+}
+
+int length(std::size_t bytes) {
+  assert(bytes <= (std::size_t{1} << 30));
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out) {
+  hkdf("SHA256", EVP_KDF_HKDF_MODE_EXTRACT_AND_EXPAND, key_material, salt, info, out);
+}
+
+void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
+  hkdf("SHA512", EVP_KDF_HKDF_MODE_EXPAND_ONLY, key, {}, info, out);
+}
+
+std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message) {
+  static const Mac mac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
+  const MacContext context(EVP_MAC_CTX_new(mac.get()));
+  require(context != nullptr, "HMAC");
+  const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
+                                 OSSL_PARAM_construct_end()};
+  std::array<std::uint8_t, hmac_sha256_bytes> tag;
+  std::size_t written = 0;
+  const bool good = EVP_MAC_init(context.get(), key.data(), key.size(), parameters.data()) == 1 &&
+                    EVP_MAC_update(context.get(), message.data(), message.size()) == 1 &&
+                    EVP_MAC_final(context.get(), tag.data(), &written, tag.size()) == 1 &&
+                    written == tag.size();
+  require(good, "HMAC");
+  return tag;
+}
+
+void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
+  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_SCRYPT, nullptr));
+  const KdfContext context(EVP_KDF_CTX_new(kdf.get()));
+  require(context != nullptr, "scrypt");
+  assert(log2_n >= 1 && log2_n < 48);
+  std::uint64_t n = std::uint64_t{1} << log2_n;
+  std::uint32_t r = 8;
+  std::uint32_t p = 1;
+  // libcrypto refuses more than 32 MiB unless told; the caller has capped the work factor.
+  std::uint64_t max_memory = 128 * std::uint64_t{r} * (n + p + 32);
+  const std::array parameters = {
+      octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
+      octets(OSSL_KDF_PARAM_SALT, salt),
+      OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_N, &n),
+      OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_R, &r),
+      OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_P, &p),
+      OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_MAXMEM, &max_memory),
+      OSSL_PARAM_construct_end()};
+  if (EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) != 1) {
+    ERR_clear_error();
+    throw Error(ErrorCode::failure, "scrypt: " + std::to_string(max_memory >> 20) +
+                                        " MiB of memory for the passphrase are not available");
+  }
+}
+
+void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out) {
+  assert(key.size() == 32 && nonce.size() == 12);
+  assert(out.size() == text.size() + chacha20_poly1305_tag_bytes);
+  const CipherContext context(EVP_CIPHER_CTX_new());
+  int written = 0;
+  int rest = 0;
+  const bool good =
+      context != nullptr &&
+      EVP_EncryptInit_ex2(context.get(), chacha20_poly1305_algorithm(), key.data(), nonce.data(),
+                          nullptr) == 1 &&
+      EVP_EncryptUpdate(context.get(), out.data(), &written, text.data(), length(text.size())) ==
+          1 &&
+      EVP_EncryptFinal_ex(context.get(), out.data() + written, &rest) == 1 &&
+      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, length(chacha20_poly1305_tag_bytes),
+                          out.data() + text.size()) == 1;
+  require(good, "ChaCha20-Poly1305");
+}
+
+bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out) {
+  assert(key.size() == 32 && nonce.size() == 12);
+  assert(sealed.size() == out.size() + chacha20_poly1305_tag_bytes);
+  const CipherContext context(EVP_CIPHER_CTX_new());
+  int written = 0;
+  int rest = 0;
+  auto* tag = const_cast<std::uint8_t*>(sealed.data() + out.size());  // read only, by ctrl's type
+  const bool set_up = context != nullptr &&
+                      EVP_DecryptInit_ex2(context.get(), chacha20_poly1305_algorithm(), key.data(),
+                                          nonce.data(), nullptr) == 1 &&
+                      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG,
+                                          length(chacha20_poly1305_tag_bytes), tag) == 1 &&
+                      EVP_DecryptUpdate(context.get(), out.data(), &written, sealed.data(),
+                                        length(out.size())) == 1;
+  require(set_up, "ChaCha20-Poly1305");
+  if (EVP_DecryptFinal_ex(context.get(), out.data() + written, &rest) != 1) {
+    wipe(out);
+    ERR_clear_error();
+    return false;
+  }
+  return true;
+}
+
+bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret) {
+  assert(secret_key.size() == x25519_bytes && peer.size() == x25519_bytes);
+  assert(shared_secret.size() == x25519_bytes);
+  const Key own(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
+                                                secret_key.size()));
+  const Key other(
+      EVP_PKEY_new_raw_public_key_ex(nullptr, "X25519", nullptr, peer.data(), peer.size()));
+  const KeyContext context(own ? EVP_PKEY_CTX_new_from_pkey(nullptr, own.get(), nullptr) : nullptr);
+  std::size_t written = shared_secret.size();
+  require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
+              EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
+          "X25519");
+  // With valid keys the derivation fails for one reason alone, an all-zero result; the look at the
+  // bytes keeps that true of providers that leave the check to their caller.
+  if (EVP_PKEY_derive(context.get(), shared_secret.data(), &written) != 1) {
+    ERR_clear_error();
+    return false;
+  }
+  std::uint8_t any = 0;
+  for (const std::uint8_t byte : shared_secret) {
+    any = static_cast<std::uint8_t>(any | byte);
+  }
+  return any != 0;
+}
+
+void x25519_public_key(Bytes secret_key, MutableBytes public_key) {
+  assert(secret_key.size() == x25519_bytes && public_key.size() == x25519_bytes);
+  const Key own(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
+                                                secret_key.size()));
+  std::size_t written = public_key.size();
+  require(
+      own != nullptr && EVP_PKEY_get_raw_public_key(own.get(), public_key.data(), &written) == 1,
+      "X25519");
+}
+
+}  // namespace paes::libcrypto

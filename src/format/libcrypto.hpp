@@ -1,0 +1,44 @@
+// The few primitives of libcrypto 3.0 on which the formats stand, behind calls that take spans.
+// Each algorithm is fetched from its provider once in a process: a fetch costs more than the
+// operation itself. Failures that only a broken libcrypto can cause throw Error(failure).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+
+namespace paes::libcrypto {
+
+inline constexpr std::size_t chacha20_poly1305_tag_bytes = 16;
+inline constexpr std::size_t hmac_sha256_bytes = 32;
+inline constexpr std::size_t x25519_bytes = 32;
+
+[[nodiscard]] inline Bytes bytes_of(std::string_view text) noexcept {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// RFC 5869, extract and expand.
+void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out);
+// RFC 5869, expand alone: `key` takes the place of the extracted key.
+void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
+
+// RFC 2104.
+[[nodiscard]] std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message);
+
+// RFC 7914 with r = 8 and p = 1: takes 2^(log2_n + 10) bytes. Error(failure) when they are not
+// there.
+void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out);
+
+// RFC 8439 without associated data; `out` is `text` and a tag long.
+void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out);
+// False when the tag does not match; `out` (the text alone) is then wiped.
+[[nodiscard]] bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out);
+
+// RFC 7748, section 5. False when the shared secret is all zero: `peer` is of small order.
+[[nodiscard]] bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret);
+void x25519_public_key(Bytes secret_key, MutableBytes public_key);
+
+}  // namespace paes::libcrypto
