@@ -1,0 +1,19 @@
+// The range of plaintext bytes that a user asks for, FIRST-LAST or FIRST-, as in HTTP's Range
+// (RFC 9110, section 14.1.2) without its suffix form: zero-based, both ends included.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace paes {
+
+struct ByteRange {
+  std::uint64_t first;
+  std::optional<std::uint64_t> last;  // nothing: to the end
+};
+
+// Throws Error(usage) for anything but decimal numbers below 2^64 with FIRST <= LAST.
+[[nodiscard]] ByteRange parse_range(std::string_view text);
+
+}  // namespace paes
