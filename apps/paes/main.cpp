@@ -1,1 +1,93 @@
-int main() { return 2; }
+// The command line of paes: picks the subcommand from commands.def, parses its options, runs it and
+// turns every way to fail into one line and an exit code.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "paes/command.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+
+namespace {
+
+using paes::Error;
+using paes::ErrorCode;
+using paes::cli::Command;
+
+constexpr const Command* commands[] = {
+#define PAES_COMMAND(name) &paes::cli::command_##name,
+#include "paes/commands.def"
+#undef PAES_COMMAND
+};
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    c = c == '\n' ? ' ' : c;
+  }
+  while (!text.empty() && text.back() == ' ') {
+    text.pop_back();
+  }
+  return text;
+}
+
+// CLI11's exceptions in the words of paes. Help and version are answers, not errors.
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"Bulk encryption on all of the machine: authenticated, seekable, in an open format.",
+               "paes"};
+  app.set_version_flag("--version", "paes " PAES_VERSION);
+  app.require_subcommand(1);
+  app.footer("'paes COMMAND --help' explains a command; paes(1) has it all.");
+  // Only the chosen command declares its options: start-up time is part of every small file.
+  const std::string chosen = argc > 1 ? argv[1] : "";
+  paes::cli::Action action;
+  for (const Command* command : commands) {
+    CLI::App* sub = app.add_subcommand(command->name, command->summary);
+    if (chosen == command->name) {
+      action = command->declare(*sub);
+    }
+  }
+  const std::string what = action ? chosen : "command line";
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& answer) {
+    std::ostringstream text;
+    (void)app.exit(answer, text, text);
+    paes::cli::print_result(text.str());
+    return paes::cli::exit_done;
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorCode::usage, what + ": " + one_line(error.what()),
+                action ? "paes " + chosen + " --help" : "paes --help lists the commands");
+  }
+  return action();
+}
+
+int run(int argc, char** argv) noexcept {
+  try {
+    try {
+      return parse_and_run(argc, argv);
+    } catch (const Error& error) {
+      paes::cli::print_error(error);
+      return static_cast<int>(error.code);
+    } catch (const std::bad_alloc&) {
+      paes::cli::print_error(Error(ErrorCode::failure, "memory: not enough of it"));
+    } catch (const std::exception& error) {
+      paes::cli::print_error(
+          Error(ErrorCode::failure, "internal error: " + one_line(error.what())));
+    }
+  } catch (...) {
+    // Printing itself failed: the exit code still tells.
+  }
+  return static_cast<int>(ErrorCode::failure);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  paes::cli::prepare_process();
+  const int code = run(argc, argv);
+  if (code != paes::cli::exit_done) {
+    paes::cli::die_by_caught_signal();
+  }
+  return code;
+}

@@ -1,0 +1,31 @@
+// What a subcommand is: a name, one line of help, and a function that declares its options and
+// gives back what to run once they are parsed. main.cpp knows nothing else about it.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace paes::cli {
+
+// The exit code when the work was done or failed in a way it reported itself; throws Error
+// otherwise.
+using Action = std::function<int()>;
+
+struct Command {
+  const char* name;
+  const char* summary;
+  Action (*declare)(CLI::App& app);
+};
+
+// Codes beside those of ErrorCode.
+inline constexpr int exit_done = 0;
+inline constexpr int exit_some_failed = 5;
+
+#define PAES_COMMAND(name) extern const Command command_##name;
+#include "paes/commands.def"
+#undef PAES_COMMAND
+
+}  // namespace paes::cli

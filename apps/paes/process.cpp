@@ -1,0 +1,87 @@
+#include "paes/process.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+#include "paes/error.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+std::atomic<bool> cancelled{false};
+std::atomic<int> caught{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "a signal handler may touch nothing that locks");
+
+extern "C" void on_signal(int number) {
+  caught.store(number);
+  cancelled.store(true);
+}
+
+// A file opened later must not become descriptor 0, 1 or 2 and then receive messages or JSON. The
+// wrong access mode keeps a use of the missing descriptor an error.
+void open_missing_descriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1) {
+      (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+void forbid_core_dumps() {
+  const struct rlimit none = {0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+#ifdef NDEBUG
+  // Also keeps debuggers of the same user out; debug builds want theirs.
+  (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+void catch_signals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_IGN;
+  (void)sigaction(SIGPIPE, &action, nullptr);
+  // No SA_RESTART: a read that waits for a pipe or a terminal must return.
+  action.sa_handler = on_signal;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction inherited = {};
+    if (sigaction(number, nullptr, &inherited) == 0 && inherited.sa_handler != SIG_IGN) {
+      (void)sigaction(number, &action, nullptr);  // nohup and background jobs stay as they are
+    }
+  }
+}
+
+}  // namespace
+
+void prepare_process() {
+  open_missing_descriptors();
+  forbid_core_dumps();
+  catch_signals();
+}
+
+const std::atomic<bool>& cancel_requested() noexcept { return cancelled; }
+
+void throw_if_cancelled(const char* what) {
+  if (cancelled.load()) {
+    throw Error(ErrorCode::failure, std::string(what) + ": interrupted");
+  }
+}
+
+void die_by_caught_signal() noexcept {
+  const int number = caught.load();
+  if (number == 0) {
+    return;
+  }
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  (void)sigaction(number, &action, nullptr);
+  (void)raise(number);
+}
+
+}  // namespace paes::cli

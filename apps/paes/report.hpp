@@ -1,0 +1,35 @@
+// Everything paes says: one line a message on standard error, `paes: WHAT: WHY`, and JSON on
+// standard output. Names of files come from outside, so control characters never reach the terminal
+// raw.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "paes/error.hpp"
+
+namespace paes::cli {
+
+// Control characters as \xNN.
+[[nodiscard]] std::string printable(std::string_view text);
+
+void print_error(const Error& error);  // with its hint line, if it has a hint
+void print_warning(std::string_view what_why);
+void print_hint(std::string_view hint);
+void print_note(std::string_view line);  // plain, on standard error
+
+// Text or JSON for standard output. Throws Error(failure) when it cannot be written.
+void print_result(std::string_view text);
+void print_json(const nlohmann::ordered_json& document);
+
+// {"code", "message", "hint"}, the same in every document.
+[[nodiscard]] nlohmann::ordered_json to_json(const Error& error);
+
+// "1.50 GB", decimal units.
+[[nodiscard]] std::string human_bytes(double bytes);
+
+// "WHAT: No such file or directory", from an errno value.
+[[nodiscard]] Error system_error(const std::string& what, int error_number, std::string hint = {});
+
+}  // namespace paes::cli
