@@ -1,0 +1,171 @@
+// Where bytes come from and where they go. An Input is a file or a pipe. An Output appears under
+// its name only when it is complete and synced; until then it has no name, or an unpredictable one
+// that is removed on every failure. A program that uses them ignores SIGPIPE and SIGXFSZ, so that a
+// closed pipe and a size limit come as errors.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/bytes.hpp"
+#include "stream/cancel.hpp"
+
+namespace paes::stream {
+
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number, bool owned = true) noexcept : number_(number), owned_(owned) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), owned_(other.owned_) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    std::swap(owned_, other.owned_);
+    return *this;
+  }
+  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+  bool owned_ = true;
+};
+
+// What a file is, whatever path led to it.
+struct FileIdentity {
+  dev_t device;
+  ino_t inode;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+class Input {
+ public:
+  // Both throw Error "PATH: why"; a directory is refused. `cancel` may be null and must outlive the
+  // Input.
+  [[nodiscard]] static Input open(const std::string& path, const Cancel* cancel = nullptr);
+  [[nodiscard]] static Input standard_input(const Cancel* cancel = nullptr);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  // for messages
+  [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(mode_); }
+  // True when read_at works and bytes() is known: regular files (also as standard input, from where
+  // it stands) and block devices.
+  [[nodiscard]] bool is_seekable() const noexcept { return seekable_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  // Permission bits without the set-id bits; for what is not a regular file 0666.
+  [[nodiscard]] mode_t permissions() const noexcept;
+  [[nodiscard]] bool is_terminal() const noexcept;
+
+  // The next bytes in order; fewer than asked for only at the end. Not for concurrent callers.
+  [[nodiscard]] std::size_t read(MutableBytes to);
+  // Exactly these bytes, from any number of threads. Throws when the file has become shorter.
+  void read_at(std::uint64_t offset, std::span<const iovec> to) const;
+  void read_at(std::uint64_t offset, MutableBytes to) const;
+  // Throws when a seekable input no longer has the size it had when it was opened.
+  void check_unchanged() const;
+  // For pipes: more room between us and the writer. For files: tells the system how it is read.
+  void expect_sequential() const noexcept;
+
+ private:
+  Input(std::string name, Descriptor descriptor, const Cancel* cancel);
+
+  std::string name_;
+  Descriptor descriptor_;
+  const Cancel* cancel_;
+  FileIdentity identity_ = {};
+  mode_t mode_ = 0;
+  bool seekable_ = false;
+  std::uint64_t start_ = 0;  // where standard input stood when we got it
+  std::uint64_t bytes_ = 0;
+};
+
+struct OutputOptions {
+  bool overwrite = false;  // -f
+  // Permission bits of the finished file: encrypted_mode or decrypted_mode of the input's.
+  mode_t permissions = 0600;
+  const Input* source = nullptr;   // refused as the output, also through a link
+  const Cancel* cancel = nullptr;  // must outlive the Output
+  // Ways of placing the file that are not tried, so that tests reach the ones for file systems
+  // without them.
+  bool avoid_unnamed = false;    // O_TMPFILE
+  bool avoid_noreplace = false;  // renameat2 with RENAME_NOREPLACE
+  bool avoid_link = false;       // link
+};
+
+// An encrypted file is as accessible as its source; set-id and sticky bits are not copied.
+[[nodiscard]] mode_t encrypted_mode(const Input& source) noexcept;
+// A decrypted one is for its owner alone, and under the umask.
+[[nodiscard]] mode_t decrypted_mode(const Input& source) noexcept;
+
+class Output {
+ public:
+  // Throws Error: the target exists (unless overwrite), is a directory, is the source. An existing
+  // target that is no regular file (/dev/null, a FIFO) is written to directly; a block device only
+  // with overwrite.
+  [[nodiscard]] static Output create(const std::string& path, const OutputOptions& options);
+  // Standard output; `source` is refused as above. What a failure leaves of a regular file is cut
+  // off again.
+  [[nodiscard]] static Output standard_output(const OutputOptions& options);
+  ~Output();  // discards what has not been committed
+  Output(Output&& other) noexcept;
+  Output& operator=(Output&&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  // for messages
+  // True when write_at works: our own new file, or standard output at the end of a regular file.
+  [[nodiscard]] bool is_seekable() const noexcept { return seekable_; }
+  [[nodiscard]] bool is_terminal() const noexcept;
+  // True when a failure leaves nothing behind: no reader can have seen what was written.
+  [[nodiscard]] bool is_discardable() const noexcept { return seekable_; }
+
+  // In order; not for concurrent callers. On a seekable output it continues after the last write.
+  void write(std::span<const iovec> from);
+  void write(Bytes from);
+  // At an offset, from any number of threads. Needs is_seekable().
+  void write_at(std::uint64_t offset, std::span<const iovec> from) const;
+  void write_at(std::uint64_t offset, Bytes from) const;
+  // For pipes: more room between us and the reader.
+  void expect_sequential() const noexcept;
+
+  // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
+  // its permissions and its name, syncs the folder. For what is not a new file: nothing of that.
+  void commit(std::uint64_t bytes);
+  void discard() noexcept;
+
+ private:
+  enum class Kind {
+    unnamed,        // new, without a name until it is complete (O_TMPFILE)
+    temporary,      // new, under an unpredictable name until it is complete
+    direct,         // what exists and is no regular file, or cannot be written at offsets
+    standard_file,  // standard output at the end of a regular file
+  };
+
+  Output() = default;
+  void open_direct();
+  void open_new(const std::string& target);
+  [[nodiscard]] std::string descriptor_path() const;
+  void place();
+  void rename_temporary();
+  [[noreturn]] void fail_to_place() const;
+
+  Kind kind_ = Kind::direct;
+  std::string name_;       // as the user gave it
+  std::string file_;       // the target's name in its folder
+  std::string temporary_;  // the name there of what is being written, or empty
+  Descriptor folder_;
+  Descriptor descriptor_;
+  OutputOptions options_;
+  bool seekable_ = false;
+  bool folder_synced_ = true;
+  bool finished_ = false;
+  std::uint64_t start_ = 0;     // where standard output stood
+  std::uint64_t position_ = 0;  // of write()
+};
+
+}  // namespace paes::stream

@@ -1,0 +1,136 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "paes/error.hpp"
+#include "stream/files.hpp"
+#include "stream/wait.hpp"
+
+namespace paes::stream {
+
+Descriptor::~Descriptor() {
+  if (owned_ && number_ >= 0) {
+    (void)close(number_);
+  }
+}
+
+Input Input::open(const std::string& path, const Cancel* cancel) {
+  int number = -1;
+  // A FIFO makes open itself wait for a writer; a signal then ends it.
+  do {
+    check(cancel);
+    number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  } while (number < 0 && errno == EINTR);
+  if (number < 0) {
+    throw_errno(path);
+  }
+  return {path, Descriptor(number), cancel};
+}
+
+Input Input::standard_input(const Cancel* cancel) {
+  return {"standard input", Descriptor(STDIN_FILENO, false), cancel};
+}
+
+Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
+    : name_(std::move(name)), descriptor_(std::move(descriptor)), cancel_(cancel) {
+  struct stat status = {};
+  if (fstat(descriptor_.number(), &status) != 0) {
+    throw_errno(name_);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    throw Error(ErrorCode::failure, name_ + ": is a directory",
+                "archive it first, for example with tar");
+  }
+  identity_ = {status.st_dev, status.st_ino};
+  mode_ = status.st_mode;
+  if (!S_ISREG(mode_) && !S_ISBLK(mode_)) {
+    return;
+  }
+  const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);
+  const off_t end = S_ISREG(mode_) ? status.st_size : lseek(descriptor_.number(), 0, SEEK_END);
+  // Files of size 0 may still have contents (under /proc), so they are read to their end as pipes
+  // are.
+  if (here < 0 || end <= here) {
+    return;
+  }
+  (void)lseek(descriptor_.number(), here, SEEK_SET);
+  seekable_ = true;
+  start_ = static_cast<std::uint64_t>(here);
+  bytes_ = static_cast<std::uint64_t>(end - here);
+}
+
+mode_t Input::permissions() const noexcept { return is_regular() ? mode_ & 0777 : 0666; }
+
+bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
+
+std::size_t Input::read(MutableBytes to) {
+  std::size_t filled = 0;
+  while (filled < to.size()) {
+    if (!seekable_) {
+      wait_ready(descriptor_.number(), POLLIN, cancel_);
+    }
+    check(cancel_);
+    const ssize_t got = ::read(descriptor_.number(), to.data() + filled, to.size() - filled);
+    if (got == 0) {
+      break;
+    }
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+    } else if (errno != EINTR && errno != EAGAIN) {
+      throw_errno(name_);
+    }
+  }
+  return filled;
+}
+
+void Input::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+  VectorCursor rest(to);
+  auto at = static_cast<off_t>(start_ + offset);
+  while (!rest.is_done()) {
+    const ssize_t got = preadv(descriptor_.number(), rest.data(), rest.count(), at);
+    if (got == 0) {
+      throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
+    }
+    if (got > 0) {
+      rest.advance(static_cast<std::size_t>(got));
+      at += got;
+    } else if (errno != EINTR) {
+      throw_errno(name_);
+    } else {
+      check(cancel_);
+    }
+  }
+}
+
+void Input::read_at(std::uint64_t offset, MutableBytes to) const {
+  const iovec one = {to.data(), to.size()};
+  read_at(offset, std::span(&one, 1));
+}
+
+void Input::check_unchanged() const {
+  struct stat status = {};
+  if (!seekable_ || !is_regular()) {
+    return;
+  }
+  if (fstat(descriptor_.number(), &status) != 0) {
+    throw_errno(name_);
+  }
+  if (static_cast<std::uint64_t>(status.st_size) != start_ + bytes_) {
+    throw Error(ErrorCode::failure, name_ + ": changed its size while it was read");
+  }
+}
+
+void Input::expect_sequential() const noexcept {
+  if (seekable_) {
+    (void)posix_fadvise(descriptor_.number(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  } else {
+    enlarge_pipe(descriptor_.number());
+  }
+}
+
+}  // namespace paes::stream

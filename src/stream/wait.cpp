@@ -1,0 +1,41 @@
+#include "stream/wait.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "paes/error.hpp"
+
+namespace paes::stream {
+
+void throw_errno(const std::string& what) {
+  const int error = errno;
+  throw Error(ErrorCode::failure, what + ": " + std::strerror(error));
+}
+
+void wait_ready(int descriptor, short events, const Cancel* cancel) {
+  pollfd both[2] = {{descriptor, events, 0},
+                    {cancel != nullptr ? cancel->descriptor() : -1, POLLIN, 0}};
+  for (;;) {
+    const int ready = poll(both, 2, -1);
+    check(cancel);
+    if (ready > 0 && both[0].revents != 0) {
+      return;
+    }
+    if (ready < 0 && errno != EINTR) {
+      throw_errno("poll");
+    }
+  }
+}
+
+void enlarge_pipe(int descriptor) noexcept {
+  constexpr int wanted = 1 << 20;  // what an unprivileged process may ask for by default
+  const int now = fcntl(descriptor, F_GETPIPE_SZ);
+  if (now > 0 && now < wanted) {
+    (void)fcntl(descriptor, F_SETPIPE_SZ, wanted);
+  }
+}
+
+}  // namespace paes::stream

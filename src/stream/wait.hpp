@@ -1,0 +1,69 @@
+// What Input and Output share: waiting for a pipe without missing a request to stop, walking a list
+// of buffers through partial transfers, and errors in the words of the system.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "stream/cancel.hpp"
+
+namespace paes::stream {
+
+// Throws Error(failure) "WHAT: strerror(errno)".
+[[noreturn]] void throw_errno(const std::string& what);
+
+// Returns when `descriptor` is ready for `events` (or has failed: the next transfer says how).
+// Throws once `cancel` is requested.
+void wait_ready(int descriptor, short events, const Cancel* cancel);
+
+// Asks for 1 MiB between the ends of a pipe; anything else is left as it is.
+void enlarge_pipe(int descriptor) noexcept;
+
+// Buffers yet to be transferred. The list is copied in parts, because a partial transfer changes
+// it.
+class VectorCursor {
+ public:
+  explicit VectorCursor(std::span<const iovec> vectors) noexcept : pending_(vectors) { refill(); }
+
+  [[nodiscard]] bool is_done() const noexcept { return first_ == count_; }
+  [[nodiscard]] const iovec* data() const noexcept { return window_.data() + first_; }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(count_ - first_); }
+
+  void advance(std::size_t bytes) noexcept {
+    while (first_ != count_ && bytes >= window_[first_].iov_len) {
+      bytes -= window_[first_].iov_len;
+      ++first_;
+    }
+    if (first_ != count_) {
+      window_[first_].iov_base = static_cast<char*>(window_[first_].iov_base) + bytes;
+      window_[first_].iov_len -= bytes;
+    } else {
+      refill();
+    }
+  }
+
+ private:
+  void refill() noexcept {
+    // Empty buffers are dropped, so that a transfer of 0 bytes always means the end.
+    first_ = count_ = 0;
+    while (!pending_.empty() && count_ != window_.size()) {
+      if (pending_.front().iov_len != 0) {
+        window_[count_++] = pending_.front();
+      }
+      pending_ = pending_.subspan(1);
+    }
+  }
+
+  std::span<const iovec> pending_;
+  std::array<iovec, 64> window_;
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace paes::stream
