@@ -18,7 +18,8 @@ head -c 5000001 /dev/urandom >text
 cmp text from_file
 "$paes" decrypt -i key.txt - <text.paes | cmp text -
 recipient=$(sed -n 's/^# public key: //p' key.txt)
-"$paes" encrypt -r "$recipient" - <text | "$paes" decrypt -i key.txt - | cmp text -
+cp text copy
+"$paes" encrypt -r "$recipient" - <copy | "$paes" decrypt -i key.txt - | cmp text -
 "$paes" decrypt -i key.txt --range 16384-16385 -o range text.paes
 cmp range <(tail -c +16385 text | head -c 2)
 
