@@ -1,0 +1,19 @@
+// Reproducible bytes that look random: the same on every machine for the same seed.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace paes::test {
+
+inline std::vector<std::uint8_t> varied_bytes(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<std::uint8_t> bytes(size);
+  for (std::uint8_t& byte : bytes) {
+    byte = static_cast<std::uint8_t>(generator() >> 32);
+  }
+  return bytes;
+}
+
+}  // namespace paes::test
