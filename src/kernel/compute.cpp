@@ -1,0 +1,74 @@
+// The kernel `compute`: every step of FIPS 197 and SP 800-38D as the standards write it (the
+// studies call it AES-CI). It is there to be read, and to test and measure the others against.
+#include <cstring>
+
+#include "cipher/aes_compute.hpp"
+#include "core/secret.hpp"
+#include "kernel/kernel.hpp"
+#include "kernel/run_piece.hpp"
+#include "mode/gcm.hpp"
+
+namespace paes {
+
+extern const Kernel kernel_compute;
+
+namespace {
+
+struct ComputeKeys {
+  RoundKeys round_keys;
+  Block h;
+};
+static_assert(sizeof(ComputeKeys) <= sizeof(KernelKeys));
+
+void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
+  ComputeKeys ready = {round_keys, {}};
+  aes_compute::encrypt_block(round_keys, ready.h);
+  std::memcpy(keys.bytes, &ready, sizeof ready);
+  wipe(&ready, sizeof ready);
+}
+
+const ComputeKeys& keys_of(const KernelKeys& keys) noexcept {
+  return *reinterpret_cast<const ComputeKeys*>(keys.bytes);
+}
+
+void gctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+  const RoundKeys& round_keys = keys_of(keys).round_keys;
+  for (std::size_t at = 0; at < piece.bytes; at += block_bytes) {
+    Block block = gcm::add_counter(state.counter, piece.first_block + at / block_bytes);
+    aes_compute::encrypt_block(round_keys, block);
+    for (std::size_t i = 0; i < block_bytes; ++i) {
+      piece.out[at + i] = static_cast<std::uint8_t>(piece.in[at + i] ^ block.bytes[i]);
+    }
+  }
+}
+
+void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+  const Block& h = keys_of(keys).h;
+  for (std::size_t at = 0; at < piece.bytes; at += block_bytes) {
+    for (std::size_t i = 0; i < block_bytes; ++i) {
+      piece.hash->bytes[i] = static_cast<std::uint8_t>(piece.hash->bytes[i] ^ piece.in[at + i]);
+    }
+    *piece.hash = aes_compute::ghash_multiply(*piece.hash, h);
+  }
+}
+
+using Gcm = GcmFromParts<gctr, ghash>;
+
+}  // namespace
+
+const Kernel kernel_compute = {
+    .name = "compute",
+    .cipher = Cipher::aes,
+    .use = Use::by_name,
+    .summary = "each step of FIPS 197 as the standard writes it; the reference",
+    .warning = "insecure: its table look-ups and branches leak the key through timing",
+    .needs = {},
+    .wants_512_bit = false,
+    .lanes = 1,
+    .unavailable = nullptr,
+    .prepare = prepare,
+    .release = nullptr,
+    .run = {gctr, ghash, Gcm::encrypt, Gcm::decrypt, Gcm::seal, Gcm::open, Gcm::verify},
+};
+
+}  // namespace paes

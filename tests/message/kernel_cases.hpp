@@ -1,0 +1,40 @@
+// Tests that run once for each row of the kernel table: a new kernel is covered by its line there.
+// A kernel that cannot run on this machine is reported as not run, with the reason.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernel/registry.hpp"
+
+namespace paes {
+
+// Bench-only rows need not encrypt at all, so they are left to the benchmark's own checks.
+inline std::vector<const Kernel*> tested_kernels() {
+  std::vector<const Kernel*> tested;
+  for (const Kernel* kernel : all_kernels()) {
+    if (kernel->cipher == Cipher::aes && kernel->use != Use::bench_only) {
+      tested.push_back(kernel);
+    }
+  }
+  return tested;
+}
+
+class KernelCase : public ::testing::TestWithParam<const Kernel*> {
+ protected:
+  [[nodiscard]] static const Kernel& kernel() { return *GetParam(); }
+};
+
+}  // namespace paes
+
+#define PAES_SKIP_IF_UNAVAILABLE()                                                        \
+  if (const std::string reason = ::paes::unavailable_reason(kernel()); !reason.empty()) { \
+    GTEST_SKIP() << "NOT RUN: " << kernel().name << ": " << reason;                       \
+  }                                                                                       \
+  static_assert(true)
+
+#define PAES_FOR_ALL_KERNELS(suite)                                               \
+  INSTANTIATE_TEST_SUITE_P(Kernels, suite, ::testing::ValuesIn(tested_kernels()), \
+                           [](const auto& row) { return std::string(row.param->name); })
