@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Checks that can only say yes prove nothing: hands each of ours something bad and expects a no.
+# Usage: self_test.sh
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+must_fail() {
+  local why=$1
+  shift
+  if "$@" >/dev/null 2>&1; then
+    echo "self-test: $why passed"
+    exit 1
+  fi
+}
+must_pass() {
+  "$@" || {
+    echo "self-test: a good example failed"
+    exit 1
+  }
+}
+
+# Symbol rule: an object that keeps it, one with an inline function of a shared header left in (a
+# weak symbol), one with a second external symbol, one that is missing.
+echo 'PAES_KERNEL(probe, any, "")' >kernels.def
+compile() { printf 'namespace paes { %s extern const int kernel_probe; const int kernel_probe = 1; }\n' "$1" | g++ -O0 -x c++ -c -o probe.cpp.o -; }
+compile 'namespace { int twice(int x) { return 2 * x; } } static int (*volatile use)(int) = twice;'
+must_pass "$here/kernel_symbols.sh" . kernels.def
+compile 'inline int twice(int x) { return 2 * x; } static int (*volatile use)(int) = twice;'
+must_fail "a kernel object with a weak symbol" "$here/kernel_symbols.sh" . kernels.def
+compile 'int twice(int x) { return 2 * x; }'
+must_fail "a kernel object with two external symbols" "$here/kernel_symbols.sh" . kernels.def
+rm probe.cpp.o
+must_fail "a missing kernel object" "$here/kernel_symbols.sh" . kernels.def
+
+# Include rule: an arrow that is kept, one that is reversed, a header away from its folder.
+mkdir -p src/core src/exec apps
+echo '#include "core/bytes.hpp"' >src/exec/good.cpp
+must_pass "$here/include_rule.py" .
+echo '#include "exec/executor.hpp"' >src/core/bad.hpp
+must_fail "a reversed include" "$here/include_rule.py" .
+echo '#include <immintrin.h>' >src/core/bad.hpp
+must_fail "immintrin.h outside src/kernel" "$here/include_rule.py" .
+echo '  #  include <omp.h>' >src/core/bad.hpp
+must_fail "omp.h outside src/exec" "$here/include_rule.py" .
