@@ -53,7 +53,8 @@ constexpr Sbox make_sbox() noexcept {
   return sbox;
 }
 
-inline constexpr Sbox sbox = make_sbox();
+// Not inline: kernel objects may hold no symbol that the linker merges.
+constexpr Sbox sbox = make_sbox();
 
 constexpr void sub_bytes(Block& state) noexcept {
   for (std::uint8_t& byte : state.bytes) {
