@@ -116,8 +116,8 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
   static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_SCRYPT, nullptr));
   const KdfContext context(EVP_KDF_CTX_new(kdf.get()));
   require(context != nullptr, "scrypt");
-  assert(log2_n >= 1 && log2_n < 48);
-  std::uint64_t n = std::uint64_t{1} << log2_n;
+  constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products below in range
+  std::uint64_t n = std::uint64_t{1} << std::min(log2_n, most_any_machine_has);
   std::uint32_t r = 8;
   std::uint32_t p = 1;
   // libcrypto refuses more than 32 MiB unless told; the caller has capped the work factor.
@@ -130,10 +130,11 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
       OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_P, &p),
       OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_MAXMEM, &max_memory),
       OSSL_PARAM_construct_end()};
-  if (EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) != 1) {
+  if (log2_n > most_any_machine_has ||
+      EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) != 1) {
     ERR_clear_error();
-    throw Error(ErrorCode::failure, "scrypt: " + std::to_string(max_memory >> 20) +
-                                        " MiB of memory for the passphrase are not available");
+    throw Error(ErrorCode::failure, "scrypt: the memory for work factor " + std::to_string(log2_n) +
+                                        " is not available");
   }
 }
 
@@ -147,8 +148,8 @@ void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out
       context != nullptr &&
       EVP_EncryptInit_ex2(context.get(), chacha20_poly1305_algorithm(), key.data(), nonce.data(),
                           nullptr) == 1 &&
-      EVP_EncryptUpdate(context.get(), out.data(), &written, text.data(), length(text.size())) ==
-          1 &&
+      (text.empty() || EVP_EncryptUpdate(context.get(), out.data(), &written, text.data(),
+                                         length(text.size())) == 1) &&
       EVP_EncryptFinal_ex(context.get(), out.data() + written, &rest) == 1 &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, length(chacha20_poly1305_tag_bytes),
                           out.data() + text.size()) == 1;
@@ -167,8 +168,8 @@ bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes o
                                           nonce.data(), nullptr) == 1 &&
                       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG,
                                           length(chacha20_poly1305_tag_bytes), tag) == 1 &&
-                      EVP_DecryptUpdate(context.get(), out.data(), &written, sealed.data(),
-                                        length(out.size())) == 1;
+                      (out.empty() || EVP_DecryptUpdate(context.get(), out.data(), &written,
+                                                        sealed.data(), length(out.size())) == 1);
   require(set_up, "ChaCha20-Poly1305");
   if (EVP_DecryptFinal_ex(context.get(), out.data() + written, &rest) != 1) {
     wipe(out);

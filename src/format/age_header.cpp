@@ -1,0 +1,203 @@
+// Parsing goes once over the text, line by line, and keeps 32 bytes a stanza; see age_header.hpp.
+#include "format/age_header.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "format/base64.hpp"
+#include "format/container.hpp"
+#include "paes/error.hpp"
+
+namespace paes::age {
+
+namespace {
+
+constexpr std::string_view version_prefix = "age-encryption.org/";
+constexpr std::string_view version_1 = "age-encryption.org/v1";
+constexpr std::string_view stanza_mark = "-> ";
+constexpr std::size_t columns = 64;
+// Far above what libcrypto or a machine can run; the caller's cap comes on top.
+constexpr unsigned max_representable_work_factor = 63;
+
+Error corrupt(const std::string& why, const char* hint = "") {
+  return {ErrorCode::corrupt, "envelope: " + why, hint};
+}
+
+// Takes lines off the front of a text. A line without its line feed is no line.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : rest_(text) {}
+
+  [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
+
+  std::string_view next() {
+    const std::size_t end = rest_.find('\n');
+    if (end == std::string_view::npos) {
+      throw corrupt("truncated header");
+    }
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return line;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+bool are_arguments(std::string_view text) noexcept {
+  bool in_argument = false;
+  for (const char c : text) {
+    if (c == ' ' ? !in_argument : (c < 0x21 || c > 0x7e)) {
+      return false;
+    }
+    in_argument = c != ' ';
+  }
+  return in_argument;
+}
+
+// The body's lines: full ones of 64 columns, then one that is shorter, perhaps empty.
+std::string_view take_body(LineReader& lines) {
+  const std::string_view all = lines.rest();
+  std::size_t body_length = 0;
+  for (;;) {
+    const std::string_view line = lines.next();
+    if (line.size() > columns || !base64::is_canonical(line)) {
+      throw corrupt("malformed stanza body");
+    }
+    body_length += line.size();
+    if (line.size() < columns) {
+      return all.substr(0, body_length);
+    }
+    ++body_length;
+  }
+}
+
+std::vector<std::string_view> split(std::string_view arguments) {
+  std::vector<std::string_view> parts;
+  for (std::size_t space; (space = arguments.find(' ')) != std::string_view::npos;) {
+    parts.push_back(arguments.substr(0, space));
+    arguments.remove_prefix(space + 1);
+  }
+  parts.push_back(arguments);
+  return parts;
+}
+
+// ^[1-9][0-9]*$; nothing for any other spelling.
+std::optional<unsigned> parse_work_factor(std::string_view text) {
+  if (text.empty() || text.front() == '0') {
+    return std::nullopt;
+  }
+  unsigned value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') {
+      return std::nullopt;
+    }
+    value = std::min(value * 10 + static_cast<unsigned>(c - '0'),
+                     max_representable_work_factor + 1);  // saturates
+  }
+  return value <= max_representable_work_factor ? std::optional(value) : std::nullopt;
+}
+
+void check_known_stanzas(const std::vector<Stanza>& stanzas) {
+  for (const Stanza& stanza : stanzas) {
+    if (stanza.type() == x25519_type) {
+      (void)read_x25519(stanza);
+    } else if (stanza.type() == scrypt_type) {
+      (void)read_scrypt(stanza);
+      // Whoever opens with a passphrase may expect that only its holders could have written it.
+      if (stanzas.size() != 1) {
+        throw corrupt("a passphrase stanza that is not alone");
+      }
+    }
+  }
+}
+
+std::string_view text_of(Bytes bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+ParsedFile parse_file(Bytes file) {
+  if (file.size() > container::max_envelope_bytes) {
+    throw corrupt("longer than " + std::to_string(container::max_envelope_bytes) + " bytes");
+  }
+  const std::string_view text = text_of(file);
+  if (!text.starts_with(version_prefix)) {
+    throw corrupt("not an age file");
+  }
+  LineReader lines(text);
+  if (lines.next() != version_1) {
+    throw corrupt("unknown version of age", "a newer paes may read this file");
+  }
+
+  ParsedFile parsed;
+  while (lines.rest().starts_with(stanza_mark)) {
+    Stanza stanza;
+    stanza.arguments = lines.next().substr(stanza_mark.size());
+    if (!are_arguments(stanza.arguments)) {
+      throw corrupt("malformed stanza");
+    }
+    stanza.body = take_body(lines);
+    parsed.stanzas.push_back(stanza);
+  }
+  if (parsed.stanzas.empty()) {
+    throw corrupt("malformed header");
+  }
+
+  const std::size_t covered = text.size() - lines.rest().size() + mac_mark.size();
+  const std::string_view end = lines.next();
+  if (!end.starts_with(mac_mark) || !end.substr(mac_mark.size()).starts_with(' ') ||
+      !base64::decode(end.substr(mac_mark.size() + 1), parsed.mac)) {
+    throw corrupt("malformed header");
+  }
+  parsed.authenticated = file.first(covered);
+  parsed.payload = file.last(lines.rest().size());
+  check_known_stanzas(parsed.stanzas);
+  return parsed;
+}
+
+X25519Stanza read_x25519(const Stanza& stanza) {
+  X25519Stanza read;
+  const auto arguments = split(stanza.arguments);
+  if (arguments.size() != 2 || !base64::decode(arguments[1], read.share) ||
+      !base64::decode(stanza.body, read.wrapped_key)) {
+    throw corrupt("malformed X25519 stanza");
+  }
+  return read;
+}
+
+ScryptStanza read_scrypt(const Stanza& stanza) {
+  ScryptStanza read;
+  const auto arguments = split(stanza.arguments);
+  const auto work_factor =
+      arguments.size() == 3 ? parse_work_factor(arguments[2]) : std::optional<unsigned>{};
+  if (!work_factor || !base64::decode(arguments[1], read.salt) ||
+      !base64::decode(stanza.body, read.wrapped_key)) {
+    throw corrupt("malformed scrypt stanza");
+  }
+  read.work_factor = *work_factor;
+  return read;
+}
+
+std::string version_line() { return std::string(version_1) + "\n"; }
+
+void append_stanza(std::string& header, const X25519Stanza& stanza) {
+  header.append(stanza_mark).append(x25519_type).append(" ");
+  header.append(base64::encode(stanza.share)).append("\n");
+  header.append(base64::encode(stanza.wrapped_key)).append("\n");
+}
+
+void append_stanza(std::string& header, const ScryptStanza& stanza) {
+  header.append(stanza_mark).append(scrypt_type).append(" ");
+  header.append(base64::encode(stanza.salt)).append(" ");
+  header.append(std::to_string(stanza.work_factor)).append("\n");
+  header.append(base64::encode(stanza.wrapped_key)).append("\n");
+}
+
+void append_mac(std::string& header, const std::array<std::uint8_t, mac_bytes>& mac) {
+  header.append(" ").append(base64::encode(mac)).append("\n");
+}
+
+}  // namespace paes::age
