@@ -111,9 +111,9 @@ bool read_prefers_512_bit() noexcept {
 
 std::string read_machine_name() {
   std::array<unsigned, 12> words = {};
-  for (unsigned i = 0; i < 3; ++i) {
-    __get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
-                &words[4 * i + 3]);
+  unsigned leaf = 0x80000002;
+  for (std::size_t i = 0; i < words.size(); i += 4) {
+    __get_cpuid(leaf++, &words[i], &words[i + 1], &words[i + 2], &words[i + 3]);
   }
   char name[49] = {};
   std::memcpy(name, words.data(), 48);
