@@ -16,7 +16,7 @@ struct NamedFeature {
   const char* name;
 };
 
-constexpr std::array<NamedFeature, 7> feature_names = {{
+constexpr std::array<NamedFeature, 8> feature_names = {{
     {Feature::aes, "aes"},
     {Feature::pclmul, "pclmul"},
     {Feature::avx, "avx"},
@@ -24,6 +24,7 @@ constexpr std::array<NamedFeature, 7> feature_names = {{
     {Feature::vaes, "vaes"},
     {Feature::vpclmul, "vpclmulqdq"},
     {Feature::avx512, "avx512"},
+    {Feature::avx512_vbmi, "avx512_vbmi"},
 }};
 
 #if defined(__x86_64__)
@@ -80,6 +81,9 @@ Features read_features() noexcept {
   if ((state & zmm_state) == zmm_state && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
       bit(extended.ebx, 30) && bit(extended.ebx, 31)) {
     found = found | Feature::avx512;
+    if (bit(extended.ecx, 1)) {
+      found = found | Feature::avx512_vbmi;
+    }
   }
   return found;
 }
