@@ -11,12 +11,7 @@ namespace paes {
 
 namespace {
 
-struct NamedFeature {
-  Feature feature;
-  const char* name;
-};
-
-constexpr std::array<NamedFeature, 8> feature_names = {{
+constexpr std::array<NamedFeature, 7> feature_names = {{
     {Feature::aes, "aes"},
     {Feature::pclmul, "pclmul"},
     {Feature::avx, "avx"},
@@ -24,7 +19,6 @@ constexpr std::array<NamedFeature, 8> feature_names = {{
     {Feature::vaes, "vaes"},
     {Feature::vpclmul, "vpclmulqdq"},
     {Feature::avx512, "avx512"},
-    {Feature::avx512_vbmi, "avx512_vbmi"},
 }};
 
 #if defined(__x86_64__)
@@ -81,9 +75,6 @@ Features read_features() noexcept {
   if ((state & zmm_state) == zmm_state && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
       bit(extended.ebx, 30) && bit(extended.ebx, 31)) {
     found = found | Feature::avx512;
-    if (bit(extended.ecx, 1)) {
-      found = found | Feature::avx512_vbmi;
-    }
   }
   return found;
 }
@@ -145,6 +136,8 @@ bool machine_prefers_512_bit() noexcept {
   static const bool prefers = read_prefers_512_bit();
   return prefers;
 }
+
+std::span<const NamedFeature> named_features() noexcept { return feature_names; }
 
 std::string missing_features(Features needed) {
   std::string names;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace paes {
@@ -15,7 +16,6 @@ enum class Feature : std::uint32_t {
   vaes = 1U << 4,     // VAES on 256-bit registers
   vpclmul = 1U << 5,  // VPCLMULQDQ on 256-bit registers
   avx512 = 1U << 6,   // AVX-512 F, BW, DQ and VL, registers enabled in XCR0
-  avx512_vbmi = 1U << 7,
 };
 
 struct Features {
@@ -39,6 +39,14 @@ constexpr Features operator|(Feature a, Feature b) noexcept { return Features(a)
 
 // False on processors whose clock drops enough under 512-bit instructions to lose by them.
 [[nodiscard]] bool machine_prefers_512_bit() noexcept;
+
+struct NamedFeature {
+  Feature feature;
+  const char* name;
+};
+
+// Every feature, for reports.
+[[nodiscard]] std::span<const NamedFeature> named_features() noexcept;
 
 // "vaes, avx512": the names of what `needed` asks for and this machine lacks.
 [[nodiscard]] std::string missing_features(Features needed);
