@@ -1,0 +1,42 @@
+// memcpy in the place of the cipher: every operation that has an output copies its input to it, and
+// none hashes. It measures everything that is not cryptography. It exists only inside `paes bench`
+// and must never protect anything.
+#include <cstring>
+
+#include "kernel/kernel.hpp"
+
+namespace paes {
+
+extern const Kernel kernel_copy;
+
+namespace {
+
+void prepare(const RoundKeys&, KernelKeys&) {}
+
+void copy(const KernelKeys&, const ModeState&, const Piece& piece) noexcept {
+  // In place there is nothing to move, and memcpy may not be asked to.
+  if (piece.out != piece.in) {
+    std::memcpy(piece.out, piece.in, piece.bytes);
+  }
+}
+
+void no_hash(const KernelKeys&, const ModeState&, const Piece&) noexcept {}
+
+}  // namespace
+
+const Kernel kernel_copy = {
+    .name = "copy",
+    .cipher = Cipher::aes,
+    .use = Use::bench_only,
+    .summary = "memcpy in the place of the cipher: all costs but cryptography",
+    .warning = nullptr,
+    .needs = {},
+    .wants_512_bit = false,
+    .lanes = 1,
+    .unavailable = nullptr,
+    .prepare = prepare,
+    .release = nullptr,
+    .run = {copy, no_hash, copy, copy, copy, copy, nullptr},
+};
+
+}  // namespace paes

@@ -1,0 +1,148 @@
+// The rows that exist only for measurements do what they claim, no more: `copy` copies, `vaes_loop`
+// is CTR without a tag, `ipsec_mb` is GCM. A row that cannot run here is reported as not run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernel/registry.hpp"
+#include "message/gcm.hpp"
+#include "paes/error.hpp"
+#include "varied_bytes.hpp"
+
+namespace paes {
+namespace {
+
+using test::varied_bytes;
+using Text = std::vector<std::uint8_t>;
+
+constexpr std::size_t key_sizes[] = {16, 24, 32};
+// Around one and two blocks, one register, one and two groups of eight registers.
+constexpr std::size_t sizes[] = {0,   1,   15,  16,  17,   63,   64,   65,   127,  255,
+                                 256, 511, 512, 513, 1023, 1024, 1025, 4097, 16400};
+
+const Kernel* row(const char* name) {
+  for (const Kernel* kernel : all_kernels()) {
+    if (std::string_view(kernel->name) == name) {
+      return kernel;
+    }
+  }
+  return nullptr;
+}
+
+#define PAES_ROW_OR_SKIP(name)                                                    \
+  const Kernel* const kernel = row(name);                                         \
+  if (kernel == nullptr) {                                                        \
+    GTEST_SKIP() << "NOT RUN: " << (name) << ": not compiled for this processor"; \
+  }                                                                               \
+  if (const std::string reason = unavailable_reason(*kernel); !reason.empty()) {  \
+    GTEST_SKIP() << "NOT RUN: " << (name) << ": " << reason;                      \
+  }                                                                               \
+  static_assert(true)
+
+struct Sealed {
+  Text text;
+  Text tag = Text(16, 0xee);
+};
+
+Sealed seal(const Kernel& kernel, const Text& key, const Text& iv, const Text& aad,
+            const Text& plain) {
+  Sealed sealed{Text(plain.size()), Text(16)};
+  GcmKey(key, kernel).seal(iv, aad, plain, sealed.text, sealed.tag);
+  return sealed;
+}
+
+const Kernel& reference() { return find_kernel(Cipher::aes, "compute"); }
+
+TEST(BenchRows, AreNeverChosenAndNeverUsedByName) {
+  for (const char* name : {"copy", "vaes_loop", "ipsec_mb"}) {
+    const Kernel* const kernel = row(name);
+    if (kernel == nullptr) {
+      continue;
+    }
+    EXPECT_EQ(kernel->use, Use::bench_only);
+    EXPECT_NE(&best_kernel(Cipher::aes), kernel);
+    EXPECT_THROW((void)find_kernel(Cipher::aes, name), Error);
+  }
+}
+
+TEST(BenchRows, CopyCopies) {
+  PAES_ROW_OR_SKIP("copy");
+  for (const std::size_t size : sizes) {
+    const Text plain = varied_bytes(size, size);
+    const Sealed sealed = seal(*kernel, Text(16, 1), Text(12, 2), {}, plain);
+    EXPECT_EQ(sealed.text, plain);
+    EXPECT_EQ(sealed.tag, Text(16, 0));
+  }
+}
+
+TEST(BenchRows, VaesLoopIsCtrWithoutTag) {
+  PAES_ROW_OR_SKIP("vaes_loop");
+  for (const std::size_t key_bytes : key_sizes) {
+    const Text key = varied_bytes(key_bytes, 3);
+    for (const std::size_t size : sizes) {
+      SCOPED_TRACE(size);
+      const Text iv = varied_bytes(12, size);
+      Text plain = varied_bytes(size, size + 1);
+      const Text expected = seal(reference(), key, iv, {}, plain).text;
+      const Sealed sealed = seal(*kernel, key, iv, {}, plain);
+      EXPECT_EQ(sealed.text, expected);
+      EXPECT_EQ(sealed.tag, Text(16, 0));
+      Text tag(16);
+      GcmKey(key, *kernel).seal(iv, {}, plain, plain, tag);  // in place
+      EXPECT_EQ(plain, expected);
+    }
+  }
+}
+
+// The counter's last 32 bits wrap without a carry, in the group loop and in the rest.
+TEST(BenchRows, VaesLoopCounterWraps) {
+  PAES_ROW_OR_SKIP("vaes_loop");
+  RoundKeys round_keys;
+  expand_key(Text(32, 9), round_keys);
+  for (const std::uint32_t before_wrap : {1U, 3U, 31U, 33U, 65U}) {
+    SCOPED_TRACE(before_wrap);
+    ModeState state = {};
+    std::fill_n(state.counter.bytes, 16, std::uint8_t{0xff});
+    store_be32(state.counter.bytes + 12, 0U - before_wrap);
+    const Text in = varied_bytes(1104, before_wrap);
+    Text out[2] = {Text(in.size()), Text(in.size())};
+    const Kernel* const both[2] = {kernel, &reference()};
+    for (unsigned i = 0; i < 2; ++i) {
+      KernelKeys keys;
+      both[i]->prepare(round_keys, keys);
+      both[i]->operation(Operation::gctr)(keys, state,
+                                          Piece{0, in.data(), out[i].data(), in.size(), nullptr});
+    }
+    EXPECT_EQ(out[0], out[1]);
+  }
+}
+
+TEST(BenchRows, IpsecMbIsGcm) {
+  PAES_ROW_OR_SKIP("ipsec_mb");
+  for (const std::size_t key_bytes : key_sizes) {
+    const Text key = varied_bytes(key_bytes, 5);
+    const GcmKey gcm(key, *kernel);
+    for (const std::size_t size : sizes) {
+      for (const std::size_t iv_bytes : {12U, 8U, 60U}) {
+        SCOPED_TRACE(testing::Message() << size << " bytes, IV of " << iv_bytes);
+        const Text iv = varied_bytes(iv_bytes, size);
+        const Text aad = varied_bytes(size % 40, 6);
+        const Text plain = varied_bytes(size, 7);
+        const Sealed expected = seal(reference(), key, iv, aad, plain);
+        const Sealed sealed = seal(*kernel, key, iv, aad, plain);
+        EXPECT_EQ(sealed.text, expected.text);
+        EXPECT_EQ(sealed.tag, expected.tag);
+        Text opened(size);
+        EXPECT_TRUE(gcm.open(iv, aad, sealed.text, opened, sealed.tag));
+        EXPECT_EQ(opened, plain);
+        Text forged = sealed.tag;
+        forged[0] ^= 1;
+        EXPECT_FALSE(gcm.open(iv, aad, sealed.text, opened, forged));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paes
