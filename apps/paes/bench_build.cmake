@@ -1,0 +1,16 @@
+# Writes the source of bench_build.hpp's values to OUTPUT, only when they changed, so that asking git
+# at each build costs nothing but the question.
+execute_process(
+  COMMAND git -C ${SOURCE} describe --always --exclude=* --abbrev=12 --dirty
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit "")
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
+#include "paes/bench_build.hpp"
+
+namespace paes::cli {
+const char* const build_flags = "@FLAGS@";
+const char* const build_commit = "@commit@";
+}  // namespace paes::cli
+]])

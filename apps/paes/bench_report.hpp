@@ -1,0 +1,24 @@
+// What both benches say besides their figures: the machine they ran on, and figures as bars.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "paes/bench_statistics.hpp"
+
+namespace paes::cli {
+
+// {cpu, cores, features, memory_bytes, os, compiler, flags, libcrypto, paes, commit, date}.
+[[nodiscard]] nlohmann::ordered_json describe_machine();
+[[nodiscard]] std::string machine_line();
+
+[[nodiscard]] nlohmann::ordered_json to_json(const Ratio& ratio);
+
+// `value` of `full` as a bar of eighths of a character.
+[[nodiscard]] std::string bar(double value, double full, std::size_t width);
+
+// "16 KiB", "1 MiB", "1000 B": binary units where they fit exactly.
+[[nodiscard]] std::string exact_bytes(std::uint64_t bytes);
+
+}  // namespace paes::cli
