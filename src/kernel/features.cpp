@@ -11,7 +11,7 @@ namespace paes {
 
 namespace {
 
-constexpr std::array<NamedFeature, 7> feature_names = {{
+constexpr std::array<NamedFeature, 8> feature_names = {{
     {Feature::aes, "aes"},
     {Feature::pclmul, "pclmul"},
     {Feature::avx, "avx"},
@@ -19,6 +19,7 @@ constexpr std::array<NamedFeature, 7> feature_names = {{
     {Feature::vaes, "vaes"},
     {Feature::vpclmul, "vpclmulqdq"},
     {Feature::avx512, "avx512"},
+    {Feature::avx512_vbmi, "avx512_vbmi"},
 }};
 
 #if defined(__x86_64__)
@@ -75,6 +76,9 @@ Features read_features() noexcept {
   if ((state & zmm_state) == zmm_state && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
       bit(extended.ebx, 30) && bit(extended.ebx, 31)) {
     found = found | Feature::avx512;
+    if (bit(extended.ecx, 1)) {
+      found = found | Feature::avx512_vbmi;
+    }
   }
   return found;
 }

@@ -16,6 +16,7 @@ enum class Feature : std::uint32_t {
   vaes = 1U << 4,     // VAES on 256-bit registers
   vpclmul = 1U << 5,  // VPCLMULQDQ on 256-bit registers
   avx512 = 1U << 6,   // AVX-512 F, BW, DQ and VL, registers enabled in XCR0
+  avx512_vbmi = 1U << 7,
 };
 
 struct Features {
