@@ -228,10 +228,11 @@ struct StitchedGcm {
     std::uint32_t next;
 
     PAES_INLINE Counters at(const Block& counter, std::uint64_t first_block) noexcept {
-      Block fixed = counter;
-      store_be32(fixed.bytes + 12, 0);
-      return {Vector::broadcast(reverse_block(load_block(fixed.bytes))),
-              load_be32(counter.bytes + 12) + static_cast<std::uint32_t>(first_block)};
+      const __m128i reversed = reverse_block(load_block(counter.bytes));
+      const __m128i fixed = _mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0));
+      return {Vector::broadcast(fixed),
+              static_cast<std::uint32_t>(_mm_cvtsi128_si32(reversed)) +
+                  static_cast<std::uint32_t>(first_block)};
     }
     // Counter blocks count, count + 1, ... as the cipher takes them.
     [[nodiscard]] PAES_INLINE Register blocks(Register reversed_block,
