@@ -1,0 +1,92 @@
+// What this processor's execution ports allow: how many cycles the AES round, the carry-less
+// multiplication and mixtures of both take when nothing else limits them. The limits that
+// docs/performance.md argues with come from this program. Cycles are derived from a chain of
+// dependent additions (one a cycle), so no counter of the machine is needed.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#if defined(__x86_64__)
+
+namespace {
+
+constexpr int repetitions = 400000;
+
+double seconds_of(void (*body)()) {
+  std::vector<double> runs;
+  for (int run = 0; run < 9; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    runs.push_back(taken.count());
+  }
+  return *std::min_element(runs.begin(), runs.end());  // the undisturbed run is the port's limit
+}
+
+// One round of instructions over independent registers; zmm31 holds a constant nobody reads.
+#define AES(r) "vaesenc %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
+#define MULTIPLY(r) "vpclmulqdq $0, %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
+#define EXOR(r) "vpxord %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
+#define SHUFFLE(r) "vpshufb %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
+#define AES12(o) \
+  AES(0)         \
+  AES(1)         \
+  AES(2) o(12) AES(3) AES(4) AES(5) o(13) AES(6) AES(7) AES(8) o(14) AES(9) AES(10) AES(11) o(15)
+// Registers 16 and up need no mention: nothing here is compiled for AVX-512.
+#define ZMM_0_TO_15                                                                        \
+  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+      "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+#define NONE(r)
+#define ROW(text)                           \
+  [] {                                      \
+    for (int i = 0; i < repetitions; ++i) { \
+      asm volatile(text : : : ZMM_0_TO_15); \
+    }                                       \
+  }
+
+struct Row {
+  const char* name;
+  void (*body)();
+};
+
+const Row rows[] = {
+    {"12 AES rounds", ROW(AES12(NONE))},
+    {"8 multiplications", ROW(MULTIPLY(0) MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4)
+                                  MULTIPLY(5) MULTIPLY(6) MULTIPLY(7))},
+    {"8 XORs", ROW(EXOR(0) EXOR(1) EXOR(2) EXOR(3) EXOR(4) EXOR(5) EXOR(6) EXOR(7))},
+    {"8 byte shuffles",
+     ROW(SHUFFLE(0) SHUFFLE(1) SHUFFLE(2) SHUFFLE(3) SHUFFLE(4) SHUFFLE(5) SHUFFLE(6) SHUFFLE(7))},
+    {"12 AES rounds, 4 multiplications", ROW(AES12(MULTIPLY))},
+    {"12 AES rounds, 4 XORs", ROW(AES12(EXOR))},
+    {"12 AES rounds, 4 byte shuffles", ROW(AES12(SHUFFLE))},
+};
+
+}  // namespace
+
+int main() {
+  if (!__builtin_cpu_supports("vpclmulqdq") || !__builtin_cpu_supports("vaes") ||
+      !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")) {
+    std::puts("not measured: this processor lacks VAES, VPCLMULQDQ or AVX-512");
+    return 0;
+  }
+  const double cycle =
+      seconds_of([] {
+        unsigned long sum = 0;
+        for (int i = 0; i < repetitions; ++i) {
+          asm volatile("add $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\tadd $1, %0" : "+r"(sum));
+        }
+      }) /
+      (4.0 * repetitions);
+  std::printf("%.2f GHz; cycles on 512-bit registers:\n", 1e-9 / cycle);
+  for (const Row& row : rows) {
+    std::printf("  %-34s %6.2f\n", row.name, seconds_of(row.body) / repetitions / cycle);
+  }
+  return 0;
+}
+
+#else
+
+int main() { std::puts("not measured: only x86-64 has these instructions"); }
+
+#endif
