@@ -154,6 +154,9 @@ ParsedFile parse_file(Bytes file) {
   }
   parsed.authenticated = file.first(covered);
   parsed.payload = file.last(lines.rest().size());
+  if (parsed.payload.size() < payload_nonce_bytes) {
+    throw corrupt("truncated");
+  }
   check_known_stanzas(parsed.stanzas);
   return parsed;
 }

@@ -15,6 +15,7 @@ namespace paes::age {
 inline constexpr std::size_t file_key_bytes = 16;
 inline constexpr std::size_t wrapped_key_bytes = file_key_bytes + 16;  // and Poly1305's tag
 inline constexpr std::size_t mac_bytes = 32;
+inline constexpr std::size_t payload_nonce_bytes = 16;
 inline constexpr std::string_view x25519_type = "X25519";
 inline constexpr std::string_view scrypt_type = "scrypt";
 
@@ -32,7 +33,7 @@ struct ParsedFile {
   std::vector<Stanza> stanzas;
   Bytes authenticated;  // what the MAC covers: everything up to and including "---"
   std::array<std::uint8_t, mac_bytes> mac;
-  Bytes payload;
+  Bytes payload;  // at least a nonce
 };
 
 // Throws Error(corrupt). The stanzas of the two known types are well-formed, and scrypt stands

@@ -49,8 +49,10 @@ std::string reason(std::string_view text, bech32::Decoded decoded, std::string_v
       return "is not " + std::to_string(bech32::text_length(part)) + " characters long";
     case bech32::Decoded::bad_character:
       return "has a character that keys do not have";
-    default:
+    case bech32::Decoded::bad_checksum:
       return "has a typing error: its checksum is wrong";
+    default:
+      return "is not in its canonical spelling";
   }
 }
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "format/age_header.hpp"
 #include "format/libcrypto.hpp"
 
 namespace paes::age {
 
 namespace {
 
-constexpr std::size_t payload_nonce_bytes = 16;
 constexpr std::size_t chunk_text_bytes = 65536;
 constexpr std::size_t tag_bytes = libcrypto::chacha20_poly1305_tag_bytes;
 constexpr std::size_t chunk_bytes = chunk_text_bytes + tag_bytes;

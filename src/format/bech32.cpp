@@ -165,7 +165,7 @@ Decoded decode(std::string_view text, std::string_view human_part,
     }
   }
   // BIP 173: what is left over must be zero, so that a key has one spelling.
-  return (pending & ((1u << bits) - 1)) == 0 ? Decoded::good : Decoded::bad_checksum;
+  return (pending & ((1u << bits) - 1)) == 0 ? Decoded::good : Decoded::bad_padding;
 }
 
 }  // namespace paes::bech32

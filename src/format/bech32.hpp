@@ -13,7 +13,7 @@ namespace paes::bech32 {
 
 inline constexpr std::size_t data_bytes = 32;
 
-enum class Decoded { good, other_kind, bad_length, bad_character, bad_checksum };
+enum class Decoded { good, other_kind, bad_length, bad_character, bad_checksum, bad_padding };
 
 // Human-readable part, '1', 52 characters of data, 6 of checksum.
 [[nodiscard]] constexpr std::size_t text_length(std::string_view human_part) noexcept {

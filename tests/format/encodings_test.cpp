@@ -1,0 +1,145 @@
+// Bech32 and Base 64: published examples, every single-character change, and other spellings.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "format/base64.hpp"
+#include "format/bech32.hpp"
+#include "format/libcrypto.hpp"
+#include "hex.hpp"
+
+namespace paes {
+namespace {
+
+using bech32::Decoded;
+
+// From c2sp.org/age, "The X25519 recipient type": the identity is 32 times 0x42.
+constexpr std::string_view example_identity =
+    "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
+constexpr std::string_view example_recipient =
+    "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj";
+
+Decoded decode(std::string_view text, std::string_view part) {
+  std::array<std::uint8_t, 32> data{};
+  return bech32::decode(text, part, data);
+}
+
+std::string repeated(std::string_view part, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i) {
+    text += part;
+  }
+  return text;
+}
+
+TEST(Bech32, TheSpecificationsExamplesDecodeAndEncode) {
+  for (const auto& [text, part] : {std::pair{example_identity, std::string_view("AGE-SECRET-KEY-")},
+                                   std::pair{example_recipient, std::string_view("age")}}) {
+    std::array<std::uint8_t, 32> data{};
+    ASSERT_EQ(bech32::decode(text, part, data), Decoded::good);
+    if (text == example_identity) {
+      EXPECT_EQ(test::to_hex(data), repeated("42", 32));
+    }
+    std::string written(bech32::text_length(part), '?');
+    bech32::encode(part, data, {reinterpret_cast<std::uint8_t*>(written.data()), written.size()});
+    EXPECT_EQ(written, text);
+  }
+}
+
+TEST(Bech32, EveryOtherCharacterInEveryPlaceIsNoticed) {
+  for (std::size_t at = 0; at < example_recipient.size(); ++at) {
+    for (int c = 0; c < 256; ++c) {
+      std::string changed(example_recipient);
+      if (static_cast<unsigned char>(changed[at]) == c) {
+        continue;
+      }
+      changed[at] = static_cast<char>(c);
+      EXPECT_NE(decode(changed, "age"), Decoded::good) << at << " " << c;
+    }
+  }
+}
+
+TEST(Bech32, NamesWhatIsWrong) {
+  const std::string good(example_recipient);
+  EXPECT_EQ(decode("", "age"), Decoded::other_kind);
+  EXPECT_EQ(decode("age", "age"), Decoded::other_kind);
+  EXPECT_EQ(decode(example_identity, "age"), Decoded::other_kind);
+  EXPECT_EQ(decode("age1", "age"), Decoded::bad_length);
+  EXPECT_EQ(decode(good + "q", "age"), Decoded::bad_length);
+  EXPECT_EQ(decode(good.substr(0, good.size() - 1), "age"), Decoded::bad_length);
+  EXPECT_EQ(decode(std::string(good).replace(10, 1, "b"), "age"), Decoded::bad_character);
+  EXPECT_EQ(decode(std::string(good).replace(10, 1, "Q"), "age"), Decoded::bad_character);
+  EXPECT_EQ(decode(std::string(good).replace(4, 2, "vz"), "age"), Decoded::bad_checksum);
+}
+
+TEST(Bech32, OneCaseOnly) {
+  std::string other_case(example_recipient);
+  for (char& c : other_case) {
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  EXPECT_EQ(decode(other_case, "age"), Decoded::other_kind);
+  EXPECT_EQ(decode("age" + other_case.substr(3), "age"), Decoded::bad_character);
+}
+
+TEST(Bech32, PaddingThatIsNotZeroIsASecondSpelling) {
+  // The code is linear: adding the code word whose data is one padding bit gives a text with a
+  // right checksum and that bit set.
+  constexpr std::string_view alphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+  const auto polymod = [](const std::vector<unsigned>& values) {
+    std::uint32_t state = 0;  // linear: no constant, no human-readable part
+    for (const unsigned value : values) {
+      const std::uint32_t top = state >> 25;
+      state = (state & 0x1ffffff) << 5 ^ value;
+      constexpr std::uint32_t generator[] = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd,
+                                             0x2a1462b3};
+      for (unsigned i = 0; i < 5; ++i) {
+        state ^= (top >> i & 1) != 0 ? generator[i] : 0;
+      }
+    }
+    return state;
+  };
+  for (unsigned bit = 0; bit < 4; ++bit) {
+    std::vector<unsigned> word(58, 0);
+    word[51] = 1u << bit;
+    const std::uint32_t checksum = polymod(word);
+    for (unsigned i = 0; i < 6; ++i) {
+      word[52 + i] = checksum >> (5 * (5 - i)) & 31;
+    }
+    ASSERT_EQ(polymod(word), 0u);
+    std::string text(example_recipient);
+    for (unsigned i = 0; i < 58; ++i) {
+      text[4 + i] = alphabet[alphabet.find(text[4 + i]) ^ word[i]];
+    }
+    EXPECT_EQ(decode(text, "age"), Decoded::bad_padding) << bit;
+  }
+}
+
+// RFC 4648, section 10, without the padding characters.
+TEST(Base64, TheStandardsExamples) {
+  const std::pair<std::string_view, std::string_view> examples[] = {
+      {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},         {"foo", "Zm9v"},
+      {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}};
+  for (const auto& [plain, text] : examples) {
+    EXPECT_EQ(base64::encode(libcrypto::bytes_of(plain)), text);
+    EXPECT_EQ(base64::text_length(plain.size()), text.size());
+    std::vector<std::uint8_t> data(plain.size());
+    EXPECT_TRUE(base64::decode(text, data));
+    EXPECT_EQ(std::string(data.begin(), data.end()), plain);
+  }
+}
+
+TEST(Base64, OneSpellingOnly) {
+  std::array<std::uint8_t, 1> one{};
+  std::array<std::uint8_t, 2> two{};
+  for (const char* text : {"Zh", "Zv", "Z", "Zg==", "Zg=", "Z-", "Z_", " Zg", "Zg\n", "ZgA"}) {
+    EXPECT_FALSE(base64::decode(text, one)) << text;
+  }
+  EXPECT_FALSE(base64::decode("Zm9", two));
+  EXPECT_FALSE(base64::is_canonical("Zm9vY"));
+  EXPECT_TRUE(base64::is_canonical("Zm9v"));
+  EXPECT_EQ(base64::encode(test::from_hex("fbff")), "+/8");
+}
+
+}  // namespace
+}  // namespace paes
