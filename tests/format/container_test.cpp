@@ -3,29 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "format/cobblestone.hpp"
+#include "format/refusal.hpp"
 #include "hex.hpp"
-#include "paes/error.hpp"
 
 namespace paes::container {
 namespace {
 
 using test::from_hex;
+using test::refusal;
 using test::to_hex;
-
-// The message of the Error that `action` throws with `code`.
-std::string refusal(ErrorCode code, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code, code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 std::string parse_refusal(const char* hex) {
   return refusal(ErrorCode::corrupt, [&] { (void)parse(from_hex(hex)); });

@@ -1,0 +1,81 @@
+// The primitives against their RFCs' own examples: a wrong parameter name or order would show here.
+#include "format/libcrypto.hpp"
+
+#include <gtest/gtest.h>
+
+#include "format/refusal.hpp"
+#include "hex.hpp"
+
+namespace paes::libcrypto {
+namespace {
+
+using test::from_hex;
+using test::to_hex;
+
+TEST(Libcrypto, HkdfSha256OfRfc5869) {
+  std::array<std::uint8_t, 42> out{};
+  const std::vector<std::uint8_t> key_material(22, 0x0b);
+  hkdf_sha256(key_material, from_hex("000102030405060708090a0b0c"),
+              from_hex("f0f1f2f3f4f5f6f7f8f9"), out);  // A.1
+  EXPECT_EQ(to_hex(out),
+            "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865");
+  hkdf_sha256(key_material, {}, {}, out);  // A.3: no salt, no info
+  EXPECT_EQ(to_hex(out),
+            "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
+}
+
+TEST(Libcrypto, HmacSha256OfRfc4231) {
+  EXPECT_EQ(to_hex(hmac_sha256(bytes_of("Jefe"), bytes_of("what do ya want for nothing?"))),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");  // 4.3
+}
+
+TEST(Libcrypto, X25519OfRfc7748) {
+  std::array<std::uint8_t, 32> shared{};
+  ASSERT_TRUE(x25519(from_hex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4"),
+                     from_hex("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c"),
+                     shared));  // 5.2
+  EXPECT_EQ(to_hex(shared), "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552");
+  // 5.2, after one iteration: the base point's u-coordinate taken as the scalar.
+  const auto nine = from_hex("0900000000000000000000000000000000000000000000000000000000000000");
+  std::array<std::uint8_t, 32> public_key{};
+  x25519_public_key(nine, public_key);
+  EXPECT_EQ(to_hex(public_key), "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079");
+  const std::vector<std::uint8_t> zero(32, 0);
+  EXPECT_FALSE(x25519(nine, zero, shared));
+}
+
+// RFC 7914's only example with r = 8 and p = 1 takes 1 GiB. This value is the one that PyPI
+// cryptography 50 computes, at a work factor above the 32 MiB that libcrypto allows unasked.
+TEST(Libcrypto, ScryptAboveLibcryptosDefaultLimit) {
+  std::array<std::uint8_t, 32> out{};
+  scrypt(bytes_of("password"), bytes_of("salt"), 15, out);
+  EXPECT_EQ(to_hex(out), "4bc0fd507e93a600768021341ec726c57c00cb55a4702a1650131365500cf471");
+}
+
+TEST(Libcrypto, ScryptBeyondAnyMemoryFailsWithoutTrying) {
+  std::array<std::uint8_t, 32> out{};
+  EXPECT_EQ(test::refusal(ErrorCode::failure,
+                          [&] { scrypt(bytes_of("password"), bytes_of("salt"), 63, out); }),
+            "scrypt: the memory for work factor 63 is not available");
+}
+
+// That the bytes are RFC 8439's is shown by age_testkit_test.cpp.
+TEST(Libcrypto, ChaCha20Poly1305OpensOnlyWhatItSealed) {
+  const std::vector<std::uint8_t> key(32, 0x80);
+  const std::vector<std::uint8_t> nonce(12, 7);
+  for (const std::size_t bytes : {0u, 1u, 16u, 100u}) {
+    const std::vector<std::uint8_t> text(bytes, 0x61);
+    std::vector<std::uint8_t> sealed(bytes + chacha20_poly1305_tag_bytes);
+    chacha20_poly1305_seal(key, nonce, text, sealed);
+    std::vector<std::uint8_t> opened(bytes);
+    EXPECT_TRUE(chacha20_poly1305_open(key, nonce, sealed, opened));
+    EXPECT_EQ(opened, text);
+    sealed.back() ^= 1;
+    EXPECT_FALSE(chacha20_poly1305_open(key, nonce, sealed, opened));
+    EXPECT_EQ(opened, std::vector<std::uint8_t>(bytes, 0))
+        << "unauthenticated text was left behind";
+  }
+}
+
+}  // namespace
+}  // namespace paes::libcrypto
