@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -64,7 +65,10 @@ class Input {
   [[nodiscard]] bool is_terminal() const noexcept;
 
   // The next bytes in order; fewer than asked for only at the end. Not for concurrent callers.
+  [[nodiscard]] std::size_t read(std::span<const iovec> to);
   [[nodiscard]] std::size_t read(MutableBytes to);
+  // Makes a read that waits, and every later one, throw: somebody else has failed.
+  void stop_waiting() noexcept;
   // Exactly these bytes, from any number of threads. Throws when the file has become shorter.
   void read_at(std::uint64_t offset, std::span<const iovec> to) const;
   void read_at(std::uint64_t offset, MutableBytes to) const;
@@ -79,6 +83,7 @@ class Input {
   std::string name_;
   Descriptor descriptor_;
   const Cancel* cancel_;
+  std::unique_ptr<Cancel> stop_;  // only where reads can wait
   FileIdentity identity_ = {};
   mode_t mode_ = 0;
   bool seekable_ = false;
@@ -130,6 +135,8 @@ class Output {
   // At an offset, from any number of threads. Needs is_seekable().
   void write_at(std::uint64_t offset, std::span<const iovec> from) const;
   void write_at(std::uint64_t offset, Bytes from) const;
+  // Makes a write that waits, and every later one, throw: somebody else has failed.
+  void stop_waiting() noexcept;
   // For pipes: more room between us and the reader.
   void expect_sequential() const noexcept;
 
@@ -161,6 +168,7 @@ class Output {
   Descriptor folder_;
   Descriptor descriptor_;
   OutputOptions options_;
+  std::unique_ptr<Cancel> stop_;  // only where writes can wait
   bool seekable_ = false;
   bool folder_synced_ = true;
   bool finished_ = false;

@@ -49,6 +49,7 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   identity_ = {status.st_dev, status.st_ino};
   mode_ = status.st_mode;
   if (!S_ISREG(mode_) && !S_ISBLK(mode_)) {
+    stop_ = std::make_unique<Cancel>();
     return;
   }
   const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);
@@ -56,6 +57,7 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   // Files of size 0 may still have contents (under /proc), so they are read to their end as pipes
   // are.
   if (here < 0 || end <= here) {
+    stop_ = std::make_unique<Cancel>();
     return;
   }
   (void)lseek(descriptor_.number(), here, SEEK_SET);
@@ -68,24 +70,37 @@ mode_t Input::permissions() const noexcept { return is_regular() ? mode_ & 0777 
 
 bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
 
-std::size_t Input::read(MutableBytes to) {
+std::size_t Input::read(std::span<const iovec> to) {
+  VectorCursor rest(to);
   std::size_t filled = 0;
-  while (filled < to.size()) {
+  while (!rest.is_done()) {
     if (!seekable_) {
-      wait_ready(descriptor_.number(), POLLIN, cancel_);
+      wait_ready(descriptor_.number(), POLLIN, cancel_, stop_.get());
     }
     check(cancel_);
-    const ssize_t got = ::read(descriptor_.number(), to.data() + filled, to.size() - filled);
+    const ssize_t got = readv(descriptor_.number(), rest.data(), rest.count());
     if (got == 0) {
       break;
     }
     if (got > 0) {
+      rest.advance(static_cast<std::size_t>(got));
       filled += static_cast<std::size_t>(got);
     } else if (errno != EINTR && errno != EAGAIN) {
       throw_errno(name_);
     }
   }
   return filled;
+}
+
+std::size_t Input::read(MutableBytes to) {
+  const iovec one = {to.data(), to.size()};
+  return read(std::span(&one, 1));
+}
+
+void Input::stop_waiting() noexcept {
+  if (stop_ != nullptr) {
+    stop_->request();
+  }
 }
 
 void Input::read_at(std::uint64_t offset, std::span<const iovec> to) const {

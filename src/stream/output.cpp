@@ -117,6 +117,7 @@ void Output::open_direct() {
     throw_errno(name_);
   }
   descriptor_ = Descriptor(number);
+  stop_ = std::make_unique<Cancel>();
   if (is_pipe(number)) {
     (void)fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK);
   }
@@ -163,6 +164,7 @@ Output Output::standard_output(const OutputOptions& options) {
   output.name_ = "standard output";
   output.options_ = options;
   output.descriptor_ = Descriptor(STDOUT_FILENO, false);
+  output.stop_ = std::make_unique<Cancel>();
   struct stat status = {};
   if (fstat(STDOUT_FILENO, &status) != 0) {
     throw_errno(output.name_);
@@ -195,6 +197,7 @@ Output::Output(Output&& other) noexcept
       folder_(std::move(other.folder_)),
       descriptor_(std::move(other.descriptor_)),
       options_(other.options_),
+      stop_(std::move(other.stop_)),
       seekable_(other.seekable_),
       folder_synced_(other.folder_synced_),
       finished_(std::exchange(other.finished_, true)),
@@ -218,7 +221,7 @@ void Output::write(std::span<const iovec> from) {
     if (put >= 0) {
       rest.advance(static_cast<std::size_t>(put));
     } else if (errno == EAGAIN) {
-      wait_ready(descriptor_.number(), POLLOUT, options_.cancel);
+      wait_ready(descriptor_.number(), POLLOUT, options_.cancel, stop_.get());
     } else if (errno != EINTR) {
       throw_errno(name_);
     }
@@ -250,6 +253,12 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) const {
 void Output::write_at(std::uint64_t offset, Bytes from) const {
   const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};
   write_at(offset, std::span(&one, 1));
+}
+
+void Output::stop_waiting() noexcept {
+  if (stop_ != nullptr) {
+    stop_->request();
+  }
 }
 
 void Output::expect_sequential() const noexcept {

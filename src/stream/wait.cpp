@@ -15,13 +15,18 @@ void throw_errno(const std::string& what) {
   throw Error(ErrorCode::failure, what + ": " + std::strerror(error));
 }
 
-void wait_ready(int descriptor, short events, const Cancel* cancel) {
-  pollfd both[2] = {{descriptor, events, 0},
-                    {cancel != nullptr ? cancel->descriptor() : -1, POLLIN, 0}};
+void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel* stop) {
+  const auto descriptor_of = [](const Cancel* one) {
+    return one != nullptr ? one->descriptor() : -1;  // poll skips negative numbers
+  };
+  pollfd all[3] = {{descriptor, events, 0},
+                   {descriptor_of(cancel), POLLIN, 0},
+                   {descriptor_of(stop), POLLIN, 0}};
   for (;;) {
-    const int ready = poll(both, 2, -1);
+    const int ready = poll(all, 3, -1);
     check(cancel);
-    if (ready > 0 && both[0].revents != 0) {
+    check(stop);
+    if (ready > 0 && all[0].revents != 0) {
       return;
     }
     if (ready < 0 && errno != EINTR) {

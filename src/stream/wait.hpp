@@ -19,8 +19,8 @@ namespace paes::stream {
 [[noreturn]] void throw_errno(const std::string& what);
 
 // Returns when `descriptor` is ready for `events` (or has failed: the next transfer says how).
-// Throws once `cancel` is requested.
-void wait_ready(int descriptor, short events, const Cancel* cancel);
+// Throws once `cancel` or `stop` is requested; either may be null.
+void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel* stop);
 
 // Asks for 1 MiB between the ends of a pipe; anything else is left as it is.
 void enlarge_pipe(int descriptor) noexcept;
@@ -61,7 +61,7 @@ class VectorCursor {
   }
 
   std::span<const iovec> pending_;
-  std::array<iovec, 64> window_;
+  std::array<iovec, 64> window_;  // 1 MiB of chunks a transfer, well below IOV_MAX
   std::size_t first_ = 0;
   std::size_t count_ = 0;
 };

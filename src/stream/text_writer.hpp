@@ -1,0 +1,34 @@
+// Decrypted text on its way out: the wanted range of it, at its place, with pages of zero bytes
+// left out where the output can have holes. Handed only authenticated batches.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "stream/batch.hpp"
+#include "stream/files.hpp"
+
+namespace paes::stream {
+
+class TextWriter {
+ public:
+  // Wanted are the text's bytes [first, end).
+  TextWriter(Output& output, std::uint64_t first, std::uint64_t end)
+      : output_(output), first_(first), end_(end) {}
+
+  // The text of an opened batch. Any thread and order on a seekable output, else in order.
+  void write(Batch& batch);
+
+  // Bytes of text that have gone out so far, holes included.
+  [[nodiscard]] std::uint64_t written_bytes() const noexcept { return written_.load(); }
+
+ private:
+  void write_around_holes(std::uint64_t offset, std::span<const iovec> parts);
+
+  Output& output_;
+  std::uint64_t first_;
+  std::uint64_t end_;
+  std::atomic<std::uint64_t> written_{0};
+};
+
+}  // namespace paes::stream
