@@ -1,0 +1,176 @@
+// What the pipeline's tests share: a folder of their own, files and pipes in it, a fixed key, and
+// encrypting and decrypting with every choice open.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernel/registry.hpp"
+#include "paes/error.hpp"
+#include "stream/pipeline.hpp"
+
+namespace paes::stream {
+
+using Buffer = std::vector<std::uint8_t>;
+
+inline Buffer random_buffer(std::size_t bytes, std::uint64_t seed = 1) {
+  std::mt19937_64 generator(seed);
+  Buffer buffer(bytes);
+  for (auto& byte : buffer) {
+    byte = static_cast<std::uint8_t>(generator());
+  }
+  return buffer;
+}
+
+// In memory where there is a tmpfs, because the tests write a lot.
+class Folder {
+ public:
+  Folder() {
+    const char* parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    std::string pattern = std::string(parent) + "/paes-test-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("mkdtemp");
+    }
+    path_ = pattern;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::string path() const { return path_; }
+  [[nodiscard]] std::size_t entries() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) {
+      ++count;
+    }
+    return count;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline void write_file(const std::string& path, Bytes contents) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(contents.data()),
+             static_cast<std::streamsize>(contents.size()));
+  ASSERT_TRUE(file.good());
+}
+
+inline Buffer read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  return Buffer(std::istreambuf_iterator<char>(file), {});
+}
+
+inline bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// Writes `contents` into a FIFO in pieces of `step` bytes, as slow writers do.
+inline std::thread feed(const std::string& fifo, const Buffer& contents, std::size_t step) {
+  return std::thread([fifo, &contents, step] {
+    const int to = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+    for (std::size_t at = 0; at < contents.size();) {
+      const ssize_t put = ::write(to, contents.data() + at, std::min(step, contents.size() - at));
+      if (put <= 0) {
+        break;
+      }
+      at += static_cast<std::size_t>(put);
+    }
+    close(to);
+  });
+}
+
+inline std::thread drain(const std::string& fifo, Buffer& contents, std::size_t step) {
+  return std::thread([fifo, &contents, step] {
+    const int from = open(fifo.c_str(), O_RDONLY | O_CLOEXEC);
+    Buffer piece(step);
+    for (ssize_t got = 0; (got = ::read(from, piece.data(), piece.size())) > 0;) {
+      contents.insert(contents.end(), piece.begin(), piece.begin() + got);
+    }
+    close(from);
+  });
+}
+
+// The pipeline does not look into the envelope, so any bytes will do for one.
+inline const Buffer sample_envelope = random_buffer(200, 7);
+inline const Buffer sample_salt = random_buffer(cobblestone::salt_bytes, 8);
+inline Buffer sample_key(container::Suite suite) {
+  return random_buffer(container::key_bytes(suite), 9);
+}
+
+struct Setting {
+  container::Suite suite = container::Suite::cobblestone_256;
+  Schedule schedule = Schedule::omp_dynamic;
+  unsigned threads = 2;
+  std::size_t grain_bytes = default_grain_bytes;
+  const Cancel* cancel = nullptr;
+  std::atomic<std::uint64_t>* progress = nullptr;
+};
+
+inline Totals encrypt_path(const std::string& from, const std::string& to,
+                           const Setting& setting = {}) {
+  const auto executor = make_executor(setting.schedule, setting.threads);
+  Input input = Input::open(from, setting.cancel);
+  Output output = Output::create(
+      to, {.permissions = encrypted_mode(input), .source = &input, .cancel = setting.cancel});
+  return encrypt_with_salt(input, output, setting.suite, sample_envelope, sample_key(setting.suite),
+                           sample_salt,
+                           {.executor = *executor,
+                            .kernel = best_kernel(Cipher::aes),
+                            .grain_bytes = setting.grain_bytes,
+                            .cancel = setting.cancel,
+                            .progress = setting.progress});
+}
+
+inline Totals decrypt_path(const std::string& from, const std::string& to,
+                           const Setting& setting = {},
+                           const std::optional<ByteRange>& range = {}) {
+  const auto executor = make_executor(setting.schedule, setting.threads);
+  Input input = Input::open(from, setting.cancel);
+  const Preamble preamble = read_preamble(input);
+  Output output = Output::create(
+      to, {.permissions = decrypted_mode(input), .source = &input, .cancel = setting.cancel});
+  return decrypt(input, output, preamble, sample_key(setting.suite), range,
+                 {.executor = *executor,
+                  .kernel = best_kernel(Cipher::aes),
+                  .grain_bytes = setting.grain_bytes,
+                  .cancel = setting.cancel,
+                  .progress = setting.progress});
+}
+
+inline Totals verify_path(const std::string& from, const Setting& setting = {}) {
+  const auto executor = make_executor(setting.schedule, setting.threads);
+  Input input = Input::open(from, setting.cancel);
+  const Preamble preamble = read_preamble(input);
+  return verify(input, preamble, sample_key(setting.suite),
+                {.executor = *executor,
+                 .kernel = best_kernel(Cipher::aes),
+                 .grain_bytes = setting.grain_bytes,
+                 .cancel = setting.cancel,
+                 .progress = setting.progress});
+}
+
+// The error that `action` throws; a failure of the test when it throws none.
+inline Error error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return {ErrorCode::failure, "none"};
+}
+
+}  // namespace paes::stream
