@@ -1,0 +1,51 @@
+// AES-GCM (FIPS 197, SP 800-38D) for programs that link paes: any IV and tag length the standard
+// allows, on the best kernel of the machine and as many threads as wanted.
+//
+//   paes::Gcm gcm(key);                        // 16, 24 or 32 bytes
+//   gcm.seal(iv, aad, text, ciphertext, tag);  // never the same IV twice under one key
+//   if (!gcm.open(iv, aad, ciphertext, text, tag)) { ... forged or damaged ... }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+// A key, bound to a kernel. Immutable: one object serves any number of threads.
+class Gcm {
+ public:
+  // `kernel` is a name that `paes devices` lists as available, or "auto". `threads` work on one
+  // long message; 0 means every processor. Throws Error(usage) for a key of another length than 16,
+  // 24 or 32 bytes and for a kernel that does not run here.
+  explicit Gcm(std::span<const std::uint8_t> key, std::string_view kernel = "auto",
+               unsigned threads = 1);
+  ~Gcm();
+  Gcm(Gcm&&) noexcept;
+  Gcm& operator=(Gcm&&) noexcept;
+
+  // Encrypts `text` into `ciphertext` (same length; the same memory or none of it shared) and
+  // writes `tag`, whose size chooses the tag length: 16, 15, 14, 13 or 12 bytes, or 8 or 4 where SP
+  // 800-38D, appendix C, is heeded. `iv` has 1 to 2^61 - 1 bytes; 12 is best. At most 2^36 - 32
+  // bytes of text. Throws Error(usage) when a length is out of bounds; nothing is written then.
+  void seal(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
+            std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
+            std::span<std::uint8_t> tag) const;
+
+  // The way back. False when the tag does not match: `text` is then all zeros. Throws as seal does.
+  [[nodiscard]] bool open(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
+                          std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
+                          std::span<const std::uint8_t> tag) const;
+
+  // The kernel chosen, as in `paes devices`.
+  [[nodiscard]] std::string_view kernel() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace paes
