@@ -71,7 +71,7 @@ template <int Shift>
   for (unsigned i = 0; i < 8; i += 2) {
     exchange<1>(s[i], s[i + 1], 0x5555555555555555);
   }
-  for (unsigned i = 0; i < 8; i += (i % 2 == 0) ? 1 : 3) {
+  for (unsigned i = 0; i < 8; i += (i % 2 == 0) ? 1U : 3U) {
     exchange<2>(s[i], s[i + 2], 0x3333333333333333);
   }
   for (unsigned i = 0; i < 4; ++i) {
