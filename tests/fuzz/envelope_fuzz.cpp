@@ -1,0 +1,111 @@
+// The age envelope, in two ways: the input as a whole file, and the input as stanzas of a header
+// whose MAC is right, which mutation alone would never hit. Identity, file key and stanza are those
+// of the vector `x25519` of the Community Cryptography Test Vectors (see format/age_testkit.txt).
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "format/age.hpp"
+#include "format/age_header.hpp"
+#include "format/age_stream.hpp"
+#include "format/libcrypto.hpp"
+#include "fuzz/property.hpp"
+#include "paes/error.hpp"
+
+namespace {
+
+using paes::Bytes;
+using paes::SecretBytes;
+using paes::fuzz::require;
+using paes::libcrypto::bytes_of;
+namespace age = paes::age;
+
+constexpr std::string_view file_key = "YELLOW SUBMARINE";
+constexpr std::string_view plaintext = "paes";
+constexpr std::string_view passphrase = "password";
+constexpr unsigned max_work_factor = 3;  // a file may ask for microseconds only
+
+const std::vector<age::Identity>& identities() {
+  static const std::vector<age::Identity> all = [] {
+    std::vector<age::Identity> list;
+    list.push_back(age::parse_identity(
+        "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0"));
+    return list;
+  }();
+  return all;
+}
+
+age::Credentials credentials() {
+  return {identities(), [] { return SecretBytes(bytes_of(passphrase)); }, max_work_factor};
+}
+
+bool equal(const SecretBytes& a, Bytes b) {
+  return std::equal(a.data(), a.data() + a.size(), b.begin(), b.end());
+}
+
+constexpr std::string_view own_stanza =
+    "-> X25519 TEiF0ypqr+bpvcqXNyCVJpL7OuwPdVwPL7KQEbFDOCc\n"
+    "hjabGXwSLQ9c3S6Lw2i+S2Tu2fiwQHHslbBN6B41FLE\n";
+
+const std::vector<std::uint8_t>& own_payload() {
+  static const std::vector<std::uint8_t> payload =
+      age::seal_payload(bytes_of(file_key), bytes_of(plaintext));
+  return payload;
+}
+
+// A file whose header is our stanza, then `more`, and right in everything else.
+std::vector<std::uint8_t> file_with(Bytes more) {
+  std::string text = age::version_line();
+  text.append(own_stanza).append(more.begin(), more.end()).append(age::mac_mark);
+  std::uint8_t mac_key[32];
+  paes::libcrypto::hkdf_sha256(bytes_of(file_key), {}, bytes_of("header"), mac_key);
+  age::append_mac(text, paes::libcrypto::hmac_sha256(mac_key, bytes_of(text)));
+  std::vector<std::uint8_t> file(text.begin(), text.end());
+  file.insert(file.end(), own_payload().begin(), own_payload().end());
+  return file;
+}
+
+void check_adding(Bytes file, const SecretBytes& opened) {
+  const age::Recipient more[] = {age::recipient_of(identities().front())};
+  const auto extended = age::add_recipients(file, credentials(), more);
+  require(equal(age::open(extended, credentials()), opened), "adding keeps the plaintext");
+  require(age::summarize(extended).stanzas.size() == age::summarize(file).stanzas.size() + 1,
+          "adding adds one stanza");
+}
+
+void check_file(Bytes file) {
+  const age::Summary summary = age::summarize(file);
+  require(!summary.stanzas.empty(), "an envelope has a stanza");
+  const SecretBytes opened = age::open(file, credentials());
+  if (!summary.needs_passphrase()) {
+    check_adding(file, opened);
+  }
+}
+
+// Throws Error if the stanzas are malformed; opens otherwise.
+void check_stanzas(Bytes more) {
+  const auto file = file_with(more);
+  if (age::parse_file(file).payload.size() != own_payload().size()) {
+    return;  // the input brought an end line of its own, before the right one
+  }
+  try {
+    const SecretBytes opened = age::open(file, credentials());
+    require(equal(opened, bytes_of(plaintext)), "a right header opens to its plaintext");
+    check_adding(file, opened);
+  } catch (const paes::Error& error) {
+    require(false, error.what());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
+  for (const auto check : {check_file, check_stanzas}) {
+    try {
+      check(Bytes(data, bytes));
+    } catch (const paes::Error& error) {
+      require(error.code != paes::ErrorCode::failure, "no input makes libcrypto fail");
+    }
+  }
+  return 0;
+}
