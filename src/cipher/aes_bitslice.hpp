@@ -57,6 +57,13 @@ template <int... Index>
   return shuffle_bytes<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b);
 }
 
+[[gnu::always_inline]] inline Slice even_bytes(Slice a, Slice b) noexcept {
+  return shuffle_bytes<0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30>(a, b);
+}
+[[gnu::always_inline]] inline Slice odd_bytes(Slice a, Slice b) noexcept {
+  return shuffle_bytes<1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31>(a, b);
+}
+
 // Exchanges the bits of a under `mask << Shift` with those of b under `mask`.
 template <int Shift>
 [[gnu::always_inline]] inline void exchange(Slice& a, Slice& b, std::uint64_t mask) noexcept {
@@ -86,17 +93,12 @@ template <int Shift>
     Slice second;
     std::memcpy(&first, blocks + n * block_bytes, sizeof first);
     std::memcpy(&second, blocks + (n + 8) * block_bytes, sizeof second);
-    // Bytes are numbered by column, then row; three interleavings bring the row's bits out.
-    const Slice columns01 = interleave_low(first, second);
-    const Slice columns23 = interleave_high(first, second);
-    const Slice even = shuffle_bytes<0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29>(
-        shuffle_dwords<0, 2, 4, 6>(columns01, columns23),
-        shuffle_dwords<1, 3, 5, 7>(columns01, columns23));
-    const Slice odd = shuffle_bytes<2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31>(
-        shuffle_dwords<0, 2, 4, 6>(columns01, columns23),
-        shuffle_dwords<1, 3, 5, 7>(columns01, columns23));
-    state.upper[n] = shuffle_dwords<0, 1, 4, 5>(even, odd);
-    state.lower[n] = shuffle_dwords<2, 3, 6, 7>(even, odd);
+    const Slice columns01 = shuffle_dwords<0, 4, 1, 5>(first, second);
+    const Slice columns23 = shuffle_dwords<2, 6, 3, 7>(first, second);
+    const Slice rows02 = even_bytes(columns01, columns23);
+    const Slice rows13 = odd_bytes(columns01, columns23);
+    state.upper[n] = even_bytes(rows02, rows13);
+    state.lower[n] = odd_bytes(rows02, rows13);
   }
   transpose_bits(state.upper);
   transpose_bits(state.lower);
