@@ -4,8 +4,8 @@
 
 #include "hex.hpp"
 #include "kernel/registry.hpp"
+#include "kernel_cases.hpp"
 #include "message/gcm.hpp"
-#include "message/kernel_cases.hpp"
 
 namespace paes {
 namespace {
