@@ -30,6 +30,11 @@ struct ModeState {
   std::size_t iv_bytes;
   const std::uint8_t* aad;
   std::size_t aad_bytes;
+  // gcm_open and gcm_verify: the tag that the message came with, for kernels over libraries that
+  // compare and never tell the tag. Those answer with this tag when it matches, with another when
+  // it does not; kernels that compute the tag need not look.
+  const std::uint8_t* claimed_tag = nullptr;
+  std::size_t claimed_tag_bytes = 0;
 };
 
 // A contiguous part of a message. A whole number of blocks, except in whole-message operations.

@@ -68,8 +68,10 @@ Block GcmKey::pre_counter_block(Bytes iv) const noexcept {
 }
 
 void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
-                         std::uint8_t* out, std::size_t bytes, Block& tag) const noexcept {
-  const ModeState state{pre_counter_block(iv), iv.data(), iv.size(), aad.data(), aad.size()};
+                         std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
+                         Block& tag) const noexcept {
+  const ModeState state{pre_counter_block(iv), iv.data(),         iv.size(), aad.data(), aad.size(),
+                        claimed_tag.data(),    claimed_tag.size()};
   tag = hash_padded({}, aad);
   kernel_->operation(operation)(*keys_, state, Piece{0, in, out, bytes, &tag});
 }
@@ -78,14 +80,14 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
                   MutableBytes tag) const noexcept {
   assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
-  crypt_whole(Operation::gcm_seal, iv, aad, in.data(), out.data(), in.size(), full_tag);
+  crypt_whole(Operation::gcm_seal, iv, aad, in.data(), out.data(), in.size(), {}, full_tag);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
 }
 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
-  crypt_whole(Operation::gcm_open, iv, aad, in.data(), out.data(), in.size(), full_tag);
+  crypt_whole(Operation::gcm_open, iv, aad, in.data(), out.data(), in.size(), tag, full_tag);
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
     wipe(out);
     return false;
@@ -96,7 +98,7 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) co
 bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
   assert(is_limits_kept(iv, in, tag.size()));
   Block full_tag;
-  crypt_whole(Operation::gcm_verify, iv, aad, in.data(), nullptr, in.size(), full_tag);
+  crypt_whole(Operation::gcm_verify, iv, aad, in.data(), nullptr, in.size(), tag, full_tag);
   return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
 }
 
