@@ -112,7 +112,7 @@ class Turns {
          ++round) {
       fill_lanes();
       for (Row& row : rows_) {
-        throw_if_cancelled("bench");
+        cancel().check();
         prepare_and_check(row);
         (void)time_messages(row, std::max<std::uint64_t>(row.messages / 16, 1));
         row.times.seconds.push_back(time_messages(row, row.messages) /

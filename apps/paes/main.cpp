@@ -65,6 +65,7 @@ int parse_and_run(int argc, char** argv) {
 int run(int argc, char** argv) noexcept {
   try {
     try {
+      paes::cli::prepare_process();
       return parse_and_run(argc, argv);
     } catch (const Error& error) {
       paes::cli::print_error(error);
@@ -84,7 +85,6 @@ int run(int argc, char** argv) noexcept {
 }  // namespace
 
 int main(int argc, char** argv) {
-  paes::cli::prepare_process();
   const int code = run(argc, argv);
   if (code != paes::cli::exit_done) {
     paes::cli::die_by_caught_signal();

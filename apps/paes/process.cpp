@@ -5,23 +5,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
-#include <string>
-
-#include "paes/error.hpp"
 
 namespace paes::cli {
 
 namespace {
 
-std::atomic<bool> cancelled{false};
+stream::Cancel* cancellation = nullptr;
 std::atomic<int> caught{0};
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
-              "a signal handler may touch nothing that locks");
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
 
 extern "C" void on_signal(int number) {
   caught.store(number);
-  cancelled.store(true);
+  cancellation->request();
 }
 
 // A file opened later must not become descriptor 0, 1 or 2 and then receive messages or JSON. The
@@ -62,16 +59,12 @@ void catch_signals() {
 void prepare_process() {
   open_missing_descriptors();
   forbid_core_dumps();
+  static stream::Cancel requests;
+  cancellation = &requests;
   catch_signals();
 }
 
-const std::atomic<bool>& cancel_requested() noexcept { return cancelled; }
-
-void throw_if_cancelled(const char* what) {
-  if (cancelled.load()) {
-    throw Error(ErrorCode::failure, std::string(what) + ": interrupted");
-  }
-}
+const stream::Cancel& cancel() noexcept { return *cancellation; }
 
 void die_by_caught_signal() noexcept {
   const int number = caught.load();

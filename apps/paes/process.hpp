@@ -3,18 +3,17 @@
 // process dies by that very signal, as shells and scripts expect.
 #pragma once
 
-#include <atomic>
+#include <string>
+
+#include "stream/cancel.hpp"
 
 namespace paes::cli {
 
 // Call first: descriptors 0 to 2 exist, no core dumps, closed pipes are errors, signals are caught.
 void prepare_process();
 
-// Set by SIGINT, SIGTERM and SIGHUP; long work polls it.
-[[nodiscard]] const std::atomic<bool>& cancel_requested() noexcept;
-
-// Throws Error(failure) "WHAT: interrupted" when a signal came in.
-void throw_if_cancelled(const char* what);
+// Requested by SIGINT, SIGTERM and SIGHUP. Exists once prepare_process has run.
+[[nodiscard]] const stream::Cancel& cancel() noexcept;
 
 // Dies by the signal that was caught, if one was; otherwise returns.
 void die_by_caught_signal() noexcept;

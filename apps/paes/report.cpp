@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "stream/wait.hpp"
 
 namespace paes::cli {
 
@@ -54,7 +54,7 @@ void print_result(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
-    throw system_error("standard output", errno);
+    stream::throw_errno("standard output");
   }
 }
 
@@ -81,10 +81,6 @@ std::string human_bytes(double bytes) {
     ++unit;
   }
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, units[unit]);
-}
-
-Error system_error(const std::string& what, int error_number, std::string hint) {
-  return Error(ErrorCode::failure, what + ": " + std::strerror(error_number), std::move(hint));
 }
 
 }  // namespace paes::cli

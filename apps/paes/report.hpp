@@ -29,7 +29,4 @@ void print_json(const nlohmann::ordered_json& document);
 // "1.50 GB", decimal units.
 [[nodiscard]] std::string human_bytes(double bytes);
 
-// "WHAT: No such file or directory", from an errno value.
-[[nodiscard]] Error system_error(const std::string& what, int error_number, std::string hint = {});
-
 }  // namespace paes::cli
