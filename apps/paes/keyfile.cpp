@@ -1,0 +1,81 @@
+#include "paes/keyfile.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "paes/error.hpp"
+#include "paes/process.hpp"
+#include "stream/files.hpp"
+#include "stream/wait.hpp"
+
+namespace paes::cli {
+
+SecretBytes read_small_file(int descriptor, const std::string& name, std::size_t max_bytes) {
+  constexpr std::size_t first_capacity_bytes = 4096;
+  // One byte above the cap is enough to know that there is too much.
+  SecretBytes contents(std::min(first_capacity_bytes, max_bytes + 1));
+  std::size_t filled = 0;
+  for (;;) {
+    if (filled > max_bytes) {
+      throw Error(ErrorCode::usage, name + ": longer than " + std::to_string(max_bytes) + " bytes");
+    }
+    if (filled == contents.size()) {
+      SecretBytes larger(std::min(filled * 4, max_bytes + 1));
+      std::memcpy(larger.data(), contents.data(), filled);
+      contents = std::move(larger);
+    }
+    stream::wait_ready(descriptor, POLLIN, &cancel(), nullptr);
+    const ssize_t got = read(descriptor, contents.data() + filled, contents.size() - filled);
+    if (got == 0) {
+      contents.truncate(filled);
+      return contents;
+    }
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+    } else if (errno != EINTR && errno != EAGAIN) {
+      stream::throw_errno(name);
+    }
+  }
+}
+
+SecretBytes read_small_file(const std::string& path, std::size_t max_bytes) {
+  const stream::Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!descriptor.is_open()) {
+    stream::throw_errno(path);
+  }
+  return read_small_file(descriptor.number(), path, max_bytes);
+}
+
+void write_new_secret_file(const std::string& path, Bytes contents) {
+  // Output refuses a file that exists, but writes through to pipes and devices: a key must not.
+  struct stat status = {};
+  if (lstat(path.c_str(), &status) == 0) {
+    throw Error(ErrorCode::failure, path + ": exists, and a key never replaces anything",
+                "choose another name for the new key");
+  }
+  stream::OutputOptions options;
+  options.permissions = S_IRUSR | S_IWUSR;
+  options.cancel = &cancel();
+  stream::Output file = stream::Output::create(path, options);
+  file.write(contents);
+  file.commit(contents.size());
+}
+
+void write_standard_output(Bytes contents) {
+  while (!contents.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, contents.data(), contents.size());
+    if (written >= 0) {
+      contents = contents.subspan(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      stream::throw_errno("standard output");
+    }
+  }
+}
+
+}  // namespace paes::cli

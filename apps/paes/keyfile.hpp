@@ -1,0 +1,26 @@
+// What users keep in small files: identities, recipients, passphrases. Every length is capped
+// before memory is taken, and what was read is wiped.
+#pragma once
+
+#include <string>
+
+#include "core/secret.hpp"
+
+namespace paes::cli {
+
+// The whole file, FIFOs and /dev/fd/N included. Throws Error "PATH: why"; above `max_bytes` it is
+// Error(usage).
+[[nodiscard]] SecretBytes read_small_file(const std::string& path, std::size_t max_bytes);
+
+// The rest of a descriptor that is open already; `name` is for messages.
+[[nodiscard]] SecretBytes read_small_file(int descriptor, const std::string& name,
+                                          std::size_t max_bytes);
+
+// Makes a file that did not exist, mode 0600, synced with its folder. Throws Error(failure) when
+// the name is taken.
+void write_new_secret_file(const std::string& path, Bytes contents);
+
+// Past stdio, whose buffer nobody would wipe.
+void write_standard_output(Bytes contents);
+
+}  // namespace paes::cli

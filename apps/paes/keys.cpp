@@ -1,0 +1,90 @@
+#include "paes/keys.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstring>
+#include <iterator>
+
+#include "paes/keyfile.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+constexpr std::size_t max_key_file_bytes = std::size_t{1} << 20;
+
+}  // namespace
+
+void RecipientOptions::declare(CLI::App& app) {
+  app.add_option("-r,--recipient", recipients_, "encrypt to this public key; may be repeated")
+      ->type_name("age1...")
+      ->allow_extra_args(false);
+  app.add_option("-R,--recipients-file", files_, "encrypt to every public key in this file")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+std::vector<age::Recipient> RecipientOptions::load() const {
+  std::vector<age::Recipient> loaded;
+  for (const std::string& text : recipients_) {
+    loaded.push_back(age::parse_recipient(text));
+  }
+  for (const std::string& path : files_) {
+    const SecretBytes contents = read_small_file(path, max_key_file_bytes);
+    const std::vector<age::Recipient> more = age::parse_recipient_file(contents, path);
+    loaded.insert(loaded.end(), more.begin(), more.end());
+  }
+  return loaded;
+}
+
+void UnlockOptions::declare(CLI::App& app) {
+  app.add_option("-i,--identity", identity_files, "a file of secret keys; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_flag("-p,--passphrase", passphrase.ask,
+               "ask for the passphrase (also done without -p when the file needs one)");
+  passphrase.declare(app, "", "read the passphrase from this file");
+  app.add_option("--max-work-factor", max_work_factor,
+                 "largest scrypt work factor to accept, as a power of two")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 30U));
+}
+
+Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
+  for (const std::string& path : options.identity_files) {
+    const SecretBytes contents = read_small_file(path, max_key_file_bytes);
+    std::vector<age::Identity> more = age::parse_identity_file(contents, path);
+    std::move(more.begin(), more.end(), std::back_inserter(identities_));
+  }
+}
+
+age::Credentials Unlocker::credentials() {
+  return {identities_,
+          [this] {
+            if (!passphrase_) {
+              passphrase_ = options_.passphrase.read_existing();
+            }
+            return SecretBytes(Bytes(*passphrase_));
+          },
+          options_.max_work_factor};
+}
+
+SecretBytes identity_file_text(const age::Identity& identity) {
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  const std::string comments =
+      fmt::format("# created: {:%Y-%m-%dT%H:%M:%SZ}\n# public key: {}\n", fmt::gmtime(now),
+                  age::to_string(age::recipient_of(identity)));
+  const SecretBytes key = age::to_secret_text(identity);
+  SecretBytes text(comments.size() + key.size() + 1);
+  std::memcpy(text.data(), comments.data(), comments.size());
+  std::memcpy(text.data() + comments.size(), key.data(), key.size());
+  text.data()[text.size() - 1] = '\n';
+  return text;
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,54 @@
+// The options that say for whom a file is encrypted and with what it is opened, the same in every
+// command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "format/age.hpp"
+#include "paes/passphrase.hpp"
+
+namespace paes::cli {
+
+class RecipientOptions {
+ public:
+  void declare(CLI::App& app);
+  [[nodiscard]] bool given() const { return !recipients_.empty() || !files_.empty(); }
+  [[nodiscard]] std::vector<age::Recipient> load() const;
+
+ private:
+  std::vector<std::string> recipients_;
+  std::vector<std::string> files_;
+};
+
+class UnlockOptions {
+ public:
+  void declare(CLI::App& app);
+
+  std::vector<std::string> identity_files;
+  PassphraseOptions passphrase;
+  unsigned max_work_factor = age::default_max_work_factor;
+};
+
+// Opens envelopes with what the options gave; the passphrase is read once, when first needed.
+class Unlocker {
+ public:
+  explicit Unlocker(const UnlockOptions& options);
+  Unlocker(const Unlocker&) = delete;
+  Unlocker& operator=(const Unlocker&) = delete;
+
+  // Valid as long as this object is.
+  [[nodiscard]] age::Credentials credentials();
+  [[nodiscard]] SecretBytes open(Bytes envelope) { return age::open(envelope, credentials()); }
+
+ private:
+  const UnlockOptions& options_;
+  std::vector<age::Identity> identities_;
+  std::optional<SecretBytes> passphrase_;
+};
+
+// The text of a file that keygen and --new-identity write: comments with date and public key, then
+// the secret key.
+[[nodiscard]] SecretBytes identity_file_text(const age::Identity& identity);
+
+}  // namespace paes::cli

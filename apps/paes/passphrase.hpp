@@ -1,0 +1,39 @@
+// Where a passphrase comes from: the terminal without echo, a file, or a descriptor; never the
+// command line or the environment, which other processes can read.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/secret.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace paes::cli {
+
+class PassphraseOptions {
+ public:
+  // Declares --PREFIXpassphrase-file and -fd. The flag that asks at the terminal is the caller's.
+  void declare(CLI::App& app, const std::string& prefix, const std::string& what_for);
+
+  bool ask = false;
+
+  [[nodiscard]] bool given() const { return ask || has_source(); }
+  [[nodiscard]] bool has_source() const { return !file_.empty() || descriptor_.has_value(); }
+  [[nodiscard]] bool reads_standard_input() const { return descriptor_ == 0; }
+
+  // For a new envelope: asked twice at the terminal, and never empty.
+  [[nodiscard]] SecretBytes read_new() const;
+  // To open one. Throws Error(wrong_key) when there is neither a source nor a terminal.
+  [[nodiscard]] SecretBytes read_existing() const;
+
+ private:
+  [[nodiscard]] SecretBytes read_source() const;
+
+  std::string file_;
+  std::optional<int> descriptor_;
+};
+
+}  // namespace paes::cli
