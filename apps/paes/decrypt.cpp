@@ -1,0 +1,74 @@
+// `paes decrypt`: opens the envelope, then writes what the payload authenticates, whole or a range.
+#include <CLI/CLI.hpp>
+
+#include "format/range.hpp"
+#include "paes/command.hpp"
+#include "paes/keys.hpp"
+#include "paes/transfer.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  UnlockOptions unlock;
+  TransferOptions transfer;
+  std::string range;
+};
+
+// FILE.paes becomes FILE, in the folder where it lies.
+std::string name_output(const std::string& input) {
+  if (input == "-") {
+    return "-";
+  }
+  const std::string_view ending = suffix;
+  const std::size_t slash = input.rfind('/');
+  const std::size_t name_bytes =
+      slash == std::string::npos ? input.size() : input.size() - slash - 1;
+  if (!input.ends_with(ending) || name_bytes == ending.size()) {
+    throw Error(ErrorCode::usage, input + ": has no suffix .paes to leave out",
+                "name the output with -o");
+  }
+  return input.substr(0, input.size() - ending.size());
+}
+
+int decrypt_files(Request& request) {
+  settle(request.transfer, true, request.unlock.passphrase.reads_standard_input());
+  std::optional<ByteRange> range;
+  if (!request.range.empty()) {
+    range = parse_range(request.range);
+  }
+  const Engine engine = request.transfer.engine.choose();
+  Unlocker unlocker(request.unlock);
+  const auto work = [&](stream::Input& input, const std::string& path,
+                        const stream::Options& options) {
+    const stream::Preamble preamble = stream::read_preamble(input);
+    stream::Output output =
+        create_output(path, input, stream::decrypted_mode(input), request.transfer.overwrite);
+    const SecretBytes key = unlocker.open(preamble.envelope());
+    return stream::decrypt(input, output, preamble, key, range, options).text_bytes;
+  };
+  return run_transfer(request.transfer, engine, {"decrypt", name_output, work});
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->unlock.declare(app);
+  app.add_option(
+         "--range", request->range,
+         "only these bytes of the plaintext, FIRST-LAST or FIRST-, counted from 0, both ends "
+         "included")
+      ->type_name("FIRST-LAST");
+  request->transfer.declare_output(app);
+  request->transfer.declare_common(app, "transfer");
+  app.add_option("files", request->transfer.files,
+                 "files to decrypt; - is standard input, the default")
+      ->type_name("FILE");
+  return [request] { return decrypt_files(*request); };
+}
+
+}  // namespace
+
+const Command command_decrypt = {"decrypt", "decrypt and authenticate files", declare};
+
+}  // namespace paes::cli

@@ -1,0 +1,157 @@
+// `paes encrypt`: a fresh input key for each file, sealed in an age envelope to recipients or to a
+// passphrase, and the payload behind it.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "format/container.hpp"
+#include "paes/command.hpp"
+#include "paes/keyfile.hpp"
+#include "paes/keys.hpp"
+#include "paes/leftover.hpp"
+#include "paes/report.hpp"
+#include "paes/transfer.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  RecipientOptions recipients;
+  PassphraseOptions passphrase;
+  std::string new_identity;
+  std::string suite = "aes-256-gcm";
+  TransferOptions transfer;
+};
+
+container::Suite parse_suite(const std::string& name) {
+  if (name == "aes-256-gcm") {
+    return container::Suite::cobblestone_256;
+  }
+  if (name == "aes-128-gcm") {
+    return container::Suite::cobblestone_128;
+  }
+  throw Error(ErrorCode::usage, "suite: unknown name '" + name + "'",
+              "there are: aes-256-gcm, aes-128-gcm");
+}
+
+void check_recipients(const Request& request) {
+  const bool has_recipient = request.recipients.given() || !request.new_identity.empty();
+  if (has_recipient && request.passphrase.given()) {
+    throw Error(ErrorCode::usage,
+                "recipients: a passphrase goes alone, the age format allows no other beside it",
+                "leave out -p or the recipients");
+  }
+  if (!has_recipient && !request.passphrase.given()) {
+    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output",
+                "give -r RECIPIENT, -R FILE, --new-identity FILE or -p");
+  }
+}
+
+// The key file of --new-identity: on disk before anything is encrypted to it, and removed again
+// when nothing was.
+class NewIdentity {
+ public:
+  explicit NewIdentity(std::string path) : path_(std::move(path)) {
+    if (!path_.empty()) {
+      const age::Identity identity = age::generate_identity();
+      recipient_ = age::recipient_of(identity);
+      write_new_secret_file(path_, identity_file_text(identity));
+    }
+  }
+  ~NewIdentity() {
+    if (recipient_ && !used_) {
+      (void)unlink(path_.c_str());
+    }
+  }
+  NewIdentity(const NewIdentity&) = delete;
+  NewIdentity& operator=(const NewIdentity&) = delete;
+
+  [[nodiscard]] const std::optional<age::Recipient>& recipient() const { return recipient_; }
+  void keep() { used_ = true; }
+
+ private:
+  std::string path_;
+  std::optional<age::Recipient> recipient_;
+  bool used_ = false;
+};
+
+struct Sealer {
+  std::vector<age::Recipient> recipients;
+  SecretBytes passphrase;
+
+  [[nodiscard]] std::vector<std::uint8_t> seal(Bytes key) const {
+    return recipients.empty() ? age::seal_to_passphrase(passphrase, key)
+                              : age::seal_to_recipients(recipients, key);
+  }
+};
+
+std::string name_output(const std::string& input) { return input == "-" ? "-" : input + suffix; }
+
+int encrypt_files(Request& request) {
+  check_recipients(request);
+  settle(request.transfer, true, request.passphrase.reads_standard_input());
+  const container::Suite suite = parse_suite(request.suite);
+  const Engine engine = request.transfer.engine.choose();
+  Sealer sealer;
+  sealer.recipients = request.recipients.load();
+  if (request.passphrase.given()) {
+    sealer.passphrase = request.passphrase.read_new();
+  }
+  NewIdentity identity(request.new_identity);
+  Transfer transfer{"encrypt", name_output, nullptr};
+  if (identity.recipient()) {
+    sealer.recipients.push_back(*identity.recipient());
+    transfer.extra = {{"identity_file", request.new_identity},
+                      {"public_key", age::to_string(*identity.recipient())}};
+  }
+  bool any_done = false;
+  transfer.work = [&](stream::Input& input, const std::string& path,
+                      const stream::Options& options) {
+    stream::Output output =
+        create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
+    SecretBytes key(container::key_bytes(suite));
+    random_bytes(key);
+    const std::vector<std::uint8_t> envelope = sealer.seal(key);
+    if (!output.is_discardable()) {
+      identity.keep();  // what goes down a pipe may be kept by whoever reads it
+    }
+    const std::uint64_t text_bytes =
+        stream::encrypt(input, output, suite, envelope, key, options).text_bytes;
+    identity.keep();
+    warn_of_leftover(path);
+    any_done = true;
+    return text_bytes;
+  };
+  const int code = run_transfer(request.transfer, engine, transfer);
+  if (identity.recipient() && any_done) {
+    print_note("Public key: " + age::to_string(*identity.recipient()));
+  }
+  return code;
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->recipients.declare(app);
+  app.add_flag("-p,--passphrase", request->passphrase.ask,
+               "encrypt to a passphrase, asked for at the terminal; goes alone");
+  request->passphrase.declare(app, "", "encrypt to the passphrase in this file");
+  app.add_option("--new-identity", request->new_identity,
+                 "make a key pair, keep it in this new file, and encrypt to it")
+      ->type_name("FILE");
+  app.add_option("--suite", request->suite, "aes-256-gcm or aes-128-gcm")
+      ->type_name("NAME")
+      ->capture_default_str();
+  request->transfer.declare_output(app);
+  request->transfer.declare_common(app, "transfer");
+  app.add_option("files", request->transfer.files,
+                 "files to encrypt, each to FILE.paes; - is standard input, the default")
+      ->type_name("FILE");
+  return [request] { return encrypt_files(*request); };
+}
+
+}  // namespace
+
+const Command command_encrypt = {"encrypt", "encrypt files", declare};
+
+}  // namespace paes::cli

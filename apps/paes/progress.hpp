@@ -1,0 +1,43 @@
+// The progress line on standard error: bytes, rate and time left, only where a person watches and
+// only when the work takes long enough to be wondered about.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace paes::cli {
+
+class ProgressMeter {
+ public:
+  // Shows nothing unless `wanted` and standard error is a terminal. `total_bytes` is nothing for
+  // pipes.
+  ProgressMeter(bool wanted, std::string label, std::optional<std::uint64_t> total_bytes);
+  ~ProgressMeter();  // takes the line away
+  ProgressMeter(const ProgressMeter&) = delete;
+  ProgressMeter& operator=(const ProgressMeter&) = delete;
+
+  // For the pipeline, which counts here.
+  [[nodiscard]] std::atomic<std::uint64_t>* counter() noexcept { return &done_bytes_; }
+
+ private:
+  void run();
+
+  std::string label_;
+  std::optional<std::uint64_t> total_bytes_;
+  std::atomic<std::uint64_t> done_bytes_{0};
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: starts when all else is ready
+};
+
+// The line itself, without control characters; for `seconds` of work so far.
+[[nodiscard]] std::string progress_text(const std::string& label, std::uint64_t done_bytes,
+                                        std::optional<std::uint64_t> total_bytes, double seconds);
+
+}  // namespace paes::cli

@@ -1,0 +1,185 @@
+#include "paes/transfer.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+
+#include "paes/command.hpp"
+#include "paes/leftover.hpp"
+#include "paes/process.hpp"
+#include "paes/progress.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+struct Outcome {
+  std::string input;
+  std::string output;
+  std::uint64_t text_bytes = 0;
+  double seconds = 0;
+  unsigned threads = 0;
+  std::optional<Error> error;
+};
+
+double gb_per_s(const Outcome& outcome) {
+  return outcome.seconds > 0 ? static_cast<double>(outcome.text_bytes) / 1e9 / outcome.seconds : 0;
+}
+
+const char* schedule_name(Schedule schedule) {
+  return schedule == Schedule::omp_static ? "static" : "dynamic";
+}
+
+// Errors from below do not know which of several files they are about.
+Error about(const std::string& name, const Error& error) {
+  const std::string text = error.what();
+  return text.rfind(name + ":", 0) == 0 ? error : Error(error.code, name + ": " + text, error.hint);
+}
+
+void run_one(const TransferOptions& options, const Engine& engine, const Transfer& transfer,
+             Outcome& outcome) {
+  if (transfer.name_output) {
+    outcome.output = options.output.empty() ? transfer.name_output(outcome.input) : options.output;
+  }
+  stream::Input input = outcome.input == "-" ? stream::Input::standard_input(&cancel())
+                                             : stream::Input::open(outcome.input, &cancel());
+  warn_of_leftover(outcome.input);
+  const std::optional<std::uint64_t> total =
+      input.is_seekable() ? std::optional(input.bytes()) : std::nullopt;
+  const std::unique_ptr<Executor> executor = engine.executor_for(total);
+  outcome.threads = executor->threads();
+  ProgressMeter meter(!options.quiet && !options.no_progress, input.name(), total);
+  const Clock::time_point start = Clock::now();
+  outcome.text_bytes = transfer.work(
+      input, outcome.output,
+      stream::Options{*executor, engine.kernel, engine.grain_bytes, &cancel(), meter.counter()});
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void print_timing(const Outcome& outcome, const Engine& engine) {
+  print_note(fmt::format(
+      "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, threads {}, {}, grain {})", outcome.input,
+      human_bytes(static_cast<double>(outcome.text_bytes)), outcome.seconds, gb_per_s(outcome),
+      engine.kernel.name, outcome.threads, schedule_name(engine.schedule), engine.grain_bytes));
+}
+
+ordered_json describe(const Outcome& outcome) {
+  ordered_json file = {{"input", outcome.input}};
+  if (!outcome.output.empty()) {
+    file["output"] = outcome.output;
+  }
+  file["status"] = outcome.error ? "failed" : "done";
+  if (outcome.error) {
+    file["error"] = to_json(*outcome.error);
+    return file;
+  }
+  file["text_bytes"] = outcome.text_bytes;
+  file["seconds"] = outcome.seconds;
+  file["gb_per_s"] = gb_per_s(outcome);
+  file["threads"] = outcome.threads;
+  return file;
+}
+
+int exit_code(const std::vector<Outcome>& outcomes, std::size_t asked) {
+  const auto failed =
+      std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !!o.error; });
+  if (failed == outcomes.end()) {
+    return exit_done;
+  }
+  return asked > 1 ? exit_some_failed : static_cast<int>(failed->error->code);
+}
+
+}  // namespace
+
+void TransferOptions::declare_common(CLI::App& app, const std::string& schema) {
+  engine.declare(app);
+  app.add_flag("-q,--quiet", quiet, "say nothing but errors and warnings");
+  app.add_flag("-v,--verbose", verbose, "print kernel, threads, wall time and GB/s");
+  app.add_flag("--no-progress", no_progress, "no progress line");
+  app.add_flag("--json", json, "print JSON (docs/schema/" + schema + ".schema.json)");
+}
+
+void TransferOptions::declare_output(CLI::App& app) {
+  app.add_option("-o,--output", output, "where to write; - is standard output")->type_name("FILE");
+  app.add_flag("-f,--force", overwrite, "replace an output that exists; write to a terminal");
+}
+
+void settle(TransferOptions& options, bool has_output, bool secret_on_standard_input) {
+  if (options.files.empty()) {
+    options.files.emplace_back("-");
+  }
+  const auto from_standard_input = std::count(options.files.begin(), options.files.end(), "-");
+  if (from_standard_input + (secret_on_standard_input ? 1 : 0) > 1) {
+    throw Error(ErrorCode::usage, "standard input: can be read for one purpose only");
+  }
+  if (!options.output.empty() && options.files.size() > 1) {
+    throw Error(ErrorCode::usage, "output: -o names one file, but there are several inputs",
+                "leave -o out, or run paes once for each");
+  }
+  const bool to_standard_output =
+      has_output && (options.output == "-" || (options.output.empty() && from_standard_input != 0));
+  if (options.json && to_standard_output) {
+    throw Error(ErrorCode::usage, "output: --json and the output cannot share standard output",
+                "name the output with -o");
+  }
+}
+
+int run_transfer(const TransferOptions& options, const Engine& engine, const Transfer& transfer) {
+  std::vector<Outcome> outcomes;
+  for (const std::string& name : options.files) {
+    Outcome& outcome = outcomes.emplace_back();
+    outcome.input = name;
+    try {
+      run_one(options, engine, transfer, outcome);
+      if (options.verbose) {
+        print_timing(outcome, engine);
+      }
+    } catch (const Error& error) {
+      outcome.error = about(name == "-" ? "standard input" : name, error);
+      print_error(*outcome.error);
+    }
+    if (cancel().requested()) {
+      break;
+    }
+  }
+  const int code = exit_code(outcomes, options.files.size());
+  if (options.json) {
+    ordered_json document = {{"command", transfer.command},
+                             {"exit_code", code},
+                             {"kernel", engine.kernel.name},
+                             {"engine", "cpu"},
+                             {"schedule", schedule_name(engine.schedule)},
+                             {"grain_bytes", engine.grain_bytes}};
+    document.update(transfer.extra);
+    document["files"] = ordered_json::array();
+    for (const Outcome& outcome : outcomes) {
+      document["files"].push_back(describe(outcome));
+    }
+    print_json(document);
+  }
+  return code;
+}
+
+stream::Output create_output(const std::string& path, const stream::Input& source,
+                             mode_t permissions, bool overwrite) {
+  stream::OutputOptions options;
+  options.overwrite = overwrite;
+  options.permissions = permissions;
+  options.source = &source;
+  options.cancel = &cancel();
+  stream::Output output = path == "-" ? stream::Output::standard_output(options)
+                                      : stream::Output::create(path, options);
+  if (output.is_terminal() && !overwrite) {
+    throw Error(ErrorCode::usage, output.name() + ": is a terminal",
+                "name the output with -o, or force it with -f");
+  }
+  return output;
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,49 @@
+// `paes verify`: reads and authenticates every byte of files, and writes nothing.
+#include <CLI/CLI.hpp>
+
+#include "paes/command.hpp"
+#include "paes/keys.hpp"
+#include "paes/report.hpp"
+#include "paes/transfer.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  UnlockOptions unlock;
+  TransferOptions transfer;
+};
+
+int verify_files(Request& request) {
+  settle(request.transfer, false, request.unlock.passphrase.reads_standard_input());
+  const Engine engine = request.transfer.engine.choose();
+  Unlocker unlocker(request.unlock);
+  const auto work = [&](stream::Input& input, const std::string&, const stream::Options& options) {
+    const stream::Preamble preamble = stream::read_preamble(input);
+    const SecretBytes key = unlocker.open(preamble.envelope());
+    const std::uint64_t text_bytes = stream::verify(input, preamble, key, options).text_bytes;
+    if (!request.transfer.quiet && !request.transfer.json) {
+      print_result(printable(input.name()) + ": authentic, " + std::to_string(text_bytes) +
+                   " bytes\n");
+    }
+    return text_bytes;
+  };
+  return run_transfer(request.transfer, engine, {"verify", nullptr, work});
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->unlock.declare(app);
+  request->transfer.declare_common(app, "transfer");
+  app.add_option("files", request->transfer.files, "files to verify; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  return [request] { return verify_files(*request); };
+}
+
+}  // namespace
+
+const Command command_verify = {"verify", "authenticate files without writing anything", declare};
+
+}  // namespace paes::cli
