@@ -1,0 +1,158 @@
+// `paes inspect`: what a file says about itself without any key. Nothing of it is authenticated: it
+// tells what the file claims, not what is true.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "format/age.hpp"
+#include "format/cobblestone.hpp"
+#include "paes/command.hpp"
+#include "paes/leftover.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "stream/pipeline.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Findings {
+  std::string file;
+  container::Header header;
+  age::Summary envelope;
+  std::optional<std::uint64_t> file_bytes;  // nothing for pipes
+  std::optional<std::uint64_t> text_bytes;  // nothing when no payload has this length
+  bool truncated = false;
+  bool leftover = false;
+};
+
+Findings examine(const std::string& file) {
+  stream::Input input =
+      file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
+  const stream::Preamble preamble = stream::read_preamble(input);
+  Findings found{file,  preamble.header,   age::summarize(preamble.envelope()), {}, {},
+                 false, has_leftover(file)};
+  if (input.is_seekable()) {
+    const std::uint64_t payload_offset = preamble.header.payload_offset();
+    found.file_bytes = input.bytes();
+    if (input.bytes() >= payload_offset) {
+      found.text_bytes = cobblestone::text_bytes(input.bytes() - payload_offset);
+    }
+    found.truncated = !found.text_bytes.has_value();
+  }
+  return found;
+}
+
+const char* suite_name(container::Suite suite) {
+  return suite == container::Suite::cobblestone_128 ? "aes-128-gcm" : "aes-256-gcm";
+}
+
+std::string stanza_text(const age::Summary& envelope) {
+  std::string text;
+  for (const age::Summary::Stanza& stanza : envelope.stanzas) {
+    text += (text.empty() ? "" : ", ") + printable(stanza.type);
+    if (stanza.type == "scrypt") {
+      text += fmt::format(" (passphrase, work factor 2^{})", stanza.work_factor);
+    }
+  }
+  return text;
+}
+
+void print_text(const Findings& found) {
+  const container::Header& header = found.header;
+  std::string text = fmt::format("{}\n", printable(found.file));
+  const auto line = [&text](const char* name, const std::string& value) {
+    text += fmt::format("  {:<12}{}\n", name, value);
+  };
+  line("format", fmt::format("paes {}, suite {} ({})", container::version,
+                             static_cast<unsigned>(header.suite), suite_name(header.suite)));
+  line("envelope", fmt::format("{} bytes of {} there is room for", header.envelope_bytes,
+                               header.envelope_room()));
+  line("recipients",
+       fmt::format("{}: {}", found.envelope.stanzas.size(), stanza_text(found.envelope)));
+  line("payload", fmt::format("at {}, page {}", header.payload_offset(), header.payload_page));
+  if (found.text_bytes) {
+    line("plaintext", fmt::format("{} bytes in {} chunks (not authenticated)", *found.text_bytes,
+                                  cobblestone::chunk_count(*found.text_bytes)));
+  }
+  if (found.truncated) {
+    line("length", "truncated or extended: no payload is this long");
+  } else if (found.file_bytes) {
+    line("length", "complete, as far as a length can tell (not authenticated)");
+  } else {
+    line("length", "unknown: not a regular file");
+  }
+  print_result(text);
+}
+
+ordered_json describe(const Findings& found) {
+  const container::Header& header = found.header;
+  ordered_json recipients = ordered_json::array();
+  for (const age::Summary::Stanza& stanza : found.envelope.stanzas) {
+    recipients.push_back({{"type", stanza.type}});
+    if (stanza.type == "scrypt") {
+      recipients.back()["work_factor"] = stanza.work_factor;
+    }
+  }
+  ordered_json document = {{"command", "inspect"},
+                           {"file", found.file},
+                           {"version", container::version},
+                           {"suite", suite_name(header.suite)},
+                           {"envelope_bytes", header.envelope_bytes},
+                           {"envelope_room_bytes", header.envelope_room()},
+                           {"recipients", recipients},
+                           {"payload_offset", header.payload_offset()},
+                           {"file_bytes", nullptr},
+                           {"text_bytes", nullptr},
+                           {"chunks", nullptr},
+                           {"truncated", nullptr},
+                           {"authenticated", false},
+                           {"leftover", nullptr}};
+  if (found.file_bytes) {
+    document["file_bytes"] = *found.file_bytes;
+    document["truncated"] = found.truncated;
+  }
+  if (found.text_bytes) {
+    document["text_bytes"] = *found.text_bytes;
+    document["chunks"] = cobblestone::chunk_count(*found.text_bytes);
+  }
+  if (found.leftover) {
+    document["leftover"] = leftover_path(found.file);
+  }
+  return document;
+}
+
+int inspect_file(const std::string& file, bool json) {
+  // First, because the file itself may then be unreadable.
+  warn_of_leftover(file);
+  const Findings found = examine(file);
+  if (json) {
+    print_json(describe(found));
+  } else {
+    print_text(found);
+  }
+  return found.truncated ? static_cast<int>(ErrorCode::corrupt) : exit_done;
+}
+
+Action declare(CLI::App& app) {
+  struct Request {
+    std::string file;
+    bool json = false;
+  };
+  const auto request = std::make_shared<Request>();
+  app.add_flag("--json", request->json, "print JSON (docs/schema/inspect.schema.json)");
+  app.add_option("file", request->file, "the file to look at; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  return [request] { return inspect_file(request->file, request->json); };
+}
+
+}  // namespace
+
+const Command command_inspect = {"inspect", "show what a file says about itself, without a key",
+                                 declare};
+
+}  // namespace paes::cli

@@ -1,0 +1,139 @@
+#include "paes/preamble_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <filesystem>
+
+#include "format/cobblestone.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "stream/wait.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+stream::Descriptor open_locked(const std::string& path) {
+  // O_NONBLOCK: a FIFO of that name must not hang us; it is refused later.
+  stream::Descriptor descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!descriptor.is_open()) {
+    stream::throw_errno(path);
+  }
+  if (flock(descriptor.number(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      throw Error(ErrorCode::failure, path + ": another process is changing its recipients");
+    }
+    stream::throw_errno(path);
+  }
+  return descriptor;
+}
+
+void sync_folder_of(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const stream::Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // EINVAL: a file system whose folders cannot be synced, where there is nothing to wait for.
+  if (!descriptor.is_open() || (fsync(descriptor.number()) != 0 && errno != EINVAL)) {
+    stream::throw_errno(folder);
+  }
+}
+
+}  // namespace
+
+PreambleFile::PreambleFile(const std::string& path)
+    : name_(path), descriptor_(open_locked(path)), input_(stream::Input::open(path, &cancel())) {
+  struct stat status = {};
+  if (fstat(descriptor_.number(), &status) != 0) {
+    stream::throw_errno(path);
+  }
+  if (!input_.is_regular()) {
+    throw Error(ErrorCode::failure, path + ": is not a regular file");
+  }
+  if (input_.identity() != stream::FileIdentity{status.st_dev, status.st_ino}) {
+    throw Error(ErrorCode::failure, path + ": was replaced while it was being opened");
+  }
+}
+
+bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) const {
+  if (input_.bytes() < header.payload_offset() + cobblestone::prefix_bytes) {
+    throw Error(ErrorCode::corrupt, name_ + ": ends before its payload");
+  }
+  std::array<std::uint8_t, cobblestone::prefix_bytes> prefix;
+  input_.read_at(header.payload_offset(), MutableBytes(prefix));
+  const std::array<std::uint8_t, container::header_bytes> encoded = container::encode(header);
+  const Secret<cobblestone::StreamKeys> keys =
+      cobblestone::derive(header.suite, input_key, Bytes(prefix).first(cobblestone::salt_bytes),
+                          Bytes(encoded).first(container::context_bytes));
+  return equal_constant_time(keys->commitment, Bytes(prefix).subspan(cobblestone::salt_bytes));
+}
+
+void PreambleFile::replace(Bytes before, Bytes after) {
+  assert(before.size() == after.size());
+  keep_copy(before);
+  cancel().check();  // the last moment at which nothing has changed but the copy, which is harmless
+  write(after);
+  remove_copy();
+}
+
+void PreambleFile::put_back(Bytes before) {
+  write(before);
+  remove_copy();
+}
+
+stream::Preamble PreambleFile::read_leftover() const {
+  const std::string path = leftover_path(name_);
+  if (!has_leftover(name_)) {
+    throw Error(ErrorCode::failure, name_ + ": nothing to put back, there is no " + path);
+  }
+  stream::Input copy = stream::Input::open(path, &cancel());
+  stream::Preamble preamble = stream::read_preamble(copy);
+  if (!copy.is_seekable() || copy.bytes() != preamble.bytes.size()) {
+    throw Error(ErrorCode::corrupt, path + ": is not a copy that rekey made");
+  }
+  return preamble;
+}
+
+// Output gives the copy its name only when it is complete and synced: a half-written one never
+// exists.
+void PreambleFile::keep_copy(Bytes before) const {
+  stream::OutputOptions options;
+  options.permissions = S_IRUSR | S_IWUSR;
+  options.cancel = &cancel();
+  stream::Output copy = stream::Output::create(leftover_path(name_), options);
+  copy.write(before);
+  copy.commit(before.size());
+}
+
+// Not interruptible: between the first byte and the sync the file may hold half an envelope.
+void PreambleFile::write(Bytes preamble) const {
+  const Error failed(ErrorCode::failure, name_ + ": the new recipients could not be written",
+                     leftover_hint(name_));
+  std::size_t done = 0;
+  while (done < preamble.size()) {
+    const ssize_t written = pwrite(descriptor_.number(), preamble.data() + done,
+                                   preamble.size() - done, static_cast<off_t>(done));
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      throw failed;
+    }
+  }
+  if (fsync(descriptor_.number()) != 0) {
+    throw failed;
+  }
+}
+
+void PreambleFile::remove_copy() const {
+  const std::string path = leftover_path(name_);
+  if (unlink(path.c_str()) != 0) {
+    stream::throw_errno(path);
+  }
+  sync_folder_of(path);
+}
+
+}  // namespace paes::cli

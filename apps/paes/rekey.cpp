@@ -1,0 +1,159 @@
+// `paes rekey`: other recipients for a file, by a new envelope around the same input key. The
+// payload stays where and what it is.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "paes/command.hpp"
+#include "paes/keys.hpp"
+#include "paes/preamble_file.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  UnlockOptions unlock;
+  RecipientOptions recipients;
+  PassphraseOptions new_passphrase;
+  bool add = false;
+  bool restore = false;
+  bool quiet = false;
+  bool json = false;
+  std::string file;
+};
+
+void check(const Request& request) {
+  const bool passphrase = request.new_passphrase.given();
+  if (request.restore && (request.add || request.recipients.given() || passphrase)) {
+    throw Error(ErrorCode::usage, "rekey: --restore takes no new recipients");
+  }
+  if (!request.restore && !request.recipients.given() && !passphrase) {
+    throw Error(ErrorCode::usage, "rekey: no new recipients",
+                "give -r RECIPIENT, -R FILE or --new-passphrase");
+  }
+  if (passphrase && (request.add || request.recipients.given())) {
+    throw Error(ErrorCode::usage,
+                "rekey: a passphrase goes alone, the age format allows no other beside it");
+  }
+  if (request.unlock.passphrase.reads_standard_input() &&
+      request.new_passphrase.reads_standard_input()) {
+    throw Error(ErrorCode::usage, "standard input: can be read for one purpose only");
+  }
+}
+
+std::vector<std::uint8_t> new_envelope(const Request& request, Unlocker& unlocker, Bytes envelope,
+                                       Bytes input_key) {
+  if (request.new_passphrase.given()) {
+    return age::seal_to_passphrase(request.new_passphrase.read_new(), input_key);
+  }
+  const std::vector<age::Recipient> recipients = request.recipients.load();
+  return request.add ? age::add_recipients(envelope, unlocker.credentials(), recipients)
+                     : age::seal_to_recipients(recipients, input_key);
+}
+
+// The same place for the payload, whatever the new envelope's length.
+container::Header new_header(const std::string& name, const container::Header& before,
+                             std::size_t envelope_bytes) {
+  if (envelope_bytes > before.envelope_room() || envelope_bytes > container::max_envelope_bytes) {
+    throw Error(ErrorCode::failure,
+                name + ": the new envelope has " + std::to_string(envelope_bytes) +
+                    " bytes, and there is room for " + std::to_string(before.envelope_room()),
+                "write a new file: paes decrypt, then paes encrypt");
+  }
+  container::Header after = before;
+  after.envelope_bytes = static_cast<std::uint32_t>(envelope_bytes);
+  return after;
+}
+
+void refuse_leftover(const std::string& file) {
+  if (has_leftover(file)) {
+    throw Error(ErrorCode::failure,
+                file + ": an earlier change of its recipients was interrupted, and " +
+                    leftover_path(file) + " keeps the old ones",
+                leftover_hint(file));
+  }
+}
+
+std::size_t change_recipients(const Request& request, Unlocker& unlocker, PreambleFile& file) {
+  refuse_leftover(request.file);
+  const stream::Preamble before = stream::read_preamble(file.input());
+  const SecretBytes input_key = unlocker.open(before.envelope());
+  if (input_key.size() != container::key_bytes(before.header.suite) ||
+      !file.commits_to(before.header, input_key)) {
+    throw Error(ErrorCode::corrupt,
+                request.file + ": its payload was not made with its envelope's key");
+  }
+  const std::vector<std::uint8_t> envelope =
+      new_envelope(request, unlocker, before.envelope(), input_key);
+  const container::Header header = new_header(request.file, before.header, envelope.size());
+  file.replace(before.bytes, container::encode_preamble(header, envelope));
+  return age::summarize(envelope).stanzas.size();
+}
+
+std::size_t restore(Unlocker& unlocker, PreambleFile& file) {
+  const stream::Preamble copy = file.read_leftover();
+  const std::string path = leftover_path(file.name());
+  const SecretBytes input_key = unlocker.open(copy.envelope());
+  if (input_key.size() != container::key_bytes(copy.header.suite) ||
+      !file.commits_to(copy.header, input_key)) {
+    throw Error(ErrorCode::corrupt, path + ": belongs to another file, and is not put back");
+  }
+  file.put_back(copy.bytes);
+  return age::summarize(copy.envelope()).stanzas.size();
+}
+
+// Errors from the formats do not know the file's name.
+Error about(const std::string& name, const Error& error) {
+  const std::string text = error.what();
+  return text.rfind(name, 0) == 0 ? error : Error(error.code, name + ": " + text, error.hint);
+}
+
+int rekey_file(const Request& request) {
+  check(request);
+  Unlocker unlocker(request.unlock);
+  std::size_t recipients = 0;
+  try {
+    PreambleFile file(request.file);
+    recipients =
+        request.restore ? restore(unlocker, file) : change_recipients(request, unlocker, file);
+  } catch (const Error& error) {
+    throw about(request.file, error);
+  }
+  if (request.json) {
+    print_json({{"command", "rekey"},
+                {"file", request.file},
+                {"action", request.restore ? "restored"
+                           : request.add   ? "added"
+                                           : "replaced"},
+                {"recipients", recipients}});
+  } else if (!request.quiet && request.restore) {
+    print_note("paes: " + request.file + ": the old recipients are back");
+  }
+  return exit_done;
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->unlock.declare(app);
+  request->recipients.declare(app);
+  app.add_flag("--add", request->add, "keep the recipients that are there and add these");
+  app.add_flag("--new-passphrase", request->new_passphrase.ask,
+               "change to a passphrase, asked for at the terminal");
+  request->new_passphrase.declare(app, "new-", "change to the passphrase in this file");
+  app.add_flag("--restore", request->restore,
+               "put back what an interrupted rekey kept beside the file");
+  app.add_flag("-q,--quiet", request->quiet, "say nothing but errors and warnings");
+  app.add_flag("--json", request->json, "print JSON (docs/schema/rekey.schema.json)");
+  app.add_option("file", request->file, "the file whose recipients change")
+      ->type_name("FILE")
+      ->required();
+  return [request] { return rekey_file(*request); };
+}
+
+}  // namespace
+
+const Command command_rekey = {"rekey", "change who can decrypt a file, without rewriting it",
+                               declare};
+
+}  // namespace paes::cli
