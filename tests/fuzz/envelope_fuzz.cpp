@@ -2,12 +2,14 @@
 // whose MAC is right, which mutation alone would never hit. Identity, file key and stanza are those
 // of the vector `x25519` of the Community Cryptography Test Vectors (see format/age_testkit.txt).
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "format/age.hpp"
 #include "format/age_header.hpp"
 #include "format/age_stream.hpp"
+#include "format/base64.hpp"
 #include "format/libcrypto.hpp"
 #include "fuzz/property.hpp"
 #include "paes/error.hpp"
@@ -65,6 +67,25 @@ std::vector<std::uint8_t> file_with(Bytes more) {
   return file;
 }
 
+// Nothing in an accepted header could have been written in another way.
+void check_spelling(Bytes file) {
+  const age::ParsedFile parsed = age::parse_file(file);
+  std::string text = age::version_line();
+  for (const age::Stanza& stanza : parsed.stanzas) {
+    text.append("-> ").append(stanza.arguments).append("\n").append(stanza.body).append("\n");
+    std::istringstream lines{std::string(stanza.body)};
+    for (std::string line; std::getline(lines, line);) {
+      std::vector<std::uint8_t> data(line.size() * 6 / 8);
+      require(paes::base64::decode(line, data) && paes::base64::encode(data) == line,
+              "bodies are canonical Base 64");
+    }
+  }
+  text.append(age::mac_mark);
+  require(std::equal(text.begin(), text.end(), parsed.authenticated.begin(),
+                     parsed.authenticated.end()),
+          "the MAC covers version line and stanzas");
+}
+
 void check_adding(Bytes file, const SecretBytes& opened) {
   const age::Recipient more[] = {age::recipient_of(identities().front())};
   const auto extended = age::add_recipients(file, credentials(), more);
@@ -74,6 +95,7 @@ void check_adding(Bytes file, const SecretBytes& opened) {
 }
 
 void check_file(Bytes file) {
+  check_spelling(file);
   const age::Summary summary = age::summarize(file);
   require(!summary.stanzas.empty(), "an envelope has a stanza");
   const SecretBytes opened = age::open(file, credentials());
@@ -85,6 +107,7 @@ void check_file(Bytes file) {
 // Throws Error if the stanzas are malformed; opens otherwise.
 void check_stanzas(Bytes more) {
   const auto file = file_with(more);
+  check_spelling(file);
   if (age::parse_file(file).payload.size() != own_payload().size()) {
     return;  // the input brought an end line of its own, before the right one
   }
