@@ -75,9 +75,11 @@ std::string_view take_body(LineReader& lines) {
 
 std::vector<std::string_view> split(std::string_view arguments) {
   std::vector<std::string_view> parts;
-  for (std::size_t space; (space = arguments.find(' ')) != std::string_view::npos;) {
+  std::size_t space = arguments.find(' ');
+  while (space != std::string_view::npos) {
     parts.push_back(arguments.substr(0, space));
     arguments.remove_prefix(space + 1);
+    space = arguments.find(' ');
   }
   parts.push_back(arguments);
   return parts;
