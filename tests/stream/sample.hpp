@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,10 @@
 #include "stream/pipeline.hpp"
 
 namespace paes::stream {
+
+// As every program that uses the pipeline does: a closed pipe is then an error, not the end.
+inline const auto ignored_sigpipe = std::signal(SIGPIPE, SIG_IGN);
+inline const auto ignored_sigxfsz = std::signal(SIGXFSZ, SIG_IGN);
 
 using Buffer = std::vector<std::uint8_t>;
 

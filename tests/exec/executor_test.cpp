@@ -1,0 +1,115 @@
+// Every schedule calls each index once, and hands an exception to the caller after all have
+// stopped.
+
+#include "exec/executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "paes/error.hpp"
+
+namespace paes {
+namespace {
+
+struct Choice {
+  Schedule schedule;
+  unsigned threads;
+};
+
+class Executors : public testing::TestWithParam<Choice> {
+ protected:
+  std::unique_ptr<Executor> executor_ = make_executor(GetParam().schedule, GetParam().threads);
+};
+
+TEST_P(Executors, ForEachCallsEachIndexOnce) {
+  for (const std::size_t count : {0U, 1U, 2U, 3U, 7U, 8U, 1000U}) {
+    std::vector<std::atomic<int>> calls(count);
+    executor_->for_each(count, [&](std::size_t index) { calls.at(index).fetch_add(1); });
+    for (const auto& one : calls) {
+      EXPECT_EQ(one.load(), 1);
+    }
+  }
+}
+
+TEST_P(Executors, ForEachSeesWhatItsCallerWroteAndTheOtherWayRound) {
+  std::vector<int> values(100, 1);
+  executor_->for_each(values.size(), [&](std::size_t index) { values[index] += 1; });
+  EXPECT_EQ(values, std::vector<int>(100, 2));
+}
+
+TEST_P(Executors, OnEachThreadCallsEachThreadOnce) {
+  std::vector<std::atomic<int>> calls(executor_->threads());
+  executor_->on_each_thread([&](unsigned thread) { calls.at(thread).fetch_add(1); });
+  for (const auto& one : calls) {
+    EXPECT_EQ(one.load(), 1);
+  }
+}
+
+TEST_P(Executors, AnExceptionStopsTheHandOutAndReachesTheCaller) {
+  std::atomic<int> calls{0};
+  try {
+    executor_->for_each(100000, [&](std::size_t index) {
+      calls.fetch_add(1);
+      if (index == 3) {
+        throw Error(ErrorCode::corrupt, "index 3");
+      }
+    });
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "index 3");
+    EXPECT_EQ(error.code, ErrorCode::corrupt);
+  }
+  EXPECT_LT(calls.load(), 100000);
+  // It works again afterwards.
+  executor_->for_each(5, [&](std::size_t) { calls.fetch_add(1); });
+}
+
+TEST_P(Executors, WhenAllThreadsFailOneExceptionArrives) {
+  EXPECT_THROW(executor_->on_each_thread([](unsigned) { throw std::runtime_error("all"); }),
+               std::runtime_error);
+  EXPECT_THROW(
+      executor_->for_each(1000, [](std::size_t) -> void { throw std::runtime_error("all"); }),
+      std::runtime_error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Choices, Executors,
+    testing::Values(Choice{Schedule::serial, 1}, Choice{Schedule::omp_static, 1},
+                    Choice{Schedule::omp_static, 2}, Choice{Schedule::omp_static, 3},
+                    Choice{Schedule::omp_static, 8}, Choice{Schedule::omp_dynamic, 1},
+                    Choice{Schedule::omp_dynamic, 2}, Choice{Schedule::omp_dynamic, 3},
+                    Choice{Schedule::omp_dynamic, 8}));
+
+TEST(MakeExecutor, TakesTheThreadsAskedForAndAllForZero) {
+  EXPECT_EQ(make_executor(Schedule::omp_static, 3)->threads(), 3U);
+  EXPECT_EQ(make_executor(Schedule::serial, 3)->threads(), 1U);
+  EXPECT_GE(make_executor(Schedule::omp_dynamic, 0)->threads(), 1U);
+}
+
+TEST(MakeExecutor, SerialKeepsTheOrder) {
+  std::vector<std::size_t> order;
+  make_executor(Schedule::serial, 1)->for_each(4, [&](std::size_t index) {
+    order.push_back(index);
+  });
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 3}));
+}
+
+TEST(ParseSchedule, KnowsItsNames) {
+  EXPECT_EQ(parse_schedule("static"), Schedule::omp_static);
+  EXPECT_EQ(parse_schedule("dynamic"), Schedule::omp_dynamic);
+  try {
+    (void)parse_schedule("guided");
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::usage);
+    EXPECT_STREQ(error.what(), "schedule: unknown name 'guided'");
+  }
+}
+
+}  // namespace
+}  // namespace paes

@@ -1,0 +1,467 @@
+// Outputs appear complete or not at all, never over what they may not replace; inputs that are
+// directories, unreadable or change are refused; modes, holes, ranges, stops and memory.
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <chrono>
+
+#include "stream/sample.hpp"
+
+namespace paes::stream {
+namespace {
+
+constexpr std::size_t chunk = cobblestone::chunk_text_bytes;
+
+mode_t mode_of(const std::string& path) {
+  struct stat status = {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+bool is_running_as_root() { return geteuid() == 0; }
+
+class Files : public testing::Test {
+ protected:
+  Files() { write_file(folder_ / "text", text_); }
+  Folder folder_;
+  Buffer text_ = random_buffer(3 * chunk + 5);
+};
+
+TEST_F(Files, AnExistingOutputIsLeftAlone) {
+  write_file(folder_ / "out", Buffer{1, 2, 3});
+  const Error error = error_of([&] { encrypt_path(folder_ / "text", folder_ / "out"); });
+  EXPECT_EQ(error.code, ErrorCode::failure);
+  EXPECT_EQ(std::string(error.what()), (folder_ / "out") + ": already exists");
+  EXPECT_NE(error.hint.find("-f"), std::string::npos);
+  EXPECT_EQ(read_file(folder_ / "out"), (Buffer{1, 2, 3}));
+  EXPECT_EQ(folder_.entries(), 2U);
+}
+
+TEST_F(Files, TheInputIsNotAnOutputByAnyName) {
+  std::filesystem::create_symlink(folder_ / "text", folder_ / "symbolic");
+  std::filesystem::create_hard_link(folder_ / "text", folder_ / "hard");
+  Input input = Input::open(folder_ / "text");
+  for (const char* name : {"text", "symbolic", "hard"}) {
+    for (const bool overwrite : {false, true}) {
+      const Error error = error_of([&] {
+        (void)Output::create(folder_ / name, {.overwrite = overwrite, .source = &input});
+      });
+      EXPECT_EQ(error.code, ErrorCode::usage);
+      EXPECT_EQ(std::string(error.what()), (folder_ / name) + ": is the input itself");
+    }
+  }
+  EXPECT_TRUE(read_file(folder_ / "hard") == text_);
+  EXPECT_EQ(folder_.entries(), 3U);
+}
+
+TEST_F(Files, DirectoriesAndMissingFilesAreNamed) {
+  EXPECT_EQ(std::string(error_of([&] { (void)Input::open(folder_.path()); }).what()),
+            folder_.path() + ": is a directory");
+  EXPECT_EQ(std::string(error_of([&] { (void)Input::open(folder_ / "none"); }).what()),
+            (folder_ / "none") + ": No such file or directory");
+  EXPECT_EQ(std::string(error_of([&] { (void)Output::create(folder_.path(), {}); }).what()),
+            folder_.path() + ": is a directory");
+  EXPECT_EQ(std::string(error_of([&] { (void)Output::create(folder_ / "no/file", {}); }).what()),
+            (folder_ / "no/file") + ": No such file or directory");
+}
+
+TEST_F(Files, AnUnreadableFileIsNamed) {
+  ASSERT_EQ(chmod((folder_ / "text").c_str(), 0), 0);
+  const bool was_root = is_running_as_root();
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
+  ASSERT_TRUE(!was_root || seteuid(65534) == 0);
+  const Error error = error_of([&] { (void)Input::open(folder_ / "text"); });
+  ASSERT_TRUE(!was_root || seteuid(0) == 0);
+  EXPECT_EQ(std::string(error.what()), (folder_ / "text") + ": Permission denied");
+  EXPECT_EQ(error.code, ErrorCode::failure);
+}
+
+struct Way {
+  bool avoid_unnamed, avoid_noreplace, avoid_link;
+};
+
+class Placing : public testing::TestWithParam<Way> {
+ protected:
+  [[nodiscard]] OutputOptions options(bool overwrite = false) const {
+    return {.overwrite = overwrite,
+            .permissions = 0640,
+            .avoid_unnamed = GetParam().avoid_unnamed,
+            .avoid_noreplace = GetParam().avoid_noreplace,
+            .avoid_link = GetParam().avoid_link};
+  }
+  Folder folder_;
+  Buffer text_ = random_buffer(10000);
+};
+
+TEST_P(Placing, AppearsCompleteAndOnlyAtTheEnd) {
+  {
+    Output output = Output::create(folder_ / "out", options());
+    output.write_at(5000, Bytes(text_).subspan(5000));
+    output.write(Bytes(text_).first(2500));
+    output.write(Bytes(text_).subspan(2500, 2500));
+    EXPECT_FALSE(exists(folder_ / "out"));
+    output.commit(text_.size());
+  }
+  EXPECT_TRUE(read_file(folder_ / "out") == text_);
+  EXPECT_EQ(mode_of(folder_ / "out"), 0640U);
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_P(Placing, IsForItsOwnerAloneWhileItIsWritten) {
+  Output output = Output::create(folder_ / "out", options());
+  output.write(text_);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_EQ(mode_of(entry.path()), 0600U);
+  }
+}
+
+TEST_P(Placing, LeavesNothingWithoutCommit) {
+  { Output::create(folder_ / "out", options()).write(text_); }
+  EXPECT_EQ(folder_.entries(), 0U);
+}
+
+TEST_P(Placing, NeverReplacesWhatAppearedMeanwhile) {
+  {
+    Output output = Output::create(folder_ / "out", options());
+    output.write(text_);
+    write_file(folder_ / "out", Buffer{1});
+    const Error error = error_of([&] { output.commit(text_.size()); });
+    EXPECT_EQ(std::string(error.what()), (folder_ / "out") + ": already exists");
+  }
+  EXPECT_EQ(read_file(folder_ / "out"), Buffer{1});
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_P(Placing, ReplacesWhenAskedTo) {
+  write_file(folder_ / "out", Buffer{1});
+  {
+    Output output = Output::create(folder_ / "out", options(true));
+    output.write(text_);
+    EXPECT_EQ(read_file(folder_ / "out"), Buffer{1});
+    output.commit(text_.size());
+  }
+  EXPECT_TRUE(read_file(folder_ / "out") == text_);
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_P(Placing, ReplacesWhatALinkLeadsTo) {
+  write_file(folder_ / "target", Buffer{1});
+  std::filesystem::create_symlink("target", folder_ / "link");
+  {
+    Output output = Output::create(folder_ / "link", options(true));
+    output.write(text_);
+    output.commit(text_.size());
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(read_file(folder_ / "target") == text_);
+  EXPECT_EQ(folder_.entries(), 2U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Placing,
+                         testing::Values(Way{false, false, false}, Way{true, false, false},
+                                         Way{true, true, false}, Way{true, true, true}));
+
+TEST_F(Files, ModesFollowTheSourceWithoutSetIdBits) {
+  const mode_t mask = umask(027);
+  ASSERT_EQ(chmod((folder_ / "text").c_str(), 06754), 0);
+  encrypt_path(folder_ / "text", folder_ / "sealed");
+  EXPECT_EQ(mode_of(folder_ / "sealed"), 0754U);
+  decrypt_path(folder_ / "sealed", folder_ / "back");
+  EXPECT_EQ(mode_of(folder_ / "back"), 0700U);
+  umask(0277);
+  decrypt_path(folder_ / "sealed", folder_ / "masked");
+  EXPECT_EQ(mode_of(folder_ / "masked"), 0500U);
+  umask(mask);
+}
+
+TEST_F(Files, ASizeLimitOrAFullDeviceLeavesNothing) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small = {20000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Error limit = error_of([&] { encrypt_path(folder_ / "text", folder_ / "sealed"); });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(std::string(limit.what()), (folder_ / "sealed") + ": File too large");
+  EXPECT_EQ(folder_.entries(), 1U);
+  const Error full = error_of([&] { encrypt_path(folder_ / "text", "/dev/full"); });
+  EXPECT_STREQ(full.what(), "/dev/full: No space left on device");
+  EXPECT_EQ(full.code, ErrorCode::failure);
+}
+
+TEST_F(Files, DevicesAreWrittenDirectly) {
+  EXPECT_EQ(encrypt_path(folder_ / "text", "/dev/null").text_bytes, text_.size());
+  struct stat status = {};
+  ASSERT_EQ(stat("/dev/null", &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+}
+
+TEST_F(Files, AnInputThatChangesItsSizeIsAnError) {
+  for (const off_t bytes : {off_t{10}, off_t{200000}}) {
+    const auto executor = make_executor(Schedule::omp_dynamic, 2);
+    Input input = Input::open(folder_ / "text");
+    Output output = Output::create(folder_ / "sealed", {});
+    ASSERT_EQ(truncate((folder_ / "text").c_str(), bytes), 0);
+    const Error error = error_of([&] {
+      encrypt(input, output, container::Suite::cobblestone_256, sample_envelope,
+              sample_key(container::Suite::cobblestone_256),
+              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+    });
+    EXPECT_EQ(std::string(error.what()),
+              (folder_ / "text") + (bytes == 10 ? ": became shorter while it was read"
+                                                : ": changed its size while it was read"));
+  }
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_F(Files, AFileThatClaimsToBeEmptyIsReadToItsEnd) {
+  const Buffer version = read_file("/proc/version");
+  encrypt_path("/proc/version", folder_ / "sealed");
+  decrypt_path(folder_ / "sealed", folder_ / "back");
+  EXPECT_FALSE(version.empty());
+  EXPECT_TRUE(read_file(folder_ / "back") == version);
+}
+
+TEST_F(Files, ZeroPagesBecomeHoles) {
+  Buffer sparse(std::size_t{4} << 20);
+  sparse[1000000] = 1;                        // one page in the middle
+  sparse[(std::size_t{3} << 20) + 4095] = 2;  // the end of a page
+  sparse.resize(sparse.size() + 100);         // and a short zero tail
+  write_file(folder_ / "sparse", sparse);
+  encrypt_path(folder_ / "sparse", folder_ / "sealed");
+  decrypt_path(folder_ / "sealed", folder_ / "back", {.threads = 3});
+  EXPECT_TRUE(read_file(folder_ / "back") == sparse);
+  struct stat status = {};
+  ASSERT_EQ(stat((folder_ / "back").c_str(), &status), 0);
+  EXPECT_LE(status.st_blocks * 512, 3 * 4096);
+}
+
+TEST_F(Files, RangesAreExact) {
+  encrypt_path(folder_ / "text", folder_ / "sealed");
+  const Buffer sealed = read_file(folder_ / "sealed");
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const std::uint64_t size = text_.size();
+  for (const std::uint64_t first : {0UL, 1UL, chunk - 1, chunk, 2 * chunk + 7, size - 1}) {
+    for (const std::optional<std::uint64_t> last :
+         {std::optional<std::uint64_t>{}, std::optional(first), std::optional(first + 1),
+          std::optional(first + chunk), std::optional(size - 1), std::optional(size + 1000),
+          std::optional(UINT64_MAX)}) {
+      if (last && *last < first) {
+        continue;
+      }
+      SCOPED_TRACE(testing::Message() << first << " to " << (last ? *last : 0));
+      const std::uint64_t end = last && *last < size ? *last + 1 : size;
+      const Buffer expected(text_.begin() + static_cast<std::ptrdiff_t>(first),
+                            text_.begin() + static_cast<std::ptrdiff_t>(end));
+      const Setting setting{.grain_bytes = chunk};
+      EXPECT_EQ(decrypt_path(folder_ / "sealed", folder_ / "part", setting, ByteRange{first, last})
+                    .text_bytes,
+                expected.size());
+      EXPECT_TRUE(read_file(folder_ / "part") == expected);
+      std::filesystem::remove(folder_ / "part");
+      std::thread writer = feed(folder_ / "pipe", sealed, 10000);
+      decrypt_path(folder_ / "pipe", folder_ / "part", setting, ByteRange{first, last});
+      writer.join();
+      EXPECT_TRUE(read_file(folder_ / "part") == expected);
+      std::filesystem::remove(folder_ / "part");
+    }
+  }
+  const auto beyond = [&](const std::string& from) {
+    const Error error = error_of([&] {
+      decrypt_path(from, folder_ / "part", {}, ByteRange{size, {}});
+    });
+    EXPECT_EQ(error.code, ErrorCode::usage);
+    EXPECT_FALSE(exists(folder_ / "part"));
+  };
+  beyond(folder_ / "sealed");
+  std::thread writer = feed(folder_ / "pipe", sealed, 10000);
+  beyond(folder_ / "pipe");
+  writer.join();
+}
+
+TEST_F(Files, ARangeAuthenticatesItsChunksAndTheLast) {
+  encrypt_path(folder_ / "text", folder_ / "sealed");
+  Buffer sealed = read_file(folder_ / "sealed");
+  const std::size_t head = sealed.size() - cobblestone::payload_bytes(text_.size());
+  const auto part_is_accepted = [&](std::uint64_t first, std::uint64_t last) {
+    write_file(folder_ / "damaged", sealed);
+    std::filesystem::remove(folder_ / "part");
+    try {
+      decrypt_path(folder_ / "damaged", folder_ / "part", {}, ByteRange{first, last});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::corrupt);
+      EXPECT_FALSE(exists(folder_ / "part"));
+      return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(part_is_accepted(0, 100));
+  sealed[head + cobblestone::chunk_offset(1)] ^= 1;
+  EXPECT_TRUE(part_is_accepted(0, chunk - 1));
+  EXPECT_FALSE(part_is_accepted(0, chunk));
+  EXPECT_TRUE(part_is_accepted(2 * chunk, 3 * chunk));
+  sealed.back() ^= 1;
+  EXPECT_FALSE(part_is_accepted(0, 100));
+}
+
+class Stopping : public Files {
+ protected:
+  Stopping() { EXPECT_EQ(mkfifo(fifo_.c_str(), 0600), 0); }
+  std::string fifo_ = folder_ / "fifo";
+  Cancel cancel_;
+};
+
+TEST_F(Stopping, AStopRequestLeavesNothing) {
+  cancel_.request();
+  const Error error =
+      error_of([&] { encrypt_path(folder_ / "text", folder_ / "sealed", {.cancel = &cancel_}); });
+  EXPECT_EQ(error.code, ErrorCode::failure);
+  EXPECT_EQ(std::string(error.what()).rfind("interrupted: ", 0), 0U);
+  EXPECT_EQ(folder_.entries(), 2U);
+}
+
+TEST_F(Stopping, AStopRequestEndsAReadThatWaits) {
+  const int silent = open(fifo_.c_str(), O_RDWR | O_CLOEXEC);
+  for (const unsigned threads : {1U, 3U}) {
+    Cancel cancel;
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      cancel.request();
+    });
+    const Error error = error_of(
+        [&] { encrypt_path(fifo_, folder_ / "sealed", {.threads = threads, .cancel = &cancel}); });
+    stopper.join();
+    EXPECT_EQ(std::string(error.what()).rfind("interrupted: ", 0), 0U);
+  }
+  close(silent);
+  EXPECT_EQ(folder_.entries(), 2U);
+}
+
+TEST_F(Stopping, AStopRequestEndsAWriteThatWaits) {
+  const int idle = open(fifo_.c_str(), O_RDWR | O_CLOEXEC);
+  write_file(folder_ / "text", random_buffer(std::size_t{3} << 20));  // more than a pipe holds
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    cancel_.request();
+  });
+  const Error error =
+      error_of([&] { encrypt_path(folder_ / "text", fifo_, {.cancel = &cancel_}); });
+  stopper.join();
+  close(idle);
+  EXPECT_EQ(std::string(error.what()).rfind("interrupted: ", 0), 0U);
+}
+
+TEST_F(Stopping, AClosedPipeIsAnError) {
+  std::thread reader([&] {
+    const int from = open(fifo_.c_str(), O_RDONLY | O_CLOEXEC);
+    std::uint8_t some[100];
+    EXPECT_GT(::read(from, some, sizeof some), 0);
+    close(from);
+  });
+  write_file(folder_ / "text", random_buffer(std::size_t{3} << 20));
+  const Error error = error_of([&] { encrypt_path(folder_ / "text", fifo_); });
+  reader.join();
+  EXPECT_EQ(std::string(error.what()), fifo_ + ": Broken pipe");
+}
+
+TEST_F(Stopping, AFailureEndsAReadThatWaitsInAnotherThread) {
+  encrypt_path(folder_ / "text", folder_ / "sealed");
+  Buffer damaged = read_file(folder_ / "sealed");
+  damaged[damaged.size() - cobblestone::payload_bytes(text_.size()) + 100] ^= 1;  // chunk 0
+  const int to = open(fifo_.c_str(), O_RDWR | O_CLOEXEC);  // stays open and says nothing more
+  std::thread writer([&] {
+    EXPECT_EQ(::write(to, damaged.data(), damaged.size()), static_cast<ssize_t>(damaged.size()));
+  });
+  const Error error = error_of(
+      [&] { decrypt_path(fifo_, folder_ / "back", {.threads = 3, .grain_bytes = chunk}); });
+  writer.join();
+  close(to);
+  EXPECT_EQ(error.code, ErrorCode::corrupt);
+  EXPECT_EQ(std::string(error.what()), fifo_ + ": chunk 0 is damaged, misplaced or forged");
+  EXPECT_FALSE(exists(folder_ / "back"));
+}
+
+// Standard output replaced by a file for one scope.
+class Redirect {
+ public:
+  Redirect(int number, const std::string& path, int flags) : number_(number), saved_(dup(number)) {
+    const int file = open(path.c_str(), flags | O_CLOEXEC, 0600);
+    EXPECT_GE(file, 0);
+    dup2(file, number_);
+    close(file);
+  }
+  ~Redirect() {
+    dup2(saved_, number_);
+    close(saved_);
+  }
+  Redirect(const Redirect&) = delete;
+  Redirect& operator=(const Redirect&) = delete;
+
+ private:
+  int number_;
+  int saved_;
+};
+
+TEST_F(Files, StandardInputAndOutputMayBeFiles) {
+  for (const int append : {0, O_APPEND}) {
+    write_file(folder_ / "out", Buffer{'>', '>'});
+    std::fflush(stdout);
+    {
+      const Redirect in(STDIN_FILENO, folder_ / "text", O_RDONLY);
+      const Redirect out(STDOUT_FILENO, folder_ / "out", O_WRONLY | append);
+      lseek(STDIN_FILENO, 5, SEEK_SET);
+      lseek(STDOUT_FILENO, 0, SEEK_END);
+      const auto executor = make_executor(Schedule::omp_dynamic, 2);
+      Input input = Input::standard_input();
+      EXPECT_EQ(input.bytes(), text_.size() - 5);
+      Output output = Output::standard_output({.source = &input});
+      encrypt(input, output, container::Suite::cobblestone_256, sample_envelope,
+              sample_key(container::Suite::cobblestone_256),
+              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      EXPECT_EQ(::write(STDOUT_FILENO, "<", 1), 1);
+    }
+    Buffer sealed = read_file(folder_ / "out");
+    EXPECT_EQ(sealed.front(), '>');
+    EXPECT_EQ(sealed.back(), '<');
+    sealed.pop_back();
+    sealed.erase(sealed.begin(), sealed.begin() + 2);
+    write_file(folder_ / "sealed", sealed);
+    std::filesystem::remove(folder_ / "back");
+    decrypt_path(folder_ / "sealed", folder_ / "back");
+    EXPECT_TRUE(read_file(folder_ / "back") == Buffer(text_.begin() + 5, text_.end()));
+  }
+}
+
+TEST_F(Files, AFailureCutsOffWhatStandardOutputGot) {
+  write_file(folder_ / "out", Buffer{'>', '>'});
+  std::fflush(stdout);
+  {
+    const Redirect out(STDOUT_FILENO, folder_ / "out", O_WRONLY);
+    lseek(STDOUT_FILENO, 0, SEEK_END);
+    Output::standard_output({}).write(text_);
+  }
+  EXPECT_EQ(read_file(folder_ / "out"), (Buffer{'>', '>'}));
+}
+
+std::size_t resident_peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) {
+      return std::stoul(line.substr(6)) * 1024;
+    }
+  }
+  ADD_FAILURE() << "no VmHWM";
+  return 0;
+}
+
+TEST_F(Files, MemoryStaysWithinItsBound) {
+  // A hole costs no memory to hold, so a file well above the bound can be used.
+  ASSERT_EQ(truncate((folder_ / "text").c_str(), off_t{512} << 20), 0);
+  const std::size_t before = resident_peak_bytes();
+  constexpr unsigned threads = 4;
+  encrypt_path(folder_ / "text", "/dev/null", {.threads = threads, .grain_bytes = max_grain_bytes});
+  EXPECT_LE(resident_peak_bytes() - before, threads * (std::size_t{16} << 20));
+}
+
+}  // namespace
+}  // namespace paes::stream
