@@ -31,6 +31,9 @@ std::string_view known_but_unsupported(std::string_view text) noexcept {
       (text.starts_with("age1") && text.substr(4).find('1') != std::string_view::npos)) {
     return "a key of an age plugin, which paes does not support";
   }
+  if (text.starts_with("age-encryption.org/") || text.starts_with("-----BEGIN AGE ENCRYPTED")) {
+    return "an encrypted key file: decrypt it with age first";
+  }
   if (text.starts_with("ssh-") || text.starts_with("-----BEGIN")) {
     return "an SSH or PEM key, which paes does not support";
   }

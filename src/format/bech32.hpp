@@ -1,6 +1,6 @@
-// Bech32 (BIP 173) as age uses it for keys: 32 bytes, no length limit, and only in the letter case
-// of its human-readable part. Written without a branch or an index that depends on the data, since
-// the data may be a secret key.
+// Bech32 (BIP 173) as age uses it for its 32-byte keys: only in the letter case of the
+// human-readable part. Written without a branch or an index that depends on the data, which may be
+// a secret key; only the verdict shows.
 #pragma once
 
 #include <cstdint>

@@ -129,6 +129,8 @@ TEST(AgeKeys, FilesWithAnythingElseAreRefused) {
   EXPECT_EQ(why("# nothing\n\n"), "key.txt: holds no identity");
   EXPECT_EQ(why(" " + key), "key.txt line 1: identity: does not begin with AGE-SECRET-KEY-1");
   EXPECT_EQ(why(key + "\n" + key + " \n"), "key.txt line 2: identity: is not 74 characters long");
+  EXPECT_EQ(why("age-encryption.org/v1\n-> scrypt"),
+            "key.txt line 1: identity: is an encrypted key file: decrypt it with age first");
   EXPECT_EQ(why(std::string((1 << 20) + 1, '#')), "key.txt: longer than 1048576 bytes");
 }
 
