@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <limits>
 
 #include "paes/error.hpp"
 
@@ -86,6 +87,7 @@ void SecretBytes::truncate(std::size_t bytes) noexcept {
 }
 
 void random_bytes(MutableBytes out) {
+  assert(out.size() <= std::numeric_limits<int>::max());
   if (RAND_bytes(out.data(), static_cast<int>(out.size())) != 1) {
     throw Error(ErrorCode::failure, "random bytes: libcrypto's generator failed");
   }

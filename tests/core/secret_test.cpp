@@ -17,11 +17,15 @@
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool mlock_is_real = false;  // AddressSanitizer makes it do nothing
+#if defined(__SANITIZE_ADDRESS__)  // GCC's name for it
+#define PAES_TEST_HAS_ASAN 1
+#elif defined(__has_feature)
+#define PAES_TEST_HAS_ASAN __has_feature(address_sanitizer)
 #else
-constexpr bool mlock_is_real = true;
+#define PAES_TEST_HAS_ASAN 0
 #endif
+// AddressSanitizer makes mlock do nothing.
+constexpr bool mlock_is_real = PAES_TEST_HAS_ASAN == 0;
 
 // Set by a test to the page that it expects to be unmapped.
 const void* watched_page = nullptr;
