@@ -8,6 +8,7 @@
 
 #include "kernel/registry.hpp"
 #include "mode/gcm.hpp"
+#include "paes/bench_interrupt.hpp"
 #include "paes/bench_kernel_turns.hpp"
 #include "paes/bench_report.hpp"
 #include "paes/error.hpp"
@@ -138,18 +139,25 @@ std::string to_text(const std::vector<Row>& rows) {
   return text;
 }
 
-std::vector<Row> measure(const std::vector<const Kernel*>& kernels, const NamedCipher& cipher,
-                         const NamedDirection& direction, std::uint64_t message_bytes,
+struct Combination {
+  const NamedCipher& cipher;
+  const NamedDirection& direction;
+  std::vector<const Kernel*> kernels;
+};
+
+std::vector<Row> measure(const Combination& combination, std::uint64_t message_bytes,
                          const Executor& executor, double seconds, const NamedClock& clock) {
-  const std::vector<KernelTimes> times = take_turns(
-      kernels, {cipher.key_bytes, direction.direction, message_bytes, seconds, clock.clock},
-      executor);
+  const std::vector<KernelTimes> times =
+      take_turns(combination.kernels,
+                 {combination.cipher.key_bytes, combination.direction.direction, message_bytes,
+                  seconds, clock.clock, stop_if_interrupted},
+                 executor);
   std::vector<Row> rows;
   for (const KernelTimes& row : times) {
     const double typical = median(row.seconds);
     const double bytes = static_cast<double>(message_bytes) * executor.threads();
-    rows.push_back({cipher, direction, message_bytes, executor.threads(), row.kernel,
-                    row.seconds.size(), typical, bytes / typical / 1e9,
+    rows.push_back({combination.cipher, combination.direction, message_bytes, executor.threads(),
+                    row.kernel, row.seconds.size(), typical, bytes / typical / 1e9,
                     rate_ratio(row.seconds, times.front().seconds)});
   }
   return rows;
@@ -162,25 +170,25 @@ void bench_kernels(const KernelBenchRequest& request) {
   const NamedClock& clock = find_named("clock", clocks, request.clock);
   const auto executor = make_executor(
       request.threads == 1 ? Schedule::serial : Schedule::omp_static, request.threads);
-  std::vector<std::pair<const NamedCipher*, const NamedDirection*>> combinations;
-  for (const std::string& cipher : request.ciphers) {
-    for (const std::string& direction : request.directions) {
-      combinations.emplace_back(&find_named("cipher", ciphers, cipher),
-                                &find_named("direction", directions, direction));
-    }
-  }
   for (const std::uint64_t message_bytes : request.message_bytes) {
     check_size(message_bytes, executor->threads());
+  }
+  std::vector<Combination> combinations;
+  for (const std::string& cipher : request.ciphers) {
+    for (const std::string& direction_name : request.directions) {
+      const NamedDirection& direction = find_named("direction", directions, direction_name);
+      combinations.push_back({find_named("cipher", ciphers, cipher), direction,
+                              with_operation(kernels, direction, !request.kernels.empty())});
+    }
   }
   ordered_json results = ordered_json::array();
   if (!request.json) {
     print_result(machine_line());
   }
-  for (const auto& [cipher, direction] : combinations) {
-    const auto able = with_operation(kernels, *direction, !request.kernels.empty());
+  for (const Combination& combination : combinations) {
     for (const std::uint64_t message_bytes : request.message_bytes) {
       const std::vector<Row> rows =
-          measure(able, *cipher, *direction, message_bytes, *executor, request.seconds, clock);
+          measure(combination, message_bytes, *executor, request.seconds, clock);
       if (!request.json) {
         print_result(to_text(rows));
       }

@@ -12,7 +12,6 @@
 #include "mode/gcm.hpp"
 #include "paes/bench_reference.hpp"
 #include "paes/error.hpp"
-#include "paes/process.hpp"
 
 namespace paes::cli {
 
@@ -112,7 +111,9 @@ class Turns {
          ++round) {
       fill_lanes();
       for (Row& row : rows_) {
-        cancel().check();
+        if (settings_.before_turn) {
+          settings_.before_turn();
+        }
         prepare_and_check(row);
         (void)time_messages(row, std::max<std::uint64_t>(row.messages / 16, 1));
         row.times.seconds.push_back(time_messages(row, row.messages) /
@@ -168,12 +169,20 @@ class Turns {
     return seconds;
   }
 
-  // Doubles the messages until they take a turn's time at least half.
+  // Doubles the messages until they take at least half a turn. The best of three, because one turn
+  // that the system interrupted would pass for many messages.
   void calibrate(Row& row, double turn_seconds) {
-    double seconds = time_messages(row, row.messages);
+    const auto best = [&] {
+      double seconds = time_messages(row, row.messages);
+      for (unsigned again = 1; again < 3 && seconds >= turn_seconds / 2; ++again) {
+        seconds = std::min(seconds, time_messages(row, row.messages));
+      }
+      return seconds;
+    };
+    double seconds = best();
     while (seconds < turn_seconds / 2) {
       row.messages *= 2;
-      seconds = time_messages(row, row.messages);
+      seconds = best();
     }
     const double wanted = static_cast<double>(row.messages) * turn_seconds / seconds;
     row.messages = static_cast<std::uint64_t>(std::max(std::llround(wanted), 1LL));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct TurnSettings {
   std::size_t message_bytes;
   double seconds;
   BenchClock clock;
+  std::function<void()> before_turn;  // may throw to stop; may be empty
 };
 
 struct KernelTimes {

@@ -45,7 +45,7 @@ std::vector<KernelTimes> measure(const Kernel& kernel, Direction direction, unsi
   const Kernel* const rows[] = {&good(), &kernel};
   const auto executor =
       make_executor(threads == 1 ? Schedule::serial : Schedule::omp_static, threads);
-  return take_turns(rows, {32, direction, 100, 0, BenchClock::wall}, *executor);
+  return take_turns(rows, {32, direction, 100, 0, BenchClock::wall, {}}, *executor);
 }
 
 TEST(Turns, EveryDirectionGivesPairedRounds) {

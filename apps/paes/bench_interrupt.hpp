@@ -1,0 +1,11 @@
+// How the benches notice SIGINT and its like: before each turn and each part of a file.
+#pragma once
+
+#include "paes/process.hpp"
+
+namespace paes::cli {
+
+[[nodiscard]] inline bool is_interrupted() noexcept { return cancel().requested(); }
+inline void stop_if_interrupted() { cancel().check(); }
+
+}  // namespace paes::cli
