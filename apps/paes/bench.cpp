@@ -2,6 +2,7 @@
 // output is checked before it is timed.
 #include <CLI/CLI.hpp>
 
+#include "paes/bench_file.hpp"
 #include "paes/bench_kernel.hpp"
 #include "paes/command.hpp"
 
@@ -35,13 +36,36 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
   app.add_flag("--json", request.json, "print JSON (bench/schema/bench-kernel.schema.json)");
 }
 
+void declare_file(CLI::App& app, FileBenchRequest& request) {
+  app.add_option("--size", request.file_bytes,
+                 "bytes of the file, 500MB or 2GiB (the default, or less where there is no room)")
+      ->transform(CLI::AsSizeValue(true));
+  app.add_option("--dir", request.folder,
+                 "where to work; the default is memory (/dev/shm) if it has room, else TMPDIR");
+  app.add_option("--against", request.against,
+                 "age, openssl, gpg; several with commas; the default is those installed")
+      ->delimiter(',');
+  app.add_option("--runs", request.runs, "runs of each program (the default is 5)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("-T,--threads", request.threads, "threads of paes; 0 is all, the default")
+      ->check(CLI::Range(0, 4096));
+  app.add_flag("--json", request.json, "print JSON (bench/schema/bench-file.schema.json)");
+}
+
 Action declare(CLI::App& app) {
-  app.require_subcommand(1);
+  app.require_subcommand(1, 1);
   const auto kernel_request = std::make_shared<KernelBenchRequest>();
   CLI::App* kernel = app.add_subcommand("kernel", "compare kernels on messages in memory");
   declare_kernel(*kernel, *kernel_request);
-  return [kernel_request] {
-    bench_kernels(*kernel_request);
+  const auto file_request = std::make_shared<FileBenchRequest>();
+  CLI::App* file = app.add_subcommand("file", "compare whole programs on a file");
+  declare_file(*file, *file_request);
+  return [kernel, kernel_request, file_request] {
+    if (kernel->parsed()) {
+      bench_kernels(*kernel_request);
+    } else {
+      bench_files(*file_request);
+    }
     return exit_done;
   };
 }

@@ -1,0 +1,186 @@
+#include "paes/bench_child.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "paes/bench_interrupt.hpp"
+#include "paes/error.hpp"
+#include "stream/wait.hpp"
+
+extern char** environ;
+
+namespace paes::cli {
+
+namespace {
+
+// Closes when it goes.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) {
+      (void)close(number_);
+    }
+  }
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+Descriptor open_file(const std::string& path, int flags) {
+  const int number = open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (number < 0) {
+    stream::throw_errno(path);
+  }
+  return Descriptor(number);
+}
+
+std::array<Descriptor, 2> make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    stream::throw_errno("pipe");
+  }
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+pid_t start(const Program& program, int input, int output, int messages) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+  // This process ignores SIGPIPE and catches others; children start as from a shell.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t as_from_a_shell;
+  sigemptyset(&as_from_a_shell);
+  sigaddset(&as_from_a_shell, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &as_from_a_shell);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+
+  std::vector<char*> arguments;
+  for (const std::string& argument : program.arguments) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));  // posix_spawn does not write to it
+  }
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  const int failed =
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) {
+    errno = failed;
+    stream::throw_errno(program.arguments[0]);
+  }
+  return child;
+}
+
+// Waits, adds up the costs, gives back the status. A signal that interrupts the wait has reached
+// the children too when it came from the terminal; otherwise it is passed on to this one.
+int wait_for(pid_t child, Cost& cost) {
+  int status = 0;
+  struct rusage usage = {};
+  while (wait4(child, &status, 0, &usage) < 0) {
+    if (errno != EINTR) {
+      stream::throw_errno("wait");
+    }
+    if (is_interrupted()) {
+      (void)kill(child, SIGTERM);
+    }
+  }
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  cost.cpu_seconds += seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  cost.peak_memory = std::max(cost.peak_memory, static_cast<std::uint64_t>(usage.ru_maxrss) * 1024);
+  return status;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line.empty() ? "no message" : line;
+}
+
+// The children of a pipe; none outlives it.
+struct Children {
+  std::vector<pid_t> running;
+  Children() = default;
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+  ~Children() {
+    for (const pid_t child : running) {
+      (void)kill(child, SIGTERM);
+      (void)waitpid(child, nullptr, 0);
+    }
+  }
+};
+
+}  // namespace
+
+Cost run_programs(std::span<const Program> pipe, const std::string& messages) {
+  stop_if_interrupted();
+  const Descriptor log = open_file(messages, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+  const std::string& from = pipe.front().input;
+  const std::string& to = pipe.back().output;
+  Descriptor input = open_file(from.empty() ? "/dev/null" : from, O_RDONLY);
+  const Descriptor last =
+      to.empty() ? open_file("/dev/null", O_WRONLY) : open_file(to, O_WRONLY | O_CREAT | O_TRUNC);
+  Cost cost;
+  Children children;
+  std::string failure;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i + 1 < pipe.size(); ++i) {
+    auto [read_end, write_end] = make_pipe();
+    children.running.push_back(start(pipe[i], input.number(), write_end.number(), log.number()));
+    input = std::move(read_end);
+  }
+  children.running.push_back(start(pipe.back(), input.number(), last.number(), log.number()));
+  input = Descriptor();
+  for (std::size_t i = 0; i < pipe.size(); ++i) {
+    const int status = wait_for(children.running.front(), cost);
+    children.running.erase(children.running.begin());
+    if (status != 0 && failure.empty()) {
+      failure = pipe[i].arguments[0];
+    }
+  }
+  cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  stop_if_interrupted();
+  if (!failure.empty()) {
+    throw Error(ErrorCode::failure, failure + ": failed: " + first_line(messages));
+  }
+  return cost;
+}
+
+bool is_installed(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace paes::cli

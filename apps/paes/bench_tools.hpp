@@ -1,0 +1,59 @@
+// The programs that `paes bench file` compares, each with the fastest settings it has for the job,
+// and a command line of theirs as a person would type it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paes/bench_child.hpp"
+#include "paes/bench_place.hpp"
+
+namespace paes::cli {
+
+struct Tool {
+  std::string name;
+  std::string version;
+  // "{in}" and "{out}" stand for files; empty where the tool has no such operation.
+  std::vector<std::string> encrypt;
+  std::vector<std::string> decrypt;
+  std::vector<std::string> verify;          // reads, and writes nothing
+  std::vector<std::string> encrypt_stream;  // from standard input to standard output
+};
+
+// Those of age, openssl and gpg that are named, or all that are installed. Throws Error(usage) for
+// other names, and for one that is not installed.
+[[nodiscard]] std::vector<std::string> choose_tools(
+    const std::optional<std::vector<std::string>>& names);
+
+// paes and the tools chosen, ready to run. Keys and passphrases are made in `scratch`.
+class Tools {
+ public:
+  Tools(const ScratchFolder& scratch, const std::vector<std::string>& against, unsigned threads);
+  ~Tools();
+  Tools(const Tools&) = delete;
+  Tools& operator=(const Tools&) = delete;
+
+  [[nodiscard]] const std::vector<Tool>& ciphers() const noexcept { return ciphers_; }
+  [[nodiscard]] static Program program(const std::vector<std::string>& arguments,
+                                       const std::string& in, const std::string& out);
+  // Without the scratch folder, the path of paes, and keys.
+  [[nodiscard]] std::string as_typed(const std::vector<Program>& pipe) const;
+
+ private:
+  void add_paes(unsigned threads);
+  void add_age();
+  void add_openssl();
+  void add_gpg();
+  [[nodiscard]] std::string version_of(const std::vector<std::string>& arguments) const;
+
+  const ScratchFolder& scratch_;
+  std::string self_;
+  std::string recipient_;
+  std::vector<std::pair<std::string, std::string>> shown_as_;  // text and what stands for it
+  std::vector<Tool> ciphers_;
+  std::unique_ptr<const ScratchFolder> gpg_home_;
+};
+
+}  // namespace paes::cli
