@@ -1,0 +1,172 @@
+# `paes bench`: its JSON is what bench/schema says, its figures agree with each other, and it leaves
+# nothing behind. How fast anything is, no test can say.
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import program
+import pytest
+import referencing
+from program import FAILURE, USAGE
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "bench" / "schema"
+
+
+def validate(document, name):
+    """Validates against a schema whose references are files beside it."""
+    resources = [
+        (path.name, referencing.Resource.from_contents(json.loads(path.read_text())))
+        for path in SCHEMAS.glob("*.json")
+    ]
+    registry = referencing.Registry().with_resources(resources)
+    schema = json.loads((SCHEMAS / name).read_text())
+    jsonschema.Draft202012Validator(schema, registry=registry).validate(document)
+
+
+def bench(*arguments):
+    return json.loads(program.succeed("bench", *arguments, "--json").out)
+
+
+def check_ratio(row, first):
+    ratio = row["ratio_to_first"]
+    assert ratio["min"] <= ratio["median"] <= ratio["max"]
+    if row is first:
+        assert ratio == {"median": 1, "min": 1, "max": 1}
+    else:
+        # Medians of rates and of ratios need not agree, but the ratio's range must hold them.
+        assert ratio["min"] * 0.5 <= row["gb_per_s"] / first["gb_per_s"] <= ratio["max"] * 2
+
+
+def kernels():
+    return {row["name"]: row for row in json.loads(program.succeed("devices", "--json").out)["kernels"]}
+
+
+def test_kernels_side_by_side():
+    document = bench("kernel", "--kernel", "bitslice,copy", "--cipher", "aes-128-gcm,aes-256-gcm",
+                     "--direction", "encrypt,decrypt", "--size", "100,2KiB",
+                     "--seconds", "0", "--clock", "cpu")
+    validate(document, "bench-kernel.schema.json")
+    assert document["clock"] == "cpu"
+    rows = document["results"]
+    assert [(r["cipher"], r["direction"], r["bytes"], r["kernel"]) for r in rows] == [
+        (cipher, direction, size, kernel)
+        for cipher in ("aes-128-gcm", "aes-256-gcm")
+        for direction in ("encrypt", "decrypt")
+        for size in (100, 2048)
+        for kernel in ("bitslice", "copy")
+    ]
+    for first, second in zip(rows[::2], rows[1::2]):
+        for row in (first, second):
+            assert row["threads"] == 1
+            expected = row["bytes"] * row["threads"] / row["seconds_median"] / 1e9
+            assert row["gb_per_s"] == pytest.approx(expected)
+            check_ratio(row, first)
+        assert second["ratio_to_first"]["median"] > 1, "memcpy is slower than a cipher?"
+
+
+def test_threads_work_side_by_side():
+    document = bench("kernel", "--kernel", "bitslice", "--size", "1KiB", "--threads", "2",
+                     "--seconds", "0")
+    validate(document, "bench-kernel.schema.json")
+    (row,) = document["results"]
+    assert row["threads"] == 2
+    assert row["gb_per_s"] == pytest.approx(2 * 1024 / row["seconds_median"] / 1e9)
+
+
+def test_schema_rejects_what_is_not_a_result():
+    document = bench("kernel", "--kernel", "bitslice", "--size", "16", "--seconds", "0")
+    validate(document, "bench-kernel.schema.json")
+    del document["results"][0]["ratio_to_first"]["min"]
+    with pytest.raises(jsonschema.ValidationError):
+        validate(document, "bench-kernel.schema.json")
+
+
+def test_all_kernels_of_this_machine_are_compared_by_default():
+    document = bench("kernel", "--size", "64", "--seconds", "0")
+    measured = [row["kernel"] for row in document["results"]]
+    available = {name for name, row in kernels().items() if row["available"]}
+    assert set(measured) == available
+    if "openssl" in available:
+        assert measured[0] == "openssl"
+
+
+def test_rows_without_a_hash_cannot_verify():
+    document = bench("kernel", "--direction", "verify", "--size", "64", "--seconds", "0")
+    assert "copy" not in [row["kernel"] for row in document["results"]]
+    program.fail("bench", "kernel", "--kernel", "copy", "--direction", "verify", code=USAGE,
+                 says="copy.*verify")
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--kernel", "nonesuch"], "unknown name 'nonesuch'(.|\n)*bitslice.*copy"),
+    (["--cipher", "rot13"], "unknown name 'rot13'(.|\n)*aes-256-gcm"),
+    (["--direction", "sideways"], "unknown name 'sideways'(.|\n)*decrypt"),
+    (["--clock", "sun"], "unknown name 'sun'(.|\n)*wall"),
+    (["--size", "0"], "--size"),
+    (["--size", "1QB"], "--size"),
+    (["--size", "60GiB", "--threads", "4096"], "--size.*memory"),
+    (["--threads", "-1"], "--threads"),
+])
+def test_kernel_usage(arguments, says):
+    program.fail("bench", "kernel", *arguments, code=USAGE, says=says)
+
+
+def test_bench_alone_is_a_usage_error():
+    program.fail("bench", code=USAGE, says="subcommand")
+
+
+def test_files(folder):
+    document = bench("file", "--size", "3MB", "--dir", folder, "--runs", "2", "--against", "openssl")
+    validate(document, "bench-file.schema.json")
+    contests = {}
+    for row in document["results"]:
+        contests.setdefault((row["operation"], row["bytes"]), []).append(row)
+    by_programs = {key: [row["program"] for row in rows] for key, rows in contests.items()}
+    assert by_programs == {
+        ("encrypt", 1024): ["cp", "paes", "openssl"],
+        ("decrypt", 1024): ["cp", "paes", "openssl"],
+        ("encrypt", 3000000): ["cp", "paes", "openssl"],
+        ("decrypt", 3000000): ["cp", "paes", "openssl"],
+        ("verify", 3000000): ["cat", "paes"],
+        ("encrypt-pipe", 3000000): ["cat", "paes", "openssl"],
+    }
+    for rows in contests.values():
+        for row in rows:
+            check_ratio(row, rows[0])
+            assert str(folder) not in row["command"] and "AGE-SECRET" not in row["command"]
+    assert program.tree(folder) == {}
+
+
+def test_files_need_room(folder):
+    program.fail("bench", "file", "--size", "900TiB", "--dir", folder, code=FAILURE, says="needed")
+    assert program.tree(folder) == {}
+    program.fail("bench", "file", "--dir", folder / "nonesuch", code=FAILURE, says="nonesuch")
+
+
+@pytest.mark.parametrize("name", ["nonesuch", "cp"])
+def test_files_against_unknown(name):
+    program.fail("bench", "file", "--against", name, code=USAGE, says="age, openssl, gpg")
+
+
+@pytest.mark.parametrize("number", program.SIGNALS)
+def test_interrupted_files_leave_nothing(folder, number):
+    process = program.start("bench", "file", "--size", "64MiB", "--dir", folder, "--runs", "200")
+    program.wait_until(lambda: any(Path(folder).rglob("small.paes")), "the bench to get going")
+    os.kill(process.pid, number)
+    assert program.died_of(process.wait(timeout=program.TIMEOUT_S), number)
+    assert program.tree(folder) == {}
+
+
+def test_a_program_that_fails_is_named(folder, tmp_path):
+    broken = tmp_path / "bin"
+    broken.mkdir()
+    (broken / "age").write_text("#!/bin/sh\necho sorry >&2\nexit 9\n")
+    (broken / "age").chmod(0o755)
+    environment = program.clean_environment(PATH=f"{broken}:{os.environ['PATH']}")
+    process = program.start("bench", "file", "--size", "1MB", "--dir", folder, "--against", "age",
+                            env=environment, stderr=-1, stdout=-1)
+    _, err = process.communicate(timeout=program.TIMEOUT_S)
+    assert process.returncode == FAILURE
+    program.assert_error_lines(err.decode(), "age: failed: sorry")
+    assert program.tree(folder) == {}
