@@ -1,3 +1,6 @@
+// From container to text, or to the certainty that it is intact. The commitment is checked before
+// any chunk, and on seekable input the last chunk before any other, so that a cut file fails at
+// once.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -1,3 +1,5 @@
+// From text to container: preamble, salt and commitment first, then sealed batches at offsets that
+// follow from their numbers, or in order into a pipe.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -1,3 +1,5 @@
+// Reading: files at offsets from any thread, pipes in order with waits that a stop request ends.
+// Standard input that is a file counts as one, from where it stands.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

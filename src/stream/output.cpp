@@ -1,3 +1,6 @@
+// Writing: a new file has no name (O_TMPFILE) or an unpredictable one until it is complete, and
+// gets its own by a link or rename that cannot replace another file. Each way has one to fall back
+// on for file systems that lack it.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>

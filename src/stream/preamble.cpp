@@ -1,3 +1,4 @@
+// The bytes before the payload, read from a file or a pipe and handed to the format for checking.
 #include <algorithm>
 #include <array>
 #include <string>
