@@ -8,7 +8,9 @@
 #include "cipher/aes_key.hpp"
 #include "cipher/block.hpp"
 
-namespace paes::aes_compute {
+namespace paes {
+namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
+namespace aes_compute {
 
 // Section 4.2.1: times x, modulo x^8 + x^4 + x^3 + x + 1.
 [[nodiscard]] constexpr std::uint8_t xtime(std::uint8_t b) noexcept {
@@ -57,7 +59,6 @@ constexpr Sbox make_sbox() noexcept {
   return sbox;
 }
 
-// Not inline: kernel objects may hold no symbol that the linker merges.
 constexpr Sbox sbox = make_sbox();
 
 constexpr void sub_bytes(Block& state) noexcept {
@@ -131,4 +132,6 @@ constexpr void encrypt_block(const RoundKeys& keys, Block& state) noexcept {
   return z;
 }
 
-}  // namespace paes::aes_compute
+}  // namespace aes_compute
+}  // namespace
+}  // namespace paes
