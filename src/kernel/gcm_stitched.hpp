@@ -12,7 +12,8 @@
 // - Counters of one batch differ in the last byte only, so after the first AES round they differ in
 //   one column only. That column is a function of key and last counter byte: a table of 256 entries
 //   made once per key replaces counter arithmetic and the first round by one XOR with memory. Its
-//   index is the public counter, never the key or the data. The table starts at counter 2, the
+//   index is the counter, never the key or the data; where the counter itself is secret (ModeState,
+//   is_counter_public) the table is not used. The table starts at counter 2, the
 //   first of a message with a 96-bit IV, so that a batch never straddles a carry except in its last
 //   two blocks.
 //
@@ -226,13 +227,15 @@ struct StitchedGcm {
   struct Counters {
     Register reversed;  // the counter block, byte-reversed, count 0, in every lane
     std::uint32_t next;
+    bool is_public;
 
-    PAES_INLINE Counters at(const Block& counter, std::uint64_t first_block) noexcept {
-      const __m128i reversed = reverse_block(load_block(counter.bytes));
+    PAES_INLINE Counters at(const ModeState& state, std::uint64_t first_block) noexcept {
+      const __m128i reversed = reverse_block(load_block(state.counter.bytes));
       const __m128i fixed = _mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0));
       return {Vector::broadcast(fixed),
               static_cast<std::uint32_t>(_mm_cvtsi128_si32(reversed)) +
-                  static_cast<std::uint32_t>(first_block)};
+                  static_cast<std::uint32_t>(first_block),
+              state.is_counter_public};
     }
     // Counter blocks count, count + 1, ... as the cipher takes them.
     [[nodiscard]] PAES_INLINE Register blocks(Register reversed_block,
@@ -551,7 +554,8 @@ struct StitchedGcm {
   template <unsigned Rounds, Direction Which>
   PAES_INLINE __m128i run_rounds(const Keys& keys, const Counters& counters, __m128i hash,
                                  const Piece& piece, const Block* length) noexcept {
-    if (Which != Direction::verify && counters.next % batch_blocks == first_text_counter) {
+    if (Which != Direction::verify && counters.is_public &&
+        counters.next % batch_blocks == first_text_counter) {
       return run_text<Rounds, Which, true>(keys, counters, hash, piece, length);
     }
     return run_text<Rounds, Which, false>(keys, counters, hash, piece, length);
@@ -582,7 +586,7 @@ struct StitchedGcm {
                              ? _mm_setzero_si128()
                              : reverse_block(load_block(piece.hash->bytes));
     const __m128i value =
-        run<Which>(keys, Counters::at(state.counter, piece.first_block), hash, piece, nullptr);
+        run<Which>(keys, Counters::at(state, piece.first_block), hash, piece, nullptr);
     if (Which != Direction::keystream) {
       store_block(piece.hash->bytes, reverse_block(value));
     }
@@ -595,7 +599,7 @@ struct StitchedGcm {
     const Keys& keys = keys_in(kernel_keys);
     const Block length = gcm::length_block(state.aad_bytes, piece.bytes);
     const __m128i mask = encrypt_block(keys, state.counter);
-    const __m128i value = run<Which>(keys, Counters::at(state.counter, 1),
+    const __m128i value = run<Which>(keys, Counters::at(state, 1),
                                      reverse_block(load_block(piece.hash->bytes)), piece, &length);
     store_block(piece.hash->bytes, _mm_xor_si128(reverse_block(value), mask));
   }

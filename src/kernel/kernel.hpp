@@ -35,6 +35,9 @@ struct ModeState {
   // it does not; kernels that compute the tag need not look.
   const std::uint8_t* claimed_tag = nullptr;
   std::size_t claimed_tag_bytes = 0;
+  // Only then may a branch or an address depend on the counter: for IVs of other than 96 bits J0 is
+  // a hash under H, and its low bits, watched over many messages, would give H away.
+  bool is_counter_public = false;
 };
 
 // A contiguous part of a message. A whole number of blocks, except in whole-message operations.

@@ -72,8 +72,14 @@ Block GcmKey::pre_counter_block(Bytes iv) const noexcept {
 void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
                          std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
                          Block& tag) const noexcept {
-  const ModeState state{pre_counter_block(iv), iv.data(),         iv.size(), aad.data(), aad.size(),
-                        claimed_tag.data(),    claimed_tag.size()};
+  const ModeState state{.counter = pre_counter_block(iv),
+                        .iv = iv.data(),
+                        .iv_bytes = iv.size(),
+                        .aad = aad.data(),
+                        .aad_bytes = aad.size(),
+                        .claimed_tag = claimed_tag.data(),
+                        .claimed_tag_bytes = claimed_tag.size(),
+                        .is_counter_public = iv.size() == gcm::standard_iv_bytes};
   tag = hash_padded({}, aad);
   kernel_->operation(operation)(*keys_, state, Piece{0, in, out, bytes, &tag});
 }
@@ -107,7 +113,9 @@ bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
 void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,
                           const Executor& executor, std::size_t grain) const {
   const Block j0 = pre_counter_block(iv);
-  const ModeState state{gcm::add_counter(j0, 1), nullptr, 0, nullptr, 0};
+  ModeState state = {};
+  state.counter = gcm::add_counter(j0, 1);
+  state.is_counter_public = iv.size() == gcm::standard_iv_bytes;
   const RunFunction run =
       kernel_->operation(encrypt ? Operation::gcm_encrypt : Operation::gcm_decrypt);
   const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
@@ -137,7 +145,8 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   }
   const Block lengths = gcm::length_block(aad.size(), in.size());
   tag = hash_padded(sum.value, Bytes(lengths.bytes, block_bytes));
-  const ModeState tag_state{j0, nullptr, 0, nullptr, 0};
+  ModeState tag_state = state;
+  tag_state.counter = j0;
   gctr(*keys_, tag_state, Piece{0, tag.bytes, tag.bytes, block_bytes, nullptr});
 }
 

@@ -96,6 +96,34 @@ TEST_P(Operations, CounterModeAtAnyPosition) {
   }
 }
 
+// A kernel may take a shorter way where the counter is public and lies well; it must know when the
+// carry leaves the last byte, and when the count wraps.
+TEST_P(Operations, PublicCountersAcrossCarries) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  constexpr std::size_t most_blocks = 600;  // two carries out of the last byte
+  const Buffer text = varied_bytes(most_blocks * block_bytes, 10);
+  for (const std::size_t key_length : {std::size_t{16}, std::size_t{24}, std::size_t{32}}) {
+    const Buffer key = varied_bytes(key_length, 11);
+    const PreparedKeys keys(kernel(), key);
+    for (const std::uint32_t count : {0U, 1U, 2U, 3U, 18U, 34U, 226U, 242U, 250U, 0xfffffee2U,
+                                      0xffffff02U, 0xffffffe2U, 0xfffffff2U}) {
+      ModeState state = {};
+      state.counter = block_of(varied_bytes(block_bytes, 12));
+      store_be32(state.counter.bytes + 12, count);
+      state.is_counter_public = true;
+      for (const std::size_t blocks :
+           {std::size_t{1}, std::size_t{kernel().lanes}, std::size_t{kernel().lanes} + 1,
+            std::size_t{254}, std::size_t{258}, most_blocks}) {
+        const Bytes in(text.data(), blocks * block_bytes);
+        Buffer out(in.size());
+        keys.run(Operation::gctr, state, Piece{0, in.data(), out.data(), in.size(), nullptr});
+        ASSERT_TRUE(out == expected_gctr(key, state.counter, 0, in))
+            << key_length << " bytes of key, " << blocks << " blocks from count " << count;
+      }
+    }
+  }
+}
+
 TEST_P(Operations, HashesAndGoesOn) {
   PAES_SKIP_IF_UNAVAILABLE();
   const Buffer key = varied_bytes(16, 4);
