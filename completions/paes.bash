@@ -1,0 +1,61 @@
+# Completion of paes(1) for bash. Installed as bash-completion/completions/paes.
+_paes() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local command=${COMP_WORDS[1]} words
+  COMPREPLY=()
+  local recipients="-r --recipient -R --recipients-file"
+  local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
+  local output="-o --output -f --force"
+  local work="-T --threads --schedule --grain --kernel --engine -q --quiet -v --verbose
+    --no-progress --json --help"
+
+  if ((COMP_CWORD == 1)); then
+    words="encrypt decrypt verify inspect rekey keygen devices bench --help --version"
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    return
+  fi
+  case $previous in
+    --suite) words="aes-256-gcm aes-128-gcm" ;;
+    --schedule) words="dynamic static" ;;
+    --engine) words="auto cpu" ;;
+    --kernel) words="auto $(paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+    -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
+      --max-work-factor) return ;;
+    -R | --recipients-file | -i | --identity | -o | --output | --new-identity | \
+      --passphrase-file | --new-passphrase-file) words="" ;;
+    *)
+      words=""
+      if [[ $current == -* ]]; then
+        case $command in
+          encrypt) words="$recipients -p --passphrase --passphrase-file --passphrase-fd
+            --new-identity --suite $output $work" ;;
+          decrypt) words="$unlock --range $output $work" ;;
+          verify) words="$unlock $work" ;;
+          inspect) words="--json --help" ;;
+          rekey) words="$unlock $recipients --add --new-passphrase --new-passphrase-file
+            --new-passphrase-fd --restore -q --quiet --json --help" ;;
+          keygen) words="-o --output --json --help" ;;
+          devices) words="--json --help" ;;
+        esac
+      elif [[ $command == bench ]] && ((COMP_CWORD == 2)); then
+        words="kernel file"
+      fi
+      ;;
+  esac
+  if [[ -n $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  elif [[ $command == decrypt || $command == verify || $command == inspect || $command == rekey ]] &&
+    [[ $previous != -i && $previous != --identity && $previous != -* ]]; then
+    # Encrypted files first; any file when there is none.
+    mapfile -t COMPREPLY < <(compgen -f -X '!*.paes' -- "$current")
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
+    if ((${#COMPREPLY[@]} == 0)); then
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+    compopt -o filenames 2>/dev/null
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    compopt -o filenames 2>/dev/null
+  fi
+}
+complete -F _paes paes

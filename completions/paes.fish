@@ -1,0 +1,56 @@
+# Completion of paes(1) for fish.
+function __paes_kernels
+    echo auto
+    paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
+end
+
+set -l commands encrypt decrypt verify inspect rekey keygen devices bench
+complete -c paes -n __fish_use_subcommand -f
+complete -c paes -n __fish_use_subcommand -a encrypt -d 'encrypt files'
+complete -c paes -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate files'
+complete -c paes -n __fish_use_subcommand -a verify -d 'authenticate, write nothing'
+complete -c paes -n __fish_use_subcommand -a inspect -d 'what a file says about itself'
+complete -c paes -n __fish_use_subcommand -a rekey -d 'change who can decrypt a file'
+complete -c paes -n __fish_use_subcommand -a keygen -d 'make a key pair'
+complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
+complete -c paes -n __fish_use_subcommand -a bench -d 'measure this machine'
+
+set -l seals '__fish_seen_subcommand_from encrypt rekey'
+complete -c paes -n $seals -s r -l recipient -x -d 'encrypt to this public key'
+complete -c paes -n $seals -s R -l recipients-file -r -d 'public keys, one a line'
+
+set -l opens '__fish_seen_subcommand_from decrypt verify rekey'
+complete -c paes -n $opens -s i -l identity -r -d 'file of secret keys'
+complete -c paes -n $opens -l max-work-factor -x -d 'largest scrypt work factor'
+
+set -l asks '__fish_seen_subcommand_from encrypt decrypt verify rekey'
+complete -c paes -n $asks -s p -l passphrase -d 'ask for the passphrase'
+complete -c paes -n $asks -l passphrase-file -r -d 'read the passphrase from this file'
+complete -c paes -n $asks -l passphrase-fd -x -d 'read the passphrase from this descriptor'
+complete -c paes -n $asks -s q -l quiet -d 'errors and warnings only'
+
+set -l writes '__fish_seen_subcommand_from encrypt decrypt'
+complete -c paes -n $writes -s o -l output -r -d 'where to write'
+complete -c paes -n $writes -s f -l force -d 'replace an output that exists'
+
+set -l works '__fish_seen_subcommand_from encrypt decrypt verify'
+complete -c paes -n $works -s T -l threads -x -d 'threads; 0 is all'
+complete -c paes -n $works -l schedule -x -a 'dynamic static'
+complete -c paes -n $works -l grain -x -d 'bytes a thread takes at a time'
+complete -c paes -n $works -l kernel -x -a '(__paes_kernels)'
+complete -c paes -n $works -l engine -x -a 'auto cpu'
+complete -c paes -n $works -s v -l verbose -d 'kernel, threads, time and rate'
+complete -c paes -n $works -l no-progress -d 'no progress line'
+
+complete -c paes -n '__fish_seen_subcommand_from encrypt' -l new-identity -r -d 'make a key pair here'
+complete -c paes -n '__fish_seen_subcommand_from encrypt' -l suite -x -a 'aes-256-gcm aes-128-gcm'
+complete -c paes -n '__fish_seen_subcommand_from decrypt' -l range -x -d 'FIRST-LAST or FIRST-'
+complete -c paes -n '__fish_seen_subcommand_from rekey' -l add -d 'keep the recipients that are there'
+complete -c paes -n '__fish_seen_subcommand_from rekey' -l restore -d 'undo an interrupted rekey'
+complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase -d 'change to a passphrase'
+complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-file -r
+complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-fd -x
+complete -c paes -n '__fish_seen_subcommand_from keygen' -s o -l output -r -d 'file for the key'
+complete -c paes -n '__fish_seen_subcommand_from bench' -f -a 'kernel file'
+complete -c paes -n "__fish_seen_subcommand_from $commands" -l json -d 'print JSON'
+complete -c paes -s h -l help -d 'help'
