@@ -61,9 +61,8 @@ Action declare(CLI::App& app) {
       ->type_name("FIRST-LAST");
   request->transfer.declare_output(app);
   request->transfer.declare_common(app, "transfer");
-  app.add_option("files", request->transfer.files,
-                 "files to decrypt; - is standard input, the default")
-      ->type_name("FILE");
+  app.add_option("FILE", request->transfer.files,
+                 "files to decrypt; - is standard input, the default");
   return [request] { return decrypt_files(*request); };
 }
 

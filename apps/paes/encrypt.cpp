@@ -144,9 +144,8 @@ Action declare(CLI::App& app) {
       ->capture_default_str();
   request->transfer.declare_output(app);
   request->transfer.declare_common(app, "transfer");
-  app.add_option("files", request->transfer.files,
-                 "files to encrypt, each to FILE.paes; - is standard input, the default")
-      ->type_name("FILE");
+  app.add_option("FILE", request->transfer.files,
+                 "files to encrypt, each to FILE.paes; - is standard input, the default");
   return [request] { return encrypt_files(*request); };
 }
 

@@ -126,15 +126,27 @@ ordered_json describe(const Findings& found) {
 }
 
 int inspect_file(const std::string& file, bool json) {
-  // First, because the file itself may then be unreadable.
+  const Findings found = [&] {
+    try {
+      return examine(file);
+    } catch (const Error& error) {
+      const Error hinted = with_leftover_hint(file, error);
+      if (json) {
+        print_json_failure("inspect", file, hinted);
+      }
+      throw hinted;
+    }
+  }();
   warn_of_leftover(file);
-  const Findings found = examine(file);
   if (json) {
     print_json(describe(found));
   } else {
     print_text(found);
   }
-  return found.truncated ? static_cast<int>(ErrorCode::corrupt) : exit_done;
+  if (found.truncated) {
+    throw Error(ErrorCode::corrupt, file + ": truncated or extended, no payload is this long");
+  }
+  return exit_done;
 }
 
 Action declare(CLI::App& app) {
@@ -144,9 +156,7 @@ Action declare(CLI::App& app) {
   };
   const auto request = std::make_shared<Request>();
   app.add_flag("--json", request->json, "print JSON (docs/schema/inspect.schema.json)");
-  app.add_option("file", request->file, "the file to look at; - is standard input")
-      ->type_name("FILE")
-      ->required();
+  app.add_option("FILE", request->file, "the file to look at; - is standard input")->required();
   return [request] { return inspect_file(request->file, request->json); };
 }
 

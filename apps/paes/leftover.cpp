@@ -10,8 +10,11 @@ namespace paes::cli {
 
 std::string leftover_path(const std::string& file) {
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(file, error);
-  return (error ? file : real.string()) + ".rekey";
+  if (std::filesystem::is_symlink(file, error)) {
+    const std::filesystem::path real = std::filesystem::canonical(file, error);
+    return (error ? file : real.string()) + ".rekey";
+  }
+  return file + ".rekey";
 }
 
 bool has_leftover(const std::string& file) {
@@ -20,15 +23,19 @@ bool has_leftover(const std::string& file) {
 }
 
 std::string leftover_hint(const std::string& file) {
-  return "'paes rekey --restore -i IDENTITY " + file + "' puts the old recipients back";
+  return "its recipients were being changed; 'paes rekey --restore -i IDENTITY " + file +
+         "' puts the old ones back";
 }
 
 void warn_of_leftover(const std::string& file) {
   if (has_leftover(file)) {
-    print_warning(file + ": a change of its recipients was interrupted, and " +
-                  leftover_path(file) + " keeps the old ones");
+    print_warning(file + ": an interrupted rekey left " + leftover_path(file));
     print_hint(leftover_hint(file));
   }
+}
+
+Error with_leftover_hint(const std::string& file, const Error& error) {
+  return has_leftover(file) ? Error(error.code, error.what(), leftover_hint(file)) : error;
 }
 
 }  // namespace paes::cli

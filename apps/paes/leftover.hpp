@@ -3,12 +3,9 @@
 // envelope, and the copy puts it right again.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "core/bytes.hpp"
-#include "format/container.hpp"
+#include "paes/error.hpp"
 
 namespace paes::cli {
 
@@ -21,5 +18,8 @@ namespace paes::cli {
 
 // A warning and the hint, if there is one. "-" has none.
 void warn_of_leftover(const std::string& file);
+
+// The error with that hint in the place of its own, if there is one.
+[[nodiscard]] Error with_leftover_hint(const std::string& file, const Error& error);
 
 }  // namespace paes::cli

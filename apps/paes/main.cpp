@@ -47,6 +47,10 @@ int parse_and_run(int argc, char** argv) {
       action = command->declare(*sub);
     }
   }
+  if (!action && !chosen.empty() && chosen[0] != '-') {
+    throw Error(ErrorCode::usage, "command line: there is no command '" + chosen + "'",
+                "paes --help lists the commands");
+  }
   const std::string what = action ? chosen : "command line";
   try {
     app.parse(argc, argv);

@@ -58,7 +58,12 @@ SecretBytes ask_terminal(const Descriptor& terminal, const std::string& prompt) 
   std::size_t filled = 0;
   write_prompt(terminal.number(), prompt);
   for (;;) {
-    stream::wait_ready(terminal.number(), POLLIN, &cancel(), nullptr);
+    try {
+      stream::wait_ready(terminal.number(), POLLIN, &cancel(), nullptr);
+    } catch (...) {
+      write_prompt(terminal.number(), "\n");  // the message begins on a line of its own
+      throw;
+    }
     const ssize_t got = read(terminal.number(), line.data() + filled, line.size() - filled);
     if (got < 0 && errno == EINTR) {
       continue;

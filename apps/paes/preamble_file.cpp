@@ -90,12 +90,18 @@ stream::Preamble PreambleFile::read_leftover() const {
   if (!has_leftover(name_)) {
     throw Error(ErrorCode::failure, name_ + ": nothing to put back, there is no " + path);
   }
+  const Error damaged(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
+                      "if the file opens without it, delete it");
   stream::Input copy = stream::Input::open(path, &cancel());
-  stream::Preamble preamble = stream::read_preamble(copy);
-  if (!copy.is_seekable() || copy.bytes() != preamble.bytes.size()) {
-    throw Error(ErrorCode::corrupt, path + ": is not a copy that rekey made");
+  try {
+    stream::Preamble preamble = stream::read_preamble(copy);
+    if (copy.is_seekable() && copy.bytes() == preamble.bytes.size()) {
+      return preamble;
+    }
+  } catch (const Error& error) {
+    throw error.code == ErrorCode::corrupt ? damaged : error;
   }
-  return preamble;
+  throw damaged;
 }
 
 // Output gives the copy its name only when it is complete and synced: a half-written one never

@@ -70,15 +70,22 @@ ProgressMeter::~ProgressMeter() {
 }
 
 void ProgressMeter::run() {
-  const Clock::time_point start = Clock::now();
+  // Nothing counts before the first bytes: the user may still be typing a passphrase.
+  Clock::time_point start = Clock::now();
   bool shown = false;
   std::unique_lock lock(mutex_);
-  while (!stop_.wait_for(lock, shown ? between : until_first, [this] { return stopping_; })) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  while (!stop_.wait_for(lock, between, [this] { return stopping_; })) {
+    const std::uint64_t done_bytes = done_bytes_.load(std::memory_order_relaxed);
+    const Clock::time_point now = Clock::now();
+    if (done_bytes == 0) {
+      start = now;
+    }
+    if (now - start < until_first) {
+      continue;
+    }
+    const double seconds = std::chrono::duration<double>(now - start).count();
     // Erase to the end of the line after the text, not before it: no flicker.
-    fmt::print(
-        stderr, "\r{}\033[K",
-        progress_text(label_, done_bytes_.load(std::memory_order_relaxed), total_bytes_, seconds));
+    fmt::print(stderr, "\r{}\033[K", progress_text(label_, done_bytes, total_bytes_, seconds));
     (void)std::fflush(stderr);
     shown = true;
   }

@@ -68,9 +68,7 @@ container::Header new_header(const std::string& name, const container::Header& b
 
 void refuse_leftover(const std::string& file) {
   if (has_leftover(file)) {
-    throw Error(ErrorCode::failure,
-                file + ": an earlier change of its recipients was interrupted, and " +
-                    leftover_path(file) + " keeps the old ones",
+    throw Error(ErrorCode::failure, file + ": an interrupted rekey left " + leftover_path(file),
                 leftover_hint(file));
   }
 }
@@ -118,7 +116,11 @@ int rekey_file(const Request& request) {
     recipients =
         request.restore ? restore(unlocker, file) : change_recipients(request, unlocker, file);
   } catch (const Error& error) {
-    throw about(request.file, error);
+    const Error named = about(request.file, error);
+    if (request.json) {
+      print_json_failure("rekey", request.file, named);
+    }
+    throw named;
   }
   if (request.json) {
     print_json({{"command", "rekey"},
@@ -145,9 +147,7 @@ Action declare(CLI::App& app) {
                "put back what an interrupted rekey kept beside the file");
   app.add_flag("-q,--quiet", request->quiet, "say nothing but errors and warnings");
   app.add_flag("--json", request->json, "print JSON (docs/schema/rekey.schema.json)");
-  app.add_option("file", request->file, "the file whose recipients change")
-      ->type_name("FILE")
-      ->required();
+  app.add_option("FILE", request->file, "the file whose recipients change")->required();
   return [request] { return rekey_file(*request); };
 }
 

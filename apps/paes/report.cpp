@@ -73,6 +73,10 @@ nlohmann::ordered_json to_json(const Error& error) {
   return document;
 }
 
+void print_json_failure(const char* command, const std::string& file, const Error& error) {
+  print_json({{"command", command}, {"file", file}, {"error", to_json(error)}});
+}
+
 std::string human_bytes(double bytes) {
   const char* const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   std::size_t unit = 0;

@@ -26,6 +26,9 @@ void print_json(const nlohmann::ordered_json& document);
 // {"code", "message", "hint"}, the same in every document.
 [[nodiscard]] nlohmann::ordered_json to_json(const Error& error);
 
+// The document of a command about one file that failed: {"command", "file", "error"}.
+void print_json_failure(const char* command, const std::string& file, const Error& error);
+
 // "1.50 GB", decimal units.
 [[nodiscard]] std::string human_bytes(double bytes);
 

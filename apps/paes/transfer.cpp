@@ -36,10 +36,17 @@ const char* schedule_name(Schedule schedule) {
   return schedule == Schedule::omp_static ? "static" : "dynamic";
 }
 
-// Errors from below do not know which of several files they are about.
-Error about(const std::string& name, const Error& error) {
+// Errors from the formats do not know which of several files they are about; those of inputs and
+// outputs name them.
+Error about(const Outcome& outcome, const Error& error) {
+  const std::string name = outcome.input == "-" ? "standard input" : outcome.input;
   const std::string text = error.what();
-  return text.rfind(name + ":", 0) == 0 ? error : Error(error.code, name + ": " + text, error.hint);
+  for (const std::string& known : {name, outcome.output, std::string("standard output")}) {
+    if (!known.empty() && text.rfind(known + ":", 0) == 0) {
+      return error;
+    }
+  }
+  return Error(error.code, name + ": " + text, error.hint);
 }
 
 void run_one(const TransferOptions& options, const Engine& engine, const Transfer& transfer,
@@ -49,7 +56,7 @@ void run_one(const TransferOptions& options, const Engine& engine, const Transfe
   }
   stream::Input input = outcome.input == "-" ? stream::Input::standard_input(&cancel())
                                              : stream::Input::open(outcome.input, &cancel());
-  warn_of_leftover(outcome.input);
+
   const std::optional<std::uint64_t> total =
       input.is_seekable() ? std::optional(input.bytes()) : std::nullopt;
   const std::unique_ptr<Executor> executor = engine.executor_for(total);
@@ -137,11 +144,12 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
     outcome.input = name;
     try {
       run_one(options, engine, transfer, outcome);
+      warn_of_leftover(name);
       if (options.verbose) {
         print_timing(outcome, engine);
       }
     } catch (const Error& error) {
-      outcome.error = about(name == "-" ? "standard input" : name, error);
+      outcome.error = with_leftover_hint(name, about(outcome, error));
       print_error(*outcome.error);
     }
     if (cancel().requested()) {

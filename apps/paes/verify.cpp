@@ -36,8 +36,7 @@ Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->unlock.declare(app);
   request->transfer.declare_common(app, "transfer");
-  app.add_option("files", request->transfer.files, "files to verify; - is standard input")
-      ->type_name("FILE")
+  app.add_option("FILE", request->transfer.files, "files to verify; - is standard input")
       ->required();
   return [request] { return verify_files(*request); };
 }
