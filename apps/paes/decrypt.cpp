@@ -42,13 +42,14 @@ int decrypt_files(Request& request) {
   Unlocker unlocker(request.unlock);
   const auto work = [&](stream::Input& input, const std::string& path,
                         const stream::Options& options) {
+    refuse_terminal(input);
     const stream::Preamble preamble = stream::read_preamble(input);
     stream::Output output =
         create_output(path, input, stream::decrypted_mode(input), request.transfer.overwrite);
     const SecretBytes key = unlocker.open(preamble.envelope());
     return stream::decrypt(input, output, preamble, key, range, options).text_bytes;
   };
-  return run_transfer(request.transfer, engine, {"decrypt", name_output, work});
+  return run_transfer(request.transfer, engine, {"decrypt", name_output, work, nullptr});
 }
 
 Action declare(CLI::App& app) {

@@ -1,5 +1,6 @@
 // `paes encrypt`: a fresh input key for each file, sealed in an age envelope to recipients or to a
 // passphrase, and the payload behind it.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -60,7 +61,7 @@ class NewIdentity {
     }
   }
   ~NewIdentity() {
-    if (recipient_ && !used_) {
+    if (recipient_ && !kept_) {
       (void)unlink(path_.c_str());
     }
   }
@@ -68,12 +69,13 @@ class NewIdentity {
   NewIdentity& operator=(const NewIdentity&) = delete;
 
   [[nodiscard]] const std::optional<age::Recipient>& recipient() const { return recipient_; }
-  void keep() { used_ = true; }
+  void keep() { kept_ = true; }
+  [[nodiscard]] bool is_kept() const { return recipient_ && kept_; }
 
  private:
   std::string path_;
   std::optional<age::Recipient> recipient_;
-  bool used_ = false;
+  bool kept_ = false;
 };
 
 struct Sealer {
@@ -86,7 +88,38 @@ struct Sealer {
   }
 };
 
+bool exists(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0;
+}
+
 std::string name_output(const std::string& input) { return input == "-" ? "-" : input + suffix; }
+
+std::uint64_t encrypt_one(const Request& request, container::Suite suite, const Sealer& sealer,
+                          NewIdentity& identity, stream::Input& input, const std::string& path,
+                          const stream::Options& options) {
+  stream::Output output =
+      create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
+  SecretBytes key(container::key_bytes(suite));
+  random_bytes(key);
+  const std::vector<std::uint8_t> envelope = sealer.seal(key);
+  if (!output.is_discardable()) {
+    identity.keep();  // what goes down a pipe may be kept by whoever reads it
+  }
+  std::uint64_t text_bytes = 0;
+  try {
+    text_bytes = stream::encrypt(input, output, suite, envelope, key, options).text_bytes;
+  } catch (...) {
+    // The last steps, syncing the folder for one, can fail behind a complete output.
+    if (exists(path)) {
+      identity.keep();
+    }
+    throw;
+  }
+  identity.keep();
+  warn_of_leftover(path);
+  return text_bytes;
+}
 
 int encrypt_files(Request& request) {
   check_recipients(request);
@@ -99,32 +132,22 @@ int encrypt_files(Request& request) {
     sealer.passphrase = request.passphrase.read_new();
   }
   NewIdentity identity(request.new_identity);
-  Transfer transfer{"encrypt", name_output, nullptr};
   if (identity.recipient()) {
     sealer.recipients.push_back(*identity.recipient());
-    transfer.extra = {{"identity_file", request.new_identity},
-                      {"public_key", age::to_string(*identity.recipient())}};
   }
-  bool any_done = false;
+  Transfer transfer{"encrypt", name_output, nullptr, nullptr};
   transfer.work = [&](stream::Input& input, const std::string& path,
                       const stream::Options& options) {
-    stream::Output output =
-        create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
-    SecretBytes key(container::key_bytes(suite));
-    random_bytes(key);
-    const std::vector<std::uint8_t> envelope = sealer.seal(key);
-    if (!output.is_discardable()) {
-      identity.keep();  // what goes down a pipe may be kept by whoever reads it
+    return encrypt_one(request, suite, sealer, identity, input, path, options);
+  };
+  transfer.more_members = [&](nlohmann::ordered_json& document) {
+    if (identity.is_kept()) {
+      document["identity_file"] = request.new_identity;
+      document["public_key"] = age::to_string(*identity.recipient());
     }
-    const std::uint64_t text_bytes =
-        stream::encrypt(input, output, suite, envelope, key, options).text_bytes;
-    identity.keep();
-    warn_of_leftover(path);
-    any_done = true;
-    return text_bytes;
   };
   const int code = run_transfer(request.transfer, engine, transfer);
-  if (identity.recipient() && any_done) {
+  if (identity.is_kept() && !request.transfer.quiet) {
     print_note("Public key: " + age::to_string(*identity.recipient()));
   }
   return code;

@@ -164,7 +164,9 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
                              {"engine", "cpu"},
                              {"schedule", schedule_name(engine.schedule)},
                              {"grain_bytes", engine.grain_bytes}};
-    document.update(transfer.extra);
+    if (transfer.more_members) {
+      transfer.more_members(document);
+    }
     document["files"] = ordered_json::array();
     for (const Outcome& outcome : outcomes) {
       document["files"].push_back(describe(outcome));
@@ -172,6 +174,12 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
     print_json(document);
   }
   return code;
+}
+
+void refuse_terminal(const stream::Input& input) {
+  if (input.is_terminal()) {
+    throw Error(ErrorCode::usage, input.name() + ": is a terminal", "name the encrypted file");
+  }
 }
 
 stream::Output create_output(const std::string& path, const stream::Input& source,

@@ -38,7 +38,7 @@ struct Transfer {
   // The output's name for an input's; null when there is no output. May throw Error(usage).
   std::function<std::string(const std::string& input)> name_output;
   FileWork work;
-  nlohmann::ordered_json extra = nlohmann::ordered_json::object();  // more members of the document
+  std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
 };
 
 // Defaults and contradictions: standard input when no file is named, -o with several files, --json
@@ -49,6 +49,9 @@ void settle(TransferOptions& options, bool has_output, bool secret_on_standard_i
 // Runs all files and returns the exit code. Failures are printed, not thrown.
 [[nodiscard]] int run_transfer(const TransferOptions& options, const Engine& engine,
                                const Transfer& transfer);
+
+// Nobody types an encrypted file. Throws Error(usage).
+void refuse_terminal(const stream::Input& input);
 
 // Opens the output; refuses a terminal unless overwriting was asked for.
 [[nodiscard]] stream::Output create_output(const std::string& path, const stream::Input& source,

@@ -20,6 +20,7 @@ int verify_files(Request& request) {
   const Engine engine = request.transfer.engine.choose();
   Unlocker unlocker(request.unlock);
   const auto work = [&](stream::Input& input, const std::string&, const stream::Options& options) {
+    refuse_terminal(input);
     const stream::Preamble preamble = stream::read_preamble(input);
     const SecretBytes key = unlocker.open(preamble.envelope());
     const std::uint64_t text_bytes = stream::verify(input, preamble, key, options).text_bytes;
@@ -29,7 +30,7 @@ int verify_files(Request& request) {
     }
     return text_bytes;
   };
-  return run_transfer(request.transfer, engine, {"verify", nullptr, work});
+  return run_transfer(request.transfer, engine, {"verify", nullptr, work, nullptr});
 }
 
 Action declare(CLI::App& app) {
