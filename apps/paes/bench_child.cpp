@@ -18,8 +18,6 @@
 #include "paes/error.hpp"
 #include "stream/wait.hpp"
 
-extern char** environ;
-
 namespace paes::cli {
 
 namespace {
@@ -176,7 +174,8 @@ bool is_installed(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + program).c_str(), X_OK) == 0) {
+    folder.append("/").append(program);
+    if (access(folder.c_str(), X_OK) == 0) {
       return true;
     }
   }

@@ -12,7 +12,7 @@ struct KernelBenchRequest {
   std::vector<std::string> ciphers = {"aes-256-gcm"};
   std::vector<std::string> kernels;  // empty: all that run here, libcrypto's first
   std::vector<std::string> directions = {"encrypt"};
-  std::vector<std::uint64_t> message_bytes = {16 * 1024};
+  std::vector<std::uint64_t> message_bytes = {16384};
   unsigned threads = 1;
   std::string clock = "wall";  // or cpu
   double seconds = 2;          // for each combination of cipher, direction and size

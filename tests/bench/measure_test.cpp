@@ -63,14 +63,14 @@ TEST(Turns, EveryDirectionGivesPairedRounds) {
 
 TEST(Turns, WrongOutputGetsNoFigure) {
   const struct {
-    Operation operation;
     RunFunction fault;
+    Operation operation;
     Direction direction;
-  } cases[] = {{Operation::gcm_seal, wrong_byte, Direction::encrypt},
-               {Operation::gcm_seal, wrong_tag, Direction::encrypt},
-               {Operation::gcm_open, wrong_plaintext, Direction::decrypt},
-               {Operation::gcm_verify, accepts_nothing, Direction::verify}};
-  for (const auto& [operation, fault, direction] : cases) {
+  } cases[] = {{wrong_byte, Operation::gcm_seal, Direction::encrypt},
+               {wrong_tag, Operation::gcm_seal, Direction::encrypt},
+               {wrong_plaintext, Operation::gcm_open, Direction::decrypt},
+               {accepts_nothing, Operation::gcm_verify, Direction::verify}};
+  for (const auto& [fault, operation, direction] : cases) {
     const Kernel faulty = with_fault(operation, fault);
     try {
       (void)measure(faulty, direction);
