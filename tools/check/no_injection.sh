@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Nothing in the release program takes a key, salt or nonce of the caller's choice: reuse of any of
+# them breaks AES-GCM. Looks at its symbols, its options and what it makes. Usage: no_injection.sh
+# BUILD_FOLDER
+set -euo pipefail
+paes=$1/bin/paes
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+bad=0
+complain() {
+  echo "$*"
+  bad=1
+}
+
+# The library's only door for tests. That it still has this name shows that this looks for the
+# right thing.
+door=encrypt_with_salt
+nm --demangle "$1"/libpaes_stream.a 2>/dev/null | grep " T .*$door" >"$folder/found" || complain "libpaes_stream.a has no $door: what do tests use now?"
+! nm --demangle "$paes" | grep "$door" || complain "$paes contains $door"
+
+# Every option of every subcommand.
+for command in $("$paes" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  [ "$command" = bench ] && continue # measures with random keys, writes none of them
+  if "$paes" "$command" --help | grep -oE -- '--[a-z-]+' | grep -E 'salt|nonce|seed|-iv|input-key|file-key|random|test'; then
+    complain "paes $command: an option like that must not exist"
+  fi
+done
+
+# No variable of the environment steers the main job.
+for variable in $(strings -n 4 "$paes" | grep -xE '[A-Z][A-Z0-9]*_[A-Z0-9_]+' | grep -iE 'paes|salt|nonce|seed'); do
+  complain "$paes knows a variable $variable"
+done
+
+# The same input twice, to the same recipient: key, salt and commitment differ.
+echo text >"$folder/text"
+recipient=$("$paes" keygen -o "$folder/key" 2>&1 | grep -oE 'age1[0-9a-z]+' | head -n 1)
+"$paes" encrypt -q -r "$recipient" -o "$folder/a" "$folder/text"
+"$paes" encrypt -q -r "$recipient" -o "$folder/b" "$folder/text"
+k=$(od -An -tu1 -j 11 -N 1 "$folder/a")
+salt() { tail -c +$((4096 * k - 56 + 1)) "$1" | head -c 24 | od -An -tx1; }
+[ "$(salt "$folder/a")" != "$(salt "$folder/b")" ] || complain "two files have the same salt"
+exit $bad
