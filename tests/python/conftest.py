@@ -1,0 +1,52 @@
+# Fixtures shared by every test here. The binary comes from the environment variable PAES, which
+# ctest sets; there is no default, so that no test runs against the wrong build by accident.
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import age_file
+import program
+import pytest
+
+
+def pytest_configure(config):
+    if not os.access(program.PAES, os.X_OK):
+        raise pytest.UsageError(f"PAES must name the paes binary, is {program.PAES!r}")
+    for needed in ("age", "age-keygen"):
+        if shutil.which(needed) is None:
+            raise pytest.UsageError(f"{needed} is missing (Debian package age)")
+
+
+@dataclass
+class KeyPair:
+    path: Path
+    recipient: str
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory):
+    """A key pair made by age-keygen."""
+    path = tmp_path_factory.mktemp("keys") / "key.txt"
+    return KeyPair(path, age_file.keygen(path))
+
+
+@pytest.fixture(scope="session")
+def other_keys(tmp_path_factory):
+    path = tmp_path_factory.mktemp("keys") / "other.txt"
+    return KeyPair(path, age_file.keygen(path))
+
+
+@pytest.fixture(scope="session")
+def random_bytes():
+    """random_bytes(n): a prefix of one random string, so that large texts cost nothing."""
+    text = os.urandom((4 << 20) + 1)
+    return lambda size: text[:size]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder whose contents a test compares before and after."""
+    path = tmp_path / "folder"
+    path.mkdir()
+    return path

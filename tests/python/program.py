@@ -1,0 +1,121 @@
+# Runs the paes binary under test and states what a failure has to look like. Every test goes
+# through here, so that "one clear line, the right exit code" is checked the same way everywhere.
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+PAES = os.environ.get("PAES", "")
+
+OK, FAILURE, USAGE, CORRUPT, WRONG_KEY, SOME_FAILED = range(6)
+
+TIMEOUT_S = 120
+
+
+@dataclass
+class Result:
+    code: int  # negative: killed by that signal
+    out: bytes
+    err: str
+
+
+def clean_environment(**changes):
+    """No variable of the caller's decides anything, and messages stay in English."""
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
+    # Sanitizer builds take their options and suppressions from the caller.
+    for name, value in os.environ.items():
+        if name.endswith("SAN_OPTIONS"):
+            environment[name] = value
+    environment.update(changes)
+    return environment
+
+
+def run(*arguments, stdin=b"", prefix=(), cwd=None, timeout_s=TIMEOUT_S, pass_fds=(), umask=-1):
+    """Runs `prefix... paes arguments...`; `stdin` is bytes or an open file."""
+    feed = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+    done = subprocess.run(
+        [*map(str, prefix), PAES, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=clean_environment(),
+        timeout=timeout_s,
+        pass_fds=pass_fds,
+        umask=umask,
+        check=False,
+        **feed,
+    )
+    return Result(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
+
+def succeed(*arguments, **options):
+    result = run(*arguments, **options)
+    assert result.code == OK, f"paes {arguments} exited {result.code}: {result.err}"
+    return result
+
+
+def start(*arguments, **options):
+    """A running paes; the caller waits for it."""
+    options.setdefault("env", clean_environment())
+    return subprocess.Popen([PAES, *map(str, arguments)], **options)
+
+
+def assert_error_lines(err, pattern=""):
+    """`paes: WHAT: WHY`, at most one hint line after it, and nothing else."""
+    lines = err.splitlines()
+    assert 1 <= len(lines) <= 2, f"want one line and at most a hint, got: {err!r}"
+    assert re.fullmatch(r"paes: \S.*: \S.*", lines[0]), lines[0]
+    if len(lines) == 2:
+        assert re.match(r"(paes: )?hint: \S", lines[1]), lines[1]
+    assert re.search(pattern, err, re.IGNORECASE), f"{pattern!r} not in {err!r}"
+
+
+def fail(*arguments, code, says="", **options):
+    """Runs paes, which must fail with `code`, say so in one line that matches `says`, and write
+    nothing to standard output."""
+    result = run(*arguments, **options)
+    codes = (code,) if isinstance(code, int) else code
+    assert result.code in codes, f"paes {arguments} exited {result.code}: {result.err}"
+    assert_error_lines(result.err, says)
+    assert result.out == b""
+    return result
+
+
+def tree(folder):
+    """What a folder holds: name -> (kind, mode, digest). Equal trees mean nothing was left behind
+    and nothing was touched."""
+    listing = {}
+    for path in sorted(Path(folder).rglob("*")):
+        status = path.lstat()
+        content = None
+        if path.is_symlink():
+            content = os.readlink(path)
+        elif path.is_file():
+            content = digest(path)
+        listing[str(path.relative_to(folder))] = (status.st_mode, content)
+    return listing
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def wait_until(condition, what, timeout_s=30):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
+        time.sleep(0.002)
+
+
+def died_of(code, number):
+    """True for a process that ended because of signal `number`, by the signal itself or by a
+    shell's convention for it."""
+    return code in (-number, 128 + number)
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -1,0 +1,206 @@
+# --json of every command against its schema in docs/schema, in success and in failure, and the
+# parts of inspect and devices that people and programs rely on.
+import copy
+import json
+import os
+from pathlib import Path
+
+import age_file
+import container
+import jsonschema
+import pytest
+from program import CORRUPT, FAILURE, OK, SOME_FAILED, USAGE, WRONG_KEY, run, succeed
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schema"
+
+
+def validator(name):
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+# What has no schema of its own name.
+SCHEMA_OF = {"encrypt": "transfer", "decrypt": "transfer", "verify": "transfer"}
+COMMANDS = ["encrypt", "decrypt", "verify", "inspect", "rekey", "keygen", "devices"]
+
+
+def schema_of(command):
+    return SCHEMA_OF.get(command, command)
+
+
+def checked(command, *arguments, code=OK, **options):
+    """Runs `paes command --json ...` and gives its document, which obeys the schema."""
+    result = run(command, "--json", *arguments, **options)
+    assert result.code == code, result.err
+    document = json.loads(result.out)
+    validator(schema_of(command)).validate(document)
+    assert document["command"] == command
+    return document
+
+
+@pytest.fixture
+def plain(folder, random_bytes):
+    path = folder / "plain"
+    path.write_bytes(random_bytes(100_000))
+    return path
+
+
+@pytest.fixture
+def sealed(folder, plain, keys):
+    path = folder / "sealed.paes"
+    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
+    return path
+
+
+def test_every_schema_refuses_what_it_should(sealed, keys, folder):
+    """A schema that takes anything proves nothing: an unknown member and a missing one fail."""
+    documents = {
+        "inspect": checked("inspect", sealed),
+        "verify": checked("verify", "-i", keys.path, sealed),
+        "devices": checked("devices"),
+    }
+    for name, document in documents.items():
+        check = validator(schema_of(name))
+        with pytest.raises(jsonschema.ValidationError):
+            check.validate({**document, "surplus": 1})
+        for member in document:
+            fewer = copy.deepcopy(document)
+            del fewer[member]
+            with pytest.raises(jsonschema.ValidationError):
+                check.validate(fewer)
+
+
+def test_every_schema_is_used_here():
+    """Except those of `paes bench`, which are tested with it."""
+    found = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
+    assert {name for name in found if not name.startswith("bench")} == set(
+        map(schema_of, COMMANDS)
+    )
+
+
+def test_encrypt_and_decrypt(plain, keys, folder):
+    document = checked("encrypt", "-r", keys.recipient, plain)
+    assert len(document["files"]) == 1
+    entry = document["files"][0]
+    assert entry["input"] == str(plain)
+    assert entry["output"] == f"{plain}.paes"
+    assert entry["status"] == "done"
+    assert entry["text_bytes"] == 100_000
+    document = checked("decrypt", "-i", keys.path, "-o", folder / "opened", f"{plain}.paes")
+    assert document["files"][0]["text_bytes"] == 100_000
+
+
+def test_encrypt_with_a_new_identity(plain, keys, folder):
+    document = checked("encrypt", "--new-identity", folder / "key.txt", plain)
+    assert "AGE-SECRET-KEY" not in json.dumps(document)
+
+
+def test_standard_output_cannot_be_both(plain, keys):
+    result = run("encrypt", "--json", "-r", keys.recipient, "-o", "-", plain)
+    assert result.code == USAGE
+    assert result.out == b""
+
+
+def test_several_files_some_failing(sealed, keys, folder):
+    damaged = folder / "damaged.paes"
+    damaged.write_bytes(sealed.read_bytes()[:-1])
+    document = checked(
+        *("verify", "-i", keys.path, sealed, damaged, folder / "missing.paes"), code=SOME_FAILED
+    )
+    codes = [entry.get("error", {"code": OK})["code"] for entry in document["files"]]
+    assert codes == [OK, CORRUPT, FAILURE]
+    assert [entry["status"] for entry in document["files"]] == ["done", "failed", "failed"]
+    assert document["exit_code"] == SOME_FAILED
+    assert document["files"][1]["error"]["message"].startswith(str(damaged))
+
+
+def test_a_single_failure(sealed, other_keys, folder):
+    document = checked("verify", "-i", other_keys.path, sealed, code=WRONG_KEY)
+    assert document["exit_code"] == document["files"][0]["error"]["code"] == WRONG_KEY
+    checked(
+        "decrypt", "-i", other_keys.path, "-o", folder / "out", sealed, code=WRONG_KEY
+    )
+
+
+@pytest.mark.parametrize("suite", container.SUITES)
+@pytest.mark.parametrize("size", [0, 1, 16384, 100_000])
+def test_inspect_a_recipient(size, suite, keys, folder, random_bytes):
+    path = folder / "sealed.paes"
+    path.write_bytes(
+        container.make(
+            container.SUITES[suite],
+            random_bytes(size),
+            lambda key: age_file.age_encrypt(key, [keys.recipient]),
+        )
+    )
+    document = checked("inspect", path)
+    text = json.dumps(document)
+    assert suite in text
+    assert document["suite"] == suite
+    assert document["text_bytes"] == size
+    assert document["payload_offset"] == container.PAGE_BYTES - container.PREFIX_BYTES
+    assert [stanza["type"] for stanza in document["recipients"]] == ["X25519"]
+
+
+def test_inspect_needs_no_key_and_says_what_is_needed(folder):
+    path = folder / "sealed.paes"
+    path.write_bytes(
+        container.make(2, b"text", lambda key: age_file.seal(key, passphrase=b"x", work_factor=11))
+    )
+    document = checked("inspect", path)
+    assert document["recipients"] == [{"type": "scrypt", "work_factor": 11}]
+    assert b"passphrase" in succeed("inspect", path).out
+
+
+def test_inspect_for_people(sealed):
+    shown = succeed("inspect", sealed).out.decode()
+    assert "aes-256-gcm" in shown
+    assert "100000" in shown.replace(",", "").replace(" ", "") or "100.00 kB" in shown
+    assert "not authenticated" in shown
+
+
+def test_devices():
+    document = checked("devices")
+    rows = document["kernels"]
+    names = [row["name"] for row in rows]
+    for name in ("compute", "bitslice", "aesni", "vaes256", "vaes512", "openssl", "copy"):
+        assert name in names
+    selected = [row for row in rows if row["selected"]]
+    assert len(selected) == 1
+    assert selected[0]["available"]
+    for row in rows:
+        assert row["reason"]
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        flags = next((line for line in file if line.startswith("flags")), "").split()
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["bitslice"]["available"]
+    assert by_name["compute"]["available"]
+    if flags:
+        assert by_name["aesni"]["available"] == {"aes", "pclmulqdq"}.issubset(flags)
+        if not {"vaes", "vpclmulqdq", "avx512f"}.issubset(flags):
+            assert not by_name["vaes512"]["available"]
+            assert "vaes" in by_name["vaes512"]["reason"] or "avx512" in by_name["vaes512"]["reason"]
+
+
+def test_the_selected_kernel_is_the_one_used(plain, keys):
+    document = checked("devices")
+    selected = next(row["name"] for row in document["kernels"] if row["selected"])
+    err = succeed("encrypt", "-v", "-r", keys.recipient, "-o", "/dev/null", plain).err
+    assert selected in err
+
+
+def test_rekey(sealed, keys, other_keys):
+    checked("rekey", "-i", keys.path, "-r", other_keys.recipient, sealed)
+
+
+def test_keygen(folder):
+    document = checked("keygen", "-o", folder / "key.txt")
+    assert document["public_key"] == age_file.recipient_of(folder / "key.txt")
+    assert "AGE-SECRET-KEY" not in json.dumps(document)
+
+
+def test_names_that_are_not_utf8_are_still_json(folder, keys):
+    name = os.fsdecode(b"caf\xe9.paes")
+    (folder / name).write_bytes(b"nonsense")
+    checked("inspect", folder / name, code=CORRUPT)

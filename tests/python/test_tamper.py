@@ -1,0 +1,288 @@
+# Damage of every kind to a three-chunk file, at the command line: exit code 3 (or 4 where the
+# envelope is hit), no output file, and on a pipe nothing but an authenticated prefix. The tests of
+# src/stream do the same for every bit and every length against the library; here `verify` takes
+# every bit of the header, the envelope, salt, commitment and tags, and samples of the rest.
+import json
+import os
+import random
+import tempfile
+from pathlib import Path
+
+import age_file
+import container
+import program
+import pytest
+from program import CORRUPT, SOME_FAILED, WRONG_KEY, fail, run, succeed
+
+LAST_BYTES = 1000
+TEXT_SIZE = 2 * container.TEXT_BYTES + LAST_BYTES
+FILES_A_CALL = 2000
+
+
+@pytest.fixture(scope="module")
+def sealed(keys, random_bytes):
+    return container.make(
+        2, random_bytes(TEXT_SIZE), lambda key: age_file.age_encrypt(key, [keys.recipient])
+    )
+
+
+@pytest.fixture(scope="module")
+def bulk():
+    """Many small short-lived files: in memory where that is possible."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as path:
+        yield Path(path)
+
+
+def envelope_range(sealed):
+    size = int.from_bytes(sealed[12:16], "big")
+    return range(container.HEADER_BYTES, container.HEADER_BYTES + size)
+
+
+def codes_of(damaged, keys, bulk):
+    """The exit code that `verify` gives each (name, content), many files a call."""
+    codes = {}
+    batch = []
+
+    def check_batch():
+        result = run("verify", "--json", "-i", keys.path, *(path for _, path in batch))
+        report = json.loads(result.out)
+        assert len(report["files"]) == len(batch)
+        for (name, path), entry in zip(batch, report["files"]):
+            assert entry["input"] == str(path)
+            assert (entry["status"] == "done") == ("error" not in entry)
+            codes[name] = entry["error"]["code"] if "error" in entry else 0
+            path.unlink()
+        failed = any(codes[name] for name, _ in batch)
+        assert (result.code == 0) == (not failed)
+        if failed and len(batch) > 1:
+            assert result.code == SOME_FAILED
+        batch.clear()
+
+    for name, content in damaged:
+        path = bulk / f"{len(batch)}.paes"
+        path.write_bytes(content)
+        batch.append((name, path))
+        if len(batch) == FILES_A_CALL:
+            check_batch()
+    if batch:
+        check_batch()
+    return codes
+
+
+def flipped(data, bit):
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def bits_of(byte_range):
+    return range(byte_range.start * 8, byte_range.stop * 8)
+
+
+def regions(sealed):
+    """Byte ranges by name. Together they are the whole file."""
+    envelope = envelope_range(sealed)
+    payload = container.PAGE_BYTES - container.PREFIX_BYTES
+    offset = container.chunk_offset
+    tag = container.TAG_BYTES
+    found = {
+        "header": range(0, container.HEADER_BYTES),
+        "envelope": envelope,
+        "padding": range(envelope.stop, payload),
+        "salt": range(payload, payload + container.SALT_BYTES),
+        "commitment": range(payload + container.SALT_BYTES, container.PAGE_BYTES),
+        "text 0": range(offset(0), offset(1) - tag),
+        "tag 0": range(offset(1) - tag, offset(1)),
+        "text 1": range(offset(1), offset(2) - tag),
+        "tag 1": range(offset(2) - tag, offset(2)),
+        "text 2": range(offset(2), offset(2) + LAST_BYTES),
+        "tag 2": range(offset(2) + LAST_BYTES, len(sealed)),
+    }
+    assert sum(map(len, found.values())) == len(sealed)
+    return found
+
+
+SAMPLED_BITS = {"padding": 2000, "text 0": 2000, "text 1": 2000, "text 2": 1000}
+
+
+def test_the_untouched_file_verifies(sealed, keys, bulk):
+    assert codes_of([("untouched", sealed)], keys, bulk) == {"untouched": 0}
+
+
+@pytest.mark.parametrize(
+    "region",
+    ["header", "envelope", "padding", "salt", "commitment"]
+    + [f"{part} {chunk}" for chunk in range(3) for part in ("text", "tag")],
+)
+def test_flipped_bits(region, sealed, keys, bulk):
+    bits = bits_of(regions(sealed)[region])
+    if region in SAMPLED_BITS:
+        ends = [*bits[:16], *bits[-16:]]
+        bits = ends + random.Random(region).sample(bits, SAMPLED_BITS[region])
+    codes = codes_of(((bit, flipped(sealed, bit)) for bit in bits), keys, bulk)
+    allowed = {CORRUPT, WRONG_KEY} if region == "envelope" else {CORRUPT}
+    assert {bit: code for bit, code in codes.items() if code not in allowed} == {}
+
+
+def lengths_to_try(sealed):
+    boundaries = [0, 8, 10, 16, envelope_range(sealed).stop]
+    boundaries += [container.PAGE_BYTES - container.PREFIX_BYTES, container.PAGE_BYTES]
+    boundaries += [container.PAGE_BYTES - container.COMMITMENT_BYTES]
+    boundaries += [container.chunk_offset(i) for i in range(3)]
+    boundaries += [container.chunk_offset(i) - container.TAG_BYTES for i in (1, 2)]
+    boundaries += [container.chunk_offset(2) + container.TAG_BYTES, len(sealed)]
+    near = {at + step for at in boundaries for step in range(-17, 18)}
+    everywhere = set(random.Random(1).sample(range(len(sealed)), 2000))
+    return sorted(at for at in near | everywhere if 0 <= at < len(sealed))
+
+
+def test_truncated_files(sealed, keys, bulk):
+    codes = codes_of(((size, sealed[:size]) for size in lengths_to_try(sealed)), keys, bulk)
+    in_envelope = range(envelope_range(sealed).stop)
+    wrong = {
+        size: code
+        for size, code in codes.items()
+        if code != CORRUPT and not (code == WRONG_KEY and size in in_envelope)
+    }
+    assert wrong == {}
+
+
+def rearranged(sealed):
+    """Files whose every chunk is genuine, in the wrong place or number."""
+    start = sealed[: container.PAGE_BYTES]
+    first, second, last = (
+        sealed[container.chunk_offset(i) : container.chunk_offset(i + 1)] for i in range(3)
+    )
+    yield "swapped", start + second + first + last
+    yield "repeated", start + first + first + second + last
+    yield "repeated in place", start + first + first + last
+    yield "first dropped", start + second + last
+    yield "second dropped", start + first + last
+    yield "last dropped", start + first + second
+    yield "last repeated", start + first + second + last + last
+    yield "first appended", start + first + second + last + first
+    yield "last moved to the front", start + last + first + second
+    yield "a byte appended", sealed + b"\0"
+    yield "zeros appended", sealed + bytes(16384)
+    yield "a page appended", sealed + os.urandom(4096)
+    yield "the file twice", sealed + sealed
+    yield "a byte inserted", start + b"\0" + first + second + last
+    yield "a byte removed", start + first[1:] + second + last
+
+
+def test_rearranged_chunks(sealed, keys, bulk):
+    codes = codes_of(rearranged(sealed), keys, bulk)
+    assert set(codes.values()) == {CORRUPT}, codes
+
+
+def test_chunks_of_another_file_with_the_same_key(keys, random_bytes, bulk):
+    """The salt differs from file to file, so equal positions do not help."""
+    key = random_bytes(32)
+    envelope = age_file.age_encrypt(key, [keys.recipient])
+    one, two = (
+        container.make(2, random_bytes(TEXT_SIZE), lambda _: envelope, key) for _ in range(2)
+    )
+    at, end = container.chunk_offset(1), container.chunk_offset(2)
+    mixed = one[:at] + two[at:end] + one[end:]
+    page = container.PAGE_BYTES
+    codes = codes_of([("chunk", mixed), ("salt", one[: page - 56] + two[page - 56 : page] + one[page:])], keys, bulk)
+    assert codes == {"chunk": CORRUPT, "salt": CORRUPT}
+
+
+def test_an_exchanged_suite_is_noticed(sealed, keys, bulk):
+    other = sealed[:9] + b"\x01" + sealed[10:]
+    assert codes_of([("suite", other)], keys, bulk)["suite"] == CORRUPT
+
+
+def damage_samples(sealed):
+    """(name, content, first damaged byte of the plaintext or None when the header is hit)."""
+    chooser = random.Random(2)
+    for region, where in regions(sealed).items():
+        bit = chooser.choice(bits_of(where))
+        chunk = int(region.split()[1]) if region[-1].isdigit() else 0
+        yield f"bit {bit} in {region}", flipped(sealed, bit), chunk * container.TEXT_BYTES
+    for size in (0, 5, 16, 100, 4000, 4096, 4097, 20000, 20496, 36896, 36897, len(sealed) - 1):
+        whole = max(0, size - container.PAGE_BYTES) // container.CHUNK_BYTES
+        yield f"truncated to {size}", sealed[:size], whole * container.TEXT_BYTES
+    first_bad = {"repeated": 1, "repeated in place": 1, "second dropped": 1}
+    for name, content in rearranged(sealed):
+        if name in ("swapped", "first dropped", "last moved to the front"):
+            chunk = 0
+        elif name.startswith("a byte") and name != "a byte appended":
+            chunk = 0
+        else:
+            chunk = first_bad.get(name, 2)
+        yield name, content, chunk * container.TEXT_BYTES
+
+
+@pytest.fixture(scope="module")
+def damaged_samples(sealed):
+    return list(damage_samples(sealed))
+
+
+def test_decrypting_to_a_file_leaves_nothing(damaged_samples, keys, folder):
+    for name, content, _ in damaged_samples:
+        (folder / "in.paes").write_bytes(content)
+        before = program.tree(folder)
+        for arguments in (["in.paes"], ["-o", "out", "in.paes"]):
+            fail("decrypt", "-i", keys.path, *arguments, code=(CORRUPT, WRONG_KEY), cwd=folder)
+            assert program.tree(folder) == before, name
+
+
+def test_a_pipe_into_a_file_leaves_nothing(damaged_samples, keys, folder):
+    for name, content, _ in damaged_samples:
+        fail(
+            *("decrypt", "-i", keys.path, "-o", folder / "out", "-"),
+            stdin=content,
+            code=(CORRUPT, WRONG_KEY),
+        )
+        assert program.tree(folder) == {}, name
+
+
+@pytest.mark.parametrize("source", ["pipe", "file"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_only_authenticated_bytes_reach_a_pipe(
+    source, threads, damaged_samples, keys, random_bytes, folder
+):
+    text = random_bytes(TEXT_SIZE)
+    for name, content, first_bad_byte in damaged_samples:
+        path = folder / "in.paes"
+        path.write_bytes(content)
+        with open(path, "rb") as file:
+            result = run(
+                *("decrypt", "-T", threads, "-i", keys.path, "-o", "-"),
+                *(["-"] if source == "pipe" else [path]),
+                stdin=content if source == "pipe" else file,
+            )
+        assert result.code in (CORRUPT, WRONG_KEY), name
+        assert text.startswith(result.out), name
+        assert len(result.out) <= first_bad_byte, name
+        program.assert_error_lines(result.err)
+        if source == "file" and not name.startswith("bit"):
+            # The last chunk goes first, so a wrong length is noticed before anything is written.
+            assert result.out == b"", name
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_late_failure_on_a_long_pipe(threads, keys, random_bytes):
+    """Far more chunks than any ring holds: a prefix may leave, nothing of the damaged chunk."""
+    text = random_bytes(4 << 20) * 16
+    sealed = container.make(2, text, lambda key: age_file.age_encrypt(key, [keys.recipient]))
+    for chunk in (0, 1, 255, 256, 257, 2000, 4095, 4096):
+        at = container.chunk_offset(chunk)
+        damaged = flipped(sealed, at * 8 + 3)
+        result = run("decrypt", "-T", threads, "-i", keys.path, stdin=damaged)
+        assert result.code == CORRUPT
+        assert len(result.out) <= chunk * container.TEXT_BYTES
+        assert text.startswith(result.out)
+        program.assert_error_lines(result.err)
+    result = run("decrypt", "-T", threads, "-i", keys.path, stdin=sealed[:-1])
+    assert result.code == CORRUPT
+    assert text.startswith(result.out)
+
+
+def test_the_whole_text_arrives_when_nothing_is_damaged(sealed, keys, random_bytes):
+    """What the tests above compare against."""
+    opened = succeed("decrypt", "-i", keys.path, stdin=sealed).out
+    assert opened == random_bytes(TEXT_SIZE)
