@@ -65,9 +65,10 @@ def text(roomy):
     return path, digest.hexdigest()
 
 
-def start_measured(*arguments, **options):
+def start_measured(command, *arguments, **options):
+    words = [PAES, command, "-T", str(THREADS), *map(str, arguments)]
     return subprocess.Popen(
-        [sys.executable, "-S", "-c", MEASURE, PAES, "-T", str(THREADS), *map(str, arguments)],
+        [sys.executable, "-S", "-c", MEASURE, *words],
         stderr=subprocess.PIPE,
         env=clean_environment(),
         **options,
