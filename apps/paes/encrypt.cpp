@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "format/container.hpp"
 #include "paes/command.hpp"
@@ -69,6 +70,14 @@ class NewIdentity {
   NewIdentity& operator=(const NewIdentity&) = delete;
 
   [[nodiscard]] const std::optional<age::Recipient>& recipient() const { return recipient_; }
+  // With -f an output of that name would replace the only key that opens it.
+  void refuse_as_output(const std::string& path) const {
+    std::error_code error;
+    if (recipient_ && std::filesystem::equivalent(path, path_, error)) {
+      throw Error(ErrorCode::usage, path + ": is the file of the new key",
+                  "name another file with --new-identity or -o");
+    }
+  }
   void keep() { kept_ = true; }
   [[nodiscard]] bool is_kept() const { return recipient_ && kept_; }
 
@@ -98,6 +107,7 @@ std::string name_output(const std::string& input) { return input == "-" ? "-" : 
 std::uint64_t encrypt_one(const Request& request, container::Suite suite, const Sealer& sealer,
                           NewIdentity& identity, stream::Input& input, const std::string& path,
                           const stream::Options& options) {
+  identity.refuse_as_output(path);
   stream::Output output =
       create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
   SecretBytes key(container::key_bytes(suite));

@@ -68,6 +68,26 @@ def test_key_files_never_replace_a_file(force, folder, random_bytes):
     assert not (folder / "nowhere.txt").exists()
 
 
+def test_an_output_never_replaces_the_new_key(folder, random_bytes):
+    """-f is for outputs that were there: a ciphertext in the key's place could never be opened."""
+    (folder / "plain").write_bytes(random_bytes(100))
+    (folder / "sub").mkdir()
+    before = program.tree(folder)
+    for key, output in (
+        ("key", ["-o", "key"]),
+        ("key", ["-o", "sub/../key"]),
+        ("plain.paes", []),
+    ):
+        for force in ([], ["-f"]):
+            fail(
+                *("encrypt", *force, "--new-identity", key, *output, "plain"),
+                code=USAGE,
+                says="new key",
+                cwd=folder,
+            )
+            assert program.tree(folder) == before
+
+
 def test_the_main_job(folder, random_bytes):
     """One command makes a key and encrypts; the next opens with that key."""
     text = random_bytes(1 << 20)
