@@ -66,12 +66,13 @@ pid_t start(const Program& program, int input, int output, int messages) {
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
-  // This process ignores SIGPIPE and catches others; children start as from a shell.
+  // This process ignores two signals and catches others; children start as from a shell.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t as_from_a_shell;
   sigemptyset(&as_from_a_shell);
   sigaddset(&as_from_a_shell, SIGPIPE);
+  sigaddset(&as_from_a_shell, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &as_from_a_shell);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 

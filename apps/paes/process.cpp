@@ -44,6 +44,7 @@ void catch_signals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
   (void)sigaction(SIGPIPE, &action, nullptr);
+  (void)sigaction(SIGXFSZ, &action, nullptr);
   // No SA_RESTART: a read that waits for a pipe or a terminal must return.
   action.sa_handler = on_signal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {

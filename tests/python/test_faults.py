@@ -361,6 +361,20 @@ def test_full_device_as_output(plain, keys, unchanged):
     check()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_file_size_limit(threads, folder, random_bytes, keys, unchanged):
+    """`ulimit -f`: an error like any other, not a death by SIGXFSZ without a word."""
+    (folder / "big").write_bytes(random_bytes(4 << 20))
+    check = unchanged()
+    fail(
+        *("encrypt", "-T", threads, "-r", keys.recipient, folder / "big"),
+        prefix=["sh", "-c", 'ulimit -f 100; exec "$@"', "sh"],
+        code=FAILURE,
+        says="big.paes: File too large",
+    )
+    check()
+
+
 # Closed pipe
 
 
