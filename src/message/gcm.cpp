@@ -1,5 +1,6 @@
 #include "message/gcm.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -10,7 +11,7 @@ namespace paes {
 
 namespace {
 
-[[maybe_unused]] bool is_limits_kept(Bytes iv, Bytes in, std::size_t tag_bytes) {
+[[maybe_unused]] bool within_limits(Bytes iv, Bytes in, std::size_t tag_bytes) {
   return !iv.empty() && in.size() <= gcm::max_plaintext_bytes && gcm::is_tag_length(tag_bytes);
 }
 
@@ -58,10 +59,7 @@ Block GcmKey::hash_padded(Block value, Bytes data) const noexcept {
 
 Block GcmKey::pre_counter_block(Bytes iv) const noexcept {
   if (iv.size() == gcm::standard_iv_bytes) {
-    Block j0 = {};
-    std::memcpy(j0.bytes, iv.data(), iv.size());
-    j0.bytes[15] = 1;
-    return j0;
+    return gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
   }
   // Section 7.1, step 2: GHASH(IV || padding || 0^64 || [len(IV)]64).
   Block value = hash_padded({}, iv);
@@ -86,14 +84,14 @@ void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::ui
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
                   MutableBytes tag) const noexcept {
-  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
   crypt_whole(Operation::gcm_seal, iv, aad, in.data(), out.data(), in.size(), {}, full_tag);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
 }
 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
-  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
   crypt_whole(Operation::gcm_open, iv, aad, in.data(), out.data(), in.size(), tag, full_tag);
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
@@ -104,7 +102,7 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) co
 }
 
 bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
-  assert(is_limits_kept(iv, in, tag.size()));
+  assert(within_limits(iv, in, tag.size()));
   Block full_tag;
   crypt_whole(Operation::gcm_verify, iv, aad, in.data(), nullptr, in.size(), tag, full_tag);
   return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
@@ -121,6 +119,9 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
   const std::size_t whole = in.size() / block_bytes * block_bytes;
   std::vector<GhashPart> parts((whole + piece_bytes - 1) / piece_bytes);
+  // A hash without its mask gives H away to whoever knows the ciphertext.
+  const WipeOnExit wiped_parts(
+      {reinterpret_cast<std::uint8_t*>(parts.data()), parts.size() * sizeof(GhashPart)});
   executor.for_each(parts.size(), [&](std::size_t index) {
     const std::size_t at = index * piece_bytes;
     const std::size_t bytes = std::min(piece_bytes, whole - at);
@@ -131,6 +132,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   });
 
   GhashPart sum{hash_padded({}, aad), 0};
+  const WipeOnExit wiped_sum(sum.value.bytes);
   for (const GhashPart& part : parts) {
     sum = combine(*hash_key_, sum, part);
   }
@@ -152,7 +154,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
                   const Executor& executor, std::size_t grain) const {
-  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
   crypt_pieces(true, iv, aad, in, out, full_tag, executor, grain);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
@@ -160,7 +162,7 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes 
 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
                   const Executor& executor, std::size_t grain) const {
-  assert(is_limits_kept(iv, in, tag.size()) && out.size() == in.size());
+  assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
   crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {

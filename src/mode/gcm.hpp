@@ -28,9 +28,10 @@ inline constexpr std::size_t max_tag_bytes = 16;
 }
 
 // J0 for a 96-bit IV (section 7.1, step 2): IV || 0^31 || 1.
-[[nodiscard]] inline Block pre_counter_block(const std::uint8_t (&iv)[standard_iv_bytes]) noexcept {
+[[nodiscard]] inline Block pre_counter_block(
+    std::span<const std::uint8_t, standard_iv_bytes> iv) noexcept {
   Block j0 = {};
-  std::memcpy(j0.bytes, iv, standard_iv_bytes);
+  std::memcpy(j0.bytes, iv.data(), iv.size());
   j0.bytes[15] = 1;
   return j0;
 }
