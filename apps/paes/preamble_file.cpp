@@ -75,7 +75,11 @@ bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) 
 void PreambleFile::replace(Bytes before, Bytes after) {
   assert(before.size() == after.size());
   keep_copy(before);
-  cancel().check();  // the last moment at which nothing has changed but the copy, which is harmless
+  // The last moment at which nothing has changed but the copy.
+  if (cancel().requested()) {
+    remove_copy();
+    cancel().check();
+  }
   write(after);
   remove_copy();
 }

@@ -4,6 +4,7 @@
 import fcntl
 import os
 import random
+import signal
 import stat
 import subprocess
 import time
@@ -300,6 +301,27 @@ def test_killed_at_any_moment(sealed, keys, other_keys, text, folder):
         if by_new:
             pairs.reverse()
     assert killed > 0
+
+
+def test_interrupted_at_any_moment(sealed, keys, other_keys, text, folder):
+    """SIGINT asks, and rekey tidies up: it is done or it is not, and nothing lies about."""
+    pairs = [keys, other_keys]
+    started = time.monotonic()
+    succeed("rekey", "-i", keys.path, "-r", other_keys.recipient, sealed)
+    whole_s = time.monotonic() - started
+    chooser = random.Random(6)
+    for _ in range(100):
+        new, old = pairs
+        process = program.start(
+            *("rekey", "-i", old.path, "-r", new.recipient, sealed), stderr=subprocess.DEVNULL
+        )
+        time.sleep(chooser.uniform(0, whole_s))
+        process.send_signal(signal.SIGINT)
+        done = process.wait(timeout=30) == 0
+        assert [path.name for path in folder.iterdir()] == [sealed.name]
+        if done:
+            pairs.reverse()
+    assert opens(sealed, text, "-i", pairs[1].path)
 
 
 def test_a_full_disk_changes_nothing(keys, other_keys, text, tmp_path):
