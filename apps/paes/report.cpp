@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -20,17 +21,46 @@ void write_line(std::string line) {
   (void)std::fflush(stderr);
 }
 
+unsigned byte_at(std::string_view text, std::size_t index) {
+  return static_cast<unsigned char>(text[index]);
+}
+
+// How many bytes the character has that `text` begins with; 0 when a terminal might obey it:
+// control characters, those above 0x7f included (C1, of which U+009B begins a sequence), and what
+// is not UTF-8, in which a terminal set to another encoding may see one.
+std::size_t harmless_bytes(std::string_view text) {
+  const unsigned lead = byte_at(text, 0);
+  if (lead < 0x80) {
+    return lead < 0x20 || lead == 0x7f ? 0 : 1;
+  }
+  const std::size_t bytes = lead < 0xc2   ? 0
+                            : lead < 0xe0 ? 2
+                            : lead < 0xf0 ? 3
+                            : lead < 0xf5 ? 4
+                                          : 0;
+  if (bytes > text.size()) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte_at(text, i) & 0xc0) != 0x80) {
+      return 0;
+    }
+  }
+  return lead == 0xc2 && byte_at(text, 1) < 0xa0 ? 0 : bytes;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
   std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      fmt::format_to(std::back_inserter(shown), "\\x{:02x}", byte);
+  while (!text.empty()) {
+    const std::size_t bytes = harmless_bytes(text);
+    if (bytes == 0) {
+      fmt::format_to(std::back_inserter(shown), "\\x{:02x}", byte_at(text, 0));
     } else {
-      shown += c;
+      shown += text.substr(0, bytes);
     }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return shown;
 }

@@ -11,7 +11,7 @@
 
 namespace paes::cli {
 
-// Control characters as \xNN.
+// Control characters, and bytes that are not UTF-8, as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
 void print_error(const Error& error);  // with its hint line, if it has a hint

@@ -591,5 +591,12 @@ def test_binary_is_not_written_to_a_terminal(plain, keys):
 
 def test_control_characters_in_a_name_do_not_reach_the_terminal(keys, folder):
     result = fail("inspect", folder / "bad\x1b[31m\nname", code=FAILURE)
-    assert "\x1b" not in result.err
+    assert "bad\\x1b[31m\\x0aname" in result.err
+    # The same sequence begun by one character above 0x7f, in UTF-8 and in Latin-1.
+    result = fail("inspect", folder / "bad\u009b31mname", code=FAILURE)
+    assert "bad\\xc2\\x9b31mname" in result.err
+    result = fail("inspect", folder / os.fsdecode(b"bad\x9b31mname"), code=FAILURE)
+    assert "bad\\x9b31mname" in result.err
+    result = fail("inspect", folder / "r\u00e9sum\u00e9 \u65e5\u672c \U0001f510", code=FAILURE)
+    assert "r\u00e9sum\u00e9 \u65e5\u672c \U0001f510" in result.err
 
