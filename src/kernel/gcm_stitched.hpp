@@ -95,17 +95,6 @@ struct OneBlock {
   PAES_INLINE Register swap_halves(Register a) noexcept { return _mm_shuffle_epi32(a, 0x4e); }
 };
 
-// sum += value * power, with the power's halves already added in `power_halves`.
-template <class Vector>
-PAES_INLINE void accumulate(Product<Vector>& sum, typename Vector::Register value,
-                            typename Vector::Register power,
-                            typename Vector::Register power_halves) noexcept {
-  const auto halves = Vector::xor2(value, Vector::swap_halves(value));
-  sum.low = Vector::xor2(sum.low, Vector::template multiply<0x00>(value, power));
-  sum.high = Vector::xor2(sum.high, Vector::template multiply<0x11>(value, power));
-  sum.middle = Vector::xor2(sum.middle, Vector::template multiply<0x00>(halves, power_halves));
-}
-
 PAES_INLINE __m128i reduction_block() noexcept {
   return _mm_set_epi64x(0, static_cast<long long>(reduction_constant));
 }
@@ -140,8 +129,11 @@ struct StitchedKeys {
   // H^(lanes * (batch - i)) * x in every lane; and the sums of the halves of two of them each.
   alignas(64) std::uint8_t step_power[Vector::batch][Vector::blocks][16];
   alignas(64) std::uint8_t step_halves[Vector::batch / 2][Vector::blocks][2][8];
-  // H^(end_powers - i) * x; the zeros behind it meet the zeros behind a text.
-  alignas(64) Block end_power[end_powers + Vector::blocks - 1];
+  // H^(end_powers - i) * x, and in both halves the sum of its halves; the zeros behind them meet
+  // the zeros behind a text.
+  static constexpr unsigned end_entries = end_powers + 2 * Vector::blocks - 1;
+  alignas(64) Block end_power[end_entries];
+  alignas(64) Block end_halves[end_entries];
   // First-round differences: entry c is at first_round[c], the first used one on a cache line.
   alignas(64) Block padding_before_first_round[2];
   Block first_round[256 + first_text_counter];
@@ -199,13 +191,15 @@ struct StitchedGcm {
     __m128i power = h;
     for (unsigned exponent = 1; exponent <= Keys::end_powers; ++exponent) {
       const __m128i power_times_x = times_x(power);
+      const __m128i halves = _mm_xor_si128(power_times_x, OneBlock::swap_halves(power_times_x));
       store_block(keys.end_power[Keys::end_powers - exponent].bytes, power_times_x);
+      store_block(keys.end_halves[Keys::end_powers - exponent].bytes, halves);
       if (exponent % lanes == 0 && exponent <= batch_blocks) {
         const unsigned index = batch - exponent / lanes;
         for (unsigned lane = 0; lane < lanes; ++lane) {
           store_block(keys.step_power[index][lane], power_times_x);
           _mm_storel_epi64(reinterpret_cast<__m128i*>(keys.step_halves[index / 2][lane][index % 2]),
-                           _mm_xor_si128(power_times_x, OneBlock::swap_halves(power_times_x)));
+                           halves);
         }
       }
       power = multiply_blocks(power, h_times_x);
@@ -393,6 +387,22 @@ struct StitchedGcm {
     asm volatile("" : : "r"(text) : "memory");
   }
 
+  // A register of text[at, bytes), zeros where the text has ended.
+  PAES_INLINE Register load_padded(const std::uint8_t* text, std::size_t at,
+                                   std::size_t bytes) noexcept {
+    if (at + vector_bytes <= bytes) {
+      return Vector::load(text + at);
+    }
+    if (at >= bytes) {
+      return Vector::zero();
+    }
+    alignas(64) std::uint8_t partial[vector_bytes] = {};
+    std::memcpy(partial, text + at, bytes - at);
+    const Register value = Vector::load(partial);
+    forget(partial);
+    return value;
+  }
+
   // Hashes what is left when no whole batch follows: at most two batches of text, the last block
   // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
   // lanes' sums so far; it may be zero in lanes beyond the text only, which holds because either a
@@ -402,21 +412,28 @@ struct StitchedGcm {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);
     const Block* power = keys.end_power + (Keys::end_powers - blocks);
     Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};
-    std::size_t at = 0;
-    for (; at < bytes; at += vector_bytes, power += lanes) {
-      Register value;
-      if (bytes - at >= vector_bytes) {
-        value = Vector::load(text + at);
-      } else {
-        alignas(64) std::uint8_t partial[vector_bytes] = {};
-        std::memcpy(partial, text + at, bytes - at);
-        value = Vector::load(partial);
-        forget(partial);
+    const auto* halves = keys.end_halves + (power - keys.end_power);
+    for (std::size_t at = 0; at < bytes; at += 2 * vector_bytes) {
+      const Register even = load_padded(text, at, bytes);
+      const Register odd = load_padded(text, at + vector_bytes, bytes);
+      Register low = Vector::reversed_low_halves(even, odd);
+      Register high = Vector::reversed_high_halves(even, odd);
+      if (at == 0) {
+        low = Vector::xor2(low, Vector::low_half(chain));
+        high = Vector::xor2(high, Vector::high_half(chain));
       }
-      value = Vector::xor2(Vector::reverse_bytes(value), chain);
-      chain = Vector::zero();
-      const Register powers = Vector::load(power);
-      accumulate<Vector>(sum, value, powers, Vector::xor2(powers, Vector::swap_halves(powers)));
+      const Register middle = Vector::xor2(low, high);
+      const Register even_power = load(power[0]);
+      const Register odd_power = load(power[lanes]);
+      sum.low = Vector::xor3(sum.low, Vector::template multiply<0x00>(low, even_power),
+                             Vector::template multiply<0x01>(low, odd_power));
+      sum.high = Vector::xor3(sum.high, Vector::template multiply<0x10>(high, even_power),
+                              Vector::template multiply<0x11>(high, odd_power));
+      sum.middle =
+          Vector::xor3(sum.middle, Vector::template multiply<0x00>(middle, load(halves[0])),
+                       Vector::template multiply<0x01>(middle, load(halves[lanes])));
+      power += 2 * lanes;
+      halves += 2 * lanes;
     }
     Product<OneBlock> joined{Vector::join(sum.low), Vector::join(sum.middle),
                              Vector::join(sum.high)};

@@ -19,7 +19,7 @@ namespace paes {
 // (round keys, powers of H, tables). Bound to its kernel once, in `message`, so that no other
 // kernel can be handed it by mistake.
 struct alignas(64) KernelKeys {
-  std::uint8_t bytes[8192];
+  std::uint8_t bytes[12288];
 };
 
 // The constants of one message. `iv` and `aad` are read only by whole-message operations.
