@@ -10,6 +10,8 @@ struct Vector128 {
   using Register = __m128i;
   static constexpr unsigned blocks = 1;
   static constexpr unsigned batch = 8;
+  // Sixteen registers leave none for sums that outlive a batch.
+  static constexpr unsigned group_batches = 1;
 
   PAES_INLINE Register zero() noexcept { return _mm_setzero_si128(); }
   PAES_INLINE Register load(const void* from) noexcept {

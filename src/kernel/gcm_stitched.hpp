@@ -33,6 +33,7 @@
 #endif
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernel/run_piece.hpp"
@@ -126,9 +127,11 @@ struct StitchedKeys {
   static constexpr unsigned end_powers = 2 * batch_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
-  // H^(lanes * (batch - i)) * x in every lane; and the sums of the halves of two of them each.
-  alignas(64) std::uint8_t step_power[Vector::batch][Vector::blocks][16];
-  alignas(64) std::uint8_t step_halves[Vector::batch / 2][Vector::blocks][2][8];
+  // Registers whose products are added before a reduction.
+  static constexpr unsigned group = Vector::group_batches * Vector::batch;
+  // H^(lanes * (group - i)) * x in every lane; and the sums of the halves of two of them each.
+  alignas(64) std::uint8_t step_power[group][Vector::blocks][16];
+  alignas(64) std::uint8_t step_halves[group / 2][Vector::blocks][2][8];
   // H^(end_powers - i) * x, and in both halves the sum of its halves; the zeros behind them meet
   // the zeros behind a text.
   static constexpr unsigned end_entries = end_powers + 2 * Vector::blocks - 1;
@@ -189,13 +192,16 @@ struct StitchedGcm {
     h = reverse_block(_mm_aesenclast_si128(h, load_block(round_keys.key[round_keys.rounds].bytes)));
     const __m128i h_times_x = times_x(h);
     __m128i power = h;
-    for (unsigned exponent = 1; exponent <= Keys::end_powers; ++exponent) {
+    constexpr unsigned all_powers = std::max(Keys::end_powers, Keys::group * lanes);
+    for (unsigned exponent = 1; exponent <= all_powers; ++exponent) {
       const __m128i power_times_x = times_x(power);
       const __m128i halves = _mm_xor_si128(power_times_x, OneBlock::swap_halves(power_times_x));
-      store_block(keys.end_power[Keys::end_powers - exponent].bytes, power_times_x);
-      store_block(keys.end_halves[Keys::end_powers - exponent].bytes, halves);
-      if (exponent % lanes == 0 && exponent <= batch_blocks) {
-        const unsigned index = batch - exponent / lanes;
+      if (exponent <= Keys::end_powers) {
+        store_block(keys.end_power[Keys::end_powers - exponent].bytes, power_times_x);
+        store_block(keys.end_halves[Keys::end_powers - exponent].bytes, halves);
+      }
+      if (exponent % lanes == 0 && exponent <= Keys::group * lanes) {
+        const unsigned index = Keys::group - exponent / lanes;
         for (unsigned lane = 0; lane < lanes; ++lane) {
           store_block(keys.step_power[index][lane], power_times_x);
           _mm_storel_epi64(reinterpret_cast<__m128i*>(keys.step_halves[index / 2][lane][index % 2]),
@@ -264,6 +270,7 @@ struct StitchedGcm {
   struct BatchHash {
     const Keys& keys;
     const std::uint8_t* text;
+    unsigned place;  // of the batch's first register in its group
     Product<Vector> sum;
     Register low;   // the low halves of the pair's values
     Register high;  // the high halves
@@ -279,14 +286,14 @@ struct StitchedGcm {
           hash.low = Vector::xor2(hash.low, Vector::low_half(chain));
           hash.high = Vector::xor2(hash.high, Vector::high_half(chain));
         }
-        const Register halves = load(hash.keys.step_halves[index / 2]);
+        const Register halves = load(hash.keys.step_halves[(hash.place + index) / 2]);
         const Register middle = Vector::xor2(hash.low, hash.high);
         hash.sum.middle =
             Vector::xor3(hash.sum.middle, Vector::template multiply<0x00>(middle, halves),
                          Vector::template multiply<0x11>(middle, halves));
       } else {
-        const Register even = load(hash.keys.step_power[index - 1]);
-        const Register odd = load(hash.keys.step_power[index]);
+        const Register even = load(hash.keys.step_power[hash.place + index - 1]);
+        const Register odd = load(hash.keys.step_power[hash.place + index]);
         hash.sum.low = Vector::xor3(hash.sum.low, Vector::template multiply<0x00>(hash.low, even),
                                     Vector::template multiply<0x01>(hash.low, odd));
         hash.sum.high =
@@ -487,16 +494,28 @@ struct StitchedGcm {
       }
       counters.next += batch_blocks;
     };
+    // The first group has as many batches as leave whole groups behind it.
+    Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};
+    unsigned place = 0;
+    const auto start_groups = [&](std::size_t batches) {
+      const std::size_t incomplete = batches % Vector::group_batches;
+      place =
+          incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_batches - incomplete) * batch;
+    };
     const auto hash_batch = [&](const std::uint8_t* text, auto&& run)
         __attribute__((always_inline)) {
-      BatchHash batch_hash{keys,
-                           text,
-                           {Vector::zero(), Vector::zero(), Vector::zero()},
-                           Vector::zero(),
-                           Vector::zero()};
+      BatchHash batch_hash{keys, text, place, sum, Vector::zero(), Vector::zero()};
       run([&](unsigned index)
               __attribute__((always_inline)) { BatchHash::add(batch_hash, index, chain); });
-      chain = reduce<Vector>(batch_hash.sum, constant);
+      place += batch;
+      if (Vector::group_batches == 1 || place == Keys::group) {
+        chain = reduce<Vector>(batch_hash.sum, constant);
+        sum = {Vector::zero(), Vector::zero(), Vector::zero()};
+        place = 0;
+      } else {
+        sum = batch_hash.sum;
+        chain = Vector::zero();
+      }
     };
     const auto step = [&]() __attribute__((always_inline)) {
       in += batch_bytes;
@@ -522,6 +541,7 @@ struct StitchedGcm {
         step();
         behind = batch_bytes;
       }
+      start_groups(left / batch_bytes);
       while (left >= batch_bytes) {
         hash_batch(out - batch_bytes, crypt);
         step();
@@ -533,6 +553,7 @@ struct StitchedGcm {
     } else {
       // The hash reads what decryption in place overwrites, so it runs with it, and the end before
       // it.
+      start_groups(left / batch_bytes - (left >= batch_bytes));  // one is kept for the end
       while (left >= 2 * batch_bytes) {
         if constexpr (Which == Direction::decrypt) {
           hash_batch(in, crypt);

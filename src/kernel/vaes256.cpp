@@ -11,6 +11,8 @@ struct Vector256 {
   using Register = __m256i;
   static constexpr unsigned blocks = 2;
   static constexpr unsigned batch = 8;
+  // Sixteen registers leave none for sums that outlive a batch.
+  static constexpr unsigned group_batches = 1;
 
   PAES_INLINE Register zero() noexcept { return _mm256_setzero_si256(); }
   PAES_INLINE Register load(const void* from) noexcept {

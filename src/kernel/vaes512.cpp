@@ -10,6 +10,8 @@ struct Vector512 {
   using Register = __m512i;
   static constexpr unsigned blocks = 4;
   static constexpr unsigned batch = 8;
+  // Registers suffice to keep the sums of products over several batches.
+  static constexpr unsigned group_batches = 4;
 
   PAES_INLINE Register zero() noexcept { return _mm512_setzero_si512(); }
   PAES_INLINE Register load(const void* from) noexcept { return _mm512_loadu_si512(from); }
