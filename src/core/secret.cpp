@@ -1,14 +1,16 @@
 #include "core/secret.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <limits>
+#include <cerrno>
+#include <cstring>
+#include <string>
 
 #include "paes/error.hpp"
 
@@ -87,9 +89,16 @@ void SecretBytes::truncate(std::size_t bytes) noexcept {
 }
 
 void random_bytes(MutableBytes out) {
-  assert(out.size() <= std::numeric_limits<int>::max());
-  if (RAND_bytes(out.data(), static_cast<int>(out.size())) != 1) {
-    throw Error(ErrorCode::failure, "random bytes: libcrypto's generator failed");
+  while (!out.empty()) {
+    const ssize_t got = getrandom(out.data(), out.size(), 0);
+    if (got < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      throw Error(ErrorCode::failure,
+                  std::string("random bytes: the system gives none: ") + std::strerror(errno));
+    }
+    out = out.subspan(static_cast<std::size_t>(got));
   }
 }
 

@@ -99,7 +99,8 @@ class SecretBytes {
   std::size_t capacity_ = 0;
 };
 
-// Fills from the system's generator through libcrypto. Throws Error when it fails.
+// Fills from the kernel's generator: libcrypto's would cost every start a millisecond and hold a
+// state of its own that fork and snapshots can duplicate. Throws Error when the system has none.
 void random_bytes(MutableBytes out);
 
 }  // namespace paes
