@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "paes/command.hpp"
 #include "paes/process.hpp"
@@ -31,6 +32,31 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// The arguments as CLI11 wants them, last one first. It takes "[a,b]" for the list of a and b, so a
+// file of such a name is called "./[a,b]" instead.
+std::vector<std::string> arguments_for_cli11(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i) {
+    const std::string argument = argv[i];
+    arguments.push_back(argument.starts_with('[') && argument.ends_with(']') ? "./" + argument
+                                                                             : argument);
+  }
+  return arguments;
+}
+
+// An empty value is a script's variable that was never set: taken for an option that was not given
+// it would, for one, decrypt a whole file instead of a range.
+void refuse_empty_values(const CLI::App& command, const std::string& name) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) {
+        throw Error(ErrorCode::usage, name + ": " + option->get_name() + " is empty",
+                    "paes " + name + " --help");
+      }
+    }
+  }
+}
+
 // CLI11's exceptions in the words of paes. Help and version are answers, not errors.
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"Bulk encryption on all of the machine: authenticated, seekable, in an open format.",
@@ -53,7 +79,10 @@ int parse_and_run(int argc, char** argv) {
   }
   const std::string what = action ? chosen : "command line";
   try {
-    app.parse(argc, argv);
+    app.parse(arguments_for_cli11(argc, argv));
+    if (action) {
+      refuse_empty_values(*app.get_subcommand(chosen), chosen);
+    }
   } catch (const CLI::Success& answer) {
     std::ostringstream text;
     (void)app.exit(answer, text, text);

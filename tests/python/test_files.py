@@ -54,6 +54,20 @@ def test_a_file_name_that_is_not_utf8(folder, keys, random_bytes):
     assert (folder / name).read_bytes() == random_bytes(10)
 
 
+@pytest.mark.parametrize("name", ["[a]", "[a,b]", "[", "{}", "%%", "verify", "a b'c", "new\nline"])
+def test_names_that_mean_something_elsewhere(name, folder, keys, random_bytes):
+    """Neither a list, nor a command, nor a separator: the file of that name and no other."""
+    for decoy in ("a", "b"):
+        (folder / decoy).write_bytes(b"not this one")
+    (folder / name).write_bytes(random_bytes(10))
+    succeed("encrypt", "-r", keys.recipient, name, cwd=folder)
+    assert {path.name for path in folder.iterdir()} == {"a", "b", name, name + ".paes"}
+    succeed("verify", "-i", keys.path, name + ".paes", cwd=folder)
+    (folder / name).unlink()
+    succeed("decrypt", "-i", keys.path, "--", name + ".paes", cwd=folder)
+    assert (folder / name).read_bytes() == random_bytes(10)
+
+
 def test_standard_input_and_output_by_default(keys, random_bytes):
     text = random_bytes(20_000)
     sealed = succeed("encrypt", "-r", keys.recipient, stdin=text).out
