@@ -107,6 +107,13 @@ void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
 }
 
 SecretBytes PassphraseOptions::read_source() const {
+  // Every descriptor that paes opens for itself closes on exec, and none that it was given does:
+  // a wrong number must not make it wait for its own.
+  if (descriptor_ && ((fcntl(*descriptor_, F_GETFD) & FD_CLOEXEC) != 0 ||
+                      (fcntl(*descriptor_, F_GETFL) & O_ACCMODE) == O_WRONLY)) {
+    throw Error(ErrorCode::failure,
+                fmt::format("descriptor {}: is not open for reading", *descriptor_));
+  }
   SecretBytes passphrase =
       descriptor_ ? read_small_file(*descriptor_, fmt::format("descriptor {}", *descriptor_),
                                     max_passphrase_bytes)

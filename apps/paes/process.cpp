@@ -47,7 +47,7 @@ void catch_signals() {
   (void)sigaction(SIGXFSZ, &action, nullptr);
   // No SA_RESTART: a read that waits for a pipe or a terminal must return.
   action.sa_handler = on_signal;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction inherited = {};
     if (sigaction(number, nullptr, &inherited) == 0 && inherited.sa_handler != SIG_IGN) {
       (void)sigaction(number, &action, nullptr);  // nohup and background jobs stay as they are

@@ -180,6 +180,13 @@ def test_passphrase_from_a_descriptor(sealed_by_passphrase):
     assert result.out == b"text"
 
 
+@pytest.mark.parametrize("number", [1, *range(3, 9), 99])
+def test_a_descriptor_that_is_not_open(number, sealed_by_passphrase):
+    """Also when paes itself opens something under that number: it must not read its own."""
+    options = ("decrypt", "--passphrase-fd", number)
+    fail(*options, stdin=sealed_by_passphrase, code=FAILURE, timeout_s=20)
+
+
 def test_passphrase_from_standard_input(sealed_by_passphrase, folder):
     path = folder / "sealed.paes"
     path.write_bytes(sealed_by_passphrase)

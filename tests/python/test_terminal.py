@@ -8,6 +8,7 @@ import signal
 import termios
 import time
 
+import pytest
 from program import FAILURE, OK, PAES, USAGE, WRONG_KEY, clean_environment, died_of, succeed
 
 PASSPHRASE = b"at the terminal"
@@ -92,15 +93,16 @@ def test_a_wrong_passphrase(folder):
     assert terminal.finish() == WRONG_KEY
 
 
-def test_an_interrupted_question_gives_the_echo_back(folder):
+@pytest.mark.parametrize("key, number", [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)])
+def test_an_interrupted_question_gives_the_echo_back(key, number, folder):
     (folder / "plain").write_bytes(b"text")
     terminal = Terminal("encrypt", "-p", folder / "plain")
     terminal.wait_for(b"New passphrase: ")
     assert not terminal.echoes()
-    terminal.type(b"\x03")
+    terminal.type(key)
     terminal.wait_for(b"interrupted")
     _, status = os.waitpid(terminal.pid, 0)
-    assert died_of(os.waitstatus_to_exitcode(status), signal.SIGINT)
+    assert died_of(os.waitstatus_to_exitcode(status), number)
     assert terminal.echoes()
     os.close(terminal.side)
     assert [path.name for path in folder.iterdir()] == ["plain"]
