@@ -29,11 +29,19 @@ struct Findings {
   bool leftover = false;
 };
 
+age::Summary summarize(const std::string& name, Bytes envelope) {
+  try {
+    return age::summarize(envelope);
+  } catch (const Error& error) {
+    throw Error(error.code, name + ": " + error.what(), error.hint);
+  }
+}
+
 Findings examine(const std::string& file) {
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
   const stream::Preamble preamble = stream::read_preamble(input);
-  Findings found{file,  preamble.header,   age::summarize(preamble.envelope()), {}, {},
+  Findings found{file,  preamble.header,   summarize(input.name(), preamble.envelope()), {}, {},
                  false, has_leftover(file)};
   if (input.is_seekable()) {
     const std::uint64_t payload_offset = preamble.header.payload_offset();

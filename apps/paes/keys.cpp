@@ -51,7 +51,7 @@ void UnlockOptions::declare(CLI::App& app) {
                  "largest scrypt work factor to accept, as a power of two")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1U, 30U));
+      ->check(CLI::Range(1U, age::highest_max_work_factor));
 }
 
 Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {

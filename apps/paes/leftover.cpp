@@ -3,10 +3,29 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <string_view>
 
 #include "paes/report.hpp"
 
 namespace paes::cli {
+
+namespace {
+
+// As a shell wants it: the hint is there to be copied, and a name may be hostile.
+std::string quoted(const std::string& name) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:@%+=-";
+  std::string text;
+  for (const char c : name) {
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  if (text.find_first_not_of(plain) != std::string::npos) {
+    text = "'" + text + "'";
+  }
+  return name.starts_with('-') ? "-- " + text : text;
+}
+
+}  // namespace
 
 std::string leftover_path(const std::string& file) {
   std::error_code error;
@@ -23,8 +42,9 @@ bool has_leftover(const std::string& file) {
 }
 
 std::string leftover_hint(const std::string& file) {
-  return "its recipients were being changed; 'paes rekey --restore -i IDENTITY " + file +
-         "' puts the old ones back";
+  return "its recipients were being changed; to put the old ones back: paes rekey --restore -i "
+         "IDENTITY " +
+         quoted(file);
 }
 
 void warn_of_leftover(const std::string& file) {

@@ -96,6 +96,10 @@ stream::Preamble PreambleFile::read_leftover() const {
   }
   const Error damaged(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
                       "if the file opens without it, delete it");
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw damaged;  // a FIFO of that name would keep us waiting
+  }
   stream::Input copy = stream::Input::open(path, &cancel());
   try {
     stream::Preamble preamble = stream::read_preamble(copy);

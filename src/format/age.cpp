@@ -102,10 +102,13 @@ SecretBytes random_file_key() {
 
 SecretBytes unwrap_with_passphrase(const ScryptStanza& stanza, const Credentials& credentials) {
   if (stanza.work_factor > credentials.max_work_factor) {
-    throw Error(ErrorCode::usage,
-                "envelope: the passphrase's work factor " + std::to_string(stanza.work_factor) +
-                    " is above the limit of " + std::to_string(credentials.max_work_factor),
-                "if you trust the file: --max-work-factor " + std::to_string(stanza.work_factor));
+    throw Error(
+        ErrorCode::usage,
+        "envelope: the passphrase's work factor " + std::to_string(stanza.work_factor) +
+            " is above the limit of " + std::to_string(credentials.max_work_factor),
+        stanza.work_factor > highest_max_work_factor
+            ? ""
+            : "if you trust the file: --max-work-factor " + std::to_string(stanza.work_factor));
   }
   if (!credentials.ask_passphrase) {
     throw Error(ErrorCode::wrong_key, "envelope: needs a passphrase");

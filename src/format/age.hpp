@@ -18,6 +18,7 @@ namespace paes::age {
 inline constexpr unsigned written_work_factor = 18;  // log2 N of scrypt; takes 256 MiB
 inline constexpr unsigned default_max_work_factor =
     20;  // what an envelope may ask for, unless told
+inline constexpr unsigned highest_max_work_factor = 30;  // a terabyte; nobody can mean more
 
 struct Recipient {
   std::uint8_t public_key[32];

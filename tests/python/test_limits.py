@@ -95,8 +95,17 @@ def test_work_factor_above_the_cap(work_factor, keys, folder, quickly):
     if work_factor <= 30:
         assert result.code == USAGE
         assert "--max-work-factor" in result.err
+    else:
+        assert "--max-work-factor" not in result.err  # which would be refused
     fail("verify", *options, path, code=code)
     fail("rekey", *options, "-r", keys.recipient, path, code=code)
+
+
+def test_a_malformed_envelope_is_named(keys, folder):
+    path = folder / "bad.paes"
+    path.write_bytes(container.preamble(2, b"age-encryption.org/v1\nnonsense\n") + bytes(1000))
+    for command in (["inspect"], ["verify", "-i", keys.path]):
+        fail(*command, path, code=CORRUPT, says=f"{path}: envelope: ")
 
 
 def test_the_cap_can_be_lowered_and_raised(folder):

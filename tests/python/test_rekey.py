@@ -246,6 +246,26 @@ def test_every_command_says_how_to_restore(interrupted, keys, other_keys, folder
     assert "rekey --restore" in result.err
 
 
+def test_the_way_to_restore_can_be_copied_into_a_shell(interrupted, keys, folder, text):
+    name = "-x $(touch harm) 'y'.paes"
+    leftover_of(interrupted).rename(folder / (name + ".rekey"))
+    path = interrupted.rename(folder / name)
+    says = run("verify", "-i", keys.path, "--", name, cwd=folder).err
+    line = "paes rekey" + says.split("paes rekey", 1)[1].replace("IDENTITY", str(keys.path))
+    environment = program.clean_environment(PAES=program.PAES)
+    shell = 'paes() { "$PAES" "$@"; }; ' + line
+    subprocess.run(["sh", "-c", shell], cwd=folder, env=environment, check=True)
+    assert opens(path, text, "-i", keys.path)
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_restore_from_a_fifo_is_refused(interrupted, keys):
+    leftover_of(interrupted).unlink()
+    os.mkfifo(leftover_of(interrupted))
+    options = ("rekey", "--restore", "-i", keys.path)
+    fail(*options, interrupted, code=CORRUPT, timeout_s=20)
+
+
 def test_restore_with_a_wrong_key_is_refused(interrupted, other_keys, folder):
     before = program.tree(folder)
     fail("rekey", "--restore", "-i", other_keys.path, interrupted, code=WRONG_KEY)
