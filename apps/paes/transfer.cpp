@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/secret.hpp"
 #include "paes/command.hpp"
 #include "paes/leftover.hpp"
 #include "paes/process.hpp"
@@ -155,6 +156,11 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
     if (cancel().requested()) {
       break;
     }
+  }
+  if (options.verbose && secret_locking_fell_short()) {
+    print_warning(
+        "keys: the system did not lock all of them in memory (RLIMIT_MEMLOCK), so they "
+        "could reach swap");
   }
   const int code = exit_code(outcomes, options.files.size());
   if (options.json) {
