@@ -28,7 +28,7 @@ void check_engine(const std::string& name) {
 std::unique_ptr<Executor> Engine::executor_for(std::optional<std::uint64_t> bytes) const {
   const std::uint64_t pieces = bytes ? *bytes / grain_bytes + 1 : threads;
   const auto useful = static_cast<unsigned>(std::min<std::uint64_t>(threads, pieces));
-  return make_executor(useful == 1 ? Schedule::serial : schedule, useful);
+  return make_executor(schedule, useful);
 }
 
 void EngineOptions::declare(CLI::App& app) {

@@ -33,10 +33,6 @@ double gb_per_s(const Outcome& outcome) {
   return outcome.seconds > 0 ? static_cast<double>(outcome.text_bytes) / 1e9 / outcome.seconds : 0;
 }
 
-const char* schedule_name(Schedule schedule) {
-  return schedule == Schedule::omp_static ? "static" : "dynamic";
-}
-
 // Errors from the formats do not know which of several files they are about; those of inputs and
 // outputs name them.
 Error about(const Outcome& outcome, const Error& error) {
@@ -74,7 +70,7 @@ void print_timing(const Outcome& outcome, const Engine& engine) {
   print_note(fmt::format(
       "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, threads {}, {}, grain {})", outcome.input,
       human_bytes(static_cast<double>(outcome.text_bytes)), outcome.seconds, gb_per_s(outcome),
-      engine.kernel.name, outcome.threads, schedule_name(engine.schedule), engine.grain_bytes));
+      engine.kernel.name, outcome.threads, name_of(engine.schedule), engine.grain_bytes));
 }
 
 ordered_json describe(const Outcome& outcome) {
@@ -164,12 +160,10 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
   }
   const int code = exit_code(outcomes, options.files.size());
   if (options.json) {
-    ordered_json document = {{"command", transfer.command},
-                             {"exit_code", code},
-                             {"kernel", engine.kernel.name},
-                             {"engine", "cpu"},
-                             {"schedule", schedule_name(engine.schedule)},
-                             {"grain_bytes", engine.grain_bytes}};
+    ordered_json document = {
+        {"command", transfer.command},          {"exit_code", code},
+        {"kernel", engine.kernel.name},         {"engine", "cpu"},
+        {"schedule", name_of(engine.schedule)}, {"grain_bytes", engine.grain_bytes}};
     if (transfer.more_members) {
       transfer.more_members(document);
     }

@@ -14,6 +14,14 @@ namespace paes {
 
 namespace {
 
+// What users may ask for; one thread is always served in order.
+struct NamedSchedule {
+  const char* name;
+  Schedule schedule;
+};
+constexpr NamedSchedule named_schedules[] = {{"static", Schedule::omp_static},
+                                             {"dynamic", Schedule::omp_dynamic}};
+
 // Keeps the first exception of several threads and says when to stop handing out work.
 class FirstError {
  public:
@@ -103,15 +111,25 @@ std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads) {
   return std::make_unique<OpenMpExecutor>(wanted, schedule == Schedule::omp_dynamic);
 }
 
-Schedule parse_schedule(std::string_view name) {
-  if (name == "static") {
-    return Schedule::omp_static;
+const char* name_of(Schedule schedule) noexcept {
+  for (const NamedSchedule& row : named_schedules) {
+    if (row.schedule == schedule) {
+      return row.name;
+    }
   }
-  if (name == "dynamic") {
-    return Schedule::omp_dynamic;
+  return "serial";
+}
+
+Schedule parse_schedule(std::string_view name) {
+  std::string known;
+  for (const NamedSchedule& row : named_schedules) {
+    if (name == row.name) {
+      return row.schedule;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error(ErrorCode::usage, "schedule: unknown name '" + std::string(name) + "'",
-              "use static or dynamic");
+              "there are: " + known);
 }
 
 }  // namespace paes

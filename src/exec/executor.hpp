@@ -32,7 +32,9 @@ class Executor {
 // `threads` 0 means every processor this process may run on.
 [[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
 
-// "static" or "dynamic"; throws Error(usage).
+// "static", "dynamic"; of a schedule that users cannot name, "serial".
+[[nodiscard]] const char* name_of(Schedule schedule) noexcept;
+// The way back; throws Error(usage) that lists the names.
 [[nodiscard]] Schedule parse_schedule(std::string_view name);
 
 }  // namespace paes

@@ -102,12 +102,17 @@ TEST(MakeExecutor, SerialKeepsTheOrder) {
 TEST(ParseSchedule, KnowsItsNames) {
   EXPECT_EQ(parse_schedule("static"), Schedule::omp_static);
   EXPECT_EQ(parse_schedule("dynamic"), Schedule::omp_dynamic);
+  for (const Schedule schedule : {Schedule::omp_static, Schedule::omp_dynamic}) {
+    EXPECT_EQ(parse_schedule(name_of(schedule)), schedule);
+  }
+  EXPECT_STREQ(name_of(Schedule::serial), "serial");
   try {
     (void)parse_schedule("guided");
     FAIL() << "no exception";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::usage);
     EXPECT_STREQ(error.what(), "schedule: unknown name 'guided'");
+    EXPECT_EQ(error.hint, "there are: static, dynamic");
   }
 }
 
