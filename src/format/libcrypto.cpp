@@ -98,7 +98,7 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
 
 std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message) {
   static const Mac mac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
-  const MacContext context(EVP_MAC_CTX_new(mac.get()));
+  const MacContext context(mac != nullptr ? EVP_MAC_CTX_new(mac.get()) : nullptr);
   require(context != nullptr, "HMAC");
   const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
                                  OSSL_PARAM_construct_end()};
