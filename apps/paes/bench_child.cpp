@@ -11,38 +11,19 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "paes/bench_interrupt.hpp"
+#include "paes/bench_place.hpp"
 #include "paes/error.hpp"
+#include "stream/files.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::cli {
 
 namespace {
 
-// Closes when it goes.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) {
-      (void)close(number_);
-    }
-  }
-  [[nodiscard]] int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
+using stream::Descriptor;
 
 Descriptor open_file(const std::string& path, int flags) {
   const int number = open(path.c_str(), flags | O_CLOEXEC, 0600);
@@ -114,13 +95,6 @@ int wait_for(pid_t child, Cost& cost) {
   return status;
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line.empty() ? "no message" : line;
-}
-
 // The children of a pipe; none outlives it.
 struct Children {
   std::vector<pid_t> running;
@@ -166,7 +140,8 @@ Cost run_programs(std::span<const Program> pipe, const std::string& messages) {
   cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   stop_if_interrupted();
   if (!failure.empty()) {
-    throw Error(ErrorCode::failure, failure + ": failed: " + first_line(messages));
+    const std::string said = first_line_of(messages);
+    throw Error(ErrorCode::failure, failure + ": failed: " + (said.empty() ? "no message" : said));
   }
   return cost;
 }
