@@ -21,24 +21,24 @@ GcmKey::GcmKey(Bytes key, const Kernel& kernel) : kernel_(&kernel) {
   if (key.size() != 16 && key.size() != 24 && key.size() != 32) {
     throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
   }
-  Secret<RoundKeys> round_keys;
-  expand_key(key, *round_keys);
-  kernel.prepare(*round_keys, *keys_);
+  RoundKeys round_keys = {};
+  const WipeOnExit wiped(
+      MutableBytes(reinterpret_cast<std::uint8_t*>(&round_keys), sizeof round_keys));
+  expand_key(key, round_keys);
+  kernel.prepare(round_keys, keys_->kernel);
   // H = E(0^128), section 6.4.
   ModeState zero = {};
   const Block zero_block = {};
   kernel.operation(Operation::gctr)(
-      *keys_, zero, Piece{0, zero_block.bytes, hash_key_->bytes, block_bytes, nullptr});
+      keys_->kernel, zero, Piece{0, zero_block.bytes, keys_->hash.bytes, block_bytes, nullptr});
 }
 
 GcmKey::GcmKey(GcmKey&& other) noexcept
-    : kernel_(std::exchange(other.kernel_, nullptr)),
-      keys_(std::move(other.keys_)),
-      hash_key_(std::move(other.hash_key_)) {}
+    : kernel_(std::exchange(other.kernel_, nullptr)), keys_(std::move(other.keys_)) {}
 
 GcmKey::~GcmKey() {
   if (kernel_ != nullptr && kernel_->release != nullptr) {
-    kernel_->release(*keys_);
+    kernel_->release(keys_->kernel);
   }
 }
 
@@ -47,12 +47,12 @@ Block GcmKey::hash_padded(Block value, Bytes data) const noexcept {
   const ModeState unused = {};
   const std::size_t whole = data.size() / block_bytes * block_bytes;
   if (whole != 0) {  // most messages have no AAD, and short ones notice a call
-    ghash(*keys_, unused, Piece{0, data.data(), nullptr, whole, &value});
+    ghash(keys_->kernel, unused, Piece{0, data.data(), nullptr, whole, &value});
   }
   if (whole != data.size()) {
     Block last = {};
     std::memcpy(last.bytes, data.data() + whole, data.size() - whole);
-    ghash(*keys_, unused, Piece{0, last.bytes, nullptr, block_bytes, &value});
+    ghash(keys_->kernel, unused, Piece{0, last.bytes, nullptr, block_bytes, &value});
   }
   return value;
 }
@@ -79,7 +79,7 @@ void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::ui
                         .claimed_tag_bytes = claimed_tag.size(),
                         .is_counter_public = iv.size() == gcm::standard_iv_bytes};
   tag = hash_padded({}, aad);
-  kernel_->operation(operation)(*keys_, state, Piece{0, in, out, bytes, &tag});
+  kernel_->operation(operation)(keys_->kernel, state, Piece{0, in, out, bytes, &tag});
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
@@ -127,21 +127,22 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
     const std::size_t bytes = std::min(piece_bytes, whole - at);
     GhashPart& part = parts[index];
     part.blocks = bytes / block_bytes;
-    run(*keys_, state,
+    run(keys_->kernel, state,
         Piece{at / block_bytes, in.data() + at, out.data() + at, bytes, &part.value});
   });
 
   GhashPart sum{hash_padded({}, aad), 0};
   const WipeOnExit wiped_sum(sum.value.bytes);
   for (const GhashPart& part : parts) {
-    sum = combine(*hash_key_, sum, part);
+    sum = combine(keys_->hash, sum, part);
   }
   const RunFunction gctr = kernel_->operation(Operation::gctr);
   if (const std::size_t rest = in.size() - whole; rest != 0) {
     Block cipher = {};
     Block text = {};
     std::memcpy(cipher.bytes, in.data() + whole, rest);
-    gctr(*keys_, state, Piece{whole / block_bytes, cipher.bytes, text.bytes, block_bytes, nullptr});
+    gctr(keys_->kernel, state,
+         Piece{whole / block_bytes, cipher.bytes, text.bytes, block_bytes, nullptr});
     std::memcpy(out.data() + whole, text.bytes, rest);
     sum.value = hash_padded(sum.value, Bytes((encrypt ? text : cipher).bytes, rest));
   }
@@ -149,7 +150,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   tag = hash_padded(sum.value, Bytes(lengths.bytes, block_bytes));
   ModeState tag_state = state;
   tag_state.counter = j0;
-  gctr(*keys_, tag_state, Piece{0, tag.bytes, tag.bytes, block_bytes, nullptr});
+  gctr(keys_->kernel, tag_state, Piece{0, tag.bytes, tag.bytes, block_bytes, nullptr});
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,

@@ -49,9 +49,14 @@ class GcmKey {
   void crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,
                     const Executor& executor, std::size_t grain) const;
 
+  // One object, because each Secret costs pages and four system calls.
+  struct Keys {
+    KernelKeys kernel;
+    Block hash;  // H, for joining parts
+  };
+
   const Kernel* kernel_;
-  Secret<KernelKeys> keys_;
-  Secret<Block> hash_key_;  // H, for joining parts
+  Secret<Keys> keys_;
 };
 
 }  // namespace paes

@@ -47,8 +47,11 @@ class Damage : public testing::Test {
     try {
       Input input = Input::open(path);
       const Preamble preamble = read_preamble(input);
-      const SecretBytes key = opens_envelope ? age::open(preamble.envelope(), {identities_, {}})
-                                             : SecretBytes(Bytes(key_));
+      SecretBytes opened;
+      if (opens_envelope) {
+        opened = age::open(preamble.envelope(), {identities_, {}});
+      }
+      const Bytes key = opens_envelope ? Bytes(opened) : Bytes(key_);
       if (out.empty()) {
         verify(input, preamble, key, options);
       } else {
