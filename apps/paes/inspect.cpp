@@ -138,11 +138,10 @@ int inspect_file(const std::string& file, bool json) {
     try {
       return examine(file);
     } catch (const Error& error) {
-      const Error hinted = with_leftover_hint(file, error);
       if (json) {
-        print_json_failure("inspect", file, hinted);
+        print_json_failure("inspect", file, with_leftover_hint(file, error));
       }
-      throw hinted;
+      throw with_leftover_hint(file, error);
     }
   }();
   warn_of_leftover(file);

@@ -94,11 +94,13 @@ stream::Preamble PreambleFile::read_leftover() const {
   if (!has_leftover(name_)) {
     throw Error(ErrorCode::failure, name_ + ": nothing to put back, there is no " + path);
   }
-  const Error damaged(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
-                      "if the file opens without it, delete it");
+  const auto damaged = [&] {
+    return Error(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
+                 "if the file opens without it, delete it");
+  };
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw damaged;  // a FIFO of that name would keep us waiting
+    throw damaged();  // a FIFO of that name would keep us waiting
   }
   stream::Input copy = stream::Input::open(path, &cancel());
   try {
@@ -107,9 +109,11 @@ stream::Preamble PreambleFile::read_leftover() const {
       return preamble;
     }
   } catch (const Error& error) {
-    throw error.code == ErrorCode::corrupt ? damaged : error;
+    if (error.code != ErrorCode::corrupt) {
+      throw;
+    }
   }
-  throw damaged;
+  throw damaged();
 }
 
 // Output gives the copy its name only when it is complete and synced: a half-written one never
@@ -125,8 +129,10 @@ void PreambleFile::keep_copy(Bytes before) const {
 
 // Not interruptible: between the first byte and the sync the file may hold half an envelope.
 void PreambleFile::write(Bytes preamble) const {
-  const Error failed(ErrorCode::failure, name_ + ": the new recipients could not be written",
-                     leftover_hint(name_));
+  const auto failed = [&] {
+    return Error(ErrorCode::failure, name_ + ": the new recipients could not be written",
+                 leftover_hint(name_));
+  };
   std::size_t done = 0;
   while (done < preamble.size()) {
     const ssize_t written = pwrite(descriptor_.number(), preamble.data() + done,
@@ -134,11 +140,11 @@ void PreambleFile::write(Bytes preamble) const {
     if (written >= 0) {
       done += static_cast<std::size_t>(written);
     } else if (errno != EINTR) {
-      throw failed;
+      throw failed();
     }
   }
   if (fsync(descriptor_.number()) != 0) {
-    throw failed;
+    throw failed();
   }
 }
 

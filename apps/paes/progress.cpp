@@ -1,11 +1,12 @@
 #include "paes/progress.hpp"
 
 #include <fmt/core.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 
 #include "paes/report.hpp"
@@ -21,7 +22,7 @@ constexpr milliseconds until_first = milliseconds(1000);
 constexpr milliseconds between = milliseconds(200);
 
 std::string clock_text(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::min(seconds, 359999.0) + 0.5);
+  const auto whole = std::lround(std::min(seconds, 359999.0));
   return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }

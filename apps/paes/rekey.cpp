@@ -116,11 +116,10 @@ int rekey_file(const Request& request) {
     recipients =
         request.restore ? restore(unlocker, file) : change_recipients(request, unlocker, file);
   } catch (const Error& error) {
-    const Error named = about(request.file, error);
     if (request.json) {
-      print_json_failure("rekey", request.file, named);
+      print_json_failure("rekey", request.file, about(request.file, error));
     }
-    throw named;
+    throw about(request.file, error);
   }
   if (request.json) {
     print_json({{"command", "rekey"},

@@ -59,7 +59,7 @@ constexpr Sbox make_sbox() noexcept {
   return sbox;
 }
 
-constexpr Sbox sbox = make_sbox();
+inline constexpr Sbox sbox = make_sbox();
 
 constexpr void sub_bytes(Block& state) noexcept {
   for (std::uint8_t& byte : state.bytes) {

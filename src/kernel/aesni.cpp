@@ -13,53 +13,57 @@ struct Vector128 {
   // Sixteen registers leave none for sums that outlive a batch.
   static constexpr unsigned group_batches = 1;
 
-  PAES_INLINE Register zero() noexcept { return _mm_setzero_si128(); }
-  PAES_INLINE Register load(const void* from) noexcept {
+  PAES_INLINE static Register zero() noexcept { return _mm_setzero_si128(); }
+  PAES_INLINE static Register load(const void* from) noexcept {
     return _mm_loadu_si128(static_cast<const __m128i*>(from));
   }
-  PAES_INLINE void store(void* to, Register value) noexcept {
+  PAES_INLINE static void store(void* to, Register value) noexcept {
     _mm_storeu_si128(static_cast<__m128i*>(to), value);
   }
-  PAES_INLINE Register broadcast(__m128i block) noexcept { return block; }
-  PAES_INLINE __m128i first_block(Register value) noexcept { return value; }
-  PAES_INLINE Register only_first(__m128i block) noexcept { return block; }
-  PAES_INLINE __m128i join(Register value) noexcept { return value; }
+  PAES_INLINE static Register broadcast(__m128i block) noexcept { return block; }
+  PAES_INLINE static __m128i first_block(Register value) noexcept { return value; }
+  PAES_INLINE static Register only_first(__m128i block) noexcept { return block; }
+  PAES_INLINE static __m128i join(Register value) noexcept { return value; }
   // The registers of a batch that hold its last two blocks: both behind the carry.
-  PAES_INLINE Register last_two(Register /*before*/, Register after) noexcept { return after; }
-  PAES_INLINE Register reverse_bytes(Register value) noexcept { return reverse_block(value); }
+  PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
+    return after;
+  }
+  PAES_INLINE static Register reverse_bytes(Register value) noexcept {
+    return reverse_block(value);
+  }
   // Adds count to the lowest 32 bits.
-  PAES_INLINE Register add_count(Register value, std::uint32_t count) noexcept {
+  PAES_INLINE static Register add_count(Register value, std::uint32_t count) noexcept {
     return _mm_add_epi32(value, _mm_cvtsi32_si128(static_cast<int>(count)));
   }
-  PAES_INLINE Register xor2(Register a, Register b) noexcept { return _mm_xor_si128(a, b); }
-  PAES_INLINE Register xor3(Register a, Register b, Register c) noexcept {
+  PAES_INLINE static Register xor2(Register a, Register b) noexcept { return _mm_xor_si128(a, b); }
+  PAES_INLINE static Register xor3(Register a, Register b, Register c) noexcept {
     return _mm_xor_si128(a, _mm_xor_si128(b, c));
   }
-  PAES_INLINE Register swap_halves(Register value) noexcept {
+  PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm_shuffle_epi32(value, 0x4e);
   }
   // Byte-reversed: the half of a beside the half of b.
-  PAES_INLINE Register reversed_low_halves(Register a, Register b) noexcept {
+  PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm_unpacklo_epi64(reverse_bytes(a), reverse_bytes(b));
   }
-  PAES_INLINE Register reversed_high_halves(Register a, Register b) noexcept {
+  PAES_INLINE static Register reversed_high_halves(Register a, Register b) noexcept {
     return _mm_unpackhi_epi64(reverse_bytes(a), reverse_bytes(b));
   }
   // One half of the value beside zero.
-  PAES_INLINE Register low_half(Register value) noexcept {
+  PAES_INLINE static Register low_half(Register value) noexcept {
     return _mm_unpacklo_epi64(value, zero());
   }
-  PAES_INLINE Register high_half(Register value) noexcept {
+  PAES_INLINE static Register high_half(Register value) noexcept {
     return _mm_unpackhi_epi64(value, zero());
   }
   template <int Halves>
-  PAES_INLINE Register multiply(Register a, Register b) noexcept {
+  PAES_INLINE static Register multiply(Register a, Register b) noexcept {
     return _mm_clmulepi64_si128(a, b, Halves);
   }
-  PAES_INLINE Register aes_round(Register state, Register key) noexcept {
+  PAES_INLINE static Register aes_round(Register state, Register key) noexcept {
     return _mm_aesenc_si128(state, key);
   }
-  PAES_INLINE Register aes_last_round(Register state, Register key) noexcept {
+  PAES_INLINE static Register aes_last_round(Register state, Register key) noexcept {
     return _mm_aesenclast_si128(state, key);
   }
 };

@@ -38,13 +38,14 @@
 
 #include "kernel/run_piece.hpp"
 
-#define PAES_INLINE __attribute__((always_inline)) static inline
-#define PAES_NOINLINE __attribute__((noinline)) static
+#define PAES_INLINE __attribute__((always_inline)) inline
+#define PAES_NOINLINE __attribute__((noinline))
 
 namespace paes {
 namespace {  // NOLINT
 
-constexpr std::uint32_t first_text_counter = 2;  // J0 = IV || 1, and text starts at inc32(J0)
+inline constexpr std::uint32_t first_text_counter =
+    2;  // J0 = IV || 1, and text starts at inc32(J0)
 
 PAES_INLINE __m128i load_block(const void* from) noexcept {
   return _mm_loadu_si128(static_cast<const __m128i*>(from));
@@ -69,7 +70,7 @@ struct Product {
 };
 
 // The field's reduction constant in reflected order: x^63 + x^62 + x^57 of the upper half.
-constexpr std::uint64_t reduction_constant = 0xc200000000000000;
+inline constexpr std::uint64_t reduction_constant = 0xc200000000000000;
 
 template <class Vector>
 PAES_INLINE typename Vector::Register reduce(const Product<Vector>& sum,
@@ -87,13 +88,15 @@ PAES_INLINE typename Vector::Register reduce(const Product<Vector>& sum,
 struct OneBlock {
   using Register = __m128i;
   template <int Halves>
-  PAES_INLINE Register multiply(Register a, Register b) noexcept {
+  PAES_INLINE static Register multiply(Register a, Register b) noexcept {
     return _mm_clmulepi64_si128(a, b, Halves);
   }
-  PAES_INLINE Register xor3(Register a, Register b, Register c) noexcept {
+  PAES_INLINE static Register xor3(Register a, Register b, Register c) noexcept {
     return _mm_xor_si128(_mm_xor_si128(a, b), c);
   }
-  PAES_INLINE Register swap_halves(Register a) noexcept { return _mm_shuffle_epi32(a, 0x4e); }
+  PAES_INLINE static Register swap_halves(Register a) noexcept {
+    return _mm_shuffle_epi32(a, 0x4e);
+  }
 };
 
 PAES_INLINE __m128i reduction_block() noexcept {
@@ -119,9 +122,9 @@ PAES_INLINE __m128i times_x(__m128i value) noexcept {
   return _mm_xor_si128(shifted, _mm_and_si128(top, polynomial));
 }
 
-// What one kernel keeps of a key, in KernelKeys.
+// What one kernel keeps of a key, in KernelKeys. Padded on purpose: each table starts a cache line.
 template <class Vector>
-struct StitchedKeys {
+struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   static constexpr unsigned batch_blocks = Vector::batch * Vector::blocks;
   // The end of a piece may hold a whole batch, another one but for a block, and the length block.
   static constexpr unsigned end_powers = 2 * batch_blocks + 1;
@@ -168,7 +171,7 @@ struct StitchedGcm {
   static_assert(256 % batch_blocks == 0);
   static_assert(batch <= 8, "AES-128 leaves room for eight steps of the hash between its rounds");
 
-  PAES_INLINE const Keys& keys_in(const KernelKeys& keys) noexcept {
+  PAES_INLINE static const Keys& keys_in(const KernelKeys& keys) noexcept {
     return *reinterpret_cast<const Keys*>(keys.bytes);
   }
 
@@ -229,7 +232,7 @@ struct StitchedGcm {
     std::uint32_t next;
     bool is_public;
 
-    PAES_INLINE Counters at(const ModeState& state, std::uint64_t first_block) noexcept {
+    PAES_INLINE static Counters at(const ModeState& state, std::uint64_t first_block) noexcept {
       const __m128i reversed = reverse_block(load_block(state.counter.bytes));
       const __m128i fixed = _mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0));
       return {Vector::broadcast(fixed),
@@ -238,8 +241,8 @@ struct StitchedGcm {
               state.is_counter_public};
     }
     // Counter blocks count, count + 1, ... as the cipher takes them.
-    [[nodiscard]] PAES_INLINE Register blocks(Register reversed_block,
-                                              std::uint32_t count) noexcept {
+    [[nodiscard]] PAES_INLINE static Register blocks(Register reversed_block,
+                                                     std::uint32_t count) noexcept {
       return Vector::reverse_bytes(Vector::add_count(reversed_block, count));
     }
   };
@@ -249,8 +252,8 @@ struct StitchedGcm {
     Register body;  // for all registers of a batch but those that hold its last two blocks
     Register last;
 
-    PAES_INLINE Register shared(const Keys& keys, const Counters& counters,
-                                std::uint32_t count) noexcept {
+    PAES_INLINE static Register shared(const Keys& keys, const Counters& counters,
+                                       std::uint32_t count) noexcept {
       const Register block = Counters::blocks(counters.reversed, count & ~std::uint32_t{0xff});
       // Lanes 1.. of `block` already count on; only lane 0 has a last byte of zero.
       const Register state =
@@ -260,7 +263,7 @@ struct StitchedGcm {
   };
 
   template <typename Bytes>
-  PAES_INLINE Register load(const Bytes& from) noexcept {
+  PAES_INLINE static Register load(const Bytes& from) noexcept {
     return Vector::load(&from);
   }
 
@@ -275,7 +278,7 @@ struct StitchedGcm {
     Register low;   // the low halves of the pair's values
     Register high;  // the high halves
 
-    PAES_INLINE void add(BatchHash& hash, unsigned index, Register chain) noexcept {
+    PAES_INLINE static void add(BatchHash& hash, unsigned index, Register chain) noexcept {
       if (index % 2 == 0) {
         const std::uint8_t* at = hash.text + index * vector_bytes;
         const Register even = Vector::load(at);
@@ -306,15 +309,15 @@ struct StitchedGcm {
   // Encrypts one batch of counters and XORs the text; between the rounds, `between(i)` is called
   // once for each i below `batch`.
   template <unsigned Rounds, bool SharedRound, typename Between>
-  PAES_INLINE void crypt_batch(const Keys& keys, const Counters& counters, const FirstRound& first,
-                               const std::uint8_t* in, std::uint8_t* out,
-                               Between&& between) noexcept {
+  PAES_INLINE static void crypt_batch(const Keys& keys, const Counters& counters,
+                                      const FirstRound& first, const std::uint8_t* in,
+                                      std::uint8_t* out, Between&& between) noexcept {
     Register state[batch];
     if constexpr (SharedRound) {
       constexpr unsigned last_registers = (first_text_counter + lanes - 1) / lanes;
       const Block* differences = keys.first_round + (counters.next & 0xff);
       for (unsigned i = 0; i < batch; ++i) {
-        state[i] = Vector::xor2(Vector::load(differences + i * lanes),
+        state[i] = Vector::xor2(Vector::load(differences + std::size_t{i} * lanes),
                                 i < batch - last_registers ? first.body : first.last);
       }
     } else {
@@ -345,8 +348,9 @@ struct StitchedGcm {
 
   // Fewer registers than a batch; the last may be partial. `bytes` is at most Count registers.
   template <unsigned Rounds, unsigned Count>
-  PAES_INLINE void crypt_few(const Keys& keys, const Counters& counters, const std::uint8_t* in,
-                             std::uint8_t* out, std::size_t bytes) noexcept {
+  PAES_INLINE static void crypt_few(const Keys& keys, const Counters& counters,
+                                    const std::uint8_t* in, std::uint8_t* out,
+                                    std::size_t bytes) noexcept {
     Register state[Count];
     const Register whitening = load(keys.round_key[0]);
     for (unsigned i = 0; i < Count; ++i) {
@@ -377,8 +381,9 @@ struct StitchedGcm {
   }
 
   template <unsigned Rounds>
-  PAES_NOINLINE void crypt_rest(const Keys& keys, const Counters& counters, const std::uint8_t* in,
-                                std::uint8_t* out, std::size_t bytes) noexcept {
+  PAES_NOINLINE static void crypt_rest(const Keys& keys, const Counters& counters,
+                                       const std::uint8_t* in, std::uint8_t* out,
+                                       std::size_t bytes) noexcept {
     if (bytes > batch_bytes / 2) {
       crypt_few<Rounds, batch>(keys, counters, in, out, bytes);
     } else if (bytes > vector_bytes) {
@@ -389,14 +394,14 @@ struct StitchedGcm {
   }
 
   // Overwrites text left on the stack, in a way the compiler may not drop.
-  PAES_INLINE void forget(std::uint8_t (&text)[vector_bytes]) noexcept {
+  PAES_INLINE static void forget(std::uint8_t (&text)[vector_bytes]) noexcept {
     std::memset(text, 0, sizeof text);
     asm volatile("" : : "r"(text) : "memory");
   }
 
   // A register of text[at, bytes), zeros where the text has ended.
-  PAES_INLINE Register load_padded(const std::uint8_t* text, std::size_t at,
-                                   std::size_t bytes) noexcept {
+  PAES_INLINE static Register load_padded(const std::uint8_t* text, std::size_t at,
+                                          std::size_t bytes) noexcept {
     if (at + vector_bytes <= bytes) {
       return Vector::load(text + at);
     }
@@ -414,8 +419,8 @@ struct StitchedGcm {
   // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
   // lanes' sums so far; it may be zero in lanes beyond the text only, which holds because either a
   // batch is left or nothing was hashed before but a single block's value in lane 0.
-  PAES_NOINLINE __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
-                                 std::size_t bytes, const Block* length) noexcept {
+  PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
+                                        std::size_t bytes, const Block* length) noexcept {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);
     const Block* power = keys.end_power + (Keys::end_powers - blocks);
     Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};
@@ -439,8 +444,8 @@ struct StitchedGcm {
       sum.middle =
           Vector::xor3(sum.middle, Vector::template multiply<0x00>(middle, load(halves[0])),
                        Vector::template multiply<0x01>(middle, load(halves[lanes])));
-      power += 2 * lanes;
-      halves += 2 * lanes;
+      power += std::size_t{2} * lanes;
+      halves += std::size_t{2} * lanes;
     }
     Product<OneBlock> joined{Vector::join(sum.low), Vector::join(sum.middle),
                              Vector::join(sum.high)};
@@ -466,8 +471,8 @@ struct StitchedGcm {
 
   // The one loop. Text and, unless Which is keystream, its hash; `length` is hashed last if given.
   template <unsigned Rounds, Direction Which, bool SharedRound>
-  PAES_NOINLINE __m128i run_text(const Keys& keys, Counters counters, __m128i hash,
-                                 const Piece& piece, const Block* length) noexcept {
+  PAES_NOINLINE static __m128i run_text(const Keys& keys, Counters counters, __m128i hash,
+                                        const Piece& piece, const Block* length) noexcept {
     const Register constant = Vector::broadcast(reduction_block());
     const std::uint8_t* in = piece.in;
     std::uint8_t* out = piece.out;
@@ -581,7 +586,7 @@ struct StitchedGcm {
     }
   }
 
-  PAES_INLINE __m128i encrypt_block(const Keys& keys, const Block& block) noexcept {
+  PAES_INLINE static __m128i encrypt_block(const Keys& keys, const Block& block) noexcept {
     __m128i state = _mm_xor_si128(load_block(block.bytes), load_block(keys.round_key[0]));
     for (unsigned round = 1; round < keys.rounds; ++round) {
       state = _mm_aesenc_si128(state, load_block(keys.round_key[round]));
@@ -590,8 +595,8 @@ struct StitchedGcm {
   }
 
   template <unsigned Rounds, Direction Which>
-  PAES_INLINE __m128i run_rounds(const Keys& keys, const Counters& counters, __m128i hash,
-                                 const Piece& piece, const Block* length) noexcept {
+  PAES_INLINE static __m128i run_rounds(const Keys& keys, const Counters& counters, __m128i hash,
+                                        const Piece& piece, const Block* length) noexcept {
     if (Which != Direction::verify && counters.is_public &&
         counters.next % batch_blocks == first_text_counter) {
       return run_text<Rounds, Which, true>(keys, counters, hash, piece, length);
@@ -600,8 +605,8 @@ struct StitchedGcm {
   }
 
   template <Direction Which>
-  PAES_INLINE __m128i run(const Keys& keys, const Counters& counters, __m128i hash,
-                          const Piece& piece, const Block* length) noexcept {
+  PAES_INLINE static __m128i run(const Keys& keys, const Counters& counters, __m128i hash,
+                                 const Piece& piece, const Block* length) noexcept {
     if constexpr (Which == Direction::verify) {  // no cipher in it
       return run_text<10, Which, false>(keys, counters, hash, piece, length);
     }

@@ -14,62 +14,70 @@ struct Vector256 {
   // Sixteen registers leave none for sums that outlive a batch.
   static constexpr unsigned group_batches = 1;
 
-  PAES_INLINE Register zero() noexcept { return _mm256_setzero_si256(); }
-  PAES_INLINE Register load(const void* from) noexcept {
+  PAES_INLINE static Register zero() noexcept { return _mm256_setzero_si256(); }
+  PAES_INLINE static Register load(const void* from) noexcept {
     return _mm256_loadu_si256(static_cast<const __m256i*>(from));
   }
-  PAES_INLINE void store(void* to, Register value) noexcept {
+  PAES_INLINE static void store(void* to, Register value) noexcept {
     _mm256_storeu_si256(static_cast<__m256i*>(to), value);
   }
-  PAES_INLINE Register broadcast(__m128i block) noexcept {
+  PAES_INLINE static Register broadcast(__m128i block) noexcept {
     return _mm256_broadcastsi128_si256(block);
   }
-  PAES_INLINE __m128i first_block(Register value) noexcept { return _mm256_castsi256_si128(value); }
-  PAES_INLINE Register only_first(__m128i block) noexcept { return _mm256_zextsi128_si256(block); }
-  PAES_INLINE __m128i join(Register value) noexcept {
+  PAES_INLINE static __m128i first_block(Register value) noexcept {
+    return _mm256_castsi256_si128(value);
+  }
+  PAES_INLINE static Register only_first(__m128i block) noexcept {
+    return _mm256_zextsi128_si256(block);
+  }
+  PAES_INLINE static __m128i join(Register value) noexcept {
     return _mm_xor_si128(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
   }
   // The register of a batch that holds its last two blocks: both behind the carry.
-  PAES_INLINE Register last_two(Register /*before*/, Register after) noexcept { return after; }
-  PAES_INLINE Register reverse_bytes(Register value) noexcept {
+  PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
+    return after;
+  }
+  PAES_INLINE static Register reverse_bytes(Register value) noexcept {
     return _mm256_shuffle_epi8(
         value, broadcast(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
   }
   // Adds count and count + 1 to the lanes' lowest 32 bits.
-  PAES_INLINE Register add_count(Register value, std::uint32_t count) noexcept {
+  PAES_INLINE static Register add_count(Register value, std::uint32_t count) noexcept {
     const Register start = broadcast(_mm_cvtsi32_si128(static_cast<int>(count)));
     const Register lane = _mm256_set_epi64x(0, 1, 0, 0);
     return _mm256_add_epi32(value, _mm256_add_epi32(start, lane));
   }
-  PAES_INLINE Register xor2(Register a, Register b) noexcept { return _mm256_xor_si256(a, b); }
-  PAES_INLINE Register xor3(Register a, Register b, Register c) noexcept {
+  PAES_INLINE static Register xor2(Register a, Register b) noexcept {
+    return _mm256_xor_si256(a, b);
+  }
+  PAES_INLINE static Register xor3(Register a, Register b, Register c) noexcept {
     return _mm256_xor_si256(a, _mm256_xor_si256(b, c));
   }
-  PAES_INLINE Register swap_halves(Register value) noexcept {
+  PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm256_shuffle_epi32(value, 0x4e);
   }
   // Of each lane byte-reversed: the half of a beside the half of b.
-  PAES_INLINE Register reversed_low_halves(Register a, Register b) noexcept {
+  PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm256_unpacklo_epi64(reverse_bytes(a), reverse_bytes(b));
   }
-  PAES_INLINE Register reversed_high_halves(Register a, Register b) noexcept {
+  PAES_INLINE static Register reversed_high_halves(Register a, Register b) noexcept {
     return _mm256_unpackhi_epi64(reverse_bytes(a), reverse_bytes(b));
   }
   // One half of the value's lanes beside zero.
-  PAES_INLINE Register low_half(Register value) noexcept {
+  PAES_INLINE static Register low_half(Register value) noexcept {
     return _mm256_unpacklo_epi64(value, zero());
   }
-  PAES_INLINE Register high_half(Register value) noexcept {
+  PAES_INLINE static Register high_half(Register value) noexcept {
     return _mm256_unpackhi_epi64(value, zero());
   }
   template <int Halves>
-  PAES_INLINE Register multiply(Register a, Register b) noexcept {
+  PAES_INLINE static Register multiply(Register a, Register b) noexcept {
     return _mm256_clmulepi64_epi128(a, b, Halves);
   }
-  PAES_INLINE Register aes_round(Register state, Register key) noexcept {
+  PAES_INLINE static Register aes_round(Register state, Register key) noexcept {
     return _mm256_aesenc_epi128(state, key);
   }
-  PAES_INLINE Register aes_last_round(Register state, Register key) noexcept {
+  PAES_INLINE static Register aes_last_round(Register state, Register key) noexcept {
     return _mm256_aesenclast_epi128(state, key);
   }
 };

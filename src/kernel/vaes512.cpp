@@ -13,48 +13,58 @@ struct Vector512 {
   // Registers suffice to keep the sums of products over several batches.
   static constexpr unsigned group_batches = 4;
 
-  PAES_INLINE Register zero() noexcept { return _mm512_setzero_si512(); }
-  PAES_INLINE Register load(const void* from) noexcept { return _mm512_loadu_si512(from); }
-  PAES_INLINE void store(void* to, Register value) noexcept { _mm512_storeu_si512(to, value); }
-  PAES_INLINE Register broadcast(__m128i block) noexcept { return _mm512_broadcast_i32x4(block); }
-  PAES_INLINE __m128i first_block(Register value) noexcept { return _mm512_castsi512_si128(value); }
-  PAES_INLINE Register only_first(__m128i block) noexcept { return _mm512_zextsi128_si512(block); }
-  PAES_INLINE __m128i join(Register value) noexcept {
+  PAES_INLINE static Register zero() noexcept { return _mm512_setzero_si512(); }
+  PAES_INLINE static Register load(const void* from) noexcept { return _mm512_loadu_si512(from); }
+  PAES_INLINE static void store(void* to, Register value) noexcept {
+    _mm512_storeu_si512(to, value);
+  }
+  PAES_INLINE static Register broadcast(__m128i block) noexcept {
+    return _mm512_broadcast_i32x4(block);
+  }
+  PAES_INLINE static __m128i first_block(Register value) noexcept {
+    return _mm512_castsi512_si128(value);
+  }
+  PAES_INLINE static Register only_first(__m128i block) noexcept {
+    return _mm512_zextsi128_si512(block);
+  }
+  PAES_INLINE static __m128i join(Register value) noexcept {
     const __m256i two =
         _mm256_xor_si256(_mm512_castsi512_si256(value), _mm512_extracti64x4_epi64(value, 1));
     return _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
   }
   // The register of a batch that holds its last two blocks, which a carry may part from the others.
-  PAES_INLINE Register last_two(Register before, Register after) noexcept {
+  PAES_INLINE static Register last_two(Register before, Register after) noexcept {
     return _mm512_mask_blend_epi64(0xf0, before, after);
   }
-  PAES_INLINE Register reverse_bytes(Register value) noexcept {
+  PAES_INLINE static Register reverse_bytes(Register value) noexcept {
     return _mm512_shuffle_epi8(
         value, broadcast(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
   }
   // Adds count, count + 1, ... to the lanes' lowest 32 bits.
-  PAES_INLINE Register add_count(Register value, std::uint32_t count) noexcept {
+  PAES_INLINE static Register add_count(Register value, std::uint32_t count) noexcept {
     const Register start = broadcast(_mm_cvtsi32_si128(static_cast<int>(count)));
     const Register lane = _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0);
     return _mm512_add_epi32(value, _mm512_add_epi32(start, lane));
   }
-  PAES_INLINE Register xor2(Register a, Register b) noexcept { return _mm512_xor_si512(a, b); }
-  PAES_INLINE Register xor3(Register a, Register b, Register c) noexcept {
+  PAES_INLINE static Register xor2(Register a, Register b) noexcept {
+    return _mm512_xor_si512(a, b);
+  }
+  PAES_INLINE static Register xor3(Register a, Register b, Register c) noexcept {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
   }
-  PAES_INLINE Register swap_halves(Register value) noexcept {
+  PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm512_shuffle_epi32(value, _MM_PERM_BADC);
   }
   // Of each lane byte-reversed: the half of a beside the half of b. One instruction of VBMI does
   // what takes a shuffle a register and an unpack elsewhere.
-  PAES_INLINE Register reversed_low_halves(Register a, Register b) noexcept {
+  PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm512_permutex2var_epi8(a, half_selector(8), b);
   }
-  PAES_INLINE Register reversed_high_halves(Register a, Register b) noexcept {
+  PAES_INLINE static Register reversed_high_halves(Register a, Register b) noexcept {
     return _mm512_permutex2var_epi8(a, half_selector(0), b);
   }
   // Byte i of the result is byte selector[i] of the 128 bytes a || b.
-  PAES_INLINE Register half_selector(int first_byte) noexcept {
+  PAES_INLINE static Register half_selector(int first_byte) noexcept {
     const Register lanes =
         _mm512_set_epi64(0x3030303030303030, 0x3030303030303030, 0x2020202020202020,
                          0x2020202020202020, 0x1010101010101010, 0x1010101010101010, 0, 0);
@@ -64,20 +74,20 @@ struct Vector512 {
                            _mm512_set1_epi8(static_cast<char>(first_byte)));
   }
   // One half of the value's lanes beside zero.
-  PAES_INLINE Register low_half(Register value) noexcept {
+  PAES_INLINE static Register low_half(Register value) noexcept {
     return _mm512_unpacklo_epi64(value, zero());
   }
-  PAES_INLINE Register high_half(Register value) noexcept {
+  PAES_INLINE static Register high_half(Register value) noexcept {
     return _mm512_unpackhi_epi64(value, zero());
   }
   template <int Halves>
-  PAES_INLINE Register multiply(Register a, Register b) noexcept {
+  PAES_INLINE static Register multiply(Register a, Register b) noexcept {
     return _mm512_clmulepi64_epi128(a, b, Halves);
   }
-  PAES_INLINE Register aes_round(Register state, Register key) noexcept {
+  PAES_INLINE static Register aes_round(Register state, Register key) noexcept {
     return _mm512_aesenc_epi128(state, key);
   }
-  PAES_INLINE Register aes_last_round(Register state, Register key) noexcept {
+  PAES_INLINE static Register aes_last_round(Register state, Register key) noexcept {
     return _mm512_aesenclast_epi128(state, key);
   }
 };
