@@ -73,9 +73,9 @@ const Kernel kernel_bitslice = {
     .wants_512_bit = false,
     .lanes = lanes,
     .unavailable = nullptr,
-    .prepare = prepare,
+    .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = {gctr, ghash, Gcm::encrypt, Gcm::decrypt, Gcm::seal, Gcm::open, Gcm::verify},
+    .run = Gcm::runs,
 };
 
 }  // namespace paes

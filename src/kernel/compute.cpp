@@ -66,9 +66,9 @@ const Kernel kernel_compute = {
     .wants_512_bit = false,
     .lanes = 1,
     .unavailable = nullptr,
-    .prepare = prepare,
+    .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = {gctr, ghash, Gcm::encrypt, Gcm::decrypt, Gcm::seal, Gcm::open, Gcm::verify},
+    .run = Gcm::runs,
 };
 
 }  // namespace paes

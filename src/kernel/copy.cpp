@@ -11,7 +11,7 @@ extern const Kernel kernel_copy;
 
 namespace {
 
-void prepare(const RoundKeys&, KernelKeys&) {}
+void prepare(Bytes, KernelKeys&) {}
 
 void copy(const KernelKeys&, const ModeState&, const Piece& piece) noexcept {
   // In place there is nothing to move, and memcpy may not be asked to.
@@ -36,7 +36,7 @@ const Kernel kernel_copy = {
     .unavailable = nullptr,
     .prepare = prepare,
     .release = nullptr,
-    .run = {copy, no_hash, copy, copy, copy, copy, nullptr},
+    .run = {{copy, no_hash, copy, copy, copy, copy, nullptr}},
 };
 
 }  // namespace paes

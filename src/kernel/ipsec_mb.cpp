@@ -3,6 +3,7 @@
 // of our own is measured against. It exists only inside `paes bench`. The library is loaded when
 // first asked for, so that paes does not depend on it; built without its header, the row says so.
 #include "kernel/kernel.hpp"
+#include "kernel/prepare_aes.hpp"
 
 #if __has_include(<intel-ipsec-mb.h>)
 #include <dlfcn.h>
@@ -168,9 +169,9 @@ const Kernel kernel_ipsec_mb = {
     .wants_512_bit = false,
     .lanes = 48,  // its widest path hashes 48 blocks at once
     .unavailable = unavailable,
-    .prepare = prepare,
+    .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = {gctr, ghash, nullptr, nullptr, whole_message<true>, whole_message<false>, nullptr},
+    .run = {{gctr, ghash, nullptr, nullptr, whole_message<true>, whole_message<false>, nullptr}},
 };
 
 }  // namespace paes

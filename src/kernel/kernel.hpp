@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cipher/aes_key.hpp"
 #include "cipher/block.hpp"
+#include "core/bytes.hpp"
 #include "kernel/features.hpp"
 
 namespace paes {
@@ -64,6 +64,11 @@ inline constexpr unsigned operation_count = 7;
 
 using RunFunction = void (*)(const KernelKeys&, const ModeState&, const Piece&) noexcept;
 
+// A row's operations, in the order of Operation; null: the kernel lacks it.
+struct RunTable {
+  RunFunction function[operation_count];
+};
+
 enum class Cipher : unsigned { aes };
 
 enum class Use : unsigned {
@@ -83,13 +88,15 @@ struct Kernel {
   unsigned lanes;      // blocks in flight; tests derive their sizes from it
   const char* (
       *unavailable)();  // a reason besides missing features, or null; the member may be null
-  // Fills `keys`. Throws Error only where a kernel owns resources (`release` is then not null).
-  void (*prepare)(const RoundKeys&, KernelKeys& keys);
+  // Fills `keys` from a key of a length that the cipher has. Throws only where a kernel owns
+  // resources
+  // (`release` is then not null). AES rows take prepare_aes.
+  void (*prepare)(Bytes key, KernelKeys& keys);
   void (*release)(KernelKeys& keys) noexcept;  // null: nothing but memory, which its owner wipes
-  RunFunction run[operation_count];            // null: the kernel lacks the operation
+  RunTable run;
 
   [[nodiscard]] RunFunction operation(Operation which) const noexcept {
-    return run[static_cast<unsigned>(which)];
+    return run.function[static_cast<unsigned>(which)];
   }
 };
 

@@ -289,9 +289,9 @@ const Kernel kernel_openssl = {
     .wants_512_bit = false,
     .lanes = 64,
     .unavailable = unavailable,
-    .prepare = prepare,
+    .prepare = prepare_aes<prepare>,
     .release = release,
-    .run = {gctr, ghash, Gcm::encrypt, Gcm::decrypt, seal, open, verify},
+    .run = {{gctr, ghash, Gcm::encrypt, Gcm::decrypt, seal, open, verify}},
 };
 
 }  // namespace paes

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernel/kernel.hpp"
+#include "kernel/prepare_aes.hpp"
 #include "mode/gcm.hpp"
 
 namespace paes {
@@ -53,6 +54,9 @@ struct GcmFromParts {
     Ghash(keys, state, Piece{0, lengths.bytes, nullptr, block_bytes, piece.hash});
     Gctr(keys, state, Piece{0, piece.hash->bytes, piece.hash->bytes, block_bytes, nullptr});
   }
+
+  // The whole row, for kernels that replace none of it.
+  static constexpr RunTable runs = {{Gctr, Ghash, encrypt, decrypt, seal, open, verify}};
 
  private:
   template <bool Encrypt>

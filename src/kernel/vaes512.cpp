@@ -108,12 +108,9 @@ const Kernel kernel_vaes512 = {
     .wants_512_bit = true,
     .lanes = Gcm::batch_blocks,
     .unavailable = nullptr,
-    .prepare = Gcm::prepare,
+    .prepare = prepare_aes<Gcm::prepare>,
     .release = nullptr,
-    .run = {Gcm::piece_run<Gcm::Direction::keystream>, Gcm::piece_run<Gcm::Direction::verify>,
-            Gcm::piece_run<Gcm::Direction::encrypt>, Gcm::piece_run<Gcm::Direction::decrypt>,
-            Gcm::message_run<Gcm::Direction::encrypt>, Gcm::message_run<Gcm::Direction::decrypt>,
-            Gcm::message_run<Gcm::Direction::verify>},
+    .run = Gcm::runs,
 };
 
 }  // namespace paes

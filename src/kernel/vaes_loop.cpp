@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernel/kernel.hpp"
+#include "kernel/prepare_aes.hpp"
 #include "mode/gcm.hpp"
 
 namespace paes {
@@ -135,9 +136,9 @@ const Kernel kernel_vaes_loop = {
     .wants_512_bit = true,
     .lanes = group_registers * register_blocks,
     .unavailable = nullptr,
-    .prepare = prepare,
+    .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = {gctr, no_hash, gctr, gctr, whole_message, whole_message, nullptr},
+    .run = {{gctr, no_hash, gctr, gctr, whole_message, whole_message, nullptr}},
 };
 
 }  // namespace paes

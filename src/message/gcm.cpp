@@ -21,11 +21,7 @@ GcmKey::GcmKey(Bytes key, const Kernel& kernel) : kernel_(&kernel) {
   if (key.size() != 16 && key.size() != 24 && key.size() != 32) {
     throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
   }
-  RoundKeys round_keys = {};
-  const WipeOnExit wiped(
-      MutableBytes(reinterpret_cast<std::uint8_t*>(&round_keys), sizeof round_keys));
-  expand_key(key, round_keys);
-  kernel.prepare(round_keys, keys_->kernel);
+  kernel.prepare(key, keys_->kernel);
   // H = E(0^128), section 6.4.
   ModeState zero = {};
   const Block zero_block = {};

@@ -37,7 +37,7 @@ void accepts_nothing(const KernelKeys& keys, const ModeState& state, const Piece
 Kernel with_fault(Operation operation, RunFunction fault) {
   Kernel kernel = good();
   kernel.name = "faulty";
-  kernel.run[static_cast<unsigned>(operation)] = fault;
+  kernel.run.function[static_cast<unsigned>(operation)] = fault;
   return kernel;
 }
 

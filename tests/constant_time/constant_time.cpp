@@ -51,11 +51,7 @@ bool is_same(Bytes a, Bytes b) {
 // caller so would be reported. Hence the kernel's operations here in place of GcmKey's functions.
 class Opener {
  public:
-  Opener(const paes::Kernel& kernel, Bytes key) : kernel_(kernel) {
-    paes::Secret<paes::RoundKeys> round_keys;
-    paes::expand_key(key, *round_keys);
-    kernel.prepare(*round_keys, *keys_);
-  }
+  Opener(const paes::Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
   void run(Operation operation, const ModeState& state, const Piece& piece) const {
     kernel_.operation(operation)(*keys_, state, piece);
   }

@@ -22,11 +22,7 @@ using Buffer = std::vector<std::uint8_t>;
 
 class PreparedKeys {
  public:
-  PreparedKeys(const Kernel& kernel, Bytes key) : kernel_(kernel) {
-    Secret<RoundKeys> round_keys;
-    expand_key(key, *round_keys);
-    kernel.prepare(*round_keys, *keys_);
-  }
+  PreparedKeys(const Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
   ~PreparedKeys() {
     if (kernel_.release != nullptr) {
       kernel_.release(*keys_);
