@@ -15,6 +15,11 @@ class KernelCase : public ::testing::TestWithParam<const Kernel*> {
   [[nodiscard]] static const Kernel& kernel() { return *GetParam(); }
 };
 
+// Rows of different ciphers may share a name.
+inline std::string test_name(const Kernel& kernel) {
+  return (kernel.cipher == Cipher::aes ? "" : "des_") + std::string(kernel.name);
+}
+
 }  // namespace paes
 
 #define PAES_SKIP_IF_UNAVAILABLE()                                                        \

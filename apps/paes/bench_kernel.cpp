@@ -78,7 +78,7 @@ std::vector<const Kernel*> with_operation(const std::vector<const Kernel*>& kern
                                           const NamedDirection& direction, bool named) {
   std::vector<const Kernel*> able;
   for (const Kernel* kernel : kernels) {
-    if (kernel->operation(operation_of(direction.direction)) != nullptr) {
+    if (kernel->run(operation_of(direction.direction)) != nullptr) {
       able.push_back(kernel);
     } else if (named) {
       throw Error(ErrorCode::usage,

@@ -231,16 +231,16 @@ class Turns {
 
 }  // namespace
 
-Operation operation_of(Direction direction) noexcept {
+GcmOperation operation_of(Direction direction) noexcept {
   switch (direction) {
     case Direction::encrypt:
-      return Operation::gcm_seal;
+      return GcmOperation::seal;
     case Direction::decrypt:
-      return Operation::gcm_open;
+      return GcmOperation::open;
     case Direction::verify:
       break;
   }
-  return Operation::gcm_verify;
+  return GcmOperation::verify;
 }
 
 std::vector<KernelTimes> take_turns(std::span<const Kernel* const> kernels,

@@ -40,6 +40,6 @@ struct KernelTimes {
                                                   const TurnSettings& settings,
                                                   const Executor& executor);
 
-[[nodiscard]] Operation operation_of(Direction direction) noexcept;
+[[nodiscard]] GcmOperation operation_of(Direction direction) noexcept;
 
 }  // namespace paes::cli

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 // GCM is made of the counter mode and the hash, for every key length alike.
 std::vector<std::string> ciphers_of(const Kernel& kernel) {
-  if (kernel.operation(Operation::gctr) == nullptr) {
+  if (kernel.run(Operation::ctr) == nullptr) {
     return {};
   }
   return {"aes-128-gcm", "aes-192-gcm", "aes-256-gcm"};

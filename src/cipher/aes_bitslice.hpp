@@ -171,6 +171,74 @@ inline void encrypt(const Keys& keys, State& state) noexcept {
   add_round_key(state, keys.round[keys.rounds]);
 }
 
+// The inverse of ShiftRows.
+[[gnu::always_inline]] inline void inv_shift_rows(State& state) noexcept {
+  for (unsigned b = 0; b < 8; ++b) {
+    state.upper[b] = shuffle_words<0, 1, 2, 3, 7, 4, 5, 6>(state.upper[b]);
+    state.lower[b] = shuffle_words<2, 3, 0, 1, 5, 6, 7, 4>(state.lower[b]);
+  }
+}
+
+// A^-1, the inverse of the S-box's linear part: bit i of the result is the sum of bits i + 2, i + 5
+// and i + 7, modulo 8 (FIPS 197, section 5.3.2).
+[[gnu::always_inline]] inline void inverse_linear_part(Slice (&x)[8]) noexcept {
+  Slice y[8];
+  for (unsigned i = 0; i < 8; ++i) {
+    y[i] = x[(i + 2) % 8] ^ x[(i + 5) % 8] ^ x[(i + 7) % 8];
+  }
+  for (unsigned i = 0; i < 8; ++i) {
+    x[i] = y[i];
+  }
+}
+
+// S(x) = A x^-1 + c, and inversion is its own inverse: S^-1(y) = A^-1 A (A^-1 (y + c))^-1 is A^-1
+// around the forward circuit, whose input lacks c when the caller has added it.
+[[gnu::always_inline]] inline void inverse_sbox_without_constant(Slice (&x)[8]) noexcept {
+  inverse_linear_part(x);
+  sbox_circuit_without_constant(x);
+  inverse_linear_part(x);
+}
+
+// MixColumns undone: MixColumns after each column has been multiplied by {04}x^2 + {05} (its cube
+// is its inverse). {04} moves bits up by two; what falls out comes back by x^8 = x^4 + x^3 + x + 1.
+[[gnu::always_inline]] inline void inv_mix_columns(State& state) noexcept {
+  Slice both[8];
+  for (unsigned b = 0; b < 8; ++b) {
+    both[b] = state.upper[b] ^ state.lower[b];  // rows 0 + 2 and 1 + 3
+  }
+  const Slice times4[8] = {both[6],
+                           both[6] ^ both[7],
+                           both[0] ^ both[7],
+                           both[1] ^ both[6],
+                           both[2] ^ both[6] ^ both[7],
+                           both[3] ^ both[7],
+                           both[4],
+                           both[5]};
+  for (unsigned b = 0; b < 8; ++b) {
+    state.upper[b] ^= times4[b];
+    state.lower[b] ^= times4[b];
+  }
+  mix_columns(state, State{});
+}
+
+// The keys carry the S-box's constant in every round but the first (see prepare), and it passes
+// unchanged through the rows and columns; so each key addition here also adds it where the inverse
+// S-box wants it, and the state before the last addition lacks what key 0 does not have.
+inline void decrypt(const Keys& keys, State& state) noexcept {
+  add_round_key(state, keys.round[keys.rounds]);
+  for (unsigned round = keys.rounds - 1; round > 0; --round) {
+    inv_shift_rows(state);
+    inverse_sbox_without_constant(state.upper);
+    inverse_sbox_without_constant(state.lower);
+    add_round_key(state, keys.round[round]);
+    inv_mix_columns(state);
+  }
+  inv_shift_rows(state);
+  inverse_sbox_without_constant(state.upper);
+  inverse_sbox_without_constant(state.lower);
+  add_round_key(state, keys.round[0]);
+}
+
 // The S-box's constant, which ShiftRows and MixColumns leave as it is, goes into the keys.
 inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
   keys.rounds = round_keys.rounds;
@@ -191,6 +259,15 @@ inline void encrypt_blocks(const Keys& keys, const std::uint8_t* blocks,
   State state;
   slice(blocks, state);
   encrypt(keys, state);
+  unslice(state, out);
+}
+
+// out[i] = D(blocks[i]).
+inline void decrypt_blocks(const Keys& keys, const std::uint8_t* blocks,
+                           std::uint8_t* out) noexcept {
+  State state;
+  slice(blocks, state);
+  decrypt(keys, state);
   unslice(state, out);
 }
 

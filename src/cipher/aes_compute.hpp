@@ -61,6 +61,16 @@ constexpr Sbox make_sbox() noexcept {
 
 inline constexpr Sbox sbox = make_sbox();
 
+[[nodiscard]] constexpr Sbox make_inverse_sbox() noexcept {
+  Sbox inverse = {};
+  for (unsigned i = 0; i < 256; ++i) {
+    inverse.image[sbox.image[i]] = static_cast<std::uint8_t>(i);
+  }
+  return inverse;
+}
+
+inline constexpr Sbox inverse_sbox = make_inverse_sbox();
+
 constexpr void sub_bytes(Block& state) noexcept {
   for (std::uint8_t& byte : state.bytes) {
     byte = sbox.image[byte];
@@ -110,6 +120,51 @@ constexpr void encrypt_block(const RoundKeys& keys, Block& state) noexcept {
   sub_bytes(state);
   shift_rows(state);
   add_round_key(state, keys.key[keys.rounds]);
+}
+
+// Section 5.3.1.
+constexpr void inv_shift_rows(Block& state) noexcept {
+  const Block before = state;
+  for (unsigned row = 0; row < 4; ++row) {
+    for (unsigned column = 0; column < 4; ++column) {
+      state.bytes[row + 4 * ((column + row) % 4)] = before.bytes[row + 4 * column];
+    }
+  }
+}
+
+// Section 5.3.2.
+constexpr void inv_sub_bytes(Block& state) noexcept {
+  for (std::uint8_t& byte : state.bytes) {
+    byte = inverse_sbox.image[byte];
+  }
+}
+
+// Section 5.3.3: each column times {0b}x^3 + {0d}x^2 + {09}x + {0e}, which is MixColumns after a
+// column has been multiplied by {04}x^2 + {05}.
+constexpr void inv_mix_columns(Block& state) noexcept {
+  for (unsigned column = 0; column < 4; ++column) {
+    std::uint8_t* const s = state.bytes + std::size_t{4} * column;
+    for (unsigned row = 0; row < 2; ++row) {
+      const std::uint8_t times4 = xtime(xtime(static_cast<std::uint8_t>(s[row] ^ s[row + 2])));
+      s[row] = static_cast<std::uint8_t>(s[row] ^ times4);
+      s[row + 2] = static_cast<std::uint8_t>(s[row + 2] ^ times4);
+    }
+  }
+  mix_columns(state);
+}
+
+// Section 5.3, algorithm 3: InvCipher.
+constexpr void decrypt_block(const RoundKeys& keys, Block& state) noexcept {
+  add_round_key(state, keys.key[keys.rounds]);
+  for (unsigned round = keys.rounds - 1; round > 0; --round) {
+    inv_shift_rows(state);
+    inv_sub_bytes(state);
+    add_round_key(state, keys.key[round]);
+    inv_mix_columns(state);
+  }
+  inv_shift_rows(state);
+  inv_sub_bytes(state);
+  add_round_key(state, keys.key[0]);
 }
 
 // SP 800-38D, section 6.3, algorithm 1: x * y, one bit of x after the other.

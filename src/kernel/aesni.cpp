@@ -85,7 +85,8 @@ const Kernel kernel_aesni = {
     .unavailable = nullptr,
     .prepare = prepare_aes<Gcm::prepare>,
     .release = nullptr,
-    .run = Gcm::runs,
+    .modes = {{nullptr, nullptr, Gcm::ctr}, {}},
+    .gcm = Gcm::runs,
 };
 
 }  // namespace paes

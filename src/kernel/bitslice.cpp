@@ -5,9 +5,9 @@
 #include "cipher/aes_bitslice.hpp"
 #include "cipher/ghash.hpp"
 #include "core/secret.hpp"
+#include "kernel/block_modes.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/run_piece.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes {
 
@@ -36,30 +36,24 @@ const BitsliceKeys& keys_of(const KernelKeys& keys) noexcept {
   return *reinterpret_cast<const BitsliceKeys*>(keys.bytes);
 }
 
-void gctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  const aes_bitslice::Keys& aes = keys_of(keys).aes;
-  std::uint8_t keystream[lanes * block_bytes];
-  for (std::size_t at = 0; at < piece.bytes; at += sizeof keystream) {
-    const std::uint64_t first = piece.first_block + at / block_bytes;
-    for (std::size_t i = 0; i < lanes; ++i) {
-      const Block counter = gcm::add_counter(state.counter, first + i);
-      std::memcpy(keystream + i * block_bytes, counter.bytes, block_bytes);
-    }
-    aes_bitslice::encrypt_blocks(aes, keystream, keystream);
-    const std::size_t rest = piece.bytes - at;
-    const std::size_t bytes = rest < sizeof keystream ? rest : sizeof keystream;
-    for (std::size_t i = 0; i < bytes; ++i) {
-      piece.out[at + i] = static_cast<std::uint8_t>(piece.in[at + i] ^ keystream[i]);
-    }
+struct Core {
+  static constexpr std::size_t block_bytes = 16;
+  static constexpr std::size_t lanes = aes_bitslice::lanes;
+
+  static void encrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
+    aes_bitslice::encrypt_blocks(keys_of(keys).aes, in, out);
   }
-  wipe(keystream, sizeof keystream);
-}
+  static void decrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
+    aes_bitslice::decrypt_blocks(keys_of(keys).aes, in, out);
+  }
+};
+using Modes = BlockModes<Core>;
 
 void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
   ghash_update(keys_of(keys).h, *piece.hash, piece.in, piece.bytes / block_bytes);
 }
 
-using Gcm = GcmFromParts<gctr, ghash>;
+using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
 
 }  // namespace
 
@@ -75,7 +69,8 @@ const Kernel kernel_bitslice = {
     .unavailable = nullptr,
     .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = Gcm::runs,
+    .modes = Modes::runs(),
+    .gcm = Gcm::runs,
 };
 
 }  // namespace paes

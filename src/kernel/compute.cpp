@@ -4,9 +4,9 @@
 
 #include "cipher/aes_compute.hpp"
 #include "core/secret.hpp"
+#include "kernel/block_modes.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/run_piece.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes {
 
@@ -31,16 +31,24 @@ const ComputeKeys& keys_of(const KernelKeys& keys) noexcept {
   return *reinterpret_cast<const ComputeKeys*>(keys.bytes);
 }
 
-void gctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  const RoundKeys& round_keys = keys_of(keys).round_keys;
-  for (std::size_t at = 0; at < piece.bytes; at += block_bytes) {
-    Block block = gcm::add_counter(state.counter, piece.first_block + at / block_bytes);
-    aes_compute::encrypt_block(round_keys, block);
-    for (std::size_t i = 0; i < block_bytes; ++i) {
-      piece.out[at + i] = static_cast<std::uint8_t>(piece.in[at + i] ^ block.bytes[i]);
-    }
+struct Core {
+  static constexpr std::size_t block_bytes = 16;
+  static constexpr std::size_t lanes = 1;
+
+  static void encrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
+    Block block;
+    std::memcpy(block.bytes, in, block_bytes);
+    aes_compute::encrypt_block(keys_of(keys).round_keys, block);
+    std::memcpy(out, block.bytes, block_bytes);
   }
-}
+  static void decrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
+    Block block;
+    std::memcpy(block.bytes, in, block_bytes);
+    aes_compute::decrypt_block(keys_of(keys).round_keys, block);
+    std::memcpy(out, block.bytes, block_bytes);
+  }
+};
+using Modes = BlockModes<Core>;
 
 void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
   const Block& h = keys_of(keys).h;
@@ -52,7 +60,7 @@ void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcep
   }
 }
 
-using Gcm = GcmFromParts<gctr, ghash>;
+using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
 
 }  // namespace
 
@@ -68,7 +76,8 @@ const Kernel kernel_compute = {
     .unavailable = nullptr,
     .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = Gcm::runs,
+    .modes = Modes::runs(),
+    .gcm = Gcm::runs,
 };
 
 }  // namespace paes

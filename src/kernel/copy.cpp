@@ -36,7 +36,8 @@ const Kernel kernel_copy = {
     .unavailable = nullptr,
     .prepare = prepare,
     .release = nullptr,
-    .run = {{copy, no_hash, copy, copy, copy, copy, nullptr}},
+    .modes = {{copy, copy, copy, copy, copy, copy, copy}, {}},
+    .gcm = {{no_hash, copy, copy, copy, copy, nullptr}},
 };
 
 }  // namespace paes

@@ -647,10 +647,11 @@ struct StitchedGcm {
     store_block(piece.hash->bytes, _mm_xor_si128(reverse_block(value), mask));
   }
 
-  static constexpr RunTable runs = {
-      {piece_run<Direction::keystream>, piece_run<Direction::verify>, piece_run<Direction::encrypt>,
-       piece_run<Direction::decrypt>, message_run<Direction::encrypt>,
-       message_run<Direction::decrypt>, message_run<Direction::verify>}};
+  static constexpr GcmRuns runs = {{piece_run<Direction::verify>, piece_run<Direction::encrypt>,
+                                    piece_run<Direction::decrypt>, message_run<Direction::encrypt>,
+                                    message_run<Direction::decrypt>,
+                                    message_run<Direction::verify>}};
+  static constexpr RunFunction ctr = piece_run<Direction::keystream>;
 };
 
 }  // namespace

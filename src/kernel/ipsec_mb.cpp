@@ -171,7 +171,8 @@ const Kernel kernel_ipsec_mb = {
     .unavailable = unavailable,
     .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = {{gctr, ghash, nullptr, nullptr, whole_message<true>, whole_message<false>, nullptr}},
+    .modes = {{nullptr, nullptr, gctr}, {}},
+    .gcm = {{ghash, nullptr, nullptr, whole_message<true>, whole_message<false>, nullptr}},
 };
 
 }  // namespace paes
@@ -194,7 +195,7 @@ const Kernel kernel_ipsec_mb = {
     .unavailable = [] { return "built without intel-ipsec-mb.h (Debian package libipsec-mb-dev)"; },
     .prepare = nullptr,
     .release = nullptr,
-    .run = {},
+    .modes = {},
 };
 
 }  // namespace paes

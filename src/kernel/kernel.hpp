@@ -8,10 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "cipher/block.hpp"
 #include "core/bytes.hpp"
 #include "kernel/features.hpp"
+#include "mode/mode.hpp"
 
 namespace paes {
 
@@ -24,13 +26,13 @@ struct alignas(64) KernelKeys {
 
 // The constants of one message. `iv` and `aad` are read only by whole-message operations.
 struct ModeState {
-  Block counter;  // gctr, gcm_encrypt, gcm_decrypt: the counter block of block 0 of the message;
-                  // gcm_seal, gcm_open, gcm_verify: J0 (SP 800-38D, section 7.1)
+  Block counter;  // ctr, GCM's encrypt and decrypt: the counter block of block 0 of the message;
+                  // GCM's seal, open, verify: J0 (SP 800-38D, section 7.1)
   const std::uint8_t* iv;
   std::size_t iv_bytes;
   const std::uint8_t* aad;
   std::size_t aad_bytes;
-  // gcm_open and gcm_verify: the tag that the message came with, for kernels over libraries that
+  // GCM's open and verify: the tag that the message came with, for kernels over libraries that
   // compare and never tell the tag. Those answer with this tag when it matches, with another when
   // it does not; kernels that compute the tag need not look.
   const std::uint8_t* claimed_tag = nullptr;
@@ -38,38 +40,63 @@ struct ModeState {
   // Only then may a branch or an address depend on the counter: for IVs of other than 96 bits J0 is
   // a hash under H, and its low bits, watched over many messages, would give H away.
   bool is_counter_public = false;
+  // The output is larger than the caches and nobody reads it soon: a kernel may store past them.
+  bool bypasses_caches = false;
 };
 
 // A contiguous part of a message. A whole number of blocks, except in whole-message operations.
 struct Piece {
   std::uint64_t first_block;  // index of the first block in the message
   const std::uint8_t* in;
-  std::uint8_t* out;  // null for ghash and gcm_verify
+  std::uint8_t* out;  // null for GCM's hash and verify
   std::size_t bytes;
-  Block* hash;  // GHASH value before the piece; replaced by the value after it
+  Block* hash = nullptr;  // GHASH value before the piece; replaced by the value after it
+  // cbc_decrypt, cfb_decrypt: the ciphertext block before the piece, or the IV. A copy, because in
+  // place the neighbour overwrites it. xts: T of the piece's first block. DES uses 8 bytes.
+  const Block* before = nullptr;
 };
 
-enum class Operation : unsigned {
-  gctr,         // out = in ^ E(counter + first_block + i); SP 800-38D, section 6.5; also CTR's core
-  ghash,        // hash over `in`; section 6.4
-  gcm_encrypt,  // gctr, then ghash of what it wrote
-  gcm_decrypt,  // ghash of `in`, and gctr
+// A message, or the next part of one, in a chained mode: a whole number of blocks.
+struct Chain {
+  const std::uint8_t* in;
+  std::uint8_t* out;
+  std::size_t bytes;
+  Block feedback;  // the IV before the first block; replaced by what the next block needs
+};
+
+// GCM beside its counter mode, which is Operation::ctr: of the counter the last 32 bits count and
+// wrap (inc_32; SP 800-38D, section 6.2). Messages of modes that count in more bits are split there
+// by their owner.
+enum class GcmOperation : unsigned {
+  hash,     // GHASH over `in`; section 6.4
+  encrypt,  // ctr, then the hash of what it wrote
+  decrypt,  // the hash of `in`, and ctr
   // Whole messages of any length; *hash comes in as the GHASH of the AAD and goes out as the full
   // 16-byte tag. Opening computes the tag and decrypts; comparing is the caller's business.
-  gcm_seal,
-  gcm_open,
-  gcm_verify,  // the tag alone: ciphertext is hashed, nothing decrypted
+  seal,
+  open,
+  verify,  // the tag alone: ciphertext is hashed, nothing decrypted
 };
-inline constexpr unsigned operation_count = 7;
+inline constexpr unsigned gcm_operation_count = 6;
 
 using RunFunction = void (*)(const KernelKeys&, const ModeState&, const Piece&) noexcept;
+// Independent messages under one key, as many side by side as the kernel has room for.
+using ChainFunction = void (*)(const KernelKeys&, std::span<Chain>) noexcept;
 
-// A row's operations, in the order of Operation; null: the kernel lacks it.
-struct RunTable {
-  RunFunction function[operation_count];
+// A row's operations, each table in the order of its enumeration; null: the kernel lacks it.
+struct ModeRuns {
+  RunFunction piece[operation_count];    // of formulas that are not chained
+  ChainFunction chain[operation_count];  // of those that are
+};
+struct GcmRuns {
+  RunFunction function[gcm_operation_count];
 };
 
-enum class Cipher : unsigned { aes };
+enum class Cipher : unsigned { aes, des_ede3 };
+
+[[nodiscard]] constexpr std::size_t block_bytes_of(Cipher cipher) noexcept {
+  return cipher == Cipher::aes ? 16 : 8;
+}
 
 enum class Use : unsigned {
   automatic,   // dispatch may choose it
@@ -93,10 +120,22 @@ struct Kernel {
   // (`release` is then not null). AES rows take prepare_aes.
   void (*prepare)(Bytes key, KernelKeys& keys);
   void (*release)(KernelKeys& keys) noexcept;  // null: nothing but memory, which its owner wipes
-  RunTable run;
+  ModeRuns modes;
+  GcmRuns gcm = {};  // AES only
+  // XTS for kernels over libraries that encrypt the tweak themselves: both keys at once, and whole
+  // data units of any length from one block on, their number in ModeState::iv (16 bytes). Null for
+  // all others.
+  void (*prepare_xts)(Bytes both_keys, KernelKeys& keys) = nullptr;
+  RunFunction xts_unit[2] = {};  // encrypt, decrypt
 
-  [[nodiscard]] RunFunction operation(Operation which) const noexcept {
-    return run.function[static_cast<unsigned>(which)];
+  [[nodiscard]] RunFunction run(Operation which) const noexcept {
+    return modes.piece[static_cast<unsigned>(which)];
+  }
+  [[nodiscard]] ChainFunction run_chains(Operation which) const noexcept {
+    return modes.chain[static_cast<unsigned>(which)];
+  }
+  [[nodiscard]] RunFunction run(GcmOperation which) const noexcept {
+    return gcm.function[static_cast<unsigned>(which)];
   }
 };
 

@@ -291,7 +291,8 @@ const Kernel kernel_openssl = {
     .unavailable = unavailable,
     .prepare = prepare_aes<prepare>,
     .release = release,
-    .run = {{gctr, ghash, Gcm::encrypt, Gcm::decrypt, seal, open, verify}},
+    .modes = {{nullptr, nullptr, gctr}, {}},
+    .gcm = {{ghash, Gcm::encrypt, Gcm::decrypt, seal, open, verify}},
 };
 
 }  // namespace paes

@@ -56,7 +56,7 @@ struct GcmFromParts {
   }
 
   // The whole row, for kernels that replace none of it.
-  static constexpr RunTable runs = {{Gctr, Ghash, encrypt, decrypt, seal, open, verify}};
+  static constexpr GcmRuns runs = {{Ghash, encrypt, decrypt, seal, open, verify}};
 
  private:
   template <bool Encrypt>

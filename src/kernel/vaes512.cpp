@@ -110,7 +110,8 @@ const Kernel kernel_vaes512 = {
     .unavailable = nullptr,
     .prepare = prepare_aes<Gcm::prepare>,
     .release = nullptr,
-    .run = Gcm::runs,
+    .modes = {{nullptr, nullptr, Gcm::ctr}, {}},
+    .gcm = Gcm::runs,
 };
 
 }  // namespace paes

@@ -138,7 +138,8 @@ const Kernel kernel_vaes_loop = {
     .unavailable = nullptr,
     .prepare = prepare_aes<prepare>,
     .release = nullptr,
-    .run = {{gctr, no_hash, gctr, gctr, whole_message, whole_message, nullptr}},
+    .modes = {{nullptr, nullptr, gctr}, {}},
+    .gcm = {{no_hash, gctr, gctr, whole_message, whole_message, nullptr}},
 };
 
 }  // namespace paes

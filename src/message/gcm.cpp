@@ -25,8 +25,8 @@ GcmKey::GcmKey(Bytes key, const Kernel& kernel) : kernel_(&kernel) {
   // H = E(0^128), section 6.4.
   ModeState zero = {};
   const Block zero_block = {};
-  kernel.operation(Operation::gctr)(
-      keys_->kernel, zero, Piece{0, zero_block.bytes, keys_->hash.bytes, block_bytes, nullptr});
+  kernel.run(Operation::ctr)(keys_->kernel, zero,
+                             Piece{0, zero_block.bytes, keys_->hash.bytes, block_bytes, nullptr});
 }
 
 GcmKey::GcmKey(GcmKey&& other) noexcept
@@ -39,7 +39,7 @@ GcmKey::~GcmKey() {
 }
 
 Block GcmKey::hash_padded(Block value, Bytes data) const noexcept {
-  const RunFunction ghash = kernel_->operation(Operation::ghash);
+  const RunFunction ghash = kernel_->run(GcmOperation::hash);
   const ModeState unused = {};
   const std::size_t whole = data.size() / block_bytes * block_bytes;
   if (whole != 0) {  // most messages have no AAD, and short ones notice a call
@@ -63,7 +63,7 @@ Block GcmKey::pre_counter_block(Bytes iv) const noexcept {
   return hash_padded(value, Bytes(lengths.bytes, block_bytes));
 }
 
-void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
+void GcmKey::crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
                          std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
                          Block& tag) const noexcept {
   const ModeState state{.counter = pre_counter_block(iv),
@@ -75,21 +75,21 @@ void GcmKey::crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::ui
                         .claimed_tag_bytes = claimed_tag.size(),
                         .is_counter_public = iv.size() == gcm::standard_iv_bytes};
   tag = hash_padded({}, aad);
-  kernel_->operation(operation)(keys_->kernel, state, Piece{0, in, out, bytes, &tag});
+  kernel_->run(operation)(keys_->kernel, state, Piece{0, in, out, bytes, &tag});
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
                   MutableBytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
-  crypt_whole(Operation::gcm_seal, iv, aad, in.data(), out.data(), in.size(), {}, full_tag);
+  crypt_whole(GcmOperation::seal, iv, aad, in.data(), out.data(), in.size(), {}, full_tag);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
 }
 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
-  crypt_whole(Operation::gcm_open, iv, aad, in.data(), out.data(), in.size(), tag, full_tag);
+  crypt_whole(GcmOperation::open, iv, aad, in.data(), out.data(), in.size(), tag, full_tag);
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
     wipe(out);
     return false;
@@ -100,7 +100,7 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) co
 bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()));
   Block full_tag;
-  crypt_whole(Operation::gcm_verify, iv, aad, in.data(), nullptr, in.size(), tag, full_tag);
+  crypt_whole(GcmOperation::verify, iv, aad, in.data(), nullptr, in.size(), tag, full_tag);
   return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
 }
 
@@ -110,8 +110,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   ModeState state = {};
   state.counter = gcm::add_counter(j0, 1);
   state.is_counter_public = iv.size() == gcm::standard_iv_bytes;
-  const RunFunction run =
-      kernel_->operation(encrypt ? Operation::gcm_encrypt : Operation::gcm_decrypt);
+  const RunFunction run = kernel_->run(encrypt ? GcmOperation::encrypt : GcmOperation::decrypt);
   const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
   const std::size_t whole = in.size() / block_bytes * block_bytes;
   std::vector<GhashPart> parts((whole + piece_bytes - 1) / piece_bytes);
@@ -132,7 +131,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   for (const GhashPart& part : parts) {
     sum = combine(keys_->hash, sum, part);
   }
-  const RunFunction gctr = kernel_->operation(Operation::gctr);
+  const RunFunction gctr = kernel_->run(Operation::ctr);
   if (const std::size_t rest = in.size() - whole; rest != 0) {
     Block cipher = {};
     Block text = {};

@@ -43,7 +43,7 @@ class GcmKey {
  private:
   [[nodiscard]] Block pre_counter_block(Bytes iv) const noexcept;
   [[nodiscard]] Block hash_padded(Block value, Bytes data) const noexcept;
-  void crypt_whole(Operation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
+  void crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
                    std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
                    Block& tag) const noexcept;
   void crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,

@@ -18,26 +18,26 @@ const Kernel& good() { return find_kernel(Cipher::aes, "compute"); }
 
 // `compute` with one fault in one operation.
 void wrong_byte(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().operation(Operation::gcm_seal)(keys, state, piece);
+  good().run(GcmOperation::seal)(keys, state, piece);
   piece.out[piece.bytes - 1] ^= 1;
 }
 void wrong_tag(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().operation(Operation::gcm_seal)(keys, state, piece);
+  good().run(GcmOperation::seal)(keys, state, piece);
   piece.hash->bytes[15] ^= 1;
 }
 void wrong_plaintext(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().operation(Operation::gcm_open)(keys, state, piece);
+  good().run(GcmOperation::open)(keys, state, piece);
   piece.out[0] ^= 1;
 }
 void accepts_nothing(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().operation(Operation::gcm_verify)(keys, state, piece);
+  good().run(GcmOperation::verify)(keys, state, piece);
   piece.hash->bytes[0] ^= 0x80;
 }
 
-Kernel with_fault(Operation operation, RunFunction fault) {
+Kernel with_fault(GcmOperation operation, RunFunction fault) {
   Kernel kernel = good();
   kernel.name = "faulty";
-  kernel.run.function[static_cast<unsigned>(operation)] = fault;
+  kernel.gcm.function[static_cast<unsigned>(operation)] = fault;
   return kernel;
 }
 
@@ -64,12 +64,12 @@ TEST(Turns, EveryDirectionGivesPairedRounds) {
 TEST(Turns, WrongOutputGetsNoFigure) {
   const struct {
     RunFunction fault;
-    Operation operation;
+    GcmOperation operation;
     Direction direction;
-  } cases[] = {{wrong_byte, Operation::gcm_seal, Direction::encrypt},
-               {wrong_tag, Operation::gcm_seal, Direction::encrypt},
-               {wrong_plaintext, Operation::gcm_open, Direction::decrypt},
-               {accepts_nothing, Operation::gcm_verify, Direction::verify}};
+  } cases[] = {{wrong_byte, GcmOperation::seal, Direction::encrypt},
+               {wrong_tag, GcmOperation::seal, Direction::encrypt},
+               {wrong_plaintext, GcmOperation::open, Direction::decrypt},
+               {accepts_nothing, GcmOperation::verify, Direction::verify}};
   for (const auto& [fault, operation, direction] : cases) {
     const Kernel faulty = with_fault(operation, fault);
     try {

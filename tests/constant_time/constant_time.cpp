@@ -25,9 +25,9 @@ namespace {
 
 using paes::Block;
 using paes::Bytes;
+using paes::GcmOperation;
 using paes::ModeState;
 using paes::MutableBytes;
-using paes::Operation;
 using paes::Piece;
 using paes::test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
@@ -52,8 +52,9 @@ bool is_same(Bytes a, Bytes b) {
 class Opener {
  public:
   Opener(const paes::Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
-  void run(Operation operation, const ModeState& state, const Piece& piece) const {
-    kernel_.operation(operation)(*keys_, state, piece);
+  template <typename AnyOperation>
+  void run(AnyOperation operation, const ModeState& state, const Piece& piece) const {
+    kernel_.run(operation)(*keys_, state, piece);
   }
 
  private:
@@ -69,10 +70,10 @@ bool opens_again(const Opener& opener, Bytes iv, Bytes text, Bytes ciphertext, B
   whole.is_counter_public = true;
   Buffer opened(text.size());
   Block open_tag = {};
-  opener.run(Operation::gcm_open, whole,
+  opener.run(GcmOperation::open, whole,
              Piece{0, ciphertext.data(), opened.data(), text.size(), &open_tag});
   Block verify_tag = {};
-  opener.run(Operation::gcm_verify, whole,
+  opener.run(GcmOperation::verify, whole,
              Piece{0, ciphertext.data(), nullptr, text.size(), &verify_tag});
 
   // The single operations that pieces of a long message use.
@@ -82,10 +83,10 @@ bool opens_again(const Opener& opener, Bytes iv, Bytes text, Bytes ciphertext, B
   const std::size_t blocks_bytes = text.size() / paes::block_bytes * paes::block_bytes;
   Buffer piece(blocks_bytes);
   Block encrypt_hash = {};
-  opener.run(Operation::gcm_encrypt, part,
+  opener.run(GcmOperation::encrypt, part,
              Piece{0, text.data(), piece.data(), blocks_bytes, &encrypt_hash});
   Block decrypt_hash = {};
-  opener.run(Operation::gcm_decrypt, part,
+  opener.run(GcmOperation::decrypt, part,
              Piece{0, piece.data(), piece.data(), blocks_bytes, &decrypt_hash});
   constexpr std::size_t size = paes::block_bytes;
   return is_same(opened, text) && is_same({open_tag.bytes, size}, tag) &&

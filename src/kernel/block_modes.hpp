@@ -1,0 +1,214 @@
+// All modes of mode/mode.hpp for a kernel that transforms a fixed number of blocks in memory: what
+// bitsliced, table-driven and computed ciphers have in common. A kernel file supplies a `Core`:
+//
+//   struct Core {
+//     static constexpr std::size_t block_bytes;  // 16 or 8
+//     static constexpr std::size_t lanes;        // blocks that one call transforms
+//     // out[i] = E(in[i]), D(in[i]) for exactly `lanes` blocks; `in` may be `out`.
+//     static void encrypt(const KernelKeys&, const std::uint8_t* in, std::uint8_t* out) noexcept;
+//     static void decrypt(const KernelKeys&, const std::uint8_t* in, std::uint8_t* out) noexcept;
+//   };
+//
+// Unnamed namespace: see run_piece.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "core/secret.hpp"
+#include "kernel/kernel.hpp"
+#include "mode/xts.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+template <class Core>
+struct BlockModes {
+  static constexpr std::size_t block_size = Core::block_bytes;
+  static constexpr std::size_t lanes = Core::lanes;
+  static constexpr std::size_t flight_bytes = lanes * block_size;
+
+  // A flight of blocks, wiped when it is done with: it held plaintext, keystream or both.
+  struct alignas(64) Flight {
+    std::uint8_t bytes[flight_bytes] = {};
+    Flight() = default;
+    ~Flight() { wipe(bytes, sizeof bytes); }
+    Flight(const Flight&) = delete;
+    Flight& operator=(const Flight&) = delete;
+  };
+
+  template <Operation Which>
+  static void run(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+    constexpr Formula formula = formula_of(Which);
+    constexpr bool has_tweak = formula.post == Term::tweak;
+    constexpr bool has_before = formula.pre == Term::before || formula.post == Term::before;
+    Flight text;
+    Flight other;  // tweaks or previous blocks, which in place are overwritten before their use
+    Block carried = {};
+    if constexpr (has_tweak || has_before) {
+      carried = *piece.before;
+    }
+    for (std::size_t at = 0; at < piece.bytes; at += flight_bytes) {
+      const std::size_t bytes = std::min(flight_bytes, piece.bytes - at);
+      const std::uint8_t* const in = piece.in + at;
+      std::uint8_t* const out = piece.out + at;
+      if constexpr (has_tweak) {
+        for (std::size_t i = 0; i < bytes; i += block_size) {
+          std::memcpy(other.bytes + i, carried.bytes, block_size);
+          carried = xts::next_tweak(carried);
+        }
+      } else if constexpr (has_before) {
+        std::memcpy(other.bytes, carried.bytes, block_size);
+        if (bytes > block_size) {
+          std::memcpy(other.bytes + block_size, in, bytes - block_size);
+        }
+        std::memcpy(carried.bytes, in + bytes - block_size, block_size);
+      }
+      if constexpr (formula.pre == Term::in) {
+        std::memcpy(text.bytes, in, bytes);
+      } else if constexpr (formula.pre == Term::in_xor_tweak) {
+        add(text.bytes, in, other.bytes, bytes);
+      } else if constexpr (formula.pre == Term::before) {
+        std::memcpy(text.bytes, other.bytes, bytes);
+      } else {
+        static_assert(formula.pre == Term::counter);
+        count(text, state.counter, piece.first_block + at / block_size, bytes);
+      }
+      transform<formula.inverse>(keys, text);
+      if constexpr (formula.post == Term::nothing) {
+        std::memcpy(out, text.bytes, bytes);
+      } else {
+        add(out, text.bytes, formula.post == Term::in ? in : other.bytes, bytes);
+      }
+    }
+  }
+
+  // Each lane follows a message of its own. When one ends, the next takes its place.
+  template <Operation Which>
+  static void run_chains(const KernelKeys& keys, std::span<Chain> chains) noexcept {
+    constexpr Formula formula = formula_of(Which);
+    static_assert(!formula.inverse);
+    Flight text;
+    struct Lane {
+      Chain* chain = nullptr;
+      std::size_t at = 0;
+    } lane[lanes];
+    std::size_t next = 0;
+    std::size_t active = 0;
+    const auto fill = [&](Lane& free) {
+      free = {};
+      while (next != chains.size() && free.chain == nullptr) {
+        Chain& chain = chains[next++];
+        if (chain.bytes != 0) {
+          free.chain = &chain;
+        }
+      }
+      return free.chain != nullptr;
+    };
+    while (active < lanes && fill(lane[active])) {
+      ++active;
+    }
+    while (active != 0) {
+      for (std::size_t i = 0; i < active; ++i) {
+        std::uint8_t* const pre = text.bytes + i * block_size;
+        std::memcpy(pre, lane[i].chain->feedback.bytes, block_size);
+        if constexpr (formula.pre == Term::in_xor_feedback) {
+          add(pre, pre, lane[i].chain->in + lane[i].at, block_size);
+        }
+      }
+      transform<false>(keys, text);
+      for (std::size_t i = 0; i < active;) {
+        Chain& chain = *lane[i].chain;
+        std::uint8_t* const result = text.bytes + i * block_size;
+        std::uint8_t* const out = chain.out + lane[i].at;
+        if constexpr (formula.feedback == Feedback::cipher_output) {
+          std::memcpy(chain.feedback.bytes, result, block_size);
+        }
+        if constexpr (formula.post == Term::in) {
+          add(result, result, chain.in + lane[i].at, block_size);
+        }
+        std::memcpy(out, result, block_size);
+        if constexpr (formula.feedback == Feedback::output) {
+          std::memcpy(chain.feedback.bytes, result, block_size);
+        }
+        lane[i].at += block_size;
+        if (lane[i].at == chain.bytes && !fill(lane[i])) {
+          // The last lane takes the free place; its block is still to come out.
+          --active;
+          if (i != active) {
+            lane[i] = lane[active];
+            std::memcpy(result, text.bytes + active * block_size, block_size);
+          }
+        } else {
+          ++i;
+        }
+      }
+    }
+  }
+
+  // The whole table, each row's formula made into code.
+  static consteval ModeRuns runs() noexcept {
+    return runs_of(std::make_integer_sequence<unsigned, operation_count>());
+  }
+
+ private:
+  static constexpr bool fits(Operation which) {
+    // XTS is a mode of 128-bit blocks (IEEE 1619, section 1).
+    return block_size == 16 || (which != Operation::xts_encrypt && which != Operation::xts_decrypt);
+  }
+  template <Operation Which>
+  static consteval RunFunction piece_run() {
+    if constexpr (fits(Which) && !formula_of(Which).is_chained()) {
+      return run<Which>;
+    } else {
+      return nullptr;
+    }
+  }
+  template <Operation Which>
+  static consteval ChainFunction chain_run() {
+    if constexpr (formula_of(Which).is_chained()) {
+      return run_chains<Which>;
+    } else {
+      return nullptr;
+    }
+  }
+
+  template <unsigned... Index>
+  static consteval ModeRuns runs_of(std::integer_sequence<unsigned, Index...>) noexcept {
+    return {{piece_run<static_cast<Operation>(Index)>()...},
+            {chain_run<static_cast<Operation>(Index)>()...}};
+  }
+
+  template <bool Inverse>
+  static void transform(const KernelKeys& keys, Flight& flight) noexcept {
+    if constexpr (Inverse) {
+      Core::decrypt(keys, flight.bytes, flight.bytes);
+    } else {
+      Core::encrypt(keys, flight.bytes, flight.bytes);
+    }
+  }
+
+  static void add(std::uint8_t* to, const std::uint8_t* a, const std::uint8_t* b,
+                  std::size_t bytes) noexcept {
+    for (std::size_t i = 0; i < bytes; i += 8) {  // whole blocks: a multiple of 8
+      store_le(to + i, load_le<std::uint64_t>(a + i) ^ load_le<std::uint64_t>(b + i));
+    }
+  }
+
+  // The last 32 bits count and wrap, whatever the block's size.
+  static void count(Flight& flight, const Block& counter, std::uint64_t first,
+                    std::size_t bytes) noexcept {
+    const std::uint32_t start =
+        load_be32(counter.bytes + block_size - 4) + static_cast<std::uint32_t>(first);
+    for (std::size_t i = 0; i < bytes / block_size; ++i) {
+      std::uint8_t* const block = flight.bytes + i * block_size;
+      std::memcpy(block, counter.bytes, block_size - 4);
+      store_be32(block + block_size - 4, start + static_cast<std::uint32_t>(i));
+    }
+  }
+};
+
+}  // namespace
+}  // namespace paes

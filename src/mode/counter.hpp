@@ -1,0 +1,30 @@
+// Counter blocks that count in all their bits, big-endian, and wrap: modulo 2^128 for AES, 2^64 for
+// 3DES (SP 800-38A, appendix B.1, with m = b). Kernels count in the last 32 bits; `message` splits
+// there.
+#pragma once
+
+#include "cipher/block.hpp"
+#include "core/bytes.hpp"
+
+namespace paes {
+
+// Blocks from this counter to the last before its last 32 bits wrap.
+[[nodiscard]] inline std::uint64_t blocks_before_wrap(const Block& counter,
+                                                      std::size_t block_size) noexcept {
+  return (std::uint64_t{1} << 32) - load_be32(counter.bytes + block_size - 4);
+}
+
+// The counter `steps` further on, with its full carry.
+[[nodiscard]] inline Block add_full_counter(const Block& counter, std::uint64_t steps,
+                                            std::size_t block_size) noexcept {
+  Block sum = counter;
+  std::uint8_t* const low = sum.bytes + block_size - 8;
+  const std::uint64_t before = load_be64(low);
+  store_be64(low, before + steps);
+  if (block_size == 16 && before + steps < before) {
+    store_be64(sum.bytes, load_be64(sum.bytes) + 1);
+  }
+  return sum;
+}
+
+}  // namespace paes

@@ -1,0 +1,60 @@
+// The tweaks of XTS (IEEE 1619, section 5): T of a data unit's block i is E(unit number) * x^i in
+// GF(2^128), byte 0 being the least significant. Constant time in the tweak.
+#pragma once
+
+#include "cipher/block.hpp"
+#include "cipher/ghash.hpp"
+#include "core/bytes.hpp"
+
+namespace paes::xts {
+
+// SP 800-38E, section 4: a data unit has at most 2^20 blocks.
+inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
+
+// T * x: what falls out at the top comes back as x^7 + x^2 + x + 1.
+[[nodiscard]] inline Block next_tweak(const Block& tweak) noexcept {
+  const std::uint64_t low = load_le<std::uint64_t>(tweak.bytes);
+  const std::uint64_t high = load_le<std::uint64_t>(tweak.bytes + 8);
+  Block next;
+  store_le(next.bytes, (low << 1) ^ (0x87 & (0 - (high >> 63))));
+  store_le(next.bytes + 8, (high << 1) | (low >> 63));
+  return next;
+}
+
+// GHASH's field is the same with the bits of each byte in the other order.
+[[nodiscard]] inline Block reverse_bits_of_bytes(const Block& block) noexcept {
+  Block reversed;
+  for (std::size_t at = 0; at < block_bytes; at += 8) {
+    std::uint64_t bits = load_le<std::uint64_t>(block.bytes + at);
+    bits = ((bits >> 1) & 0x5555555555555555) | ((bits & 0x5555555555555555) << 1);
+    bits = ((bits >> 2) & 0x3333333333333333) | ((bits & 0x3333333333333333) << 2);
+    bits = ((bits >> 4) & 0x0f0f0f0f0f0f0f0f) | ((bits & 0x0f0f0f0f0f0f0f0f) << 4);
+    store_le(reversed.bytes + at, bits);
+  }
+  return reversed;
+}
+
+// x^blocks, for `advance`; time depends on the number, which is public.
+[[nodiscard]] inline Block power_of_x(std::uint64_t blocks) noexcept {
+  const Block x = {{0x02}};
+  return reverse_bits_of_bytes(ghash_power(reverse_bits_of_bytes(x), blocks));
+}
+
+// T * power: the tweak so many blocks further on.
+[[nodiscard]] inline Block advance(const Block& tweak, const Block& power) noexcept {
+  return reverse_bits_of_bytes(
+      ghash_multiply(reverse_bits_of_bytes(tweak), reverse_bits_of_bytes(power)));
+}
+
+// The number of the next data unit: 16 bytes, little-endian.
+[[nodiscard]] inline Block next_unit(const Block& number) noexcept {
+  const std::uint64_t low = load_le<std::uint64_t>(number.bytes) + 1;
+  Block next = number;
+  store_le(next.bytes, low);
+  if (low == 0) {
+    store_le(next.bytes + 8, load_le<std::uint64_t>(number.bytes + 8) + 1);
+  }
+  return next;
+}
+
+}  // namespace paes::xts

@@ -1,0 +1,270 @@
+// Every kernel's modes against libcrypto: all lengths around its flight, any start, in place, with
+// forbidden pages on both sides; and chained messages of unequal lengths side by side.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/secret.hpp"
+#include "guarded_buffer.hpp"
+#include "kernel_cases.hpp"
+#include "libcrypto_modes.hpp"
+#include "varied_bytes.hpp"
+
+namespace paes {
+namespace {
+
+using test::Guard;
+using test::GuardedBuffer;
+using test::libcrypto_crypt;
+using test::varied_bytes;
+using Buffer = std::vector<std::uint8_t>;
+
+class PreparedKeys {
+ public:
+  PreparedKeys(const Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
+  ~PreparedKeys() {
+    if (kernel_.release != nullptr) {
+      kernel_.release(*keys_);
+    }
+  }
+  PreparedKeys(const PreparedKeys&) = delete;
+  PreparedKeys& operator=(const PreparedKeys&) = delete;
+  [[nodiscard]] const KernelKeys& operator*() const { return *keys_; }
+
+ private:
+  const Kernel& kernel_;
+  Secret<KernelKeys> keys_;
+};
+
+#define PAES_SKIP_IF_LACKING(function, mode)                                   \
+  if ((function) == nullptr) {                                                 \
+    GTEST_SKIP() << "NOT RUN: " << test_name(kernel()) << " lacks " << (mode); \
+  }                                                                            \
+  static_assert(true)
+
+class Modes : public KernelCase {
+ protected:
+  static bool is_aes() { return kernel().cipher == Cipher::aes; }
+  static std::size_t block_size() { return block_bytes_of(kernel().cipher); }
+  static std::vector<std::size_t> key_sizes() {
+    return is_aes() ? std::vector<std::size_t>{16, 24, 32} : std::vector<std::size_t>{24};
+  }
+  // Two flights and a few blocks more; every count below 70, then those around multiples of eight.
+  static std::vector<std::size_t> block_counts() {
+    const std::size_t most = 2 * std::size_t{kernel().lanes} + 5;
+    std::vector<std::size_t> counts;
+    for (std::size_t blocks = 0; blocks <= most; ++blocks) {
+      if (blocks < 70 || blocks % 8 == 1 || blocks % 8 == 7 || blocks + 10 > most) {
+        counts.push_back(blocks);
+      }
+    }
+    return counts;
+  }
+  static std::string name(std::size_t key_bytes, const char* mode) {
+    return test::libcrypto_name(is_aes(), key_bytes, mode);
+  }
+  static Block block_of(Bytes bytes) {
+    Block block = {};
+    std::copy(bytes.begin(), bytes.end(), block.bytes);
+    return block;
+  }
+};
+
+struct PieceMode {
+  Operation operation;
+  const char* mode;
+  bool encrypt;
+  bool has_before;
+};
+constexpr PieceMode piece_modes[] = {{Operation::ecb_encrypt, "ECB", true, false},
+                                     {Operation::ecb_decrypt, "ECB", false, false},
+                                     {Operation::cbc_decrypt, "CBC", false, true},
+                                     {Operation::cfb_decrypt, "CFB", false, true}};
+
+TEST_P(Modes, PiecesAreLibcryptos) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  for (const auto& [operation, mode, encrypt, has_before] : piece_modes) {
+    const RunFunction run = kernel().run(operation);
+    PAES_SKIP_IF_LACKING(run, mode);
+    for (const std::size_t key_bytes : key_sizes()) {
+      const Buffer key = varied_bytes(key_bytes, 1);
+      const PreparedKeys keys(kernel(), key);
+      const std::vector<std::size_t> counts = block_counts();
+      const Buffer text = varied_bytes(counts.back() * block_size(), 2);
+      const Buffer iv = has_before ? varied_bytes(block_size(), 3) : Buffer();
+      const Block before = block_of(iv);
+      const GuardedBuffer in(text.size());
+      const GuardedBuffer out(text.size());
+      for (const std::size_t blocks : counts) {
+        const Bytes plain(text.data(), blocks * block_size());
+        const Buffer expected = libcrypto_crypt(name(key_bytes, mode), encrypt, key, iv, plain);
+        for (const Guard side : {Guard::before, Guard::behind}) {
+          for (const bool in_place : {false, true}) {
+            const MutableBytes from = in.filled(plain, side);
+            const MutableBytes to = in_place ? from : out.view(from.size(), side);
+            run(*keys, ModeState{},
+                Piece{5, from.data(), to.data(), from.size(), nullptr, &before});
+            ASSERT_TRUE(std::equal(to.begin(), to.end(), expected.begin()))
+                << mode << (encrypt ? " encryption, " : " decryption, ") << key_bytes
+                << " bytes of key, " << blocks << " blocks" << (in_place ? " in place" : "");
+          }
+        }
+      }
+    }
+  }
+}
+
+// XTS with the tweak given; what E(unit number) is, is its owner's business.
+TEST_P(Modes, XtsFromAGivenTweak) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  if (!is_aes()) {
+    EXPECT_EQ(kernel().run(Operation::xts_encrypt), nullptr);
+    return;
+  }
+  if (kernel().prepare_xts != nullptr) {
+    GTEST_SKIP() << "NOT RUN: " << kernel().name << ": takes whole data units only";
+  }
+  for (const std::size_t key_bytes : {std::size_t{16}, std::size_t{32}}) {
+    const Buffer key = varied_bytes(key_bytes, 4);
+    const PreparedKeys keys(kernel(), key);
+    const std::vector<std::size_t> counts = block_counts();
+    const Buffer text = varied_bytes(counts.back() * 16, 5);
+    const GuardedBuffer in(text.size());
+    const GuardedBuffer out(text.size());
+    for (const std::uint64_t seed : {6U, 7U}) {  // tweaks with and without a carry at once
+      const Block tweak = block_of(varied_bytes(16, seed));
+      Buffer tweaks(text.size());
+      for (std::size_t at = 0, bit = 0; at < tweaks.size(); at += 16) {
+        // Bit by bit, so that an error in next_tweak would show.
+        if (at == 0) {
+          std::copy_n(tweak.bytes, 16, tweaks.begin());
+          continue;
+        }
+        unsigned carry = 0;
+        for (bit = 0; bit < 16; ++bit) {
+          const unsigned byte = tweaks[at - 16 + bit];
+          tweaks[at + bit] = static_cast<std::uint8_t>((byte << 1) | carry);
+          carry = byte >> 7;
+        }
+        if (carry != 0) {
+          tweaks[at] ^= 0x87;
+        }
+      }
+      for (const std::size_t blocks : counts) {
+        for (const bool encrypt : {true, false}) {
+          const Bytes plain(text.data(), blocks * 16);
+          Buffer expected(plain.begin(), plain.end());
+          const auto add_tweaks = [&] {
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+              expected[i] ^= tweaks[i];
+            }
+          };
+          add_tweaks();
+          expected = libcrypto_crypt(name(key_bytes, "ECB"), encrypt, key, {}, expected);
+          add_tweaks();
+          const RunFunction run =
+              kernel().run(encrypt ? Operation::xts_encrypt : Operation::xts_decrypt);
+          PAES_SKIP_IF_LACKING(run, "XTS");
+          for (const Guard side : {Guard::before, Guard::behind}) {
+            for (const bool in_place : {false, true}) {
+              const MutableBytes from = in.filled(plain, side);
+              const MutableBytes to = in_place ? from : out.view(from.size(), side);
+              run(*keys, ModeState{},
+                  Piece{0, from.data(), to.data(), from.size(), nullptr, &tweak});
+              ASSERT_TRUE(std::equal(to.begin(), to.end(), expected.begin()))
+                  << (encrypt ? "encryption, " : "decryption, ") << key_bytes << " bytes of key, "
+                  << blocks << " blocks" << (in_place ? " in place" : "");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// The counter's last 32 bits wrap without a carry; DES has them in a block of 8 bytes.
+TEST_P(Modes, CounterModeWraps) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  const RunFunction run = kernel().run(Operation::ctr);
+  ASSERT_NE(run, nullptr);
+  for (const std::size_t key_bytes : key_sizes()) {
+    const Buffer key = varied_bytes(key_bytes, 8);
+    const PreparedKeys keys(kernel(), key);
+    for (const std::uint32_t count : {0U, 1U, 0xfffffffdU, 0xffffff80U}) {
+      ModeState state = {};
+      state.counter = block_of(varied_bytes(block_size(), 9));
+      state.is_counter_public = true;
+      store_be32(state.counter.bytes + block_size() - 4, count);
+      for (const std::size_t blocks : block_counts()) {
+        Buffer counters(blocks * block_size());
+        for (std::size_t i = 0; i < blocks; ++i) {
+          std::copy_n(state.counter.bytes, block_size() - 4, counters.data() + i * block_size());
+          store_be32(counters.data() + (i + 1) * block_size() - 4,
+                     static_cast<std::uint32_t>(count + 3 + i));
+        }
+        const Buffer in = varied_bytes(counters.size(), 10);
+        Buffer expected = libcrypto_crypt(name(key_bytes, "ECB"), true, key, {}, counters);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          expected[i] ^= in[i];
+        }
+        Buffer out(in.size());
+        run(*keys, state, Piece{3, in.data(), out.data(), in.size()});
+        ASSERT_TRUE(out == expected) << blocks << " blocks from count " << count;
+      }
+    }
+  }
+}
+
+struct ChainMode {
+  Operation operation;
+  const char* mode;
+};
+constexpr ChainMode chain_modes[] = {
+    {Operation::cbc_encrypt, "CBC"}, {Operation::cfb_encrypt, "CFB"}, {Operation::ofb, "OFB"}};
+
+// So many messages of so unequal lengths that lanes are refilled, some empty; each in two parts, so
+// that the feedback is carried on; and in place.
+TEST_P(Modes, ChainsSideBySide) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  for (const auto& [operation, mode] : chain_modes) {
+    const ChainFunction run = kernel().run_chains(operation);
+    PAES_SKIP_IF_LACKING(run, mode);
+    for (const std::size_t key_bytes : key_sizes()) {
+      const Buffer key = varied_bytes(key_bytes, 11);
+      const PreparedKeys keys(kernel(), key);
+      for (const std::size_t messages :
+           {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{kernel().lanes},
+            2 * std::size_t{kernel().lanes} + 3}) {
+        std::vector<Buffer> text;
+        std::vector<Buffer> expected;
+        std::vector<Chain> chains;
+        for (std::size_t i = 0; i < messages; ++i) {
+          const std::size_t blocks = messages == 1 ? 37 : (i * 7 + i / 5) % 23;
+          text.push_back(varied_bytes(blocks * block_size(), 100 + i));
+          const Buffer iv = varied_bytes(block_size(), 200 + i);
+          expected.push_back(libcrypto_crypt(name(key_bytes, mode), true, key, iv, text.back()));
+          chains.push_back({nullptr, nullptr, 0, block_of(iv)});
+        }
+        for (const bool is_second : {false, true}) {
+          for (std::size_t i = 0; i < messages; ++i) {
+            const std::size_t first = text[i].size() / block_size() / 2 * block_size();
+            std::uint8_t* const at = text[i].data() + (is_second ? first : 0);
+            chains[i].in = chains[i].out = at;
+            chains[i].bytes = is_second ? text[i].size() - first : first;
+          }
+          run(*keys, chains);
+        }
+        for (std::size_t i = 0; i < messages; ++i) {
+          ASSERT_TRUE(text[i] == expected[i])
+              << mode << ", message " << i << " of " << messages << ", " << key_bytes;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Modes, ::testing::ValuesIn(all_tested_kernels()),
+                         [](const auto& row) { return test_name(*row.param); });
+
+}  // namespace
+}  // namespace paes

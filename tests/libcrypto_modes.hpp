@@ -1,0 +1,45 @@
+// The modes of SP 800-38A and XTS by libcrypto, called directly: what the kernels' bytes are
+// compared with. No padding; all of a message in one call.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace paes::test {
+
+// `name` is libcrypto's, such as "AES-256-CBC" or "DES-EDE3-CFB". `iv` is empty where the mode
+// takes none. XTS: both keys in `key`, the data unit's number as 16 bytes in `iv`.
+inline std::vector<std::uint8_t> libcrypto_crypt(const std::string& name, bool encrypt, Bytes key,
+                                                 Bytes iv, Bytes in) {
+  const std::unique_ptr<EVP_CIPHER, decltype(&EVP_CIPHER_free)> cipher(
+      EVP_CIPHER_fetch(nullptr, name.c_str(), nullptr), EVP_CIPHER_free);
+  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(
+      EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
+  std::vector<std::uint8_t> out(in.size() + 32);
+  int written = 0;
+  int last = 0;
+  if (cipher == nullptr ||
+      EVP_CipherInit_ex2(context.get(), cipher.get(), key.data(), iv.empty() ? nullptr : iv.data(),
+                         encrypt ? 1 : 0, nullptr) != 1 ||
+      EVP_CIPHER_CTX_set_padding(context.get(), 0) != 1 ||
+      (!in.empty() && EVP_CipherUpdate(context.get(), out.data(), &written, in.data(),
+                                       static_cast<int>(in.size())) != 1) ||
+      EVP_CipherFinal_ex(context.get(), out.data() + written, &last) != 1) {
+    throw std::runtime_error("libcrypto refused " + name);
+  }
+  out.resize(in.size());
+  return out;
+}
+
+// "AES-128", "AES-192", "AES-256" or "DES-EDE3": the key's length tells AES's.
+inline std::string libcrypto_name(bool is_aes, std::size_t key_bytes, const std::string& mode) {
+  return (is_aes ? "AES-" + std::to_string(key_bytes * 8) : std::string("DES-EDE3")) + "-" + mode;
+}
+
+}  // namespace paes::test
