@@ -1,0 +1,364 @@
+#include "message/raw_key.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "mode/counter.hpp"
+#include "mode/xts.hpp"
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace {
+
+// Outputs from here on are stored past the caches: by the time they are read they would have left
+// them, and a store through the caches reads what it overwrites first.
+constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
+
+void check_key(Cipher cipher, Mode mode, std::size_t bytes) {
+  if (cipher == Cipher::des_ede3) {
+    if (mode == Mode::xts) {
+      throw Error(ErrorCode::usage, "mode: XTS is made for blocks of 128 bits, 3DES has 64");
+    }
+    if (bytes != 24) {
+      throw Error(ErrorCode::usage, "key: 3DES takes 24 bytes");
+    }
+  } else if (mode == Mode::xts) {
+    if (bytes != 32 && bytes != 64) {
+      throw Error(ErrorCode::usage, "key: XTS takes two AES keys, 32 or 64 bytes in all");
+    }
+  } else if (bytes != 16 && bytes != 24 && bytes != 32) {
+    throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
+  }
+}
+
+bool has_mode(const Kernel& kernel, Operation operation) {
+  return formula_of(operation).is_chained() ? kernel.run_chains(operation) != nullptr
+                                            : kernel.run(operation) != nullptr;
+}
+
+// fn(0) .. fn(count - 1), over threads if there is an executor.
+template <typename Fn>
+void for_each(const Executor* executor, std::size_t count, Fn&& fn) {
+  if (executor != nullptr && count > 1) {
+    executor->for_each(count, fn);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      fn(i);
+    }
+  }
+}
+
+Block block_at(const std::uint8_t* from, std::size_t bytes) noexcept {
+  Block block = {};
+  std::memcpy(block.bytes, from, bytes);
+  return block;
+}
+
+}  // namespace
+
+RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes)
+    : kernel_(&kernel), mode_(mode), unit_bytes_(unit_bytes) {
+  assert(kernel.cipher == cipher);
+  check_key(cipher, mode, key.size());
+  const bool whole_units = mode == Mode::xts && kernel.prepare_xts != nullptr;
+  if (!whole_units &&
+      (!has_mode(kernel, row_of(mode).encrypt) || !has_mode(kernel, row_of(mode).decrypt))) {
+    throw Error(ErrorCode::usage,
+                std::string("kernel: '") + kernel.name + "' lacks " + row_of(mode).name);
+  }
+  if (mode == Mode::xts && unit_bytes != 0 &&
+      (unit_bytes < block_bytes || unit_bytes > xts::max_unit_bytes)) {
+    throw Error(ErrorCode::usage, "unit: a data unit of XTS has 16 bytes to 16 MiB");
+  }
+  if (whole_units) {
+    kernel.prepare_xts(key, keys_->kernel);
+    return;
+  }
+  const std::size_t half = mode == Mode::xts ? key.size() / 2 : key.size();
+  kernel.prepare(key.first(half), keys_->kernel);
+  if (mode == Mode::xts) {
+    try {
+      kernel.prepare(key.subspan(half), keys_->tweak);
+    } catch (...) {
+      if (kernel.release != nullptr) {
+        kernel.release(keys_->kernel);
+      }
+      throw;
+    }
+  }
+}
+
+RawKey::RawKey(RawKey&& other) noexcept
+    : kernel_(std::exchange(other.kernel_, nullptr)),
+      mode_(other.mode_),
+      unit_bytes_(other.unit_bytes_),
+      keys_(std::move(other.keys_)) {}
+
+RawKey::~RawKey() {
+  if (kernel_ != nullptr && kernel_->release != nullptr) {
+    kernel_->release(keys_->kernel);
+    if (mode_ == Mode::xts && kernel_->prepare_xts == nullptr) {
+      kernel_->release(keys_->tweak);
+    }
+  }
+}
+
+bool RawKey::takes(std::uint64_t bytes) const noexcept {
+  if (mode_ == Mode::xts) {
+    const std::uint64_t last = unit_bytes_ == 0 ? bytes : bytes % unit_bytes_;
+    return (last == 0 || last >= block_bytes) && last <= xts::max_unit_bytes;
+  }
+  return row_of(mode_).takes_any_length || bytes % block_size() == 0;
+}
+
+RawPosition RawKey::start(Bytes iv) const noexcept {
+  assert(iv.size() == iv_bytes());
+  return {block_at(iv.data(), iv.size())};
+}
+
+void RawKey::crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                   const Executor& executor, std::size_t grain) const {
+  crypt_part(direction, position, in, out, &executor, grain);
+}
+
+void RawKey::crypt_part(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                        const Executor* executor, std::size_t grain) const {
+  assert(takes(in.size()) && in.size() == out.size());
+  const Operation operation = row_of(mode_).operation(direction);
+  if (mode_ == Mode::xts) {
+    crypt_units(direction, position, in, out, executor, grain);
+  } else if (mode_ == Mode::ctr) {
+    crypt_counter(position, in, out, executor, grain);
+  } else if (formula_of(operation).is_chained()) {
+    const RawMessage message{{}, in, out};
+    crypt_chains(operation, {&message, 1}, {&position.chain, 1});
+  } else {
+    crypt_pieces(operation, position, in, out, executor, grain);
+  }
+}
+
+void RawKey::crypt_counter(RawPosition& position, Bytes in, MutableBytes out,
+                           const Executor* executor, std::size_t grain) const {
+  const RunFunction run = kernel_->run(Operation::ctr);
+  const std::size_t size = block_size();
+  ModeState state = {};
+  state.is_counter_public = true;  // the IV and a count
+  state.bypasses_caches = in.size() >= bypass_bytes && in.data() != out.data();
+  const std::size_t piece_bytes = std::max<std::size_t>(grain / size, 1) * size;
+  const std::size_t whole = in.size() / size * size;
+  for (std::size_t at = 0; at < whole;) {
+    state.counter = position.chain;
+    const std::uint64_t blocks =
+        std::min<std::uint64_t>(blocks_before_wrap(state.counter, size), (whole - at) / size);
+    const std::size_t bytes = static_cast<std::size_t>(blocks) * size;
+    for_each(executor, (bytes + piece_bytes - 1) / piece_bytes, [&](std::size_t index) {
+      const std::size_t first = index * piece_bytes;
+      run(keys_->kernel, state,
+          Piece{first / size, in.data() + at + first, out.data() + at + first,
+                std::min(piece_bytes, bytes - first)});
+    });
+    position.chain = add_full_counter(position.chain, blocks, size);
+    at += bytes;
+  }
+  if (const std::size_t rest = in.size() - whole; rest != 0) {
+    Block block = block_at(in.data() + whole, rest);
+    const WipeOnExit wiped(block.bytes);
+    state.counter = position.chain;
+    run(keys_->kernel, state, Piece{0, block.bytes, block.bytes, size});
+    std::memcpy(out.data() + whole, block.bytes, rest);
+  }
+}
+
+void RawKey::crypt_pieces(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
+                          const Executor* executor, std::size_t grain) const {
+  const RunFunction run = kernel_->run(operation);
+  const std::size_t size = block_size();
+  ModeState state = {};
+  state.bypasses_caches = in.size() >= bypass_bytes && in.data() != out.data();
+  const std::size_t piece_bytes = std::max<std::size_t>(grain / size, 1) * size;
+  const std::size_t whole = in.size() / size * size;
+  const std::size_t pieces = (whole + piece_bytes - 1) / piece_bytes;
+  // Copied before anything runs: in place, a neighbour overwrites what a piece still needs.
+  Block only = position.chain;
+  std::vector<Block> many;
+  Block* before = &only;
+  if (pieces > 1) {
+    many.resize(pieces);
+    before = many.data();
+    before[0] = position.chain;
+    for (std::size_t i = 1; i < pieces; ++i) {
+      before[i] = block_at(in.data() + i * piece_bytes - size, size);
+    }
+  }
+  if (whole != 0) {
+    position.chain = block_at(in.data() + whole - size, size);
+  }
+  for_each(executor, pieces, [&](std::size_t index) {
+    const std::size_t first = index * piece_bytes;
+    run(keys_->kernel, state,
+        Piece{0, in.data() + first, out.data() + first, std::min(piece_bytes, whole - first),
+              nullptr, before + index});
+  });
+  if (const std::size_t rest = in.size() - whole; rest != 0) {  // CFB
+    Block block = block_at(in.data() + whole, rest);
+    const WipeOnExit wiped(block.bytes);
+    run(keys_->kernel, state, Piece{0, block.bytes, block.bytes, size, nullptr, &position.chain});
+    std::memcpy(out.data() + whole, block.bytes, rest);
+  }
+}
+
+void RawKey::crypt_chains(Operation operation, std::span<const RawMessage> messages,
+                          std::span<Block> feedback) const {
+  const ChainFunction run = kernel_->run_chains(operation);
+  const std::size_t size = block_size();
+  std::vector<Chain> chains(messages.size());
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const RawMessage& message = messages[i];
+    chains[i] = {message.in.data(), message.out.data(), message.in.size() / size * size,
+                 feedback[i]};
+  }
+  run(keys_->kernel, chains);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const RawMessage& message = messages[i];
+    const std::size_t whole = chains[i].bytes;
+    feedback[i] = chains[i].feedback;
+    if (const std::size_t rest = message.in.size() - whole; rest != 0) {  // CFB and OFB
+      Block block = block_at(message.in.data() + whole, rest);
+      const WipeOnExit wiped(block.bytes);
+      Chain last = {block.bytes, block.bytes, size, feedback[i]};
+      run(keys_->kernel, {&last, 1});
+      std::memcpy(message.out.data() + whole, block.bytes, rest);
+    }
+  }
+}
+
+void RawKey::crypt_units(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                         const Executor* executor, std::size_t grain) const {
+  const std::size_t unit_bytes = unit_bytes_ == 0 ? in.size() : unit_bytes_;
+  const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
+  std::vector<Block> tweaks(units);
+  for (Block& tweak : tweaks) {
+    tweak = position.chain;
+    position.chain = xts::next_unit(position.chain);
+  }
+  // E(unit number) is as good as a key: with it, a block's neighbours can be forged.
+  const WipeOnExit wiped(
+      {reinterpret_cast<std::uint8_t*>(tweaks.data()), tweaks.size() * sizeof(Block)});
+  const bool whole_units = kernel_->prepare_xts != nullptr;
+  const std::size_t group = std::max<std::size_t>(unit_bytes == 0 ? 1 : grain / unit_bytes, 1);
+  // One long unit is split; many short ones are shared out whole.
+  const Executor* const within = units == 1 ? executor : nullptr;
+  for_each(executor, (units + group - 1) / group, [&](std::size_t index) {
+    const std::size_t first = index * group;
+    const std::size_t count = std::min(group, units - first);
+    if (!whole_units) {
+      auto* const bytes = reinterpret_cast<std::uint8_t*>(tweaks.data() + first);
+      kernel_->run(Operation::ecb_encrypt)(keys_->tweak, {},
+                                           Piece{0, bytes, bytes, count * sizeof(Block)});
+    }
+    for (std::size_t unit = first; unit < first + count; ++unit) {
+      const std::size_t at = unit * unit_bytes;
+      const std::size_t bytes = std::min(unit_bytes, in.size() - at);
+      if (whole_units) {
+        ModeState state = {};
+        state.iv = tweaks[unit].bytes;
+        state.iv_bytes = block_bytes;
+        kernel_->xts_unit[static_cast<unsigned>(direction)](
+            keys_->kernel, state, Piece{0, in.data() + at, out.data() + at, bytes});
+      } else {
+        crypt_unit(direction, tweaks[unit], in.subspan(at, bytes), out.subspan(at, bytes), within,
+                   grain);
+      }
+    }
+  });
+}
+
+void RawKey::crypt_unit(Direction direction, const Block& first_tweak, Bytes in, MutableBytes out,
+                        const Executor* executor, std::size_t grain) const {
+  const RunFunction run = kernel_->run(row_of(Mode::xts).operation(direction));
+  const std::size_t rest = in.size() % block_bytes;
+  // With a partial block at the end, decryption leaves two blocks to stealing, encryption one.
+  const std::size_t kept = direction == Direction::decrypt && rest != 0 ? block_bytes : 0;
+  const std::size_t bytes = in.size() - rest - kept;
+  const std::size_t piece_bytes = executor == nullptr
+                                      ? std::max<std::size_t>(bytes, 1)
+                                      : std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
+  const std::size_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
+  ModeState state = {};
+  state.bypasses_caches = in.size() >= bypass_bytes && in.data() != out.data();
+  if (pieces <= 1) {
+    run(keys_->kernel, state, Piece{0, in.data(), out.data(), bytes, nullptr, &first_tweak});
+  } else {
+    std::vector<Block> tweaks(pieces, first_tweak);
+    const WipeOnExit wiped(
+        {reinterpret_cast<std::uint8_t*>(tweaks.data()), tweaks.size() * sizeof(Block)});
+    const Block power = xts::power_of_x(piece_bytes / block_bytes);
+    for (std::size_t i = 1; i < pieces; ++i) {
+      tweaks[i] = xts::advance(tweaks[i - 1], power);
+    }
+    for_each(executor, pieces, [&](std::size_t index) {
+      const std::size_t first = index * piece_bytes;
+      run(keys_->kernel, state,
+          Piece{0, in.data() + first, out.data() + first, std::min(piece_bytes, bytes - first),
+                nullptr, &tweaks[index]});
+    });
+  }
+  if (rest == 0) {
+    return;
+  }
+  // Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `whole` is the last whole block,
+  // whose head becomes the partial block.
+  Block tweak[2];
+  tweak[0] = xts::advance(first_tweak, xts::power_of_x(bytes / block_bytes));
+  tweak[1] = xts::next_tweak(tweak[0]);
+  Block whole;
+  const std::uint8_t* const tail = in.data() + in.size() - rest;
+  std::uint8_t* const at = out.data() + out.size() - rest - block_bytes;
+  if (direction == Direction::encrypt) {
+    std::memcpy(whole.bytes, at, block_bytes);
+  } else {
+    run(keys_->kernel, state,
+        Piece{0, tail - block_bytes, whole.bytes, block_bytes, nullptr, &tweak[1]});
+  }
+  Block joined = whole;
+  std::memcpy(joined.bytes, tail, rest);
+  std::memcpy(at + block_bytes, whole.bytes, rest);
+  run(keys_->kernel, state, Piece{0, joined.bytes, at, block_bytes, nullptr, &tweak[0]});
+  wipe(tweak, sizeof tweak);
+  wipe(whole.bytes);
+  wipe(joined.bytes);
+}
+
+void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messages,
+                         const Executor& executor) const {
+  const Operation operation = row_of(mode_).operation(direction);
+  const bool is_chained = formula_of(operation).is_chained();
+  // Chained messages go in groups that fill the lanes, several to a thread.
+  const std::size_t most_groups = std::size_t{4} * executor.threads();
+  const std::size_t least = is_chained ? std::size_t{2} * kernel_->lanes : 1;
+  const std::size_t group =
+      std::max({least, (messages.size() + most_groups - 1) / most_groups, std::size_t{1}});
+  const std::size_t groups = (messages.size() + group - 1) / group;
+  for_each(&executor, groups, [&](std::size_t index) {
+    const auto part =
+        messages.subspan(index * group, std::min(group, messages.size() - index * group));
+    if (is_chained) {
+      std::vector<Block> feedback(part.size());
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        feedback[i] = start(part[i].iv).chain;
+      }
+      crypt_chains(operation, part, feedback);
+      return;
+    }
+    for (const RawMessage& message : part) {
+      RawPosition position = start(message.iv);
+      crypt_part(direction, position, message.in, message.out, nullptr, message.in.size());
+    }
+  });
+}
+
+}  // namespace paes

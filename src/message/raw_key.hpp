@@ -1,0 +1,103 @@
+// The raw modes of operation (SP 800-38A, SP 800-38E): a key bound once to a mode and a kernel, and
+// messages encrypted and decrypted with it, whole, in parts, or many at once. Nothing here is
+// authenticated; GcmKey is. What is written once, for every kernel, lives here: the full carry of
+// counters, partial last blocks, ciphertext stealing, the tweaks of data units, and copies of the
+// blocks that neighbouring pieces need.
+#pragma once
+
+#include <span>
+
+#include "core/secret.hpp"
+#include "exec/executor.hpp"
+#include "kernel/kernel.hpp"
+#include "mode/mode.hpp"
+
+namespace paes {
+
+// Where a message stands between two of its parts.
+struct RawPosition {
+  // First the IV; then what the next block depends on: CTR's next counter, XTS's next unit number,
+  // the last ciphertext block, OFB's last output. 3DES uses 8 bytes.
+  Block chain = {};
+};
+
+// One of many messages. `in` and `out` have the same length, and are the same memory or share none.
+struct RawMessage {
+  Bytes iv;
+  Bytes in;
+  MutableBytes out;
+};
+
+// Immutable after construction, hence safe to use from any number of threads.
+class RawKey {
+ public:
+  // `key` has 16, 24 or 32 bytes for AES, 24 for 3DES, and for XTS 32 or 64: two keys of AES-128 or
+  // AES-256. `unit_bytes` is XTS's data unit, at least 16 bytes; 0 makes each message one unit.
+  // Throws Error(usage) for other lengths, for XTS with 3DES, and where the kernel lacks the mode.
+  RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes = 0);
+  ~RawKey();
+  RawKey(RawKey&& other) noexcept;
+  RawKey& operator=(RawKey&&) = delete;
+  RawKey(const RawKey&) = delete;
+  RawKey& operator=(const RawKey&) = delete;
+
+  [[nodiscard]] const Kernel& kernel() const noexcept { return *kernel_; }
+  [[nodiscard]] Mode mode() const noexcept { return mode_; }
+  [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_->cipher); }
+  // Bytes of the IV, the first counter block or the first data unit's number; 0 for ECB.
+  [[nodiscard]] std::size_t iv_bytes() const noexcept {
+    return mode_ == Mode::ecb ? 0 : block_size();
+  }
+  // What a part other than the last must be a multiple of.
+  [[nodiscard]] std::size_t step_bytes() const noexcept {
+    return mode_ == Mode::xts && unit_bytes_ != 0 ? unit_bytes_ : block_size();
+  }
+  // Whether messages of so many bytes exist: ECB and CBC take whole blocks (padding.hpp makes them
+  // so), XTS no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E, section 4).
+  [[nodiscard]] bool takes(std::uint64_t bytes) const noexcept;
+  // Whether the pieces of one message run in parallel in this direction.
+  [[nodiscard]] bool is_parallel(Direction direction) const noexcept {
+    return !formula_of(row_of(mode_).operation(direction)).is_chained();
+  }
+
+  // `iv` has iv_bytes().
+  [[nodiscard]] RawPosition start(Bytes iv) const noexcept;
+
+  // The next part of a message, in pieces of about `grain` bytes over the executor's threads where
+  // the direction is parallel. Only the last part may be other than a multiple of step_bytes(); XTS
+  // without units takes the whole message at once. `out` has the length of `in`, and is `in` or
+  // does not overlap it.
+  void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+             const Executor& executor, std::size_t grain) const;
+
+  // Independent messages, each with its own IV and any length that takes() allows. Chained
+  // directions run as many side by side as the kernel has lanes, on every thread.
+  void crypt_batch(Direction direction, std::span<const RawMessage> messages,
+                   const Executor& executor) const;
+
+ private:
+  struct Keys {
+    KernelKeys kernel;
+    KernelKeys tweak;  // XTS: the second key
+  };
+
+  void crypt_part(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                  const Executor* executor, std::size_t grain) const;
+  void crypt_counter(RawPosition& position, Bytes in, MutableBytes out, const Executor* executor,
+                     std::size_t grain) const;
+  void crypt_pieces(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
+                    const Executor* executor, std::size_t grain) const;
+  void crypt_units(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                   const Executor* executor, std::size_t grain) const;
+  void crypt_unit(Direction direction, const Block& first_tweak, Bytes in, MutableBytes out,
+                  const Executor* executor, std::size_t grain) const;
+  void crypt_chains(Operation operation, std::span<const RawMessage> messages,
+                    std::span<Block> feedback) const;
+
+  const Kernel* kernel_;
+  Mode mode_;
+  std::size_t unit_bytes_;
+  Secret<Keys> keys_;
+};
+
+}  // namespace paes
