@@ -1,0 +1,116 @@
+// Builds a circuit from nothing after M. Kwan ("Reducing the Gate Count of Bitslice DES", IACR
+// ePrint 2000/051): output by output, dividing by one input after the other, and at each step
+// reusing whatever already computes the part that matters. Orders are random.
+#pragma once
+
+#include "candidates.hpp"
+
+namespace sbox {
+
+class Builder {
+ public:
+  Builder(int box, int fan_in, Random& random) noexcept : fan_in_(fan_in), random_(random) {
+    for (int i = 0; i < input_count; ++i) {
+      values_[static_cast<std::size_t>(i)] = input_table(i);
+      list_.add(i);
+    }
+    std::array<int, output_count> outputs = {0, 1, 2, 3};
+    shuffle(outputs);
+    std::array<int, input_count> inputs = {0, 1, 2, 3, 4, 5};
+    shuffle(inputs);
+    for (const int output : outputs) {
+      const Target target{output_table(box, output), ~TruthTable{0}};
+      circuit_.output[static_cast<std::size_t>(output)] =
+          static_cast<std::uint8_t>(build(target, inputs, 0));
+    }
+  }
+
+  [[nodiscard]] const Circuit& circuit() const noexcept { return circuit_; }
+  [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
+
+ private:
+  template <std::size_t Size>
+  void shuffle(std::array<int, Size>& items) noexcept {
+    for (unsigned i = Size; i > 1; --i) {
+      std::swap(items[i - 1], items[random_.below(i)]);
+    }
+  }
+
+  int add(const Inputs& in, Target target) noexcept {
+    if (list_.size >= max_nodes) {
+      overflowed_ = true;
+      return 0;
+    }
+    const Gate gate = make_gate(fan_in_, in, values_, target, random_);
+    const int n = list_.size;
+    values_[static_cast<std::size_t>(n)] =
+        evaluate(gate.table, values_[gate.in[0]], values_[gate.in[1]], values_[gate.in[2]]);
+    circuit_.gate[static_cast<std::size_t>(circuit_.gates++)] = gate;
+    list_.add(n);
+    return n;
+  }
+
+  // A node that gives the target where it matters, perhaps complemented.
+  int build(Target target, const std::array<int, input_count>& inputs, std::size_t depth) noexcept {
+    if (const int equal = find_equal(list_, values_, target); equal >= 0) {
+      return equal;
+    }
+    static constexpr std::array<bool, max_nodes> none = {};
+    Lottery one(random_);
+    offer(fan_in_, list_, values_, target, none, one, one);
+    if (one.has_winner()) {
+      return add(one.winner(), target);
+    }
+    // Two gates: another node (two, for gates with three inputs) and an inner gate.
+    const int tries = fan_in_ == 2 ? 2 * list_.size : 60;
+    const auto size = static_cast<unsigned>(list_.size);
+    for (int i = 0; i < tries; ++i) {
+      const Inputs others = {list_.node[random_.below(size)], list_.node[random_.below(size)], 0};
+      const Target inner = inner_target(others, fan_in_ - 1, values_, target, random_);
+      Lottery two(random_);
+      offer(fan_in_, list_, values_, inner, none, two, two);
+      if (two.has_winner()) {
+        const int n = add(two.winner(), inner);
+        return add({static_cast<std::uint8_t>(n), others[0], others[1]}, target);
+      }
+    }
+    return divide(target, inputs, depth);
+  }
+
+  int divide(Target target, const std::array<int, input_count>& inputs,
+             std::size_t depth) noexcept {
+    if (overflowed_ || depth == inputs.size()) {
+      overflowed_ = true;  // The second cannot happen: a single input is matched by any node.
+      return 0;
+    }
+    const auto x = static_cast<std::uint8_t>(inputs[depth]);
+    const bool flip = random_.below(2) != 0;
+    const TruthTable first = flip ? values_[x] : ~values_[x];
+    const int f0 = build({target.table, target.mask & first}, inputs, depth + 1);
+    const TruthTable other = target.table ^ values_[static_cast<std::size_t>(f0)];
+    // Complements: f0 may be the target's complement, so the sum is taken with what f0 really is.
+    const bool complemented = (other & target.mask & first) != 0;
+    const TruthTable rest = complemented ? ~other : other;
+    if (fan_in_ == 3) {
+      const bool plain = random_.below(2) != 0;
+      const int f1 = build({plain ? target.table : rest, target.mask & ~first}, inputs, depth + 1);
+      return add({x, static_cast<std::uint8_t>(f0), static_cast<std::uint8_t>(f1)}, target);
+    }
+    // target = f0 ^ (x & f1), or the same with x complemented.
+    const int f1 = build({rest, target.mask & ~first}, inputs, depth + 1);
+    const TruthTable f1_values = values_[static_cast<std::size_t>(f1)];
+    const bool f1_complemented = ((f1_values ^ rest) & target.mask & ~first) != 0;
+    const TruthTable product = (f1_complemented ? ~f1_values : f1_values) & ~first;
+    const int n = add({x, static_cast<std::uint8_t>(f1), 0}, {product, ~TruthTable{0}});
+    return add({static_cast<std::uint8_t>(f0), static_cast<std::uint8_t>(n), 0}, target);
+  }
+
+  int fan_in_;
+  Random& random_;
+  Values values_ = {};
+  NodeList list_;
+  Circuit circuit_;
+  bool overflowed_ = false;
+};
+
+}  // namespace sbox

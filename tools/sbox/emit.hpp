@@ -1,0 +1,14 @@
+// Writes found circuits as a C++ header.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "circuit.hpp"
+
+namespace sbox {
+
+// One function template a box, in the order of the boxes; deterministic.
+[[nodiscard]] std::string to_header(const std::vector<FoundCircuit>& circuits, int fan_in);
+
+}  // namespace sbox
