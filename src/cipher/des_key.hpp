@@ -1,0 +1,27 @@
+// The key schedule of three-key Triple DES (SP 800-67 Rev. 2, section 3 and appendix A) into the
+// one canonical layout that every kernel starts from. Constant time: bits move, nothing is looked
+// up.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bytes.hpp"
+
+namespace paes {
+
+// The 48 round keys in the order in which encryption uses them: those of key 1, those of key 2
+// backwards (its pass decrypts), those of key 3. Decryption takes all of them backwards. A round
+// key has 48 bits, K's bit 1 is the highest.
+struct DesRoundKeys {
+  static constexpr std::size_t key_bytes = 24;
+  static constexpr unsigned rounds = 48;
+  std::uint64_t key[rounds];
+};
+
+inline constexpr std::size_t des_block_bytes = 8;
+
+// `key` has 24 bytes, key 1 first; the parity bits are ignored, equal or weak keys taken as they
+// are.
+void expand_des_key(Bytes key, DesRoundKeys& round_keys) noexcept;
+
+}  // namespace paes
