@@ -1,0 +1,81 @@
+#include "message/cipher_name.hpp"
+
+#include <vector>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace {
+
+struct Sized {
+  const char* name;
+  Cipher cipher;
+  std::size_t key_bytes;
+  bool has_xts;  // SP 800-38E takes XTS from IEEE 1619, which has no AES-192
+};
+constexpr Sized sized[] = {{"aes-128", Cipher::aes, 16, true},
+                           {"aes-192", Cipher::aes, 24, false},
+                           {"aes-256", Cipher::aes, 32, true},
+                           {"des-ede3", Cipher::des_ede3, 24, false}};
+
+std::vector<CipherName> combine() {
+  std::vector<CipherName> names;
+  for (const Sized& cipher : sized) {
+    const std::string prefix = std::string(cipher.name) + "-";
+    for (std::size_t i = 0; i < std::size(modes); ++i) {
+      const Mode mode = static_cast<Mode>(i);
+      if (mode != Mode::xts) {
+        names.push_back({prefix + modes[i].name, cipher.cipher, mode, cipher.key_bytes});
+      } else if (cipher.has_xts) {
+        names.push_back({prefix + modes[i].name, cipher.cipher, mode, 2 * cipher.key_bytes});
+      }
+    }
+    if (cipher.cipher == Cipher::aes) {
+      names.push_back({prefix + "gcm", cipher.cipher, std::nullopt, cipher.key_bytes});
+    }
+  }
+  return names;
+}
+
+bool has_operation(const Kernel& kernel, Operation operation) noexcept {
+  return formula_of(operation).is_chained() ? kernel.run_chains(operation) != nullptr
+                                            : kernel.run(operation) != nullptr;
+}
+
+}  // namespace
+
+std::span<const CipherName> all_cipher_names() {
+  static const std::vector<CipherName> names = combine();
+  return names;
+}
+
+const CipherName& find_cipher_name(std::string_view name) {
+  std::string known;
+  for (const CipherName& row : all_cipher_names()) {
+    if (row.name == name) {
+      return row;
+    }
+    known += (known.empty() ? "" : ", ") + row.name;
+  }
+  throw Error(ErrorCode::usage, "cipher: unknown name '" + std::string(name) + "'",
+              "there is: " + known);
+}
+
+bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept {
+  if (kernel.cipher != name.cipher) {
+    return false;
+  }
+  if (name.is_gcm()) {
+    return kernel.run(GcmOperation::seal) != nullptr && kernel.run(GcmOperation::open) != nullptr;
+  }
+  if (*name.mode == Mode::xts && kernel.prepare_xts != nullptr) {
+    return true;
+  }
+  const ModeRow& row = row_of(*name.mode);
+  return has_operation(kernel, row.encrypt) && has_operation(kernel, row.decrypt) &&
+         // XTS encrypts its tweaks.
+         (*name.mode != Mode::xts || has_operation(kernel, Operation::ecb_encrypt));
+}
+
+}  // namespace paes
