@@ -1,0 +1,182 @@
+// libcrypto's contexts for kernels that are rows over it: each bound to a key and a purpose, made
+// when first needed and kept for the next message, which sets an IV only. That is how a careful
+// user of EVP works, and libcrypto is the peer in every measurement. Unnamed namespace: see
+// run_piece.hpp.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "core/bytes.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+// What contexts are for.
+enum class EvpPurpose : unsigned {
+  seal,
+  open,
+  ecb_encrypt,
+  ecb_decrypt,
+  cbc_encrypt,
+  cbc_decrypt,
+  cfb_encrypt,
+  cfb_decrypt,
+  ofb,
+  ctr,
+  xts_encrypt,
+  xts_decrypt,
+};
+
+// Each purpose's mode as libcrypto spells it, and its direction.
+constexpr struct {
+  const char* mode;
+  bool encrypt;
+} evp_purposes[] = {{"GCM", true}, {"GCM", false}, {"ECB", true}, {"ECB", false},
+                    {"CBC", true}, {"CBC", false}, {"CFB", true}, {"CFB", false},
+                    {"OFB", true}, {"CTR", true},  {"XTS", true}, {"XTS", false}};
+constexpr unsigned evp_purpose_count = std::size(evp_purposes);
+static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt) + 1);
+
+// libcrypto's cipher of that name and mode, or null.
+[[nodiscard]] EVP_CIPHER* fetch_evp_cipher(const char* cipher, const char* mode) noexcept {
+  char name[24];
+  (void)std::snprintf(name, sizeof name, "%s-%s", cipher, mode);
+  return EVP_CIPHER_fetch(nullptr, name, nullptr);
+}
+
+// A run cannot fail. Where libcrypto refuses valid arguments, or memory is out, the only other way
+// on would hand out wrong bytes.
+void require(bool done) noexcept {
+  if (!done) {
+    std::abort();
+  }
+}
+
+// Contexts with a key, waiting for a message. Each thread looks first where it left its last one,
+// on cache lines of its own. One that finds no room, among more threads than lines, is freed.
+class EvpContexts {
+ public:
+  // `cipher` is the beginning of libcrypto's names ("AES-128", "DES-EDE3") and outlives this. The
+  // key is the whole one: XTS takes two keys of the cipher.
+  EvpContexts(const char* cipher, Bytes key) noexcept : cipher_(cipher) {
+    require(key.size() <= sizeof key_);
+    std::memcpy(key_, key.data(), key.size());
+  }
+  ~EvpContexts() {
+    for (Line& line : lines_) {
+      for (auto& context : line.context) {
+        EVP_CIPHER_CTX_free(context.load());
+      }
+    }
+  }
+  EvpContexts(const EvpContexts&) = delete;
+  EvpContexts& operator=(const EvpContexts&) = delete;
+
+  // A waiting context, or a new one; null where memory is out or libcrypto refuses.
+  [[nodiscard]] EVP_CIPHER_CTX* take(EvpPurpose purpose) noexcept {
+    const unsigned first = home();
+    for (unsigned i = 0; i < line_count; ++i) {
+      std::atomic<EVP_CIPHER_CTX*>& slot = slot_at(purpose, first + i);
+      if (slot.load(std::memory_order_relaxed) != nullptr) {
+        if (EVP_CIPHER_CTX* const context = slot.exchange(nullptr, std::memory_order_acquire);
+            context != nullptr) {
+          return context;
+        }
+      }
+    }
+    return make(purpose);
+  }
+
+  void give_back(EvpPurpose purpose, EVP_CIPHER_CTX* context) noexcept {
+    const unsigned first = home();
+    for (unsigned i = 0; i < line_count; ++i) {
+      EVP_CIPHER_CTX* expected = nullptr;
+      if (slot_at(purpose, first + i)
+              .compare_exchange_strong(expected, context, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+        return;
+      }
+    }
+    EVP_CIPHER_CTX_free(context);
+  }
+
+ private:
+  static constexpr unsigned line_count = 32;
+  struct alignas(64) Line {
+    std::atomic<EVP_CIPHER_CTX*> context[evp_purpose_count] = {};
+  };
+
+  [[nodiscard]] EVP_CIPHER_CTX* make(EvpPurpose purpose) const noexcept {
+    const auto& [mode, encrypt] = evp_purposes[static_cast<unsigned>(purpose)];
+    EVP_CIPHER* const cipher = fetch_evp_cipher(cipher_, mode);
+    EVP_CIPHER_CTX* const context = EVP_CIPHER_CTX_new();
+    const bool ready =
+        cipher != nullptr && context != nullptr &&
+        EVP_CipherInit_ex2(context, cipher, key_, nullptr, encrypt ? 1 : 0, nullptr) == 1 &&
+        EVP_CIPHER_CTX_set_padding(context, 0) == 1;
+    EVP_CIPHER_free(cipher);  // the context keeps a reference
+    if (!ready) {
+      EVP_CIPHER_CTX_free(context);
+      return nullptr;
+    }
+    return context;
+  }
+
+  static unsigned home() noexcept {
+    static std::atomic<unsigned> threads{0};
+    thread_local const unsigned number = threads.fetch_add(1, std::memory_order_relaxed);
+    return number;
+  }
+  [[nodiscard]] std::atomic<EVP_CIPHER_CTX*>& slot_at(EvpPurpose purpose, unsigned index) noexcept {
+    return lines_[index % line_count].context[static_cast<unsigned>(purpose)];
+  }
+
+  Line lines_[line_count];
+  const char* cipher_;
+  std::uint8_t key_[64];
+};
+
+// Holds a context for the time of one run.
+class EvpLease {
+ public:
+  EvpLease(EvpContexts& contexts, EvpPurpose purpose) noexcept
+      : contexts_(contexts), purpose_(purpose), context_(contexts.take(purpose)) {
+    require(context_ != nullptr);
+  }
+  ~EvpLease() { contexts_.give_back(purpose_, context_); }
+  EvpLease(const EvpLease&) = delete;
+  EvpLease& operator=(const EvpLease&) = delete;
+
+  // A message begins, with an IV of the length that the context has.
+  void start(const std::uint8_t* iv) const noexcept {
+    require(EVP_CipherInit_ex2(context_, nullptr, nullptr, iv, -1, nullptr) == 1);
+  }
+
+  // `out` null: `in` is AAD.
+  void update(std::uint8_t* out, const std::uint8_t* in, std::size_t bytes) const noexcept {
+    // EVP takes lengths as int: a multiple of the block well within.
+    constexpr std::size_t step_bytes = std::size_t{1} << 30;
+    for (std::size_t at = 0; at < bytes; at += step_bytes) {
+      const std::size_t step = bytes - at < step_bytes ? bytes - at : step_bytes;
+      int written = 0;
+      require(EVP_CipherUpdate(context_, out == nullptr ? nullptr : out + at, &written, in + at,
+                               static_cast<int>(step)) == 1);
+    }
+  }
+
+  [[nodiscard]] EVP_CIPHER_CTX* context() const noexcept { return context_; }
+
+ private:
+  EvpContexts& contexts_;
+  EvpPurpose purpose_;
+  EVP_CIPHER_CTX* context_;
+};
+
+}  // namespace
+}  // namespace paes

@@ -1,0 +1,117 @@
+// The raw modes of mode/mode.hpp by libcrypto's own implementations of them, for the kernels that
+// are rows over it. Where it has none (counter mode for 3DES), counters go through its ECB.
+// Unnamed namespace: see run_piece.hpp.
+#pragma once
+
+#include <cstring>
+#include <span>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+#include "kernel/evp_contexts.hpp"
+#include "kernel/kernel.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+// `contexts_of` finds the contexts in a kernel's keys.
+template <std::size_t BlockBytes, EvpContexts& (*contexts_of)(const KernelKeys&) noexcept>
+struct EvpModes {
+  template <EvpPurpose purpose>
+  static void ecb(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+    EvpLease(contexts_of(keys), purpose).update(piece.out, piece.in, piece.bytes);
+  }
+
+  // Decryption in CBC and CFB: the block before the piece is to it what an IV is to a message.
+  template <EvpPurpose purpose>
+  static void after_block(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+    const EvpLease lease(contexts_of(keys), purpose);
+    lease.start(piece.before->bytes);
+    lease.update(piece.out, piece.in, piece.bytes);
+  }
+
+  // Chained directions, one message after the other: EVP knows no other way.
+  template <EvpPurpose purpose>
+  static void chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
+    const EvpLease lease(contexts_of(keys), purpose);
+    for (Chain& chain : messages) {
+      if (chain.bytes == 0) {
+        continue;
+      }
+      const std::size_t last = chain.bytes - BlockBytes;
+      // OFB hands on the cipher's output, which is in ^ out; in place, `in` is gone by then.
+      Block left = {};
+      if constexpr (purpose == EvpPurpose::ofb) {
+        std::memcpy(left.bytes, chain.in + last, BlockBytes);
+      }
+      lease.start(chain.feedback.bytes);
+      lease.update(chain.out, chain.in, chain.bytes);
+      for (std::size_t i = 0; i < BlockBytes; ++i) {
+        chain.feedback.bytes[i] = static_cast<std::uint8_t>(left.bytes[i] ^ chain.out[last + i]);
+      }
+      wipe(left.bytes);
+    }
+  }
+
+  static void ctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+    if constexpr (BlockBytes == 16) {
+      ctr_by_evp(keys, state, piece);
+    } else {
+      ctr_by_ecb(keys, state, piece);
+    }
+  }
+
+  static constexpr ModeRuns runs = {
+      {ecb<EvpPurpose::ecb_encrypt>, ecb<EvpPurpose::ecb_decrypt>, ctr, nullptr, nullptr,
+       after_block<EvpPurpose::cbc_decrypt>, after_block<EvpPurpose::cfb_decrypt>},
+      {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+       chains<EvpPurpose::cbc_encrypt>, chains<EvpPurpose::cfb_encrypt>, chains<EvpPurpose::ofb>}};
+
+ private:
+  // The counter's last 32 bits count and wrap.
+  static Block counter_at(const Block& counter, std::uint64_t steps) noexcept {
+    Block sum = counter;
+    std::uint8_t* const last = sum.bytes + BlockBytes - 4;
+    store_be32(last, load_be32(last) + static_cast<std::uint32_t>(steps));
+    return sum;
+  }
+
+  // libcrypto counts in all 128 bits: a piece is split where the last 32 wrap.
+  static void ctr_by_evp(const KernelKeys& keys, const ModeState& state,
+                         const Piece& piece) noexcept {
+    const EvpLease lease(contexts_of(keys), EvpPurpose::ctr);
+    for (std::size_t at = 0; at < piece.bytes;) {
+      const Block counter = counter_at(state.counter, piece.first_block + at / BlockBytes);
+      const std::uint64_t before_wrap =
+          ((std::uint64_t{1} << 32) - load_be32(counter.bytes + BlockBytes - 4)) * BlockBytes;
+      const std::size_t rest = piece.bytes - at;
+      const std::size_t bytes = rest < before_wrap ? rest : before_wrap;
+      lease.start(counter.bytes);
+      lease.update(piece.out + at, piece.in + at, bytes);
+      at += bytes;
+    }
+  }
+
+  static void ctr_by_ecb(const KernelKeys& keys, const ModeState& state,
+                         const Piece& piece) noexcept {
+    const EvpLease lease(contexts_of(keys), EvpPurpose::ecb_encrypt);
+    std::uint8_t keystream[64 * BlockBytes];
+    for (std::size_t at = 0; at < piece.bytes; at += sizeof keystream) {
+      const std::size_t rest = piece.bytes - at;
+      const std::size_t bytes = rest < sizeof keystream ? rest : sizeof keystream;
+      const std::uint64_t first = piece.first_block + at / BlockBytes;
+      for (std::size_t i = 0; i < bytes / BlockBytes; ++i) {
+        const Block counter = counter_at(state.counter, first + i);
+        std::memcpy(keystream + i * BlockBytes, counter.bytes, BlockBytes);
+      }
+      lease.update(keystream, keystream, bytes);
+      for (std::size_t i = 0; i < bytes; ++i) {
+        piece.out[at + i] = static_cast<std::uint8_t>(piece.in[at + i] ^ keystream[i]);
+      }
+    }
+    wipe(keystream, sizeof keystream);
+  }
+};
+
+}  // namespace
+}  // namespace paes
