@@ -1,0 +1,119 @@
+# The script `dev` when several of it run at once in one tree: they wait for each other to build the
+# same preset, and for nothing else. A copy of it stands in a tree of its own, with stand-ins for
+# the programs that it calls, so that no time is spent on building.
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import program
+import pytest
+
+DEV = Path(__file__).resolve().parents[2] / "dev"
+LIMIT_S = 20
+
+STAND_INS = {
+    "dpkg-query": 'shift 3; for name in "$@"; do printf "installed=%s " "$name"; done',
+    "cmake": 'for last; do :; done; mkdir -p build/release; echo "$*" >>cmake.calls',
+    # The test decides when these two end.
+    "ninja": "echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
+    "ctest": 'echo >ctest.begins; read -r _ <ctest.hold; echo "100% tests passed, of stand-ins"',
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree that looks built and tested before."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, text in STAND_INS.items():
+        (tools / name).write_text(f"#!/bin/sh\ncd {tmp_path}\n{text}\n")
+    binary = tmp_path / "build/release/bin/paes"
+    wanted = tmp_path / "tests/python/requirements.txt"
+    for path in (binary, wanted, tmp_path / "build/venv/requirements.txt"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    binary.write_text('#!/bin/sh\necho "paes $*"\n')
+    (tmp_path / "CMakePresets.json").touch()
+    shutil.copy(DEV, tmp_path)
+    for path in (*tools.iterdir(), binary, tmp_path / "dev"):
+        path.chmod(0o755)
+    os.mkfifo(tmp_path / "ctest.hold")
+    summary = tmp_path / "build/all/Testing/Temporary/LastTest.log"
+    summary.parent.mkdir(parents=True)
+    summary.touch()
+    return tmp_path
+
+
+@pytest.fixture
+def dev(tree):
+    """Starts a `dev` in the tree. Those that still run when the test ends are killed."""
+    started = []
+
+    def start(*arguments):
+        environment = program.clean_environment()
+        environment["PATH"] = f"{tree / 'tools'}:{environment['PATH']}"
+        started.append(
+            subprocess.Popen(
+                [tree / "dev", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                text=True,
+                start_new_session=True,
+            )
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def let_go(path):
+    path.write_text("\n")
+
+
+def test_run_does_not_wait_for_tests_that_run(tree, dev):
+    tests = dev("test", "release")
+    program.wait_until((tree / "ctest.begins").exists, "the tests to begin")
+    try:
+        out, err = dev("run", "inspect", "x").communicate(timeout=LIMIT_S)
+        assert tests.poll() is None, "the tests still run"
+    finally:
+        let_go(tree / "ctest.hold")
+        tested, _ = tests.communicate(timeout=LIMIT_S)
+    assert (out, err) == ("paes inspect x\n", "")
+    assert tests.returncode == 0
+    assert "100% tests passed" in tested
+
+
+def test_two_builds_of_a_preset_take_turns(tree, dev):
+    os.mkfifo(tree / "ninja.hold")
+    first = dev("run", "1")
+    program.wait_until((tree / "ninja.begins").exists, "the first to build")
+    (tree / "ninja.begins").unlink()
+    second = dev("run", "2")
+    assert second.stderr.readline() == "dev: waiting for another dev that works on release\n"
+    assert not (tree / "ninja.begins").exists()
+    let_go(tree / "ninja.hold")
+    assert first.communicate(timeout=LIMIT_S)[0] == "paes 1\n"
+    let_go(tree / "ninja.hold")
+    assert second.communicate(timeout=LIMIT_S)[0] == "paes 2\n"
+    assert (tree / "cmake.calls").read_text().count("\n") == 1
+
+
+def test_two_test_runs_take_turns(tree, dev):
+    first = dev("test", "release")
+    program.wait_until((tree / "ctest.begins").exists, "the first to test")
+    (tree / "ctest.begins").unlink()
+    second = dev("test", "release")
+    assert second.stderr.readline() == "dev: waiting for another dev that tests\n"
+    assert not (tree / "ctest.begins").exists()
+    for process in (first, second):
+        let_go(tree / "ctest.hold")
+        assert process.wait(timeout=LIMIT_S) == 0
+        process.communicate()
