@@ -170,6 +170,7 @@ void bench_kernels(const KernelBenchRequest& request) {
   const NamedClock& clock = find_named("clock", clocks, request.clock);
   const auto executor = make_executor(
       request.threads == 1 ? Schedule::serial : Schedule::omp_static, request.threads);
+  executor->start();
   for (const std::uint64_t message_bytes : request.message_bytes) {
     check_size(message_bytes, executor->threads());
   }

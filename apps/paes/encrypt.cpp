@@ -141,6 +141,9 @@ int encrypt_files(Request& request) {
   if (request.passphrase.given()) {
     sealer.passphrase = request.passphrase.read_new();
   }
+  if (!request.new_identity.empty()) {
+    start_threads(request.transfer, engine);
+  }
   NewIdentity identity(request.new_identity);
   if (identity.recipient()) {
     sealer.recipients.push_back(*identity.recipient());

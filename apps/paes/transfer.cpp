@@ -1,6 +1,8 @@
 #include "paes/transfer.hpp"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -57,6 +59,7 @@ void run_one(const TransferOptions& options, const Engine& engine, const Transfe
   const std::optional<std::uint64_t> total =
       input.is_seekable() ? std::optional(input.bytes()) : std::nullopt;
   const std::unique_ptr<Executor> executor = engine.executor_for(total);
+  executor->start();
   outcome.threads = executor->threads();
   ProgressMeter meter(!options.quiet && !options.no_progress, input.name(), total);
   const Clock::time_point start = Clock::now();
@@ -174,6 +177,23 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
     print_json(document);
   }
   return code;
+}
+
+void start_threads(const TransferOptions& options, const Engine& engine) {
+  std::optional<std::uint64_t> largest = 0;
+  for (const std::string& name : options.files) {
+    struct stat status = {};
+    if ((name == "-" ? fstat(STDIN_FILENO, &status) : stat(name.c_str(), &status)) != 0) {
+      continue;  // opening it will say why
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+      largest = std::nullopt;
+    }
+    if (largest) {
+      largest = std::max(*largest, static_cast<std::uint64_t>(status.st_size));
+    }
+  }
+  engine.executor_for(largest)->start();
 }
 
 void refuse_terminal(const stream::Input& input) {

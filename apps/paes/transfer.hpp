@@ -50,6 +50,10 @@ void settle(TransferOptions& options, bool has_output, bool secret_on_standard_i
 [[nodiscard]] int run_transfer(const TransferOptions& options, const Engine& engine,
                                const Transfer& transfer);
 
+// Starts as many threads as the largest of the inputs will use. Throws Error(failure) when the
+// system does not give them. For what makes a file before the first input is opened.
+void start_threads(const TransferOptions& options, const Engine& engine);
+
 // Nobody types an encrypted file. Throws Error(usage).
 void refuse_terminal(const stream::Input& input);
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "exec/start_threads.hpp"
 #include "paes/error.hpp"
 
 namespace paes {
@@ -55,6 +56,7 @@ class FirstError {
 class SerialExecutor final : public Executor {
  public:
   [[nodiscard]] unsigned threads() const noexcept override { return 1; }
+  void start() const override {}
   void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const override {
     for (std::size_t index = 0; index < count; ++index) {
       fn(index);
@@ -68,6 +70,12 @@ class OpenMpExecutor final : public Executor {
   OpenMpExecutor(unsigned threads, bool dynamic) : threads_(threads), dynamic_(dynamic) {}
 
   [[nodiscard]] unsigned threads() const noexcept override { return threads_; }
+
+  void start() const override {
+    check_threads_can_start(std::min(threads_, static_cast<unsigned>(omp_get_thread_limit())));
+    // The run-time library keeps these threads for the work, so that no limit met later matters.
+    on_each_thread([](unsigned) {});
+  }
 
   void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const override {
     FirstError first_error;

@@ -20,6 +20,11 @@ class Executor {
 
   [[nodiscard]] virtual unsigned threads() const noexcept = 0;
 
+  // Starts the threads. Throws Error(failure) when the system does not give that many: later,
+  // OpenMP would end the process instead. Call it before anything is made that must not be left
+  // half done.
+  virtual void start() const = 0;
+
   // Calls fn(index) once for each index below count. The first exception thrown stops the hand-out
   // of further indices and is rethrown here, after every running call has returned.
   virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const = 0;

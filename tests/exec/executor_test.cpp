@@ -91,6 +91,15 @@ TEST(MakeExecutor, TakesTheThreadsAskedForAndAllForZero) {
   EXPECT_GE(make_executor(Schedule::omp_dynamic, 0)->threads(), 1U);
 }
 
+TEST_P(Executors, StartMayBeCalledAtAnyTimeAndAgain) {
+  executor_->start();
+  std::atomic<int> calls{0};
+  executor_->for_each(100, [&](std::size_t) { calls.fetch_add(1); });
+  executor_->start();
+  executor_->on_each_thread([&](unsigned) { calls.fetch_add(1); });
+  EXPECT_EQ(calls.load(), 100 + static_cast<int>(executor_->threads()));
+}
+
 TEST(MakeExecutor, SerialKeepsTheOrder) {
   std::vector<std::size_t> order;
   make_executor(Schedule::serial, 1)->for_each(4, [&](std::size_t index) {

@@ -1,0 +1,117 @@
+#include "exec/start_threads.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace {
+
+// OMP_STACKSIZE (OpenMP 5.0, section 6.7): a number, and B, K, M or G; K when there is none.
+std::optional<std::size_t> parse_stack_bytes(const char* text) {
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long number = std::strtoull(text, &end, 10);
+  if (end == text || errno != 0) {
+    return std::nullopt;
+  }
+  while (std::isspace(static_cast<unsigned char>(*end)) != 0) {
+    ++end;
+  }
+  unsigned shift = 10;
+  switch (std::tolower(static_cast<unsigned char>(*end))) {
+    case 'b':
+      shift = 0;
+      break;
+    case 'm':
+      shift = 20;
+      break;
+    case 'g':
+      shift = 30;
+      break;
+    default:
+      break;
+  }
+  if (number > SIZE_MAX >> shift) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(number) << shift;
+}
+
+// The names that libgomp and libomp look at. Where both see several, the largest is asked for.
+std::size_t wanted_stack_bytes() {
+  std::size_t bytes = 0;
+  for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"}) {
+    // Nothing in paes changes the environment, so reading it is safe in any thread.
+    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    if (text != nullptr) {
+      bytes = std::max(bytes, parse_stack_bytes(text).value_or(0));
+    }
+  }
+  return bytes;
+}
+
+class ThreadAttributes {
+ public:
+  ThreadAttributes() {
+    (void)pthread_attr_init(&attributes_);
+    if (const std::size_t bytes = wanted_stack_bytes(); bytes != 0) {
+      // A size that the system refuses is one that OpenMP does without, too.
+      (void)pthread_attr_setstacksize(&attributes_, bytes);
+    }
+  }
+  ~ThreadAttributes() { (void)pthread_attr_destroy(&attributes_); }
+  ThreadAttributes(const ThreadAttributes&) = delete;
+  ThreadAttributes& operator=(const ThreadAttributes&) = delete;
+  [[nodiscard]] const pthread_attr_t* get() const noexcept { return &attributes_; }
+
+ private:
+  pthread_attr_t attributes_;
+};
+
+void* wait_for_gate(void* gate) {
+  const std::lock_guard passing(*static_cast<std::mutex*>(gate));
+  return nullptr;
+}
+
+}  // namespace
+
+void check_threads_can_start(unsigned threads) {
+  const ThreadAttributes attributes;
+  std::mutex gate;
+  std::vector<pthread_t> started;
+  started.reserve(threads);
+  {
+    // Held until all of them exist: the limits count those that live at the same time.
+    const std::lock_guard closed(gate);
+    pthread_t thread = {};
+    while (started.size() + 1 < threads &&
+           pthread_create(&thread, attributes.get(), wait_for_gate, &gate) == 0) {
+      started.push_back(thread);
+    }
+  }
+  for (const pthread_t thread : started) {
+    (void)pthread_join(thread, nullptr);
+  }
+  const std::size_t possible = started.size() + 1;
+  if (possible < threads) {
+    throw Error(ErrorCode::failure,
+                "threads: only " + std::to_string(possible) + " of " + std::to_string(threads) +
+                    " could be started",
+                "give -T " + std::to_string(possible) +
+                    ", or look at the limits: ulimit -u, ulimit -v, OMP_STACKSIZE");
+  }
+}
+
+}  // namespace paes

@@ -1,0 +1,12 @@
+// Whether a team of threads can start, asked before anything depends on it. The OpenMP run-time
+// libraries end the process when a thread cannot be created (a limit of the user's or of memory,
+// OMP_STACKSIZE), in their own words and with whatever the program has half done left behind.
+#pragma once
+
+namespace paes {
+
+// Throws Error(failure) unless `threads` threads, the caller's among them, can exist at the same
+// time with the stacks that OpenMP will give them.
+void check_threads_can_start(unsigned threads);
+
+}  // namespace paes
