@@ -108,6 +108,111 @@ def test_an_interrupted_question_gives_the_echo_back(key, number, folder):
     assert [path.name for path in folder.iterdir()] == ["plain"]
 
 
+class Shell(Terminal):
+    """paes as a job of a shell, which alone can continue what Ctrl-Z stops. The terminal's side
+    tells the shell to continue it by a line on a pipe; the shell tells on another what it saw."""
+
+    def __init__(self, *arguments):
+        commands, self.command = os.pipe()
+        self.heard, events = os.pipe()
+        self.shown = b""
+        self.pid, self.side = pty.fork()
+        if self.pid != 0:
+            os.close(commands)
+            os.close(events)
+            return
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # as shells do, to take the terminal back
+        job = os.fork()
+        if job == 0:
+            os.setpgid(0, 0)
+            os.tcsetpgrp(0, os.getpid())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.execve(PAES, [PAES, *map(str, arguments)], clean_environment())
+        while True:
+            _, status = os.waitpid(job, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                os.write(events, b"%d\n" % os.waitstatus_to_exitcode(status))
+                os._exit(0)
+            os.write(events, b"stopped\n")
+            os.tcsetpgrp(0, os.getpid())
+            os.read(commands, 1)
+            os.tcsetpgrp(0, job)
+            os.killpg(job, signal.SIGCONT)
+
+    def event(self):
+        ready, _, _ = select.select([self.heard], [], [], LIMIT_S)
+        assert ready, self.shown
+        return os.read(self.heard, 100).decode().strip()
+
+    def go_on(self):
+        os.write(self.command, b"\n")
+
+    def finish(self):
+        code = self.event()
+        super().finish()
+        os.close(self.command)
+        os.close(self.heard)
+        return int(code)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_stopped_question_gives_the_echo_back_until_it_goes_on(times, folder):
+    (folder / "plain").write_bytes(b"text")
+    shell = Shell("encrypt", "-p", folder / "plain")
+    shell.wait_for(b"New passphrase: ")
+    for stops in range(times):
+        assert not shell.echoes()
+        shell.type(b"half an ans\x1a")
+        assert shell.event() == "stopped"
+        assert shell.echoes()
+        shell.go_on()
+        shell.wait_for(b"New passphrase: ", times=stops + 2)
+    assert not shell.echoes()
+    shell.type(PASSPHRASE + b"\n")
+    shell.wait_for(b"The same again: ")
+    assert not shell.echoes()
+    shell.type(b"\x1a")
+    assert shell.event() == "stopped"
+    assert shell.echoes()
+    shell.go_on()
+    shell.wait_for(b"The same again: ", times=2)
+    assert not shell.echoes()
+    shell.type(PASSPHRASE + b"\n")
+    assert shell.finish() == OK, shell.shown
+    assert PASSPHRASE not in shell.shown
+    (folder / "word").write_bytes(PASSPHRASE)
+    succeed("verify", "--passphrase-file", folder / "word", folder / "plain.paes")
+
+
+def test_a_stopped_question_can_be_given_up(folder):
+    (folder / "plain").write_bytes(b"text")
+    shell = Shell("encrypt", "-p", folder / "plain")
+    shell.wait_for(b"New passphrase: ")
+    shell.type(b"\x1a")
+    assert shell.event() == "stopped"
+    shell.go_on()
+    shell.wait_for(b"New passphrase: ", times=2)
+    shell.type(b"\x03")
+    shell.wait_for(b"interrupted")
+    assert died_of(shell.finish(), signal.SIGINT)
+    assert [path.name for path in folder.iterdir()] == ["plain"]
+
+
+def test_a_stop_without_a_shell_changes_nothing(folder):
+    """Nobody could continue it, so the system does not stop it: the question goes on unseen."""
+    (folder / "plain").write_bytes(b"text")
+    terminal = Terminal("encrypt", "-p", folder / "plain")
+    terminal.wait_for(b"New passphrase: ")
+    terminal.type(b"\x1a")
+    terminal.wait_for(b"New passphrase: ", times=2)
+    assert not terminal.echoes()
+    terminal.type(PASSPHRASE + b"\n")
+    terminal.wait_for(b"The same again: ")
+    terminal.type(PASSPHRASE + b"\n")
+    assert terminal.finish() == OK
+    assert PASSPHRASE not in terminal.shown
+
+
 def slow_encryption(folder, keys, *options):
     """Feeds a FIFO for longer than the progress line waits; gives what the terminal showed."""
     os.mkfifo(folder / "slow")

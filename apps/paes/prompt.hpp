@@ -1,0 +1,28 @@
+// A question at the terminal whose answer is not shown. However the question ends, and while paes
+// is stopped in the middle of it (Ctrl-Z), the terminal is as it was before.
+#pragma once
+
+#include "core/secret.hpp"
+#include "paes/error.hpp"
+#include "stream/files.hpp"
+
+namespace paes::cli {
+
+// At most one at a time: signal handlers have to find it.
+class Prompt {
+ public:
+  // Turns the terminal's echo off. Throws Error(without_terminal) when there is no terminal.
+  explicit Prompt(ErrorCode without_terminal);
+  ~Prompt();
+  Prompt(const Prompt&) = delete;
+  Prompt& operator=(const Prompt&) = delete;
+
+  // The line that is typed. `question` must outlive the Prompt. Throws Error(failure) when paes is
+  // asked to stop.
+  [[nodiscard]] SecretBytes ask(const char* question);
+
+ private:
+  stream::Descriptor terminal_;
+};
+
+}  // namespace paes::cli
