@@ -5,6 +5,7 @@
 #include "paes/bench_file.hpp"
 #include "paes/bench_kernel.hpp"
 #include "paes/command.hpp"
+#include "paes/decimal.hpp"
 
 namespace paes::cli {
 
@@ -24,9 +25,11 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
                  "bytes of a message, 16KiB or 1MB (the default is 16KiB); buffers of that size "
                  "are used again and again, so small ones stay in the caches")
       ->delimiter(',')
-      ->transform(CLI::AsSizeValue(true));
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal());
   app.add_option("-T,--threads", request.threads,
                  "threads, each on messages of its own; 0 is all (the default is 1)")
+      ->check(decimal())
       ->check(CLI::Range(0, 4096));
   app.add_option("--seconds", request.seconds,
                  "time for each cipher, direction and size (the default is 2)")
@@ -39,15 +42,18 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
 void declare_file(CLI::App& app, FileBenchRequest& request) {
   app.add_option("--size", request.file_bytes,
                  "bytes of the file, 500MB or 2GiB (the default, or less where there is no room)")
-      ->transform(CLI::AsSizeValue(true));
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal());
   app.add_option("--dir", request.folder,
                  "where to work; the default is memory (/dev/shm) if it has room, else TMPDIR");
   app.add_option("--against", request.against,
                  "age, openssl, gpg; several with commas; the default is those installed")
       ->delimiter(',');
   app.add_option("--runs", request.runs, "runs of each program (the default is 5)")
+      ->check(decimal())
       ->check(CLI::Range(1, 1000));
   app.add_option("-T,--threads", request.threads, "threads of paes; 0 is all, the default")
+      ->check(decimal())
       ->check(CLI::Range(0, 4096));
   app.add_flag("--json", request.json, "print JSON (bench/schema/bench-file.schema.json)");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernel/registry.hpp"
+#include "paes/decimal.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
@@ -34,6 +35,7 @@ std::unique_ptr<Executor> Engine::executor_for(std::optional<std::uint64_t> byte
 void EngineOptions::declare(CLI::App& app) {
   app.add_option("-T,--threads", threads_, "threads; 0 is every processor, the default")
       ->type_name("N")
+      ->check(decimal())
       ->check(CLI::Range(0U, max_threads));
   app.add_option("--schedule", schedule_, "how pieces go to threads: static or dynamic")
       ->type_name("NAME")
@@ -41,6 +43,7 @@ void EngineOptions::declare(CLI::App& app) {
   app.add_option("--grain", grain_bytes_, "bytes a thread takes at a time")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal())
       ->default_str("256KiB");
   app.add_option("--kernel", kernel_, "the kernel by name; paes devices lists them")
       ->type_name("NAME")

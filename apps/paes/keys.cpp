@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "paes/decimal.hpp"
 #include "paes/keyfile.hpp"
 
 namespace paes::cli {
@@ -51,6 +52,7 @@ void UnlockOptions::declare(CLI::App& app) {
                  "largest scrypt work factor to accept, as a power of two")
       ->type_name("N")
       ->capture_default_str()
+      ->check(decimal())
       ->check(CLI::Range(1U, age::highest_max_work_factor));
 }
 

@@ -77,6 +77,10 @@ int parse_and_run(int argc, char** argv) {
     throw Error(ErrorCode::usage, "command line: there is no command '" + chosen + "'",
                 "paes --help lists the commands");
   }
+  if (argc > 1 && chosen.empty()) {
+    throw Error(ErrorCode::usage, "command line: the command is empty",
+                "paes --help lists the commands");
+  }
   const std::string what = action ? chosen : "command line";
   try {
     app.parse(arguments_for_cli11(argc, argv));

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/prompt.hpp"
@@ -25,6 +26,7 @@ void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
   app.add_option("--" + prefix + "passphrase-fd", descriptor_,
                  "the same from an open file descriptor")
       ->type_name("N")
+      ->check(decimal())
       ->check(CLI::NonNegativeNumber)
       ->excludes(file);
 }

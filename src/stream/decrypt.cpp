@@ -140,7 +140,12 @@ struct Wanted {
   std::uint64_t end = UINT64_MAX;
 };
 
-[[noreturn]] void throw_beyond(const ByteRange& range, std::uint64_t text_bytes) {
+void check_not_beyond(const ByteRange& range, std::uint64_t text_bytes) {
+  // All of an empty text is empty: the one range that needs no byte to begin at.
+  const bool is_everything = range.first == 0 && !range.last;
+  if (range.first < text_bytes || is_everything) {
+    return;
+  }
   throw Error(ErrorCode::usage, "range: begins at " + std::to_string(range.first) +
                                     ", but the text has only " + std::to_string(text_bytes) +
                                     " bytes");
@@ -172,8 +177,8 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   if (payload.is_seekable()) {
     payload.check_last_chunk();
     wanted.end = std::min(wanted.end, payload.text_bytes());
-    if (range && wanted.first >= payload.text_bytes()) {
-      throw_beyond(*range, payload.text_bytes());
+    if (range) {
+      check_not_beyond(*range, payload.text_bytes());
     }
     payload.read_chunks(flow, wanted.first / chunk_text_bytes,
                         (wanted.end + chunk_text_bytes - 1) / chunk_text_bytes);
@@ -196,8 +201,8 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   try {
     run(flow, options.executor, payload.batch_chunks(), options.cancel);
     input.check_unchanged();
-    if (range && !payload.is_seekable() && wanted.first >= text_bytes.load()) {
-      throw_beyond(*range, text_bytes.load());
+    if (range && !payload.is_seekable()) {
+      check_not_beyond(*range, text_bytes.load());
     }
   } catch (const Error& error) {
     if (output.is_discardable() || writer.written_bytes() == 0) {

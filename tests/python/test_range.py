@@ -72,6 +72,25 @@ def test_a_range_that_starts_beyond_the_end(text, sealed, keys, folder):
         assert not (folder / "out").exists()
 
 
+def test_all_of_an_empty_text(keys, folder):
+    """0- asks for everything there is; any other range asks for a byte that is not there."""
+    (folder / "empty").touch()
+    succeed("encrypt", "-r", keys.recipient, "empty", cwd=folder)
+    sealed = folder / "empty.paes"
+    for arguments in (["-o", "-", sealed], ["-o", "-", "-"], ["-o", folder / "out", sealed]):
+        source = sealed.read_bytes() if arguments[-1] == "-" else b""
+        assert succeed("decrypt", "-i", keys.path, "--range", "0-", *arguments, stdin=source).out == b""
+    assert (folder / "out").read_bytes() == b""
+    for wanted in ("0-0", "0-18446744073709551615", "1-"):
+        for source in (sealed, "-"):
+            fail(
+                *("decrypt", "-i", keys.path, "--range", wanted, "-o", "-", source),
+                stdin=sealed.read_bytes(),
+                code=USAGE,
+                says="range",
+            )
+
+
 def test_a_range_into_a_file(text, sealed, keys, folder):
     out = folder / "out"
     succeed("decrypt", "-i", keys.path, "--range", "16000-50000", "-o", out, sealed)

@@ -1,0 +1,25 @@
+// Numbers on the command line are decimal. CLI11 reads 010 as octal and 0x10 as hexadecimal, as C
+// does; here that would be a wrong number of threads without a word.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace paes::cli {
+
+// Refuses zeros in front. Takes sizes with a unit, too; stands before what converts them.
+inline CLI::Validator decimal() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::size_t first = text.find_first_not_of("+-");
+        if (first == std::string::npos || text[first] != '0') {
+          return {};
+        }
+        const bool is_zero = text.find_first_of("0123456789xX", first + 1) == std::string::npos;
+        return is_zero ? std::string()
+                       : "'" + text + "': numbers are decimal, without a 0 in front";
+      },
+      "");
+}
+
+}  // namespace paes::cli
