@@ -3,7 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "format/age.hpp"
 #include "format/cobblestone.hpp"
@@ -58,15 +62,44 @@ const char* suite_name(container::Suite suite) {
   return suite == container::Suite::cobblestone_128 ? "aes-128-gcm" : "aes-256-gcm";
 }
 
-std::string stanza_text(const age::Summary& envelope) {
+// An envelope has room for thousands of recipients, and whoever wrote it names their types.
+constexpr std::size_t shown_stanzas = 20;
+constexpr std::size_t shown_types = 5;
+
+// ", and 30 more of type X25519, 2 more of type other".
+std::string remaining_text(std::span<const age::Summary::Stanza> stanzas) {
+  std::vector<std::pair<std::string, std::size_t>> counts;  // in the order of the envelope
+  std::size_t others = 0;
+  for (const age::Summary::Stanza& stanza : stanzas) {
+    const auto known = std::find_if(counts.begin(), counts.end(),
+                                    [&](const auto& count) { return count.first == stanza.type; });
+    if (known != counts.end()) {
+      ++known->second;
+    } else if (counts.size() < shown_types) {
+      counts.emplace_back(stanza.type, 1);
+    } else {
+      ++others;
+    }
+  }
   std::string text;
-  for (const age::Summary::Stanza& stanza : envelope.stanzas) {
+  for (const auto& [type, count] : counts) {
+    text +=
+        fmt::format("{}{} more of type {}", text.empty() ? ", and " : ", ", count, printable(type));
+  }
+  return others == 0 ? text : text + fmt::format(", {} more of other types", others);
+}
+
+std::string stanza_text(const age::Summary& envelope) {
+  const std::span<const age::Summary::Stanza> stanzas(envelope.stanzas);
+  const std::size_t shown = std::min(stanzas.size(), shown_stanzas);
+  std::string text;
+  for (const age::Summary::Stanza& stanza : stanzas.first(shown)) {
     text += (text.empty() ? "" : ", ") + printable(stanza.type);
     if (stanza.type == "scrypt") {
       text += fmt::format(" (passphrase, work factor 2^{})", stanza.work_factor);
     }
   }
-  return text;
+  return text + remaining_text(stanzas.subspan(shown));
 }
 
 void print_text(const Findings& found) {

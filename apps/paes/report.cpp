@@ -49,6 +49,25 @@ std::size_t harmless_bytes(std::string_view text) {
   return lead == 0xc2 && byte_at(text, 1) < 0xa0 ? 0 : bytes;
 }
 
+// JSON leaves DEL and the C1 controls as they are; a terminal that shows the document obeys them.
+// Outside of strings the document has no such byte.
+std::string escape_controls(const std::string& json) {
+  std::string escaped;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const unsigned byte = byte_at(json, i);
+    const unsigned next = i + 1 < json.size() ? byte_at(json, i + 1) : 0;
+    if (byte == 0x7f) {
+      escaped += "\\u007f";
+    } else if (byte == 0xc2 && next < 0xa0) {
+      fmt::format_to(std::back_inserter(escaped), "\\u{:04x}", next);
+      ++i;
+    } else {
+      escaped += json[i];
+    }
+  }
+  return escaped;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -90,7 +109,8 @@ void print_result(std::string_view text) {
 
 void print_json(const nlohmann::ordered_json& document) {
   // File names need not be UTF-8; JSON must be.
-  print_result(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+  print_result(escape_controls(
+                   document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
                "\n");
 }
 

@@ -204,3 +204,52 @@ def test_names_that_are_not_utf8_are_still_json(folder, keys):
     name = os.fsdecode(b"caf\xe9.paes")
     (folder / name).write_bytes(b"nonsense")
     checked("inspect", folder / name, code=CORRUPT)
+
+
+def test_controls_are_escaped(folder):
+    """Whoever shows the document at a terminal must not obey what a name holds."""
+    name = "a\x1b\x7f\x80\u009b31m\u009f\u00a0\u00e9\u0142\U0001f510"
+    path = folder / name
+    path.write_bytes(b"nonsense")
+    result = run("inspect", "--json", path)
+    assert result.code == CORRUPT
+    shown = result.out.decode()
+    assert not any(c != "\n" and (c < " " or "\x7f" <= c < "\xa0") for c in shown)
+    assert "\u00a0\u00e9\u0142\U0001f510" in shown
+    assert json.loads(shown)["file"] == str(path)
+
+
+def listed(kind, times):
+    return ", ".join([kind] * times)
+
+
+@pytest.mark.parametrize(
+    "recipients, others, shown",
+    [
+        (20, [], "20: " + listed("X25519", 20)),
+        (21, [], "21: " + listed("X25519", 20) + ", and 1 more of type X25519"),
+        (
+            *(26, ["a", "b", "a", "b", "b"]),
+            f"31: {listed('X25519', 20)}, and 6 more of type X25519, 2 more of type a, "
+            "3 more of type b",
+        ),
+        (
+            *(0, ["x"] * 20 + [f"t{i}" for i in range(300)]),
+            f"320: {listed('x', 20)}, and 1 more of type t0, 1 more of type t1, "
+            "1 more of type t2, 1 more of type t3, 1 more of type t4, 295 more of other types",
+        ),
+    ],
+    ids=["20", "21", "mixed", "hostile"],
+)
+def test_inspect_shortens_a_long_list_for_people_only(recipients, others, shown, folder, keys):
+    more = [age_file.stanza([kind.encode(), b"argument"], b"body") for kind in others]
+
+    def seal(key):
+        return age_file.seal(key, [keys.recipient] * recipients, more_stanzas=more)
+
+    path = folder / "many.paes"
+    path.write_bytes(container.make(2, b"text", seal))
+    document = checked("inspect", path)
+    assert [row["type"] for row in document["recipients"]] == ["X25519"] * recipients + others
+    lines = succeed("inspect", path).out.decode().splitlines()
+    assert f"  recipients  {shown}" in lines
