@@ -43,6 +43,7 @@ int decrypt_files(Request& request) {
   const auto work = [&](stream::Input& input, const std::string& path,
                         const stream::Options& options) {
     refuse_terminal(input);
+    request.unlock.refuse_as_output(path);
     const stream::Preamble preamble = stream::read_preamble(input);
     stream::Output output =
         create_output(path, input, stream::decrypted_mode(input), request.transfer.overwrite);

@@ -108,6 +108,7 @@ std::uint64_t encrypt_one(const Request& request, container::Suite suite, const 
                           NewIdentity& identity, stream::Input& input, const std::string& path,
                           const stream::Options& options) {
   identity.refuse_as_output(path);
+  request.passphrase.refuse_as_output(path);
   stream::Output output =
       create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
   SecretBytes key(container::key_bytes(suite));

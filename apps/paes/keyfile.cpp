@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "paes/error.hpp"
 #include "paes/process.hpp"
@@ -50,6 +51,16 @@ SecretBytes read_small_file(const std::string& path, std::size_t max_bytes) {
     stream::throw_errno(path);
   }
   return read_small_file(descriptor.number(), path, max_bytes);
+}
+
+void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
+                             const char* what) {
+  std::error_code error;
+  if (output != "-" && std::filesystem::is_regular_file(output, error) &&
+      std::filesystem::equivalent(output, secret_file, error)) {
+    throw Error(ErrorCode::usage, output + ": is the file of the " + what,
+                "name another output with -o");
+  }
 }
 
 void write_new_secret_file(const std::string& path, Bytes contents) {

@@ -16,6 +16,11 @@ namespace paes::cli {
 [[nodiscard]] SecretBytes read_small_file(int descriptor, const std::string& name,
                                           std::size_t max_bytes);
 
+// With -f an output would replace the file that its key or passphrase came from. Throws
+// Error(usage) when both names lead to one regular file; `what` it is stands in the message.
+void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
+                             const char* what);
+
 // Makes a file that did not exist, mode 0600, synced with its folder. Throws Error(failure) when
 // the name is taken.
 void write_new_secret_file(const std::string& path, Bytes contents);

@@ -56,6 +56,13 @@ void UnlockOptions::declare(CLI::App& app) {
       ->check(CLI::Range(1U, age::highest_max_work_factor));
 }
 
+void UnlockOptions::refuse_as_output(const std::string& path) const {
+  for (const std::string& identity : identity_files) {
+    refuse_secret_as_output(path, identity, "identity that opens the input");
+  }
+  passphrase.refuse_as_output(path);
+}
+
 Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
   for (const std::string& path : options.identity_files) {
     const SecretBytes contents = read_small_file(path, max_key_file_bytes);

@@ -28,6 +28,9 @@ class UnlockOptions {
   std::vector<std::string> identity_files;
   PassphraseOptions passphrase;
   unsigned max_work_factor = age::default_max_work_factor;
+
+  // With -f an output of that name would replace what opens the file. Throws Error(usage).
+  void refuse_as_output(const std::string& path) const;
 };
 
 // Opens envelopes with what the options gave; the passphrase is read once, when first needed.

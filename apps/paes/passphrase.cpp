@@ -31,6 +31,12 @@ void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
       ->excludes(file);
 }
 
+void PassphraseOptions::refuse_as_output(const std::string& path) const {
+  if (!file_.empty()) {
+    refuse_secret_as_output(path, file_, "passphrase");
+  }
+}
+
 SecretBytes PassphraseOptions::read_source() const {
   // Every descriptor that paes opens for itself closes on exec, and none that it was given does:
   // a wrong number must not make it wait for its own.

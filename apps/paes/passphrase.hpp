@@ -24,6 +24,9 @@ class PassphraseOptions {
   [[nodiscard]] bool has_source() const { return !file_.empty() || descriptor_.has_value(); }
   [[nodiscard]] bool reads_standard_input() const { return descriptor_ == 0; }
 
+  // Throws Error(usage) when `path` is the passphrase's file.
+  void refuse_as_output(const std::string& path) const;
+
   // For a new envelope: asked twice at the terminal, and never empty.
   [[nodiscard]] SecretBytes read_new() const;
   // To open one. Throws Error(wrong_key) when there is neither a source nor a terminal.
