@@ -205,13 +205,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
       check_not_beyond(*range, text_bytes.load());
     }
   } catch (const Error& error) {
-    if (output.is_discardable() || writer.written_bytes() == 0) {
-      throw;
-    }
-    throw Error(error.code,
-                std::string(error.what()) + "; " + std::to_string(writer.written_bytes()) +
-                    " bytes before that were already written to " + output.name(),
-                error.hint);
+    throw output.with_written(error);
   }
   output.commit(writer.written_bytes());
   return {writer.written_bytes()};

@@ -92,9 +92,13 @@ Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Byte
 
   input.expect_sequential();
   output.expect_sequential();
-  write_head(output, header, envelope, salt, cipher.commitment());
-  run(flow, options.executor, batch_chunks, options.cancel);
-  input.check_unchanged();
+  try {
+    write_head(output, header, envelope, salt, cipher.commitment());
+    run(flow, options.executor, batch_chunks, options.cancel);
+    input.check_unchanged();
+  } catch (const Error& error) {
+    throw output.with_written(error);
+  }
   output.commit(header.payload_offset() + cobblestone::payload_bytes(text_bytes.load()));
   return {text_bytes.load()};
 }

@@ -135,6 +135,8 @@ class Output {
   // At an offset, from any number of threads. Needs is_seekable().
   void write_at(std::uint64_t offset, std::span<const iovec> from) const;
   void write_at(std::uint64_t offset, Bytes from) const;
+  // The error that ended the work, with how much of it went out and cannot be taken back.
+  [[nodiscard]] Error with_written(const Error& error) const;
   // Makes a write that waits, and every later one, throw: somebody else has failed.
   void stop_waiting() noexcept;
   // For pipes: more room between us and the reader.
@@ -173,7 +175,7 @@ class Output {
   bool folder_synced_ = true;
   bool finished_ = false;
   std::uint64_t start_ = 0;     // where standard output stood
-  std::uint64_t position_ = 0;  // of write()
+  std::uint64_t position_ = 0;  // of write(): how many bytes went out in order
 };
 
 }  // namespace paes::stream

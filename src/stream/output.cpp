@@ -223,6 +223,7 @@ void Output::write(std::span<const iovec> from) {
     const ssize_t put = writev(descriptor_.number(), rest.data(), rest.count());
     if (put >= 0) {
       rest.advance(static_cast<std::size_t>(put));
+      position_ += static_cast<std::uint64_t>(put);
     } else if (errno == EAGAIN) {
       wait_ready(descriptor_.number(), POLLOUT, options_.cancel, stop_.get());
     } else if (errno != EINTR) {
@@ -256,6 +257,16 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) const {
 void Output::write_at(std::uint64_t offset, Bytes from) const {
   const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};
   write_at(offset, std::span(&one, 1));
+}
+
+Error Output::with_written(const Error& error) const {
+  if (is_discardable() || position_ == 0) {
+    return error;
+  }
+  return {error.code,
+          std::string(error.what()) + "; " + std::to_string(position_) +
+              " bytes before that were already written to " + name_,
+          error.hint};
 }
 
 void Output::stop_waiting() noexcept {
