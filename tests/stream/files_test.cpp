@@ -361,7 +361,7 @@ TEST_F(Stopping, AClosedPipeIsAnError) {
   write_file(folder_ / "text", random_buffer(std::size_t{3} << 20));
   const Error error = error_of([&] { encrypt_path(folder_ / "text", fifo_); });
   reader.join();
-  EXPECT_EQ(std::string(error.what()), fifo_ + ": Broken pipe");
+  EXPECT_TRUE(std::string(error.what()).starts_with(fifo_ + ": Broken pipe")) << error.what();
 }
 
 TEST_F(Stopping, AFailureEndsAReadThatWaitsInAnotherThread) {
