@@ -200,7 +200,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   };
   try {
     run(flow, options.executor, payload.batch_chunks(), options.cancel);
-    input.check_unchanged();
+    input.check_same_size();
     if (range && !payload.is_seekable()) {
       check_not_beyond(*range, text_bytes.load());
     }
@@ -229,7 +229,7 @@ Totals verify(Input& input, const Preamble& preamble, Bytes input_key, const Opt
   };
   flow.stop_waiting = [&] { input.stop_waiting(); };
   run(flow, options.executor, payload.batch_chunks(), options.cancel);
-  input.check_unchanged();
+  input.check_same_size();
   return {text_bytes.load()};
 }
 

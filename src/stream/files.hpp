@@ -72,13 +72,17 @@ class Input {
   // Exactly these bytes, from any number of threads. Throws when the file has become shorter.
   void read_at(std::uint64_t offset, std::span<const iovec> to) const;
   void read_at(std::uint64_t offset, MutableBytes to) const;
-  // Throws when a seekable input no longer has the size it had when it was opened.
+  // Throws when a regular file no longer has the size it had when it was opened.
+  void check_same_size() const;
+  // The same, and the times of its last change: what was read may be half old and half new. A new
+  // name or other permissions count, too, for a time of modification can be set back.
   void check_unchanged() const;
   // For pipes: more room between us and the writer. For files: tells the system how it is read.
   void expect_sequential() const noexcept;
 
  private:
   Input(std::string name, Descriptor descriptor, const Cancel* cancel);
+  [[nodiscard]] struct stat status_now() const;
 
   std::string name_;
   Descriptor descriptor_;
@@ -89,6 +93,8 @@ class Input {
   bool seekable_ = false;
   std::uint64_t start_ = 0;  // where standard input stood when we got it
   std::uint64_t bytes_ = 0;
+  struct timespec modified_ = {};
+  struct timespec changed_ = {};
 };
 
 struct OutputOptions {

@@ -50,6 +50,8 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   }
   identity_ = {status.st_dev, status.st_ino};
   mode_ = status.st_mode;
+  modified_ = status.st_mtim;
+  changed_ = status.st_ctim;
   if (!S_ISREG(mode_) && !S_ISBLK(mode_)) {
     stop_ = std::make_unique<Cancel>();
     return;
@@ -129,17 +131,33 @@ void Input::read_at(std::uint64_t offset, MutableBytes to) const {
   read_at(offset, std::span(&one, 1));
 }
 
+void Input::check_same_size() const {
+  if (seekable_ && is_regular() &&
+      static_cast<std::uint64_t>(status_now().st_size) != start_ + bytes_) {
+    throw Error(ErrorCode::failure, name_ + ": changed its size while it was read");
+  }
+}
+
 void Input::check_unchanged() const {
-  struct stat status = {};
+  check_same_size();
   if (!seekable_ || !is_regular()) {
     return;
   }
+  const auto differ = [](const struct timespec& one, const struct timespec& other) {
+    return one.tv_sec != other.tv_sec || one.tv_nsec != other.tv_nsec;
+  };
+  const struct stat now = status_now();
+  if (differ(now.st_mtim, modified_) || differ(now.st_ctim, changed_)) {
+    throw Error(ErrorCode::failure, name_ + ": changed while it was read");
+  }
+}
+
+struct stat Input::status_now() const {
+  struct stat status = {};
   if (fstat(descriptor_.number(), &status) != 0) {
     throw_errno(name_);
   }
-  if (static_cast<std::uint64_t>(status.st_size) != start_ + bytes_) {
-    throw Error(ErrorCode::failure, name_ + ": changed its size while it was read");
-  }
+  return status;
 }
 
 void Input::expect_sequential() const noexcept {

@@ -214,6 +214,37 @@ TEST_F(Files, AnInputThatChangesItsSizeIsAnError) {
   EXPECT_EQ(folder_.entries(), 1U);
 }
 
+TEST_F(Files, AnInputThatChangesInPlaceIsAnError) {
+  const std::string text = folder_ / "text";
+  struct stat before = {};
+  ASSERT_EQ(stat(text.c_str(), &before), 0);
+  const struct timespec times[2] = {before.st_atim, before.st_mtim};
+  const std::function<void()> changes[] = {
+      [&] {
+        std::fstream file(text, std::ios::in | std::ios::out | std::ios::binary);
+        file.put('x');
+      },
+      // Only the time of the last change of the inode tells of this one.
+      [&] { EXPECT_EQ(utimensat(AT_FDCWD, text.c_str(), times, 0), 0); },
+  };
+  const auto executor = make_executor(Schedule::serial, 1);
+  for (const auto& change : changes) {
+    Input input = Input::open(text);
+    Output output = Output::create(folder_ / "sealed", {});
+    // The clock that stamps files ticks every few milliseconds.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    change();
+    const Error error = error_of([&] {
+      encrypt(input, output, container::Suite::cobblestone_256, sample_envelope,
+              sample_key(container::Suite::cobblestone_256),
+              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+    });
+    EXPECT_EQ(std::string(error.what()), text + ": changed while it was read");
+    EXPECT_EQ(error.code, ErrorCode::failure);
+  }
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
 TEST_F(Files, AFileThatClaimsToBeEmptyIsReadToItsEnd) {
   const Buffer version = read_file("/proc/version");
   encrypt_path("/proc/version", folder_ / "sealed");
