@@ -48,7 +48,9 @@ int decrypt_files(Request& request) {
     stream::Output output =
         create_output(path, input, stream::decrypted_mode(input), request.transfer.overwrite);
     const SecretBytes key = unlocker.open(preamble.envelope());
-    return stream::decrypt(input, output, preamble, key, range, options).text_bytes;
+    const stream::Totals totals = stream::decrypt(input, output, preamble, key, range, options);
+    warn_about(output);
+    return totals.text_bytes;
   };
   return run_transfer(request.transfer, engine, {"decrypt", name_output, work, nullptr});
 }

@@ -128,6 +128,7 @@ std::uint64_t encrypt_one(const Request& request, container::Suite suite, const 
     throw;
   }
   identity.keep();
+  warn_about(output);
   warn_of_leftover(path);
   return text_bytes;
 }

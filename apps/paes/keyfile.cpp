@@ -12,6 +12,7 @@
 
 #include "paes/error.hpp"
 #include "paes/process.hpp"
+#include "paes/report.hpp"
 #include "stream/files.hpp"
 #include "stream/wait.hpp"
 
@@ -76,6 +77,9 @@ void write_new_secret_file(const std::string& path, Bytes contents) {
   stream::Output file = stream::Output::create(path, options);
   file.write(contents);
   file.commit(contents.size());
+  if (!file.warning().empty()) {
+    print_warning(file.warning());
+  }
 }
 
 void write_standard_output(Bytes contents) {

@@ -202,6 +202,12 @@ void refuse_terminal(const stream::Input& input) {
   }
 }
 
+void warn_about(const stream::Output& output) {
+  if (!output.warning().empty()) {
+    print_warning(output.warning());
+  }
+}
+
 stream::Output create_output(const std::string& path, const stream::Input& source,
                              mode_t permissions, bool overwrite) {
   stream::OutputOptions options;

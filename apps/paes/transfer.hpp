@@ -57,6 +57,9 @@ void start_threads(const TransferOptions& options, const Engine& engine);
 // Nobody types an encrypted file. Throws Error(usage).
 void refuse_terminal(const stream::Input& input);
 
+// Prints what is not as it should be with an output that is complete.
+void warn_about(const stream::Output& output);
+
 // Opens the output; refuses a terminal unless overwriting was asked for.
 [[nodiscard]] stream::Output create_output(const std::string& path, const stream::Input& source,
                                            mode_t permissions, bool overwrite);

@@ -149,8 +149,11 @@ class Output {
   void expect_sequential() const noexcept;
 
   // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
-  // its permissions and its name, syncs the folder. For what is not a new file: nothing of that.
+  // its permissions and its name, syncs the folder. A block device is synced; for anything else
+  // that is not a new file, nothing of that.
   void commit(std::uint64_t bytes);
+  // What is not as it should be with a committed file, "NAME: why"; mostly empty.
+  [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
   void discard() noexcept;
 
  private:
@@ -165,6 +168,7 @@ class Output {
   void open_direct();
   void open_new(const std::string& target);
   [[nodiscard]] std::string descriptor_path() const;
+  void set_permissions();
   void place();
   void rename_temporary();
   [[noreturn]] void fail_to_place() const;
@@ -173,12 +177,14 @@ class Output {
   std::string name_;       // as the user gave it
   std::string file_;       // the target's name in its folder
   std::string temporary_;  // the name there of what is being written, or empty
+  std::string warning_;
   Descriptor folder_;
   Descriptor descriptor_;
   OutputOptions options_;
   std::unique_ptr<Cancel> stop_;  // only where writes can wait
   bool seekable_ = false;
   bool folder_synced_ = true;
+  bool block_device_ = false;
   bool finished_ = false;
   std::uint64_t start_ = 0;     // where standard output stood
   std::uint64_t position_ = 0;  // of write(): how many bytes went out in order

@@ -91,6 +91,7 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
       throw_exists(path);
     }
     if (!S_ISREG(status.st_mode)) {
+      output.block_device_ = S_ISBLK(status.st_mode);
       output.open_direct();
       return output;
     }
@@ -197,12 +198,14 @@ Output::Output(Output&& other) noexcept
       name_(std::move(other.name_)),
       file_(std::move(other.file_)),
       temporary_(std::exchange(other.temporary_, {})),
+      warning_(std::move(other.warning_)),
       folder_(std::move(other.folder_)),
       descriptor_(std::move(other.descriptor_)),
       options_(other.options_),
       stop_(std::move(other.stop_)),
       seekable_(other.seekable_),
       folder_synced_(other.folder_synced_),
+      block_device_(other.block_device_),
       finished_(std::exchange(other.finished_, true)),
       start_(other.start_),
       position_(other.position_) {}
@@ -294,8 +297,8 @@ void Output::commit(std::uint64_t bytes) {
     // Whoever shares the descriptor continues behind us.
     (void)lseek(descriptor_.number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
   } else if (kind_ != Kind::direct) {
-    if (fchmod(descriptor_.number(), options_.permissions & 0777) != 0 ||
-        fsync(descriptor_.number()) != 0) {
+    set_permissions();
+    if (fsync(descriptor_.number()) != 0) {
       throw_errno(name_);
     }
     place();
@@ -303,8 +306,33 @@ void Output::commit(std::uint64_t bytes) {
     if (folder_synced_ && fsync(folder_.number()) != 0 && errno != EINVAL) {
       throw_errno(name_ + ": complete, but its folder could not be synced");
     }
+  } else if (block_device_ && fsync(descriptor_.number()) != 0) {
+    throw_errno(name_);
   }
   finished_ = true;
+}
+
+// A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason
+// to lose what was written. It matters where others can do more with the file than they should.
+void Output::set_permissions() {
+  const mode_t wanted = options_.permissions & 0777;
+  if (fchmod(descriptor_.number(), wanted) == 0) {
+    return;
+  }
+  const int error = errno;
+  struct stat status = {};
+  if ((error != EPERM && error != EOPNOTSUPP && error != ENOSYS) ||
+      fstat(descriptor_.number(), &status) != 0) {
+    errno = error;
+    throw_errno(name_);
+  }
+  constexpr mode_t of_others = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+  if ((status.st_mode & ~wanted & of_others) != 0) {
+    warning_ = name_ +
+               ": other users have more access than they should, for its permissions "
+               "could not be set: " +
+               std::strerror(error);
+  }
 }
 
 // Gives the finished file its name: as one step, and never over a file that is there unless asked.
