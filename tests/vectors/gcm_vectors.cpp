@@ -4,20 +4,17 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "hex.hpp"
 #include "message/gcm.hpp"
+#include "rsp_file.hpp"
 #include "tested_kernels.hpp"
 
 namespace {
 
 using paes::Bytes;
-using paes::test::from_hex;
 using Buffer = std::vector<std::uint8_t>;
 
 // 7,875 cases for each key length and direction.
@@ -30,47 +27,20 @@ struct Case {
   Buffer key, iv, aad, plaintext, ciphertext, tag;
 };
 
-Case make_case(std::map<std::string, std::string>& fields, const std::string& file) {
+Case make_case(const paes::test::RspCase& read, const std::string& file) {
   Case made;
-  made.where = file + ", key " + fields.at("Key") + ", count " + fields.at("Count");
+  made.where = file + ", key " + read.at("KEY") + ", count " + read.at("COUNT");
   made.seals = file.find("Encrypt") != std::string::npos;
-  made.rejected = fields.contains("FAIL");
-  made.key = from_hex(fields.at("Key"));
-  made.iv = from_hex(fields.at("IV"));
-  made.aad = from_hex(fields.at("AAD"));
-  made.ciphertext = from_hex(fields.at("CT"));
-  made.tag = from_hex(fields.at("Tag"));
+  made.rejected = read.has("FAIL");
+  made.key = read.bytes("KEY");
+  made.iv = read.bytes("IV");
+  made.aad = read.bytes("AAD");
+  made.ciphertext = read.bytes("CT");
+  made.tag = read.bytes("TAG");
   if (!made.rejected) {
-    made.plaintext = from_hex(fields.at("PT"));
+    made.plaintext = read.bytes("PT");
   }
   return made;
-}
-
-// "NAME = VALUE" lines, a lone "FAIL", headings in brackets; an empty line ends a case.
-void read_cases(const std::filesystem::path& path, std::vector<Case>& cases) {
-  std::ifstream file(path);
-  std::map<std::string, std::string> fields;
-  const auto finish = [&] {
-    if (fields.contains("Count")) {
-      cases.push_back(make_case(fields, path.filename().string()));
-    }
-    fields.clear();
-  };
-  std::string line;
-  while (std::getline(file, line)) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
-      line.pop_back();
-    }
-    if (line.empty()) {
-      finish();
-    } else if (line[0] != '#' && line[0] != '[') {
-      const std::size_t equals = line.find(" =");
-      const std::size_t value =
-          std::min(line.size(), equals == std::string::npos ? equals : equals + 3);
-      fields[line.substr(0, equals)] = line.substr(value);
-    }
-  }
-  finish();
 }
 
 bool is_passed(const Case& test, const paes::Kernel& kernel) {
@@ -94,7 +64,9 @@ int run(const std::filesystem::path& folder) {
   std::vector<Case> cases;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".rsp") {
-      read_cases(entry.path(), cases);
+      paes::test::for_each_rsp_case(entry.path(), [&](const paes::test::RspCase& read) {
+        cases.push_back(make_case(read, entry.path().filename().string()));
+      });
     }
   }
   std::size_t rejections = 0;
