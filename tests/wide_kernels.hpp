@@ -1,0 +1,78 @@
+// The kernels that this processor must be able to run, told by the system's own list of its
+// features and not by ours: if ours forgot one, its kernel would be passed over everywhere, in
+// silence. Tests that run all kernels note here which they ran, and fail for what is missing.
+#pragma once
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "kernel/registry.hpp"
+
+namespace paes::test {
+
+struct WideKernel {
+  Cipher cipher;
+  const char* name;
+  const char* needs;  // as /proc/cpuinfo names them
+};
+
+inline constexpr WideKernel wide_kernels[] = {
+#if defined(__x86_64__)
+    {Cipher::aes, "aesni", "aes pclmulqdq sse4_1 avx"},
+    {Cipher::aes, "vaes256", "aes pclmulqdq avx2 vaes vpclmulqdq"},
+    {Cipher::aes, "vaes512",
+     "aes pclmulqdq avx2 vaes vpclmulqdq avx512f avx512bw avx512dq avx512vl avx512vbmi"},
+#endif
+    {Cipher::aes, "bitslice", ""},
+};
+
+// The processor's features as the system lists them, for the first processor.
+inline std::set<std::string> system_features() {
+  std::ifstream file("/proc/cpuinfo");
+  std::set<std::string> features;
+  std::string line;
+  while (features.empty() && std::getline(file, line)) {
+    if (line.starts_with("flags") || line.starts_with("Features")) {
+      std::istringstream words(line.substr(line.find(':') + 1));
+      for (std::string word; words >> word;) {
+        features.insert(word);
+      }
+    }
+  }
+  return features;
+}
+
+class Exercised {
+ public:
+  void add(const Kernel& kernel) { names_.insert({kernel.cipher, kernel.name}); }
+  [[nodiscard]] std::size_t count() const { return names_.size(); }
+
+  // A sentence for each wide kernel that this processor has and nobody ran.
+  [[nodiscard]] std::vector<std::string> missing() const {
+    const std::set<std::string> features = system_features();
+    std::vector<std::string> sentences;
+    if (features.empty()) {
+      sentences.emplace_back("/proc/cpuinfo does not tell the processor's features");
+    }
+    for (const WideKernel& wide : wide_kernels) {
+      std::istringstream needs(wide.needs);
+      bool is_here = true;
+      for (std::string need; needs >> need;) {
+        is_here = is_here && features.contains(need);
+      }
+      if (is_here && !names_.contains({wide.cipher, wide.name})) {
+        sentences.push_back(std::string(wide.cipher == Cipher::aes ? "AES " : "3DES ") + wide.name +
+                            " was not exercised, though this processor has what it needs");
+      }
+    }
+    return sentences;
+  }
+
+ private:
+  std::set<std::pair<Cipher, std::string>> names_;
+};
+
+}  // namespace paes::test
