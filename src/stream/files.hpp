@@ -74,8 +74,8 @@ class Input {
   void read_at(std::uint64_t offset, MutableBytes to) const;
   // Throws when a regular file no longer has the size it had when it was opened.
   void check_same_size() const;
-  // The same, and the times of its last change: what was read may be half old and half new. A new
-  // name or other permissions count, too, for a time of modification can be set back.
+  // The same, and the time of its last modification: what was read may be half old and half new. A
+  // new name or other permissions do not count: hours of work are not lost to a chmod.
   void check_unchanged() const;
   // For pipes: more room between us and the writer. For files: tells the system how it is read.
   void expect_sequential() const noexcept;
@@ -94,7 +94,6 @@ class Input {
   std::uint64_t start_ = 0;  // where standard input stood when we got it
   std::uint64_t bytes_ = 0;
   struct timespec modified_ = {};
-  struct timespec changed_ = {};
 };
 
 struct OutputOptions {

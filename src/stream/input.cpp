@@ -51,7 +51,6 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   identity_ = {status.st_dev, status.st_ino};
   mode_ = status.st_mode;
   modified_ = status.st_mtim;
-  changed_ = status.st_ctim;
   if (!S_ISREG(mode_) && !S_ISBLK(mode_)) {
     stop_ = std::make_unique<Cancel>();
     return;
@@ -143,11 +142,8 @@ void Input::check_unchanged() const {
   if (!seekable_ || !is_regular()) {
     return;
   }
-  const auto differ = [](const struct timespec& one, const struct timespec& other) {
-    return one.tv_sec != other.tv_sec || one.tv_nsec != other.tv_nsec;
-  };
-  const struct stat now = status_now();
-  if (differ(now.st_mtim, modified_) || differ(now.st_ctim, changed_)) {
+  const struct timespec now = status_now().st_mtim;
+  if (now.tv_sec != modified_.tv_sec || now.tv_nsec != modified_.tv_nsec) {
     throw Error(ErrorCode::failure, name_ + ": changed while it was read");
   }
 }
