@@ -22,6 +22,10 @@ constexpr std::array<NamedFeature, 8> feature_names = {{
     {Feature::avx512_vbmi, "avx512_vbmi"},
 }};
 
+constexpr bool bit(unsigned word, unsigned position) noexcept {
+  return ((word >> position) & 1U) != 0;
+}
+
 #if defined(__x86_64__)
 
 struct Cpuid {
@@ -35,11 +39,6 @@ struct Cpuid {
   }
 };
 
-constexpr bool bit(unsigned word, unsigned position) noexcept {
-  return ((word >> position) & 1U) != 0;
-}
-
-// The register state that the operating system saves: Intel SDM volume 1, section 13.3.
 std::uint64_t enabled_state() noexcept {
   unsigned low = 0;
   unsigned high = 0;
@@ -48,39 +47,11 @@ std::uint64_t enabled_state() noexcept {
 }
 
 Features read_features() noexcept {
-  Features found;
   const Cpuid basic(1, 0);
   const Cpuid extended(7, 0);
-  const bool sse = bit(basic.ecx, 19) && bit(basic.ecx, 9);  // SSE4.1, SSSE3
-  if (sse && bit(basic.ecx, 25)) {
-    found = found | Feature::aes;
-  }
-  if (bit(basic.ecx, 1)) {
-    found = found | Feature::pclmul;
-  }
-  const std::uint64_t state = bit(basic.ecx, 27) ? enabled_state() : 0;
-  constexpr std::uint64_t ymm_state = 0x06;
-  constexpr std::uint64_t zmm_state = 0xe6;
-  if ((state & ymm_state) == ymm_state && bit(basic.ecx, 28)) {
-    found = found | Feature::avx;
-    if (bit(extended.ebx, 5)) {
-      found = found | Feature::avx2;
-    }
-    if (bit(extended.ecx, 9)) {
-      found = found | Feature::vaes;
-    }
-    if (bit(extended.ecx, 10)) {
-      found = found | Feature::vpclmul;
-    }
-  }
-  if ((state & zmm_state) == zmm_state && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
-      bit(extended.ebx, 30) && bit(extended.ebx, 31)) {
-    found = found | Feature::avx512;
-    if (bit(extended.ecx, 1)) {
-      found = found | Feature::avx512_vbmi;
-    }
-  }
-  return found;
+  // Without OSXSAVE, XGETBV itself is an illegal instruction.
+  return features_of({basic.ecx, extended.ebx, extended.ecx,
+                      bit(basic.ecx, 27) ? enabled_state() : std::uint64_t{0}});
 }
 
 bool read_prefers_512_bit() noexcept {
@@ -130,6 +101,40 @@ std::string read_machine_name() { return "unknown"; }
 #endif
 
 }  // namespace
+
+Features features_of(const CpuidWords& words) noexcept {
+  constexpr std::uint64_t ymm_state = 0x06;
+  constexpr std::uint64_t zmm_state = 0xe6;
+  Features found;
+  const bool sse = bit(words.basic_ecx, 19) && bit(words.basic_ecx, 9);  // SSE4.1, SSSE3
+  if (sse && bit(words.basic_ecx, 25)) {
+    found = found | Feature::aes;
+  }
+  if (bit(words.basic_ecx, 1)) {
+    found = found | Feature::pclmul;
+  }
+  if ((words.saved_states & ymm_state) == ymm_state && bit(words.basic_ecx, 28)) {
+    found = found | Feature::avx;
+    if (bit(words.extended_ebx, 5)) {
+      found = found | Feature::avx2;
+    }
+    if (bit(words.extended_ecx, 9)) {
+      found = found | Feature::vaes;
+    }
+    if (bit(words.extended_ecx, 10)) {
+      found = found | Feature::vpclmul;
+    }
+  }
+  if (found.contain(Feature::avx2) && (words.saved_states & zmm_state) == zmm_state &&
+      bit(words.extended_ebx, 16) && bit(words.extended_ebx, 17) && bit(words.extended_ebx, 30) &&
+      bit(words.extended_ebx, 31)) {
+    found = found | Feature::avx512;
+    if (bit(words.extended_ecx, 1)) {
+      found = found | Feature::avx512_vbmi;
+    }
+  }
+  return found;
+}
 
 const Features& machine_features() noexcept {
   static const Features features = read_features();

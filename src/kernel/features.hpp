@@ -15,7 +15,7 @@ enum class Feature : std::uint32_t {
   avx2 = 1U << 3,
   vaes = 1U << 4,     // VAES on 256-bit registers
   vpclmul = 1U << 5,  // VPCLMULQDQ on 256-bit registers
-  avx512 = 1U << 6,   // AVX-512 F, BW, DQ and VL, registers enabled in XCR0
+  avx512 = 1U << 6,   // AVX-512 F, BW, DQ and VL, registers enabled in XCR0; avx2 with it
   avx512_vbmi = 1U << 7,
 };
 
@@ -34,6 +34,19 @@ struct Features {
 };
 
 constexpr Features operator|(Feature a, Feature b) noexcept { return Features(a) | Features(b); }
+
+// What an x86 processor says of itself: CPUID's leaves 1 and 7, and the register states in XCR0
+// that the operating system saves (Intel SDM volume 1, section 13.3); 0 where it saves none.
+struct CpuidWords {
+  std::uint32_t basic_ecx = 0;
+  std::uint32_t extended_ebx = 0;
+  std::uint32_t extended_ecx = 0;
+  std::uint64_t saved_states = 0;
+};
+
+// A feature counts only where the registers it works on are saved and the narrower instructions
+// that its kernels are compiled with are there too, whatever else a hypervisor has masked.
+[[nodiscard]] Features features_of(const CpuidWords& words) noexcept;
 
 // Read once from CPUID and XCR0.
 [[nodiscard]] const Features& machine_features() noexcept;

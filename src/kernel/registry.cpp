@@ -26,9 +26,10 @@ constexpr const Kernel* const rows[] = {
 };
 #undef PAES_KERNEL
 
-bool chosen_by_dispatch(const Kernel& kernel) {
-  return kernel.use == Use::automatic && unavailable_reason(kernel).empty() &&
-         (!kernel.wants_512_bit || machine_prefers_512_bit());
+bool chosen_by_dispatch(const Kernel& kernel, Features features, bool prefers_512_bit) {
+  return kernel.use == Use::automatic && features.contain(kernel.needs) &&
+         (kernel.unavailable == nullptr || kernel.unavailable() == nullptr) &&
+         (!kernel.wants_512_bit || prefers_512_bit);
 }
 
 std::string names_available(Cipher cipher, bool bench) {
@@ -55,8 +56,12 @@ std::string unavailable_reason(const Kernel& kernel) {
 }
 
 const Kernel& best_kernel(Cipher cipher) {
+  return best_kernel(cipher, machine_features(), machine_prefers_512_bit());
+}
+
+const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit) {
   for (const Kernel* kernel : rows) {
-    if (kernel->cipher == cipher && chosen_by_dispatch(*kernel)) {
+    if (kernel->cipher == cipher && chosen_by_dispatch(*kernel, features, prefers_512_bit)) {
       return *kernel;
     }
   }

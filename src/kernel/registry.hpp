@@ -17,6 +17,8 @@ namespace paes {
 
 // The first row that dispatch may choose and this machine runs. There always is one: bitslice.
 [[nodiscard]] const Kernel& best_kernel(Cipher cipher);
+// The same for a processor with these features.
+[[nodiscard]] const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit);
 
 // By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown,
 // cannot run here, or is a bench-only row and `bench` is false. "" and "auto" give best_kernel.
