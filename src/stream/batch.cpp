@@ -10,8 +10,8 @@
 
 namespace paes::stream {
 
-Batch::Batch(std::size_t max_chunks)
-    : max_chunks_(max_chunks), mapped_bytes_(max_chunks * stride_bytes) {
+Batch::Batch(std::size_t max_chunks, ChunkShape shape)
+    : max_chunks_(max_chunks), shape_(shape), mapped_bytes_(max_chunks * stride_bytes()) {
   list_.reserve(max_chunks);
   void* memory =
       mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -50,7 +50,7 @@ std::unique_ptr<Batch> BatchPool::take() {
     }
     free_.reserve(++made_);  // so that giving back cannot fail
   }
-  return std::make_unique<Batch>(max_chunks_);
+  return std::make_unique<Batch>(max_chunks_, shape_);
 }
 
 void BatchPool::give_back(std::unique_ptr<Batch> batch) noexcept {

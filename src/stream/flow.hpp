@@ -15,13 +15,15 @@ struct Flow {
   // Fills batch number `index`; false when there is none any more. Called in order, one call at a
   // time, if `ordered_read`; with the numbers below `count` in any order otherwise.
   std::function<bool(std::uint64_t index, Batch& batch)> read;
-  // Any thread, any order.
+  // Any thread; in order, one call at a time, if `ordered_transform`, else in any.
   std::function<void(Batch& batch)> transform;
   // Empty: nothing is written. In order, one call at a time, if `ordered_write`.
   std::function<void(Batch& batch)> write;
   bool ordered_read = false;
+  bool ordered_transform = false;
   bool ordered_write = false;
   std::uint64_t count = 0;  // of batches; of no meaning if ordered_read
+  ChunkShape shape = {};
   // Ends reads and writes that wait, in other threads; called when a step has failed.
   std::function<void()> stop_waiting;
 };
