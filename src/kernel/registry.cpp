@@ -55,13 +55,15 @@ std::string unavailable_reason(const Kernel& kernel) {
   return reason != nullptr ? reason : "";
 }
 
-const Kernel& best_kernel(Cipher cipher) {
-  return best_kernel(cipher, machine_features(), machine_prefers_512_bit());
+const Kernel& best_kernel(Cipher cipher, const KernelFilter& accepts) {
+  return best_kernel(cipher, machine_features(), machine_prefers_512_bit(), accepts);
 }
 
-const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit) {
+const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit,
+                          const KernelFilter& accepts) {
   for (const Kernel* kernel : rows) {
-    if (kernel->cipher == cipher && chosen_by_dispatch(*kernel, features, prefers_512_bit)) {
+    if (kernel->cipher == cipher && (!accepts || accepts(*kernel)) &&
+        chosen_by_dispatch(*kernel, features, prefers_512_bit)) {
       return *kernel;
     }
   }

@@ -1,6 +1,7 @@
 // The ordered table of kernels and the choice among them.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,10 +16,13 @@ namespace paes {
 // Empty when the kernel runs here, else the reason it does not ("this processor lacks vaes").
 [[nodiscard]] std::string unavailable_reason(const Kernel& kernel);
 
-// The first row that dispatch may choose and this machine runs. There always is one: bitslice.
-[[nodiscard]] const Kernel& best_kernel(Cipher cipher);
+// The first row that dispatch may choose and this machine runs, among those that `accepts` takes if
+// it is given. There always is one: bitslice.
+using KernelFilter = std::function<bool(const Kernel&)>;
+[[nodiscard]] const Kernel& best_kernel(Cipher cipher, const KernelFilter& accepts = {});
 // The same for a processor with these features.
-[[nodiscard]] const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit);
+[[nodiscard]] const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit,
+                                        const KernelFilter& accepts = {});
 
 // By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown,
 // cannot run here, or is a bench-only row and `bench` is false. "" and "auto" give best_kernel.

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernel/registry.hpp"
 #include "paes/error.hpp"
 
 namespace paes {
@@ -76,6 +77,18 @@ bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept {
   return has_operation(kernel, row.encrypt) && has_operation(kernel, row.decrypt) &&
          // XTS encrypts its tweaks.
          (*name.mode != Mode::xts || has_operation(kernel, Operation::ecb_encrypt));
+}
+
+const Kernel& find_kernel(const CipherName& name, std::string_view kernel) {
+  const auto accepts = [&](const Kernel& row) { return has_cipher(row, name); };
+  if (kernel.empty() || kernel == "auto") {
+    return best_kernel(name.cipher, accepts);
+  }
+  const Kernel& found = find_kernel(name.cipher, kernel);
+  if (!accepts(found)) {
+    throw Error(ErrorCode::usage, "kernel: '" + std::string(kernel) + "' lacks " + name.name);
+  }
+  return found;
 }
 
 }  // namespace paes

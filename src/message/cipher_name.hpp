@@ -32,4 +32,8 @@ struct CipherName {
 // Whether the kernel has the cipher, and its mode in both directions.
 [[nodiscard]] bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept;
 
+// find_kernel among the kernels that have it: a name of one that has not is an error, and "" or
+// "auto" give the best that has.
+[[nodiscard]] const Kernel& find_kernel(const CipherName& name, std::string_view kernel);
+
 }  // namespace paes
