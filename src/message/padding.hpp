@@ -1,0 +1,48 @@
+// PKCS#7 padding (RFC 5652, section 6.3), for the modes that take whole blocks: one to a block's
+// length of bytes, each holding their number. Only a block's length is known of the way back until
+// the whole last block has been looked at, always in the same time.
+#pragma once
+
+#include <cassert>
+#include <cstring>
+#include <optional>
+
+#include "core/bytes.hpp"
+
+namespace paes {
+
+// How many bytes follow a text of `text_bytes`: at least one.
+[[nodiscard]] constexpr std::size_t padding_bytes(std::uint64_t text_bytes,
+                                                  std::size_t block_size) noexcept {
+  return block_size - static_cast<std::size_t>(text_bytes % block_size);
+}
+
+// Fills `padding`, which has the size that padding_bytes gave.
+inline void write_padding(MutableBytes padding) noexcept {
+  std::memset(padding.data(), static_cast<int>(padding.size()), padding.size());
+}
+
+// How many bytes of a text's last block, of 1 to 255 bytes, are not padding; nothing when it does
+// not end in padding. Time depends on the block's size alone; the answer itself becomes public, and
+// whoever may ask for it often, with ciphertexts of his choice, learns texts from it.
+[[nodiscard]] inline std::optional<std::size_t> unpadded_bytes(Bytes last_block) noexcept {
+  const std::size_t size = last_block.size();
+  assert(size >= 1 && size <= 255);
+  const std::uint32_t count = last_block[size - 1];
+  // 1 where a >= b, else 0: the difference of two small numbers, negative or not.
+  const auto at_least = [](std::uint32_t a, std::uint32_t b) { return ~((a - b) >> 31) & 1; };
+  std::uint32_t good = at_least(count, 1) & at_least(static_cast<std::uint32_t>(size), count);
+  for (std::size_t i = 0; i < size; ++i) {
+    // Of the byte that is `i` from the end: padding if i < count.
+    const std::uint32_t is_padding = at_least(count, static_cast<std::uint32_t>(i) + 1);
+    const std::uint32_t difference = last_block[size - 1 - i] ^ count;
+    const std::uint32_t differs = (0 - difference) >> 31;
+    good &= ~(is_padding & differs) & 1;
+  }
+  if (good == 0) {
+    return std::nullopt;
+  }
+  return size - count;
+}
+
+}  // namespace paes
