@@ -120,6 +120,25 @@ RawPosition RawKey::start(Bytes iv) const noexcept {
   return {block_at(iv.data(), iv.size())};
 }
 
+RawPosition RawKey::at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept {
+  assert(offset % step_bytes() == 0);
+  const RawPosition first = start(iv);
+  switch (mode_) {
+    case Mode::ctr:
+      return {add_full_counter(first.chain, offset / block_size(), block_size())};
+    case Mode::xts:
+      assert(unit_bytes_ != 0 || offset == 0);
+      return {xts::add_units(first.chain, offset / step_bytes())};
+    case Mode::ecb:
+    case Mode::cbc:
+    case Mode::cfb:
+    case Mode::ofb:
+      break;
+  }
+  return offset == 0 || mode_ == Mode::ecb ? first
+                                           : RawPosition{block_at(before.data(), block_size())};
+}
+
 void RawKey::crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                    const Executor& executor, std::size_t grain) const {
   crypt_part(direction, position, in, out, &executor, grain);

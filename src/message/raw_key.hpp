@@ -62,6 +62,10 @@ class RawKey {
 
   // `iv` has iv_bytes().
   [[nodiscard]] RawPosition start(Bytes iv) const noexcept;
+  // Where a message stands `offset` bytes from its beginning, a multiple of step_bytes(), in a
+  // direction that is parallel. `before` is the ciphertext block there; only CBC and CFB look at
+  // it, and not at offset 0.
+  [[nodiscard]] RawPosition at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept;
 
   // The next part of a message, in pieces of about `grain` bytes over the executor's threads where
   // the direction is parallel. Only the last part may be other than a multiple of step_bytes(); XTS

@@ -46,15 +46,17 @@ inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
       ghash_multiply(reverse_bits_of_bytes(tweak), reverse_bits_of_bytes(power)));
 }
 
-// The number of the next data unit: 16 bytes, little-endian.
-[[nodiscard]] inline Block next_unit(const Block& number) noexcept {
-  const std::uint64_t low = load_le<std::uint64_t>(number.bytes) + 1;
-  Block next = number;
-  store_le(next.bytes, low);
-  if (low == 0) {
-    store_le(next.bytes + 8, load_le<std::uint64_t>(number.bytes + 8) + 1);
+// The number of the data unit `steps` further on: 16 bytes, little-endian.
+[[nodiscard]] inline Block add_units(const Block& number, std::uint64_t steps) noexcept {
+  const std::uint64_t low = load_le<std::uint64_t>(number.bytes) + steps;
+  Block sum = number;
+  store_le(sum.bytes, low);
+  if (low < steps) {
+    store_le(sum.bytes + 8, load_le<std::uint64_t>(number.bytes + 8) + 1);
   }
-  return next;
+  return sum;
 }
+
+[[nodiscard]] inline Block next_unit(const Block& number) noexcept { return add_units(number, 1); }
 
 }  // namespace paes::xts
