@@ -1,0 +1,87 @@
+// The raw modes of AES and 3DES (FIPS 197, SP 800-67, SP 800-38A, SP 800-38E) for programs that
+// link paes, on the best kernel of the machine. Nothing here is authenticated: whoever can change a
+// ciphertext changes the text, and nobody notices. Use paes/gcm.hpp unless a format asks for these.
+//
+//   paes::RawCipher cipher("aes-256-ctr", key);
+//   cipher.encrypt(iv, text, ciphertext);  // CTR, OFB: never the same IV twice under one key
+//   cipher.decrypt(iv, ciphertext, text);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+// A key, bound to a mode and a kernel. Immutable: one object serves any number of threads.
+class RawCipher {
+ public:
+  // Names: aes-128, aes-192 or aes-256 with -ecb, -cbc, -cfb (full blocks, CFB128), -ofb or -ctr;
+  // aes-128-xts and aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.
+  // `key` has 16, 24 or 32 bytes as the name says, 24 for 3DES; for XTS two AES keys, 32 or 64.
+  // `kernel` is a name that `paes devices` lists as available, or "auto". `threads` work on one
+  // long message and on batches; 0 means every processor. `unit_bytes` is XTS's data unit, 16 bytes
+  // to 16 MiB; 0 makes each message one unit. Throws Error(usage) for anything else.
+  RawCipher(std::string_view name, std::span<const std::uint8_t> key,
+            std::string_view kernel = "auto", unsigned threads = 1, std::size_t unit_bytes = 0);
+  ~RawCipher();
+  RawCipher(RawCipher&&) noexcept;
+  RawCipher& operator=(RawCipher&&) noexcept;
+
+  // The kernel chosen, as in `paes devices`.
+  [[nodiscard]] std::string_view kernel() const noexcept;
+  // 16 bytes for AES, 8 for 3DES.
+  [[nodiscard]] std::size_t block_bytes() const noexcept;
+  // The length of an IV: a block, or 0 for ECB. For CTR it is the first counter block, all of which
+  // counts, big-endian, and wraps; for XTS the number of the first data unit, little-endian, and
+  // the units after it count up.
+  [[nodiscard]] std::size_t iv_bytes() const noexcept;
+
+  // One message. `out` has the length of `in`, and is the same memory or shares none. ECB and CBC
+  // take whole blocks (or see below); CFB, OFB and CTR any length; XTS no data unit of fewer than
+  // 16 bytes or more than 2^20 blocks. CBC and CFB need an IV that nobody can predict.
+  // Encryption with XTS refuses a key of two equal halves. 3DES must not encrypt more than 2^20
+  // blocks under one key (SP 800-67), which only the caller can count, and NIST disallows
+  // encryption with it after 2023.
+  // Throws Error(usage) for lengths that cannot be; nothing is written then.
+  void encrypt(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> in,
+               std::span<std::uint8_t> out) const;
+  void decrypt(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> in,
+               std::span<std::uint8_t> out) const;
+
+  // ECB and CBC with PKCS#7 padding. `ciphertext` has padded_bytes(text.size()) bytes and may begin
+  // where `text` does.
+  [[nodiscard]] std::size_t padded_bytes(std::size_t text_bytes) const noexcept;
+  void encrypt_padded(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> text,
+                      std::span<std::uint8_t> ciphertext) const;
+  // `text` has the length of `ciphertext`; the answer is how many bytes of it are text, the rest is
+  // zero. Nothing, and all of it zero, when the padding is wrong. Whoever may learn of many
+  // ciphertexts of his choice whether their padding is wrong can decrypt with that alone:
+  // authenticate before decrypting.
+  [[nodiscard]] std::optional<std::size_t> decrypt_padded(std::span<const std::uint8_t> iv,
+                                                          std::span<const std::uint8_t> ciphertext,
+                                                          std::span<std::uint8_t> text) const;
+
+  // One of many independent messages; the rules are those of encrypt.
+  struct Message {
+    std::span<const std::uint8_t> iv;
+    std::span<const std::uint8_t> in;
+    std::span<std::uint8_t> out;
+  };
+  // All of them, side by side: the way to use the whole processor in CBC and CFB encryption and in
+  // OFB, where the blocks of one message must wait for each other. Eight or more for each thread
+  // keep it busy, and more of equal length are better.
+  void encrypt_batch(std::span<const Message> messages) const;
+  void decrypt_batch(std::span<const Message> messages) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace paes
