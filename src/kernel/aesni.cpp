@@ -1,6 +1,7 @@
-// AES-GCM on 128-bit registers: AES-NI and PCLMULQDQ, one block a register, eight registers in
-// flight. Compiled for AVX, whose three-operand forms save the copies that SSE needs.
+// AES-GCM and the raw modes on 128-bit registers: AES-NI and PCLMULQDQ, one block a register, eight
+// registers in flight. Compiled for AVX, whose three-operand forms save the copies that SSE needs.
 #include "kernel/gcm_stitched.hpp"
+#include "kernel/vector_modes.hpp"
 
 namespace paes {
 
@@ -66,9 +67,49 @@ struct Vector128 {
   PAES_INLINE static Register aes_last_round(Register state, Register key) noexcept {
     return _mm_aesenclast_si128(state, key);
   }
+  PAES_INLINE static Register aes_inverse_round(Register state, Register key) noexcept {
+    return _mm_aesdec_si128(state, key);
+  }
+  PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
+    return _mm_aesdeclast_si128(state, key);
+  }
+  // Past the caches; `to` is aligned to the register.
+  PAES_INLINE static void stream(void* to, Register value) noexcept {
+    _mm_stream_si128(static_cast<__m128i*>(to), value);
+  }
+  // The blocks of `after`, each replaced by the one before it; the first by the last of `before`.
+  PAES_INLINE static Register following(Register before, Register /*after*/) noexcept {
+    return before;
+  }
+  // One block of each of as many messages as there are lanes.
+  PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
+    return load(from[0] + at);
+  }
+  PAES_INLINE static void scatter(std::uint8_t* const* to, std::size_t at,
+                                  Register value) noexcept {
+    store(to[0] + at, value);
+  }
+  // Each block shifted by whole bytes; each half of a block by bits. Zeros come in.
+  template <int Bytes>
+  PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
+    return _mm_slli_si128(value, Bytes);
+  }
+  template <int Bytes>
+  PAES_INLINE static Register shift_bytes_right(Register value) noexcept {
+    return _mm_srli_si128(value, Bytes);
+  }
+  template <int Bits>
+  PAES_INLINE static Register shift_left(Register value) noexcept {
+    return _mm_slli_epi64(value, Bits);
+  }
+  template <int Bits>
+  PAES_INLINE static Register shift_right(Register value) noexcept {
+    return _mm_srli_epi64(value, Bits);
+  }
 };
 
 using Gcm = StitchedGcm<Vector128>;
+using Modes = VectorModes<Vector128>;
 
 }  // namespace
 
@@ -85,7 +126,7 @@ const Kernel kernel_aesni = {
     .unavailable = nullptr,
     .prepare = prepare_aes<Gcm::prepare>,
     .release = nullptr,
-    .modes = {{nullptr, nullptr, Gcm::ctr}, {}},
+    .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
 

@@ -15,10 +15,9 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <utility>
 
 #include "core/secret.hpp"
-#include "kernel/kernel.hpp"
+#include "kernel/mode_runs.hpp"
 #include "mode/xts.hpp"
 
 namespace paes {
@@ -149,38 +148,9 @@ struct BlockModes {
   }
 
   // The whole table, each row's formula made into code.
-  static consteval ModeRuns runs() noexcept {
-    return runs_of(std::make_integer_sequence<unsigned, operation_count>());
-  }
+  static consteval ModeRuns runs() noexcept { return mode_runs<BlockModes>(); }
 
  private:
-  static constexpr bool fits(Operation which) {
-    // XTS is a mode of 128-bit blocks (IEEE 1619, section 1).
-    return block_size == 16 || (which != Operation::xts_encrypt && which != Operation::xts_decrypt);
-  }
-  template <Operation Which>
-  static consteval RunFunction piece_run() {
-    if constexpr (fits(Which) && !formula_of(Which).is_chained()) {
-      return run<Which>;
-    } else {
-      return nullptr;
-    }
-  }
-  template <Operation Which>
-  static consteval ChainFunction chain_run() {
-    if constexpr (formula_of(Which).is_chained()) {
-      return run_chains<Which>;
-    } else {
-      return nullptr;
-    }
-  }
-
-  template <unsigned... Index>
-  static consteval ModeRuns runs_of(std::integer_sequence<unsigned, Index...>) noexcept {
-    return {{piece_run<static_cast<Operation>(Index)>()...},
-            {chain_run<static_cast<Operation>(Index)>()...}};
-  }
-
   template <bool Inverse>
   static void transform(const KernelKeys& keys, Flight& flight) noexcept {
     if constexpr (Inverse) {

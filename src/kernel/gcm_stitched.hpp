@@ -130,6 +130,8 @@ struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   static constexpr unsigned end_powers = 2 * batch_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
+  // For the equivalent inverse cipher, in the order of its use (FIPS 197, section 5.3.5).
+  alignas(64) std::uint8_t inverse_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
   // Registers whose products are added before a reduction.
   static constexpr unsigned group = Vector::group_batches * Vector::batch;
   // H^(lanes * (group - i)) * x in every lane; and the sums of the halves of two of them each.
@@ -179,8 +181,12 @@ struct StitchedGcm {
     Keys& keys = *new (kernel_keys.bytes) Keys{};
     keys.rounds = round_keys.rounds;
     for (unsigned round = 0; round <= round_keys.rounds; ++round) {
+      const __m128i key = load_block(round_keys.key[round].bytes);
+      const bool is_outer = round == 0 || round == round_keys.rounds;
+      const __m128i inverse = is_outer ? key : _mm_aesimc_si128(key);
       for (unsigned lane = 0; lane < lanes; ++lane) {
-        std::memcpy(keys.round_key[round][lane], round_keys.key[round].bytes, block_bytes);
+        store_block(keys.round_key[round][lane], key);
+        store_block(keys.inverse_key[round_keys.rounds - round][lane], inverse);
       }
     }
     prepare_powers(round_keys, keys);

@@ -1,7 +1,8 @@
-// AES-GCM on 256-bit registers: VAES and VPCLMULQDQ with AVX2, two blocks a register, eight
-// registers in flight. For processors without AVX-512 and for those that lower their clock under
-// it.
+// AES-GCM and the raw modes on 256-bit registers: VAES and VPCLMULQDQ with AVX2, two blocks a
+// register, eight registers in flight. For processors without AVX-512 and for those that lower
+// their clock under it.
 #include "kernel/gcm_stitched.hpp"
+#include "kernel/vector_modes.hpp"
 
 namespace paes {
 
@@ -80,9 +81,58 @@ struct Vector256 {
   PAES_INLINE static Register aes_last_round(Register state, Register key) noexcept {
     return _mm256_aesenclast_epi128(state, key);
   }
+  PAES_INLINE static Register aes_inverse_round(Register state, Register key) noexcept {
+    return _mm256_aesdec_epi128(state, key);
+  }
+  PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
+    return _mm256_aesdeclast_epi128(state, key);
+  }
+  // Past the caches; `to` is aligned to the register.
+  PAES_INLINE static void stream(void* to, Register value) noexcept {
+    _mm256_stream_si256(static_cast<__m256i*>(to), value);
+  }
+  // The blocks of `after`, each replaced by the one before it; the first by the last of `before`.
+  PAES_INLINE static Register following(Register before, Register after) noexcept {
+    return _mm256_permute2x128_si256(before, after, 0x21);
+  }
+  // Fewer blocks than a register has, here one; the others read as zero.
+  PAES_INLINE static Register load_some(const void* from, std::size_t /*blocks*/) noexcept {
+    return only_first(load_block(from));
+  }
+  PAES_INLINE static void store_some(void* to, Register value, std::size_t /*blocks*/) noexcept {
+    store_block(to, first_block(value));
+  }
+  // One block of each of as many messages as there are lanes.
+  PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
+                                   load_block(from[1] + at), 1);
+  }
+  PAES_INLINE static void scatter(std::uint8_t* const* to, std::size_t at,
+                                  Register value) noexcept {
+    store_block(to[0] + at, _mm256_castsi256_si128(value));
+    store_block(to[1] + at, _mm256_extracti128_si256(value, 1));
+  }
+  // Each block shifted by whole bytes; each half of a block by bits. Zeros come in.
+  template <int Bytes>
+  PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
+    return _mm256_bslli_epi128(value, Bytes);
+  }
+  template <int Bytes>
+  PAES_INLINE static Register shift_bytes_right(Register value) noexcept {
+    return _mm256_bsrli_epi128(value, Bytes);
+  }
+  template <int Bits>
+  PAES_INLINE static Register shift_left(Register value) noexcept {
+    return _mm256_slli_epi64(value, Bits);
+  }
+  template <int Bits>
+  PAES_INLINE static Register shift_right(Register value) noexcept {
+    return _mm256_srli_epi64(value, Bits);
+  }
 };
 
 using Gcm = StitchedGcm<Vector256>;
+using Modes = VectorModes<Vector256>;
 
 }  // namespace
 
@@ -99,7 +149,7 @@ const Kernel kernel_vaes256 = {
     .unavailable = nullptr,
     .prepare = prepare_aes<Gcm::prepare>,
     .release = nullptr,
-    .modes = {{nullptr, nullptr, Gcm::ctr}, {}},
+    .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
 

@@ -1,6 +1,7 @@
-// AES-GCM on 512-bit registers: VAES, VPCLMULQDQ and AVX-512, four blocks a register, eight
-// registers in flight.
+// AES-GCM and the raw modes on 512-bit registers: VAES, VPCLMULQDQ and AVX-512, four blocks a
+// register, eight registers in flight.
 #include "kernel/gcm_stitched.hpp"
+#include "kernel/vector_modes.hpp"
 
 namespace paes {
 
@@ -90,9 +91,66 @@ struct Vector512 {
   PAES_INLINE static Register aes_last_round(Register state, Register key) noexcept {
     return _mm512_aesenclast_epi128(state, key);
   }
+  PAES_INLINE static Register aes_inverse_round(Register state, Register key) noexcept {
+    return _mm512_aesdec_epi128(state, key);
+  }
+  PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
+    return _mm512_aesdeclast_epi128(state, key);
+  }
+  // Past the caches; `to` is aligned to the register.
+  PAES_INLINE static void stream(void* to, Register value) noexcept {
+    _mm512_stream_si512(static_cast<__m512i*>(to), value);
+  }
+  // The blocks of `after`, each replaced by the one before it; the first by the last of `before`.
+  PAES_INLINE static Register following(Register before, Register after) noexcept {
+    return _mm512_alignr_epi64(after, before, 6);
+  }
+  // Fewer blocks than a register has; the others read as zero and are not touched.
+  PAES_INLINE static Register load_some(const void* from, std::size_t blocks) noexcept {
+    return _mm512_maskz_loadu_epi64(first_halves(blocks), from);
+  }
+  PAES_INLINE static void store_some(void* to, Register value, std::size_t blocks) noexcept {
+    _mm512_mask_storeu_epi64(to, first_halves(blocks), value);
+  }
+  PAES_INLINE static __mmask8 first_halves(std::size_t blocks) noexcept {
+    return static_cast<__mmask8>((1U << (2 * blocks)) - 1);
+  }
+  // One block of each of as many messages as there are lanes.
+  PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
+                                                load_block(from[1] + at), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[2] + at)),
+                                                 load_block(from[3] + at), 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  }
+  PAES_INLINE static void scatter(std::uint8_t* const* to, std::size_t at,
+                                  Register value) noexcept {
+    store_block(to[0] + at, _mm512_castsi512_si128(value));
+    store_block(to[1] + at, _mm512_extracti64x2_epi64(value, 1));
+    store_block(to[2] + at, _mm512_extracti64x2_epi64(value, 2));
+    store_block(to[3] + at, _mm512_extracti64x2_epi64(value, 3));
+  }
+  // Each block shifted by whole bytes; each half of a block by bits. Zeros come in.
+  template <int Bytes>
+  PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
+    return _mm512_bslli_epi128(value, Bytes);
+  }
+  template <int Bytes>
+  PAES_INLINE static Register shift_bytes_right(Register value) noexcept {
+    return _mm512_bsrli_epi128(value, Bytes);
+  }
+  template <int Bits>
+  PAES_INLINE static Register shift_left(Register value) noexcept {
+    return _mm512_slli_epi64(value, Bits);
+  }
+  template <int Bits>
+  PAES_INLINE static Register shift_right(Register value) noexcept {
+    return _mm512_srli_epi64(value, Bits);
+  }
 };
 
 using Gcm = StitchedGcm<Vector512>;
+using Modes = VectorModes<Vector512>;
 
 }  // namespace
 
@@ -110,7 +168,7 @@ const Kernel kernel_vaes512 = {
     .unavailable = nullptr,
     .prepare = prepare_aes<Gcm::prepare>,
     .release = nullptr,
-    .modes = {{nullptr, nullptr, Gcm::ctr}, {}},
+    .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
 

@@ -215,6 +215,72 @@ TEST_P(Modes, CounterModeWraps) {
   }
 }
 
+// Long enough for flights that share their first round, which start a few blocks in.
+TEST_P(Modes, LongCounterModeWraps) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  const RunFunction run = kernel().run(Operation::ctr);
+  ASSERT_NE(run, nullptr);
+  const Buffer key = varied_bytes(key_sizes().front(), 12);
+  const PreparedKeys keys(kernel(), key);
+  const std::size_t blocks = 20 * std::size_t{kernel().lanes} + 5;
+  const Buffer in = varied_bytes(blocks * block_size(), 13);
+  for (const std::uint32_t count : {0U, 1U, 2U, 3U, 0xf3U, 0xfffffef1U, 0xffffffffU}) {
+    ModeState state = {};
+    state.counter = block_of(varied_bytes(block_size(), 14));
+    state.is_counter_public = true;
+    store_be32(state.counter.bytes + block_size() - 4, count);
+    Buffer counters(in.size());
+    for (std::size_t i = 0; i < blocks; ++i) {
+      std::copy_n(state.counter.bytes, block_size() - 4, counters.data() + i * block_size());
+      store_be32(counters.data() + (i + 1) * block_size() - 4,
+                 static_cast<std::uint32_t>(count + i));
+    }
+    Buffer expected = libcrypto_crypt(name(key.size(), "ECB"), true, key, {}, counters);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      expected[i] ^= in[i];
+    }
+    Buffer out(in.size());
+    run(*keys, state, Piece{0, in.data(), out.data(), in.size()});
+    ASSERT_TRUE(out == expected) << "from count " << count;
+  }
+}
+
+// Stores past the caches change where the flights start, never the output.
+TEST_P(Modes, BypassingCachesChangesNothing) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  const Buffer key = varied_bytes(key_sizes().front(), 15);
+  const PreparedKeys keys(kernel(), key);
+  const std::size_t most = (6 * std::size_t{kernel().lanes} + 5) * block_size();
+  const Buffer text = varied_bytes(most, 16);
+  const Block before = block_of(varied_bytes(block_size(), 17));
+  ModeState state = {};
+  state.counter = block_of(varied_bytes(block_size(), 18));
+  state.is_counter_public = true;
+  ModeState bypassing = state;
+  bypassing.bypasses_caches = true;
+  for (unsigned index = 0; index < operation_count; ++index) {
+    const RunFunction run = kernel().run(static_cast<Operation>(index));
+    if (run == nullptr) {
+      continue;
+    }
+    for (std::size_t offset = 0; offset < 64; offset += offset == 0 ? 1 : 5) {
+      for (const std::size_t shift : {offset, offset / 16 * 16}) {
+        const std::size_t bytes = most - offset / 16 * block_size();
+        Buffer expected(bytes);
+        run(*keys, state, Piece{7, text.data(), expected.data(), bytes, nullptr, &before});
+        Buffer room(most + 192, 0xa5);
+        std::uint8_t* const aligned =
+            room.data() + 64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64;
+        run(*keys, bypassing, Piece{7, text.data(), aligned + shift, bytes, nullptr, &before});
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), aligned + shift))
+            << "operation " << index << " at " << shift;
+        ASSERT_TRUE(std::all_of(aligned + shift + bytes, room.data() + room.size(),
+                                [](std::uint8_t byte) { return byte == 0xa5; }));
+      }
+    }
+  }
+}
+
 struct ChainMode {
   Operation operation;
   const char* mode;

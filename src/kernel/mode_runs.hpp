@@ -1,0 +1,44 @@
+// From a template of the modes to a kernel's table of them: each row of mode/mode.hpp, which the
+// template turns into code, at its place. `Modes` supplies `block_size`, run<Operation> for rows
+// that are not chained and run_chains<Operation> for those that are. Unnamed namespace: see
+// run_piece.hpp.
+#pragma once
+
+#include <utility>
+
+#include "kernel/kernel.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+template <class Modes, Operation Which>
+consteval RunFunction piece_run() noexcept {
+  // XTS is a mode of 128-bit blocks (IEEE 1619, section 1).
+  constexpr bool fits = Modes::block_size == 16 || formula_of(Which).post != Term::tweak;
+  if constexpr (fits && !formula_of(Which).is_chained()) {
+    return Modes::template run<Which>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Modes, Operation Which>
+consteval ChainFunction chain_run() noexcept {
+  if constexpr (formula_of(Which).is_chained()) {
+    return Modes::template run_chains<Which>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Modes>
+consteval ModeRuns mode_runs() noexcept {
+  return []<unsigned... Index>(std::integer_sequence<unsigned, Index...>) consteval {
+    return ModeRuns{{piece_run<Modes, static_cast<Operation>(Index)>()...},
+                    {chain_run<Modes, static_cast<Operation>(Index)>()...}};
+  }
+  (std::make_integer_sequence<unsigned, operation_count>());
+}
+
+}  // namespace
+}  // namespace paes

@@ -1,0 +1,456 @@
+// The raw modes of mode/mode.hpp on vector registers with AES instructions: the formula table made
+// into code for the same `Vector` that StitchedGcm takes, `Vector::batch` registers in flight.
+//
+// - In parallel rows a flight is loaded, enciphered and only then stored, so that it may be in
+// place;
+//   what the next flight needs of the ciphertext is kept in a register. Ends shorter than a flight
+//   go in flights of four, two and one register, then in a part of one.
+// - XTS keeps the tweaks of a whole flight and moves each on by x^(blocks of a flight): a shift by
+//   bytes, and what falls out times x^7 + x^2 + x + 1 (IEEE 1619, section 5.2). They depend on
+//   nothing but themselves, so they run beside the rounds.
+// - In chained rows each lane of each register follows a message of its own (SP 800-38A, sections
+//   6.2 to 6.4).
+//
+// Unnamed namespace: see run_piece.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "core/secret.hpp"
+#include "kernel/gcm_stitched.hpp"
+#include "kernel/mode_runs.hpp"
+#include "mode/xts.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+template <class Vector>
+struct VectorModes {
+  using Gcm = StitchedGcm<Vector>;
+  using Keys = typename Gcm::Keys;
+  using Register = typename Vector::Register;
+  using Counters = typename Gcm::Counters;
+  static constexpr std::size_t block_size = block_bytes;
+  static constexpr unsigned flight = Vector::batch;  // registers
+  static constexpr unsigned lanes = Vector::blocks;
+  static constexpr unsigned flight_blocks = flight * lanes;
+  static constexpr std::size_t vector_bytes = Gcm::vector_bytes;
+  static constexpr std::size_t flight_bytes = flight * vector_bytes;
+  static_assert(flight == 8, "ends go in flights of 4, 2 and 1; tweaks move on by whole bytes");
+
+  static constexpr bool has_tweak(Operation which) { return formula_of(which).post == Term::tweak; }
+  static constexpr bool has_before(Operation which) {
+    return formula_of(which).pre == Term::before || formula_of(which).post == Term::before;
+  }
+
+  static consteval ModeRuns runs() noexcept { return mode_runs<VectorModes>(); }
+
+  // A parallel row.
+  template <Operation Which>
+  static void run(const KernelKeys& kernel_keys, const ModeState& state,
+                  const Piece& piece) noexcept {
+    const Keys& keys = Gcm::keys_in(kernel_keys);
+    const auto address = reinterpret_cast<std::uintptr_t>(piece.out);
+    const bool streams =
+        state.bypasses_caches && address % block_bytes == 0 && piece.bytes >= 4 * flight_bytes;
+    std::size_t head = streams ? (0 - address) % 64 : 0;
+    if constexpr (Which == Operation::ctr) {
+      if (!streams) {
+        head = before_shared_round(state, piece) * block_bytes;
+      }
+    }
+    if (head == 0) {
+      return run_part<Which>(keys, kernel_keys, state, piece, streams);
+    }
+    // The head is a piece of its own, so that the rest is aligned.
+    Piece rest{piece.first_block + head / block_bytes, piece.in + head, piece.out + head,
+               piece.bytes - head};
+    Block before = {};
+    const WipeOnExit wiped(before.bytes);
+    if constexpr (has_before(Which)) {
+      std::memcpy(before.bytes, rest.in - block_bytes, block_bytes);
+      rest.before = &before;
+    } else if constexpr (has_tweak(Which)) {
+      before = *piece.before;
+      for (std::size_t at = 0; at < head; at += block_bytes) {
+        before = xts::next_tweak(before);
+      }
+      rest.before = &before;
+    }
+    run_part<Which>(keys, kernel_keys, state,
+                    Piece{piece.first_block, piece.in, piece.out, head, nullptr, piece.before},
+                    false);
+    run_part<Which>(keys, kernel_keys, state, rest, streams);
+  }
+
+  // A chained row. Lanes without a message repeat lane 0, which writes the same bytes twice.
+  template <Operation Which>
+  static void run_chains(const KernelKeys& kernel_keys, std::span<Chain> chains) noexcept {
+    const Keys& keys = Gcm::keys_in(kernel_keys);
+    Lanes lane;
+    std::size_t next = 0;
+    const auto fill = [&](unsigned index) {
+      while (next != chains.size()) {
+        Chain& chain = chains[next++];
+        if (chain.bytes != 0) {
+          lane.chain[index] = &chain;
+          lane.in[index] = chain.in;
+          lane.out[index] = chain.out;
+          lane.left[index] = chain.bytes;
+          lane.feedback[index] = chain.feedback;
+          return true;
+        }
+      }
+      return false;
+    };
+    unsigned active = 0;
+    while (active < flight_blocks && fill(active)) {
+      ++active;
+    }
+    while (active != 0) {
+      const std::size_t bytes = *std::min_element(lane.left, lane.left + active);
+      run_lanes<Which>(keys, lane, active, bytes);
+      for (unsigned i = 0; i < active;) {
+        lane.in[i] += bytes;
+        lane.out[i] += bytes;
+        lane.left[i] -= bytes;
+        if (lane.left[i] != 0) {
+          ++i;
+          continue;
+        }
+        lane.chain[i]->feedback = lane.feedback[i];
+        if (fill(i)) {
+          ++i;
+        } else if (--active != i) {
+          lane.copy(active, i);  // and moved on in the next turn
+        }
+      }
+    }
+    wipe({reinterpret_cast<std::uint8_t*>(lane.feedback), sizeof lane.feedback});
+  }
+
+ private:
+  // Blocks up to the first counter from which batches can share their first round, where the rest
+  // is long enough to win back the cost of a piece more.
+  static std::size_t before_shared_round(const ModeState& state, const Piece& piece) noexcept {
+    if (!state.is_counter_public || piece.bytes < 16 * flight_bytes) {
+      return 0;
+    }
+    const std::uint32_t count = load_be32(state.counter.bytes + block_bytes - 4) +
+                                static_cast<std::uint32_t>(piece.first_block);
+    return (first_text_counter - count) % flight_blocks;
+  }
+
+  template <Operation Which>
+  PAES_INLINE static void run_part(const Keys& keys, const KernelKeys& kernel_keys,
+                                   const ModeState& state, const Piece& piece,
+                                   bool streams) noexcept {
+    if (Which == Operation::ctr && !streams) {
+      return Gcm::ctr(kernel_keys, state, piece);
+    }
+    switch (keys.rounds) {
+      case 10:
+        return run_flights<Which, 10>(keys, state, piece, streams);
+      case 12:
+        return run_flights<Which, 12>(keys, state, piece, streams);
+      default:
+        return run_flights<Which, 14>(keys, state, piece, streams);
+    }
+  }
+
+  // What goes from flight to flight.
+  struct Carried {
+    Register before;  // its last block is the one before the flight
+    Counters counters;
+  };
+  using Tweaks = Register[flight];
+
+  struct WholeRegisters {
+    bool streams;
+    PAES_INLINE static Register load(const std::uint8_t* from) noexcept {
+      return Vector::load(from);
+    }
+  };
+  struct PartOfRegister {
+    std::size_t blocks;
+    [[nodiscard]] PAES_INLINE Register load(const std::uint8_t* from) const noexcept {
+      return Vector::load_some(from, blocks);
+    }
+  };
+
+  template <Operation Which, unsigned Rounds>
+  PAES_NOINLINE static void run_flights(const Keys& keys, const ModeState& state,
+                                        const Piece& piece, bool streams) noexcept {
+    Carried carried = {Vector::zero(), {Vector::zero(), 0, false}};
+    Tweaks tweaks;
+    if constexpr (has_tweak(Which)) {
+      first_tweaks(*piece.before, tweaks);
+    } else if constexpr (has_before(Which)) {
+      carried.before = Vector::broadcast(load_block(piece.before->bytes));
+    } else if constexpr (formula_of(Which).pre == Term::counter) {
+      carried.counters = Counters::at(state, piece.first_block);
+    }
+    const std::uint8_t* in = piece.in;
+    std::uint8_t* out = piece.out;
+    std::size_t left = piece.bytes;
+    const Register polynomial = tweak_polynomial();
+    for (; left >= flight_bytes; left -= flight_bytes, in += flight_bytes, out += flight_bytes) {
+      one_flight<Which, Rounds, flight>(keys, carried, tweaks, in, out, WholeRegisters{streams});
+      if constexpr (has_tweak(Which)) {
+        for (Register& tweak : tweaks) {
+          const Register top = Vector::template shift_bytes_right<16 - lanes>(tweak);
+          tweak = Vector::xor2(Vector::template shift_bytes_left<lanes>(tweak),
+                               Vector::template multiply<0x00>(top, polynomial));
+        }
+      }
+    }
+    if (streams) {
+      _mm_sfence();
+    }
+    if (left != 0) {
+      run_rest<Which>(keys, carried, tweaks, in, out, left);
+    }
+    if constexpr (has_tweak(Which)) {
+      std::memset(tweaks, 0, sizeof tweaks);
+      asm volatile("" : : "r"(tweaks) : "memory");
+    }
+  }
+
+  // Less than a flight, so that the tweaks suffice.
+  template <Operation Which>
+  PAES_NOINLINE static void run_rest(const Keys& keys, Carried carried, const Tweaks& tweaks,
+                                     const std::uint8_t* in, std::uint8_t* out,
+                                     std::size_t left) noexcept {
+    const Register* tweak = tweaks;
+    const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
+      if (left >= Count * vector_bytes) {
+        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, WholeRegisters{false});
+        tweak += Count;
+        in += Count * vector_bytes;
+        out += Count * vector_bytes;
+        left -= Count * vector_bytes;
+      }
+    };
+    part.template operator()<4>();
+    part.template operator()<2>();
+    part.template operator()<1>();
+    if constexpr (lanes > 1) {
+      if (left != 0) {
+        one_flight<Which, 0, 1>(keys, carried, tweak, in, out, PartOfRegister{left / block_bytes});
+      }
+    }
+  }
+
+  template <bool Inverse>
+  PAES_INLINE static Register key_of(const Keys& keys, unsigned round) noexcept {
+    return Vector::load(Inverse ? keys.inverse_key[round] : keys.round_key[round]);
+  }
+
+  // Every round but the last, `Rounds` in all or, where that is 0, as many as the key has.
+  template <bool Inverse, unsigned Rounds, unsigned Count>
+  PAES_INLINE static void inner_rounds(const Keys& keys, Register (&text)[Count]) noexcept {
+    const auto one_round = [&](unsigned round) __attribute__((always_inline)) {
+      const Register key = key_of<Inverse>(keys, round);
+      for (Register& blocks : text) {
+        blocks = Inverse ? Vector::aes_inverse_round(blocks, key) : Vector::aes_round(blocks, key);
+      }
+    };
+    if constexpr (Rounds != 0) {
+      unrolled<Rounds - 1>([&](unsigned step)
+                               __attribute__((always_inline)) { one_round(step + 1); });
+    } else {
+      for (unsigned round = 1; round < keys.rounds; ++round) {
+        one_round(round);
+      }
+    }
+  }
+
+  template <bool Inverse>
+  PAES_INLINE static Register last_round(Register text, Register key) noexcept {
+    return Inverse ? Vector::aes_inverse_last_round(text, key) : Vector::aes_last_round(text, key);
+  }
+
+  template <Operation Which, unsigned Rounds, unsigned Count, class Memory>
+  PAES_INLINE static void one_flight(const Keys& keys, Carried& carried, const Register* tweaks,
+                                     const std::uint8_t* in, std::uint8_t* out,
+                                     Memory memory) noexcept {
+    constexpr Formula formula = formula_of(Which);
+    const auto text_at = [&](unsigned i) __attribute__((always_inline)) {
+      return memory.load(in + i * vector_bytes);
+    };
+    const auto before_at = [&](unsigned i) __attribute__((always_inline)) {
+      return i == 0 ? Vector::following(carried.before, text_at(0))
+                    : Vector::load(in + i * vector_bytes - block_bytes);
+    };
+    Register text[Count];
+    const Register whitening = key_of<formula.inverse>(keys, 0);
+    for (unsigned i = 0; i < Count; ++i) {
+      if constexpr (formula.pre == Term::in) {
+        text[i] = Vector::xor2(text_at(i), whitening);
+      } else if constexpr (formula.pre == Term::in_xor_tweak) {
+        text[i] = Vector::xor3(text_at(i), tweaks[i], whitening);
+      } else if constexpr (formula.pre == Term::before) {
+        text[i] = Vector::xor2(before_at(i), whitening);
+      } else {
+        static_assert(formula.pre == Term::counter);
+        text[i] = Vector::xor2(
+            Counters::blocks(carried.counters.reversed, carried.counters.next + i * lanes),
+            whitening);
+      }
+    }
+    carried.counters.next += Count * lanes;
+    inner_rounds<formula.inverse, Rounds>(keys, text);
+    // The last round's key takes along what the formula adds to the cipher's output.
+    const Register key = key_of<formula.inverse>(keys, Rounds == 0 ? keys.rounds : Rounds);
+    for (unsigned i = 0; i < Count; ++i) {
+      Register mask = key;
+      if constexpr (formula.post == Term::in) {
+        mask = Vector::xor2(key, text_at(i));
+      } else if constexpr (formula.post == Term::tweak) {
+        mask = Vector::xor2(key, tweaks[i]);
+      } else if constexpr (formula.post == Term::before) {
+        mask = Vector::xor2(key, before_at(i));
+      }
+      text[i] = last_round<formula.inverse>(text[i], mask);
+    }
+    if constexpr (has_before(Which)) {
+      carried.before = text_at(Count - 1);
+    }
+    if constexpr (std::is_same_v<Memory, PartOfRegister>) {
+      Vector::store_some(out, text[0], memory.blocks);
+    } else if (memory.streams) {
+      for (unsigned i = 0; i < Count; ++i) {
+        Vector::stream(out + i * vector_bytes, text[i]);
+      }
+    } else {
+      for (unsigned i = 0; i < Count; ++i) {
+        Vector::store(out + i * vector_bytes, text[i]);
+      }
+    }
+  }
+
+  PAES_INLINE static Register tweak_polynomial() noexcept {
+    return Vector::broadcast(_mm_cvtsi32_si128(0x87));
+  }
+
+  // Each block times x^Blocks: the halves shifted by bits.
+  template <unsigned Blocks>
+  PAES_INLINE static Register advance(Register tweak) noexcept {
+    const Register carries = Vector::template shift_right<64 - Blocks>(tweak);
+    return Vector::xor3(Vector::template shift_left<Blocks>(tweak),
+                        Vector::template shift_bytes_left<8>(carries),
+                        Vector::template multiply<0x01>(carries, tweak_polynomial()));
+  }
+
+  PAES_INLINE static void first_tweaks(const Block& first, Tweaks& tweaks) noexcept {
+    Block block[lanes];
+    block[0] = first;
+    for (unsigned lane = 1; lane < lanes; ++lane) {
+      block[lane] = xts::next_tweak(block[lane - 1]);
+    }
+    tweaks[0] = Vector::load(block);
+    std::memset(block, 0, sizeof block);
+    asm volatile("" : : "r"(block) : "memory");
+    tweaks[1] = advance<lanes>(tweaks[0]);
+    for (unsigned i = 0; i < 2; ++i) {
+      tweaks[2 + i] = advance<2 * lanes>(tweaks[i]);
+    }
+    for (unsigned i = 0; i < 4; ++i) {
+      tweaks[4 + i] = advance<4 * lanes>(tweaks[i]);
+    }
+  }
+
+  struct Lanes {
+    Chain* chain[flight_blocks];
+    const std::uint8_t* in[flight_blocks];
+    std::uint8_t* out[flight_blocks];
+    std::size_t left[flight_blocks];
+    alignas(64) Block feedback[flight_blocks];
+
+    void copy(unsigned from, unsigned to) noexcept {
+      chain[to] = chain[from];
+      in[to] = in[from];
+      out[to] = out[from];
+      left[to] = left[from];
+      feedback[to] = feedback[from];
+    }
+  };
+
+  // The next `bytes` of every active lane's message, in as few registers as hold them.
+  template <Operation Which>
+  static void run_lanes(const Keys& keys, Lanes& lane, unsigned active,
+                        std::size_t bytes) noexcept {
+    unsigned registers = 1;
+    while (registers * lanes < active) {
+      registers *= 2;
+    }
+    for (unsigned i = active; i < registers * lanes; ++i) {
+      lane.copy(0, i);
+    }
+    switch (registers) {
+      case 1:
+        return step_lanes<Which, 0, 1>(keys, lane, bytes);
+      case 2:
+        return step_lanes<Which, 0, 2>(keys, lane, bytes);
+      case 4:
+        return step_lanes<Which, 0, 4>(keys, lane, bytes);
+      default:
+        break;
+    }
+    switch (keys.rounds) {
+      case 10:
+        return step_lanes<Which, 10, flight>(keys, lane, bytes);
+      case 12:
+        return step_lanes<Which, 12, flight>(keys, lane, bytes);
+      default:
+        return step_lanes<Which, 14, flight>(keys, lane, bytes);
+    }
+  }
+
+  template <Operation Which, unsigned Rounds, unsigned Count>
+  PAES_NOINLINE static void step_lanes(const Keys& keys, Lanes& lane, std::size_t bytes) noexcept {
+    constexpr Formula formula = formula_of(Which);
+    static_assert(!formula.inverse);
+    Register feedback[Count];
+    for (unsigned i = 0; i < Count; ++i) {
+      feedback[i] = Vector::load(lane.feedback + i * lanes);
+    }
+    for (std::size_t at = 0; at < bytes; at += block_bytes) {
+      const auto text_at = [&](unsigned i) __attribute__((always_inline)) {
+        return Vector::gather(lane.in + i * lanes, at);
+      };
+      Register text[Count];
+      const Register whitening = key_of<false>(keys, 0);
+      for (unsigned i = 0; i < Count; ++i) {
+        if constexpr (formula.pre == Term::in_xor_feedback) {
+          text[i] = Vector::xor2(feedback[i], Vector::xor2(text_at(i), whitening));
+        } else {
+          text[i] = Vector::xor2(feedback[i], whitening);
+        }
+      }
+      inner_rounds<false, Rounds>(keys, text);
+      const Register key = key_of<false>(keys, Rounds == 0 ? keys.rounds : Rounds);
+      // All texts are read before any is written: a lane may repeat another's message.
+      for (unsigned i = 0; i < Count; ++i) {
+        if constexpr (formula.feedback == Feedback::cipher_output) {
+          feedback[i] = last_round<false>(text[i], key);
+          text[i] = Vector::xor2(feedback[i], text_at(i));
+        } else {
+          const Register mask = formula.post == Term::in ? Vector::xor2(key, text_at(i)) : key;
+          text[i] = feedback[i] = last_round<false>(text[i], mask);
+        }
+      }
+      for (unsigned i = 0; i < Count; ++i) {
+        Vector::scatter(lane.out + i * lanes, at, text[i]);
+      }
+    }
+    for (unsigned i = 0; i < Count; ++i) {
+      Vector::store(lane.feedback + i * lanes, feedback[i]);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace paes
