@@ -94,10 +94,6 @@ struct Vector128 {
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm_slli_si128(value, Bytes);
   }
-  template <int Bytes>
-  PAES_INLINE static Register shift_bytes_right(Register value) noexcept {
-    return _mm_srli_si128(value, Bytes);
-  }
   template <int Bits>
   PAES_INLINE static Register shift_left(Register value) noexcept {
     return _mm_slli_epi64(value, Bits);
@@ -106,6 +102,14 @@ struct Vector128 {
   PAES_INLINE static Register shift_right(Register value) noexcept {
     return _mm_srli_epi64(value, Bits);
   }
+  template <int Bytes>
+  PAES_INLINE static Register rotate_bytes_left(Register value) noexcept {
+    return _mm_alignr_epi8(value, value, 16 - Bytes);
+  }
+  PAES_INLINE static Register double_halves(Register value) noexcept {
+    return _mm_add_epi64(value, value);
+  }
+  PAES_INLINE static Register and2(Register a, Register b) noexcept { return _mm_and_si128(a, b); }
 };
 
 using Gcm = StitchedGcm<Vector128>;

@@ -117,10 +117,6 @@ struct Vector256 {
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm256_bslli_epi128(value, Bytes);
   }
-  template <int Bytes>
-  PAES_INLINE static Register shift_bytes_right(Register value) noexcept {
-    return _mm256_bsrli_epi128(value, Bytes);
-  }
   template <int Bits>
   PAES_INLINE static Register shift_left(Register value) noexcept {
     return _mm256_slli_epi64(value, Bits);
@@ -128,6 +124,16 @@ struct Vector256 {
   template <int Bits>
   PAES_INLINE static Register shift_right(Register value) noexcept {
     return _mm256_srli_epi64(value, Bits);
+  }
+  template <int Bytes>
+  PAES_INLINE static Register rotate_bytes_left(Register value) noexcept {
+    return _mm256_alignr_epi8(value, value, 16 - Bytes);
+  }
+  PAES_INLINE static Register double_halves(Register value) noexcept {
+    return _mm256_add_epi64(value, value);
+  }
+  PAES_INLINE static Register and2(Register a, Register b) noexcept {
+    return _mm256_and_si256(a, b);
   }
 };
 

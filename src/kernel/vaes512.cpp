@@ -135,10 +135,6 @@ struct Vector512 {
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm512_bslli_epi128(value, Bytes);
   }
-  template <int Bytes>
-  PAES_INLINE static Register shift_bytes_right(Register value) noexcept {
-    return _mm512_bsrli_epi128(value, Bytes);
-  }
   template <int Bits>
   PAES_INLINE static Register shift_left(Register value) noexcept {
     return _mm512_slli_epi64(value, Bits);
@@ -146,6 +142,16 @@ struct Vector512 {
   template <int Bits>
   PAES_INLINE static Register shift_right(Register value) noexcept {
     return _mm512_srli_epi64(value, Bits);
+  }
+  template <int Bytes>
+  PAES_INLINE static Register rotate_bytes_left(Register value) noexcept {
+    return _mm512_alignr_epi8(value, value, 16 - Bytes);
+  }
+  PAES_INLINE static Register double_halves(Register value) noexcept {
+    return _mm512_add_epi64(value, value);
+  }
+  PAES_INLINE static Register and2(Register a, Register b) noexcept {
+    return _mm512_and_si512(a, b);
   }
 };
 

@@ -166,6 +166,7 @@ struct VectorModes {
     Counters counters;
   };
   using Tweaks = Register[flight];
+  static constexpr auto nothing = [](unsigned) {};
 
   struct WholeRegisters {
     bool streams;
@@ -184,9 +185,9 @@ struct VectorModes {
   PAES_NOINLINE static void run_flights(const Keys& keys, const ModeState& state,
                                         const Piece& piece, bool streams) noexcept {
     Carried carried = {Vector::zero(), {Vector::zero(), 0, false}};
-    Tweaks tweaks;
+    Tweaks tweaks[2];  // of this flight and of the next
     if constexpr (has_tweak(Which)) {
-      first_tweaks(*piece.before, tweaks);
+      first_tweaks(*piece.before, tweaks[0]);
     } else if constexpr (has_before(Which)) {
       carried.before = Vector::broadcast(load_block(piece.before->bytes));
     } else if constexpr (formula_of(Which).pre == Term::counter) {
@@ -195,22 +196,23 @@ struct VectorModes {
     const std::uint8_t* in = piece.in;
     std::uint8_t* out = piece.out;
     std::size_t left = piece.bytes;
-    const Register polynomial = tweak_polynomial();
+    const Register came_round = Vector::broadcast(_mm_cvtsi64_si128((1LL << (8 * lanes)) - 1));
+    unsigned now = 0;
     for (; left >= flight_bytes; left -= flight_bytes, in += flight_bytes, out += flight_bytes) {
-      one_flight<Which, Rounds, flight>(keys, carried, tweaks, in, out, WholeRegisters{streams});
-      if constexpr (has_tweak(Which)) {
-        for (Register& tweak : tweaks) {
-          const Register top = Vector::template shift_bytes_right<16 - lanes>(tweak);
-          tweak = Vector::xor2(Vector::template shift_bytes_left<lanes>(tweak),
-                               Vector::template multiply<0x00>(top, polynomial));
-        }
-      }
+      one_flight<Which, Rounds, flight>(
+          keys, carried, tweaks[now], in, out,
+          WholeRegisters{streams}, [&](unsigned index) __attribute__((always_inline)) {
+            if (has_tweak(Which) && index < flight) {
+              tweaks[1 - now][index] = next_flights(tweaks[now][index], came_round);
+            }
+          });
+      now = 1 - now;
     }
     if (streams) {
       _mm_sfence();
     }
     if (left != 0) {
-      run_rest<Which>(keys, carried, tweaks, in, out, left);
+      run_rest<Which>(keys, carried, tweaks[now], in, out, left);
     }
     if constexpr (has_tweak(Which)) {
       std::memset(tweaks, 0, sizeof tweaks);
@@ -226,7 +228,7 @@ struct VectorModes {
     const Register* tweak = tweaks;
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
-        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, WholeRegisters{false});
+        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, WholeRegisters{false}, nothing);
         tweak += Count;
         in += Count * vector_bytes;
         out += Count * vector_bytes;
@@ -238,7 +240,8 @@ struct VectorModes {
     part.template operator()<1>();
     if constexpr (lanes > 1) {
       if (left != 0) {
-        one_flight<Which, 0, 1>(keys, carried, tweak, in, out, PartOfRegister{left / block_bytes});
+        one_flight<Which, 0, 1>(keys, carried, tweak, in, out, PartOfRegister{left / block_bytes},
+                                nothing);
       }
     }
   }
@@ -249,8 +252,10 @@ struct VectorModes {
   }
 
   // Every round but the last, `Rounds` in all or, where that is 0, as many as the key has.
-  template <bool Inverse, unsigned Rounds, unsigned Count>
-  PAES_INLINE static void inner_rounds(const Keys& keys, Register (&text)[Count]) noexcept {
+  // between(0), between(1), ... run one to a round as far as rounds go.
+  template <bool Inverse, unsigned Rounds, unsigned Count, typename Between>
+  PAES_INLINE static void inner_rounds(const Keys& keys, Register (&text)[Count],
+                                       Between between) noexcept {
     const auto one_round = [&](unsigned round) __attribute__((always_inline)) {
       const Register key = key_of<Inverse>(keys, round);
       for (Register& blocks : text) {
@@ -258,11 +263,14 @@ struct VectorModes {
       }
     };
     if constexpr (Rounds != 0) {
-      unrolled<Rounds - 1>([&](unsigned step)
-                               __attribute__((always_inline)) { one_round(step + 1); });
+      unrolled<Rounds - 1>([&](unsigned step) __attribute__((always_inline)) {
+        one_round(step + 1);
+        between(step);
+      });
     } else {
       for (unsigned round = 1; round < keys.rounds; ++round) {
         one_round(round);
+        between(round - 1);
       }
     }
   }
@@ -272,10 +280,10 @@ struct VectorModes {
     return Inverse ? Vector::aes_inverse_last_round(text, key) : Vector::aes_last_round(text, key);
   }
 
-  template <Operation Which, unsigned Rounds, unsigned Count, class Memory>
+  template <Operation Which, unsigned Rounds, unsigned Count, class Memory, typename Between>
   PAES_INLINE static void one_flight(const Keys& keys, Carried& carried, const Register* tweaks,
-                                     const std::uint8_t* in, std::uint8_t* out,
-                                     Memory memory) noexcept {
+                                     const std::uint8_t* in, std::uint8_t* out, Memory memory,
+                                     Between between) noexcept {
     constexpr Formula formula = formula_of(Which);
     const auto text_at = [&](unsigned i) __attribute__((always_inline)) {
       return memory.load(in + i * vector_bytes);
@@ -301,7 +309,7 @@ struct VectorModes {
       }
     }
     carried.counters.next += Count * lanes;
-    inner_rounds<formula.inverse, Rounds>(keys, text);
+    inner_rounds<formula.inverse, Rounds>(keys, text, between);
     // The last round's key takes along what the formula adds to the cipher's output.
     const Register key = key_of<formula.inverse>(keys, Rounds == 0 ? keys.rounds : Rounds);
     for (unsigned i = 0; i < Count; ++i) {
@@ -333,6 +341,17 @@ struct VectorModes {
 
   PAES_INLINE static Register tweak_polynomial() noexcept {
     return Vector::broadcast(_mm_cvtsi32_si128(0x87));
+  }
+
+  // The tweaks a flight further on: a rotation by `lanes` bytes, whose bytes y that came round are
+  // to count y * (x^7 + x^2 + x + 1), so that y * (x^7 + x^2 + x) is added. A carry-less
+  // multiplication would be one instruction, but takes turns with the AES rounds on their ports.
+  PAES_INLINE static Register next_flights(Register tweak, Register mask) noexcept {
+    const Register rotated = Vector::template rotate_bytes_left<lanes>(tweak);
+    const Register y = Vector::and2(rotated, mask);
+    const Register halved =
+        Vector::xor3(y, Vector::double_halves(y), Vector::template shift_left<6>(y));
+    return Vector::xor2(rotated, Vector::double_halves(halved));
   }
 
   // Each block times x^Blocks: the halves shifted by bits.
@@ -430,7 +449,7 @@ struct VectorModes {
           text[i] = Vector::xor2(feedback[i], whitening);
         }
       }
-      inner_rounds<false, Rounds>(keys, text);
+      inner_rounds<false, Rounds>(keys, text, nothing);
       const Register key = key_of<false>(keys, Rounds == 0 ? keys.rounds : Rounds);
       // All texts are read before any is written: a lane may repeat another's message.
       for (unsigned i = 0; i < Count; ++i) {
