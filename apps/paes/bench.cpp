@@ -13,7 +13,8 @@ namespace {
 
 void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
   app.add_option("--cipher", request.ciphers,
-                 "aes-128-gcm, aes-192-gcm, aes-256-gcm (the default); several with commas")
+                 "aes-256-gcm (the default), aes-128-ctr, des-ede3-cbc and so on; several with "
+                 "commas")
       ->delimiter(',');
   app.add_option("--kernel", request.kernels,
                  "kernels to compare, ratios being to the first named; "
@@ -31,6 +32,8 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
                  "threads, each on messages of its own; 0 is all (the default is 1)")
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
+  app.add_flag("--share", request.share,
+               "the threads work on each message together, in modes that allow it");
   app.add_option("--seconds", request.seconds,
                  "time for each cipher, direction and size (the default is 2)")
       ->check(CLI::Range(0.0, 3600.0));

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kernel/registry.hpp"
+#include "message/cipher_name.hpp"
 #include "mode/gcm.hpp"
+#include "mode/xts.hpp"
 #include "paes/bench_interrupt.hpp"
 #include "paes/bench_kernel_turns.hpp"
 #include "paes/bench_report.hpp"
@@ -20,19 +22,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct NamedCipher {
-  const char* name;
-  std::size_t key_bytes;
-};
-constexpr NamedCipher ciphers[] = {{"aes-128-gcm", 16}, {"aes-192-gcm", 24}, {"aes-256-gcm", 32}};
-
 struct NamedDirection {
   const char* name;
-  Direction direction;
+  BenchDirection direction;
 };
-constexpr NamedDirection directions[] = {{"encrypt", Direction::encrypt},
-                                         {"decrypt", Direction::decrypt},
-                                         {"verify", Direction::verify}};
+constexpr NamedDirection directions[] = {{"encrypt", BenchDirection::encrypt},
+                                         {"decrypt", BenchDirection::decrypt},
+                                         {"verify", BenchDirection::verify}};
 
 struct NamedClock {
   const char* name;
@@ -53,16 +49,16 @@ const Named& find_named(const char* what, const Named (&table)[Count], const std
               "there is: " + known);
 }
 
-std::vector<const Kernel*> find_kernels(const std::vector<std::string>& names) {
+std::vector<const Kernel*> find_kernels(Cipher cipher, const std::vector<std::string>& names) {
   std::vector<const Kernel*> found;
   if (!names.empty()) {
     for (const std::string& name : names) {
-      found.push_back(&find_kernel(Cipher::aes, name, true));
+      found.push_back(&find_kernel(cipher, name, true));
     }
     return found;
   }
   for (const Kernel* kernel : all_kernels()) {
-    if (unavailable_reason(*kernel).empty()) {
+    if (kernel->cipher == cipher && unavailable_reason(*kernel).empty()) {
       found.push_back(kernel);
     }
   }
@@ -73,41 +69,80 @@ std::vector<const Kernel*> find_kernels(const std::vector<std::string>& names) {
   return found;
 }
 
-// Named kernels must have the operation; of all kernels, those that lack it are left out.
-std::vector<const Kernel*> with_operation(const std::vector<const Kernel*>& kernels,
-                                          const NamedDirection& direction, bool named) {
+// Named kernels must be able to do it; of all kernels, those that are not are left out.
+std::vector<const Kernel*> able_kernels(const CipherName& cipher, const NamedDirection& direction,
+                                        const std::vector<std::string>& names) {
   std::vector<const Kernel*> able;
-  for (const Kernel* kernel : kernels) {
-    if (kernel->run(operation_of(direction.direction)) != nullptr) {
+  for (const Kernel* kernel : find_kernels(cipher.cipher, names)) {
+    if (can_do(*kernel, cipher, direction.direction)) {
       able.push_back(kernel);
-    } else if (named) {
-      throw Error(ErrorCode::usage,
-                  fmt::format("kernel: '{}' cannot {}", kernel->name, direction.name));
+    } else if (!names.empty()) {
+      throw Error(ErrorCode::usage, fmt::format("kernel: '{}' cannot {} {}", kernel->name,
+                                                direction.name, cipher.name));
     }
   }
   return able;
 }
 
-void check_size(std::uint64_t message_bytes, unsigned threads) {
-  if (message_bytes == 0 || message_bytes > gcm::max_plaintext_bytes) {
+std::uint64_t most_message_bytes(const CipherName& cipher) {
+  if (cipher.is_gcm()) {
+    return gcm::max_plaintext_bytes;
+  }
+  return *cipher.mode == Mode::xts ? xts::max_unit_bytes : std::uint64_t{1} << 40;
+}
+
+// A message in XTS is one data unit.
+void check_size(const CipherName& cipher, std::uint64_t message_bytes) {
+  const std::uint64_t most = most_message_bytes(cipher);
+  const std::size_t block = block_bytes_of(cipher.cipher);
+  const bool takes_part =
+      cipher.is_gcm() || row_of(*cipher.mode).takes_any_length ||
+      (*cipher.mode == Mode::xts ? message_bytes >= block : message_bytes % block == 0);
+  if (message_bytes == 0 || message_bytes > most || !takes_part) {
     throw Error(ErrorCode::usage,
-                fmt::format("--size: a message has 1 to {} bytes", gcm::max_plaintext_bytes));
+                fmt::format("--size: {} takes no message of {} bytes", cipher.name, message_bytes));
+  }
+}
+
+struct Combination {
+  const CipherName& cipher;
+  const NamedDirection& direction;
+  std::vector<const Kernel*> kernels;
+  std::uint64_t message_bytes;
+  bool is_shared;
+
+  [[nodiscard]] BenchTask task() const {
+    return {&cipher, direction.direction, message_bytes, is_shared};
+  }
+  [[nodiscard]] const char* way() const {
+    return is_shared ? "shared" : is_chained(cipher, direction.direction) ? "batch" : "message";
+  }
+};
+
+// Plaintext, ciphertext and output of every thread.
+void check_memory(const Combination& combination, unsigned threads) {
+  std::size_t messages = 1;
+  for (const Kernel* kernel : combination.kernels) {
+    messages = std::max(messages, messages_at_once(*kernel, combination.task()));
   }
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (3.0 * static_cast<double>(message_bytes) * threads > memory / 2) {
-    throw Error(ErrorCode::usage,
-                fmt::format("--size: {} on {} threads would take more than half of the memory",
-                            exact_bytes(message_bytes), threads));
+  const double needed = 3.0 * static_cast<double>(combination.message_bytes) *
+                        static_cast<double>(messages) * (combination.is_shared ? 1 : threads);
+  if (needed > memory / 2) {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("--size: {} of {} on {} threads would take more than half of the memory",
+                    messages == 1 ? "messages" : fmt::format("{} messages", messages),
+                    exact_bytes(combination.message_bytes), threads));
   }
 }
 
 struct Row {
-  const NamedCipher& cipher;
-  const NamedDirection& direction;
-  std::uint64_t message_bytes;
+  const Combination* combination;
   unsigned threads;
   const Kernel* kernel;
+  std::size_t messages;
   std::size_t rounds;
   double seconds_median;
   double gb_per_s;
@@ -115,87 +150,119 @@ struct Row {
 };
 
 ordered_json to_json(const Row& row) {
-  return {{"cipher", row.cipher.name},  {"direction", row.direction.name},
-          {"kernel", row.kernel->name}, {"engine", "cpu"},
-          {"bytes", row.message_bytes}, {"threads", row.threads},
-          {"rounds", row.rounds},       {"seconds_median", row.seconds_median},
-          {"gb_per_s", row.gb_per_s},   {"ratio_to_first", to_json(row.ratio)}};
+  return {{"cipher", row.combination->cipher.name},
+          {"direction", row.combination->direction.name},
+          {"kernel", row.kernel->name},
+          {"engine", "cpu"},
+          {"way", row.combination->way()},
+          {"bytes", row.combination->message_bytes},
+          {"messages", row.messages},
+          {"threads", row.threads},
+          {"rounds", row.rounds},
+          {"seconds_median", row.seconds_median},
+          {"gb_per_s", row.gb_per_s},
+          {"ratio_to_first", to_json(row.ratio)}};
+}
+
+// How the messages are run, for people.
+std::string describe_way(const Combination& combination, unsigned threads) {
+  const std::string each = fmt::format("messages of {}", exact_bytes(combination.message_bytes));
+  if (combination.is_shared) {
+    return fmt::format("{}, each shared by {} threads", each, threads);
+  }
+  const std::string on = fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
+  return is_chained(combination.cipher, combination.direction.direction)
+             ? "batches of independent " + each + on
+             : each + on;
 }
 
 std::string to_text(const std::vector<Row>& rows) {
   const Row& first = rows.front();
+  const Combination& combination = *first.combination;
   double fastest = 0;
   for (const Row& row : rows) {
     fastest = std::max(fastest, row.gb_per_s);
   }
-  std::string text = fmt::format(
-      "\n{} {}, messages of {}, {} thread{}, {} rounds\n", first.cipher.name, first.direction.name,
-      exact_bytes(first.message_bytes), first.threads, first.threads == 1 ? "" : "s", first.rounds);
+  std::string text =
+      fmt::format("\n{} {}, {}, {} rounds\n", combination.cipher.name, combination.direction.name,
+                  describe_way(combination, first.threads), first.rounds);
+  const bool is_batch = is_chained(combination.cipher, combination.direction.direction);
   for (const Row& row : rows) {
-    text += fmt::format("  {:<10} {:>8.3f} GB/s  {:>6.2f} x  [{:.2f} .. {:.2f}]  {}\n",
-                        row.kernel->name, row.gb_per_s, row.ratio.median, row.ratio.min,
-                        row.ratio.max, bar(row.gb_per_s, fastest, 30));
+    text +=
+        fmt::format("  {:<14} {:>8.3f} GB/s  {:>6.2f} x  [{:.2f} .. {:.2f}]  {}{}\n",
+                    row.kernel->name, row.gb_per_s, row.ratio.median, row.ratio.min, row.ratio.max,
+                    is_batch ? fmt::format("{:>3} at once  ", row.messages) : std::string(),
+                    bar(row.gb_per_s, fastest, 30));
   }
   return text;
 }
 
-struct Combination {
-  const NamedCipher& cipher;
-  const NamedDirection& direction;
-  std::vector<const Kernel*> kernels;
-};
-
-std::vector<Row> measure(const Combination& combination, std::uint64_t message_bytes,
-                         const Executor& executor, double seconds, const NamedClock& clock) {
+std::vector<Row> measure(const Combination& combination, const Executor& executor, double seconds,
+                         const NamedClock& clock) {
   const std::vector<KernelTimes> times =
       take_turns(combination.kernels,
-                 {combination.cipher.key_bytes, combination.direction.direction, message_bytes,
-                  seconds, clock.clock, stop_if_interrupted},
-                 executor);
+                 {combination.task(), seconds, clock.clock, stop_if_interrupted}, executor);
   std::vector<Row> rows;
   for (const KernelTimes& row : times) {
     const double typical = median(row.seconds);
-    const double bytes = static_cast<double>(message_bytes) * executor.threads();
-    rows.push_back({combination.cipher, combination.direction, message_bytes, executor.threads(),
-                    row.kernel, row.seconds.size(), typical, bytes / typical / 1e9,
+    const double bytes = static_cast<double>(combination.message_bytes) *
+                         (combination.is_shared ? 1 : executor.threads());
+    rows.push_back({&combination, executor.threads(), row.kernel, row.messages, row.seconds.size(),
+                    typical, bytes / typical / 1e9,
                     rate_ratio(row.seconds, times.front().seconds)});
   }
   return rows;
 }
 
+// Every cipher in every direction that it has, at every size.
+std::vector<Combination> combine(const KernelBenchRequest& request, unsigned threads) {
+  std::vector<Combination> combinations;
+  for (const std::string& cipher_name : request.ciphers) {
+    const CipherName& cipher = find_cipher_name(cipher_name);
+    for (const std::string& direction_name : request.directions) {
+      const NamedDirection& direction = find_named("direction", directions, direction_name);
+      if (!cipher.is_gcm() && direction.direction == BenchDirection::verify) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("direction: {} has no tag to verify", cipher.name));
+      }
+      if (request.share && (cipher.is_gcm() || is_chained(cipher, direction.direction))) {
+        throw Error(ErrorCode::usage,
+                    fmt::format("--share: threads cannot share a message of {} {}", cipher.name,
+                                direction.name));
+      }
+      const auto kernels = able_kernels(cipher, direction, request.kernels);
+      for (const std::uint64_t message_bytes : request.message_bytes) {
+        check_size(cipher, message_bytes);
+        combinations.push_back({cipher, direction, kernels, message_bytes, request.share});
+        check_memory(combinations.back(), threads);
+      }
+    }
+  }
+  return combinations;
+}
+
 }  // namespace
 
 void bench_kernels(const KernelBenchRequest& request) {
-  const std::vector<const Kernel*> kernels = find_kernels(request.kernels);
   const NamedClock& clock = find_named("clock", clocks, request.clock);
+  if (request.share && clock.clock != BenchClock::wall) {
+    throw Error(ErrorCode::usage, "--share: only the wall clock measures threads together");
+  }
   const auto executor = make_executor(
       request.threads == 1 ? Schedule::serial : Schedule::omp_static, request.threads);
   executor->start();
-  for (const std::uint64_t message_bytes : request.message_bytes) {
-    check_size(message_bytes, executor->threads());
-  }
-  std::vector<Combination> combinations;
-  for (const std::string& cipher : request.ciphers) {
-    for (const std::string& direction_name : request.directions) {
-      const NamedDirection& direction = find_named("direction", directions, direction_name);
-      combinations.push_back({find_named("cipher", ciphers, cipher), direction,
-                              with_operation(kernels, direction, !request.kernels.empty())});
-    }
-  }
+  const std::vector<Combination> combinations = combine(request, executor->threads());
   ordered_json results = ordered_json::array();
   if (!request.json) {
     print_result(machine_line());
   }
   for (const Combination& combination : combinations) {
-    for (const std::uint64_t message_bytes : request.message_bytes) {
-      const std::vector<Row> rows =
-          measure(combination, message_bytes, *executor, request.seconds, clock);
-      if (!request.json) {
-        print_result(to_text(rows));
-      }
-      for (const Row& row : rows) {
-        results.push_back(to_json(row));
-      }
+    const std::vector<Row> rows = measure(combination, *executor, request.seconds, clock);
+    if (!request.json) {
+      print_result(to_text(rows));
+    }
+    for (const Row& row : rows) {
+      results.push_back(to_json(row));
     }
   }
   if (request.json) {

@@ -14,6 +14,7 @@ struct KernelBenchRequest {
   std::vector<std::string> directions = {"encrypt"};
   std::vector<std::uint64_t> message_bytes = {16384};
   unsigned threads = 1;
+  bool share = false;          // threads work on one message together
   std::string clock = "wall";  // or cpu
   double seconds = 2;          // for each combination of cipher, direction and size
   bool json = false;

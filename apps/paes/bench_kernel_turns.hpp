@@ -9,10 +9,9 @@
 
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
+#include "paes/bench_contender.hpp"
 
 namespace paes::cli {
-
-enum class Direction { encrypt, decrypt, verify };
 
 enum class BenchClock {
   wall,  // what a user waits for
@@ -20,26 +19,24 @@ enum class BenchClock {
 };
 
 struct TurnSettings {
-  std::size_t key_bytes;
-  Direction direction;
-  std::size_t message_bytes;
+  BenchTask task;
   double seconds;
-  BenchClock clock;
+  BenchClock clock;                   // `wall` for a message that threads share
   std::function<void()> before_turn;  // may throw to stop; may be empty
 };
 
 struct KernelTimes {
   const Kernel* kernel;
-  // A message's time on one of the threads that work side by side, by round.
+  std::size_t messages;  // side by side on each thread, in directions that chain their blocks
+  // A message's time, by round: on one of the threads that work side by side, or on all that share
+  // it. In a batch, its part of the whole batch's time.
   std::vector<double> seconds;
 };
 
-// Every kernel must have the direction's operation. Each thread works on messages of its own, as on
-// the container's chunks. Throws Error(failure) when a kernel's output is wrong.
+// Every kernel must be able to do the task. Unless they share it, each thread works on messages of
+// its own, as on the container's chunks. Throws Error(failure) when a kernel's output is wrong.
 [[nodiscard]] std::vector<KernelTimes> take_turns(std::span<const Kernel* const> kernels,
                                                   const TurnSettings& settings,
                                                   const Executor& executor);
-
-[[nodiscard]] GcmOperation operation_of(Direction direction) noexcept;
 
 }  // namespace paes::cli

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mode/gcm.hpp"
 #include "paes/error.hpp"
@@ -23,13 +24,18 @@ void require(bool done) {
   }
 }
 
-CipherContext start(Bytes key, const char* mode, const std::uint8_t* iv) {
-  const std::string name = "AES-" + std::to_string(key.size() * 8) + "-" + mode;
+// `name` is libcrypto's: "AES-128-CTR". No padding.
+CipherContext start(const std::string& name, Bytes key, const std::uint8_t* iv) {
   const FetchedCipher cipher(EVP_CIPHER_fetch(nullptr, name.c_str(), nullptr), EVP_CIPHER_free);
   CipherContext context(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
   require(cipher && context &&
-          EVP_EncryptInit_ex2(context.get(), cipher.get(), key.data(), iv, nullptr) == 1);
+          EVP_EncryptInit_ex2(context.get(), cipher.get(), key.data(), iv, nullptr) == 1 &&
+          EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1);
   return context;
+}
+
+std::string aes_name(std::size_t key_bytes, const char* mode) {
+  return "AES-" + std::to_string(key_bytes * 8) + "-" + mode;
 }
 
 // EVP counts in int: long messages go in parts.
@@ -47,11 +53,11 @@ void encrypt_ctr(Bytes key, Bytes iv, Bytes in, MutableBytes out) {
   Block counter = {};
   std::copy(iv.begin(), iv.end(), counter.bytes);
   counter.bytes[15] = 2;  // GCM's first block of text; EVP's carry beyond 32 bits is out of reach
-  update(start(key, "CTR", counter.bytes).get(), in, out);
+  update(start(aes_name(key.size(), "CTR"), key, counter.bytes).get(), in, out);
 }
 
 void encrypt_gcm(Bytes key, Bytes iv, Bytes in, MutableBytes out, Block& tag) {
-  const CipherContext context = start(key, "GCM", iv.data());
+  const CipherContext context = start(aes_name(key.size(), "GCM"), key, iv.data());
   update(context.get(), in, out);
   int written = 0;
   require(EVP_EncryptFinal_ex(context.get(), out.data() + in.size(), &written) == 1);
@@ -59,7 +65,36 @@ void encrypt_gcm(Bytes key, Bytes iv, Bytes in, MutableBytes out, Block& tag) {
           1);
 }
 
+// libcrypto has no counter mode for 3DES: counters through ECB, all 64 bits of them.
+void encrypt_des_ctr(Bytes key, Bytes iv, Bytes in, MutableBytes out) {
+  const CipherContext context = start("DES-EDE3-ECB", key, nullptr);
+  std::vector<std::uint8_t> counters(std::size_t{1} << 16);
+  for (std::size_t at = 0; at < in.size(); at += counters.size()) {
+    const std::size_t bytes = std::min(counters.size(), in.size() - at);
+    for (std::size_t i = 0; i < counters.size(); i += 8) {
+      store_be64(counters.data() + i, load_be64(iv.data()) + (at + i) / 8);
+    }
+    update(context.get(), counters, counters);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      out[at + i] = static_cast<std::uint8_t>(in[at + i] ^ counters[i]);
+    }
+  }
+}
+
 }  // namespace
+
+void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, MutableBytes out) {
+  const bool is_aes = cipher.cipher == Cipher::aes;
+  if (!is_aes && *cipher.mode == Mode::ctr) {
+    encrypt_des_ctr(key, iv, in, out);
+    return;
+  }
+  // Both keys of XTS are in `key`; its IV is the data unit's number.
+  const std::size_t key_bytes = *cipher.mode == Mode::xts ? key.size() / 2 : key.size();
+  const char* const mode = row_of(*cipher.mode).name;  // libcrypto takes small letters
+  const std::string name = is_aes ? aes_name(key_bytes, mode) : std::string("DES-EDE3-") + mode;
+  update(start(name, key, iv.empty() ? nullptr : iv.data()).get(), in, out);
+}
 
 void encrypt_as_claimed(const Kernel& kernel, Bytes key, Bytes iv, Bytes in, MutableBytes out,
                         Block& tag) {

@@ -5,10 +5,16 @@
 #include "cipher/block.hpp"
 #include "core/bytes.hpp"
 #include "kernel/kernel.hpp"
+#include "message/cipher_name.hpp"
 
 namespace paes::cli {
 
-// Encrypts `in` to `out` as `kernel` claims to: AES-GCM, except for the rows that exist to be less
+// Encrypts one message in a raw mode. `iv` is empty for ECB, and for XTS the number of the data
+// unit that the message is. Throws Error(failure).
+void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, MutableBytes out);
+
+// GCM: encrypts `in` to `out` as `kernel` claims to: AES-GCM, except for the rows that exist to be
+// less
 // (`copy`: the input; `vaes_loop`: CTR), whose tag stays zero. 96-bit IV, no associated data.
 // Throws Error(failure).
 void encrypt_as_claimed(const Kernel& kernel, Bytes key, Bytes iv, Bytes in, MutableBytes out,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernel/registry.hpp"
+#include "message/cipher_name.hpp"
 #include "paes/command.hpp"
 #include "paes/report.hpp"
 
@@ -15,12 +16,31 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// GCM is made of the counter mode and the hash, for every key length alike.
-std::vector<std::string> ciphers_of(const Kernel& kernel) {
-  if (kernel.run(Operation::ctr) == nullptr) {
-    return {};
+// The ciphers and the order in which they are listed.
+struct NamedCipher {
+  const char* name;
+  Cipher cipher;
+};
+constexpr NamedCipher ciphers[] = {{"aes", Cipher::aes}, {"des-ede3", Cipher::des_ede3}};
+
+std::vector<std::string> modes_of(const Kernel& kernel) {
+  std::vector<std::string> names;
+  for (const CipherName& name : all_cipher_names()) {
+    if (has_cipher(kernel, name)) {
+      names.push_back(name.name);
+    }
   }
-  return {"aes-128-gcm", "aes-192-gcm", "aes-256-gcm"};
+  return names;
+}
+
+std::vector<const Kernel*> kernels_of(Cipher cipher) {
+  std::vector<const Kernel*> kernels;
+  for (const Kernel* kernel : all_kernels()) {
+    if (kernel->cipher == cipher) {
+      kernels.push_back(kernel);
+    }
+  }
+  return kernels;
 }
 
 // Why the kernel does not run here, or why it is or is not the one that is chosen.
@@ -54,9 +74,10 @@ const char* use_of(const Kernel& kernel) {
   return "automatic";
 }
 
-ordered_json describe(const Kernel& kernel, const Kernel& selected) {
+ordered_json describe(const NamedCipher& cipher, const Kernel& kernel, const Kernel& selected) {
   return {{"name", kernel.name},
-          {"ciphers", ciphers_of(kernel)},
+          {"cipher", cipher.name},
+          {"ciphers", modes_of(kernel)},
           {"available", unavailable_reason(kernel).empty()},
           {"selected", &kernel == &selected},
           {"reason", reason_of(kernel, selected)},
@@ -64,25 +85,37 @@ ordered_json describe(const Kernel& kernel, const Kernel& selected) {
           {"summary", kernel.summary}};
 }
 
-int list_devices(bool json) {
-  const Kernel& selected = best_kernel(Cipher::aes);
-  if (json) {
-    ordered_json kernels = ordered_json::array();
-    for (const Kernel* kernel : all_kernels()) {
-      kernels.push_back(describe(*kernel, selected));
-    }
-    print_json({{"command", "devices"}, {"processor", machine_name()}, {"kernels", kernels}});
-    return exit_done;
-  }
-  std::string text = fmt::format("processor: {}\n\n  {:<10} {:<5} {:<46} {}\n", machine_name(),
-                                 "kernel", "runs", "why", "what it is");
-  for (const Kernel* kernel : all_kernels()) {
-    text += fmt::format("{} {:<10} {:<5} {:<46} {}\n", kernel == &selected ? '*' : ' ',
+std::string section(const NamedCipher& cipher, const std::vector<const Kernel*>& kernels,
+                    const Kernel& selected) {
+  std::string text =
+      fmt::format("\n  {:<14} {:<5} {:<46} {}\n", cipher.name, "runs", "why", "what it is");
+  for (const Kernel* kernel : kernels) {
+    text += fmt::format("{} {:<14} {:<5} {:<46} {}\n", kernel == &selected ? '*' : ' ',
                         kernel->name, unavailable_reason(*kernel).empty() ? "yes" : "no",
                         reason_of(*kernel, selected), kernel->summary);
   }
-  text += "\n* is used unless --kernel names another.\n";
-  print_result(text);
+  return text;
+}
+
+int list_devices(bool json) {
+  ordered_json rows = ordered_json::array();
+  std::string text = fmt::format("processor: {}\n", machine_name());
+  for (const NamedCipher& cipher : ciphers) {
+    const std::vector<const Kernel*> kernels = kernels_of(cipher.cipher);
+    if (kernels.empty()) {
+      continue;
+    }
+    const Kernel& selected = best_kernel(cipher.cipher);
+    text += section(cipher, kernels, selected);
+    for (const Kernel* kernel : kernels) {
+      rows.push_back(describe(cipher, *kernel, selected));
+    }
+  }
+  if (json) {
+    print_json({{"command", "devices"}, {"processor", machine_name()}, {"kernels", rows}});
+  } else {
+    print_result(text + "\n* is used unless --kernel names another.\n");
+  }
   return exit_done;
 }
 

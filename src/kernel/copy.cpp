@@ -20,6 +20,12 @@ void copy(const KernelKeys&, const ModeState&, const Piece& piece) noexcept {
   }
 }
 
+void copy_chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
+  for (const Chain& chain : messages) {
+    copy(keys, {}, Piece{0, chain.in, chain.out, chain.bytes});
+  }
+}
+
 void no_hash(const KernelKeys&, const ModeState&, const Piece&) noexcept {}
 
 }  // namespace
@@ -36,8 +42,12 @@ const Kernel kernel_copy = {
     .unavailable = nullptr,
     .prepare = prepare,
     .release = nullptr,
-    .modes = {{copy, copy, copy, copy, copy, copy, copy}, {}},
+    .modes = {{copy, copy, copy, copy, copy, copy, copy},
+              {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, copy_chains,
+               copy_chains, copy_chains}},
     .gcm = {{no_hash, copy, copy, copy, copy, nullptr}},
+    .prepare_xts = prepare,
+    .xts_unit = {copy, copy},
 };
 
 }  // namespace paes

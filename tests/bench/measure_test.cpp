@@ -41,15 +41,22 @@ Kernel with_fault(GcmOperation operation, RunFunction fault) {
   return kernel;
 }
 
-std::vector<KernelTimes> measure(const Kernel& kernel, Direction direction, unsigned threads = 1) {
-  const Kernel* const rows[] = {&good(), &kernel};
+std::vector<KernelTimes> measure_task(const Kernel& kernel, const BenchTask& task,
+                                      unsigned threads = 1) {
+  const Kernel* const rows[] = {&find_kernel(kernel.cipher, "compute"), &kernel};
   const auto executor =
       make_executor(threads == 1 ? Schedule::serial : Schedule::omp_static, threads);
-  return take_turns(rows, {32, direction, 100, 0, BenchClock::wall, {}}, *executor);
+  return take_turns(rows, {task, 0, BenchClock::wall, {}}, *executor);
+}
+
+std::vector<KernelTimes> measure(const Kernel& kernel, BenchDirection direction,
+                                 unsigned threads = 1) {
+  return measure_task(kernel, {&find_cipher_name("aes-256-gcm"), direction, 100}, threads);
 }
 
 TEST(Turns, EveryDirectionGivesPairedRounds) {
-  for (const Direction direction : {Direction::encrypt, Direction::decrypt, Direction::verify}) {
+  for (const BenchDirection direction :
+       {BenchDirection::encrypt, BenchDirection::decrypt, BenchDirection::verify}) {
     for (const unsigned threads : {1U, 2U}) {
       const auto times = measure(good(), direction, threads);
       ASSERT_EQ(times.size(), 2U);
@@ -65,11 +72,11 @@ TEST(Turns, WrongOutputGetsNoFigure) {
   const struct {
     RunFunction fault;
     GcmOperation operation;
-    Direction direction;
-  } cases[] = {{wrong_byte, GcmOperation::seal, Direction::encrypt},
-               {wrong_tag, GcmOperation::seal, Direction::encrypt},
-               {wrong_plaintext, GcmOperation::open, Direction::decrypt},
-               {accepts_nothing, GcmOperation::verify, Direction::verify}};
+    BenchDirection direction;
+  } cases[] = {{wrong_byte, GcmOperation::seal, BenchDirection::encrypt},
+               {wrong_tag, GcmOperation::seal, BenchDirection::encrypt},
+               {wrong_plaintext, GcmOperation::open, BenchDirection::decrypt},
+               {accepts_nothing, GcmOperation::verify, BenchDirection::verify}};
   for (const auto& [fault, operation, direction] : cases) {
     const Kernel faulty = with_fault(operation, fault);
     try {
@@ -86,8 +93,82 @@ TEST(Turns, RowsThatAreLessThanGcmAreCheckedAgainstTheirClaim) {
   for (const char* name : {"copy", "vaes_loop"}) {
     for (const Kernel* kernel : all_kernels()) {
       if (std::strcmp(kernel->name, name) == 0 && unavailable_reason(*kernel).empty()) {
-        (void)measure(*kernel, Direction::encrypt);
-        (void)measure(*kernel, Direction::decrypt);
+        (void)measure(*kernel, BenchDirection::encrypt);
+        (void)measure(*kernel, BenchDirection::decrypt);
+      }
+    }
+  }
+}
+
+// Every raw mode with a fault in it, in every way of running it.
+template <Operation which>
+void last_byte_wrong(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+  good().run(which)(keys, state, piece);
+  piece.out[piece.bytes - 1] ^= 1;
+}
+template <Operation which>
+void last_message_wrong(const KernelKeys& keys, std::span<Chain> messages) noexcept {
+  good().run_chains(which)(keys, messages);
+  messages.back().out[0] ^= 1;
+}
+
+TEST(Turns, RawModesAreCheckedInEveryWay) {
+  for (const CipherName& cipher : all_cipher_names()) {
+    if (cipher.is_gcm() || !cipher.name.starts_with("aes-128-")) {
+      continue;
+    }
+    const ModeRow& row = row_of(*cipher.mode);
+    for (const BenchDirection direction : {BenchDirection::encrypt, BenchDirection::decrypt}) {
+      const bool chained = is_chained(cipher, direction);
+      const Operation operation = direction == BenchDirection::encrypt ? row.encrypt : row.decrypt;
+      Kernel faulty = good();
+      faulty.name = "faulty";
+      faulty.lanes = 3;
+      const auto times = measure_task(faulty, {&cipher, direction, 112});
+      EXPECT_EQ(times[1].messages, chained ? 3U : 1U);
+      constexpr RunFunction pieces[] = {
+          last_byte_wrong<Operation::ecb_encrypt>, last_byte_wrong<Operation::ecb_decrypt>,
+          last_byte_wrong<Operation::ctr>,         last_byte_wrong<Operation::xts_encrypt>,
+          last_byte_wrong<Operation::xts_decrypt>, last_byte_wrong<Operation::cbc_decrypt>,
+          last_byte_wrong<Operation::cfb_decrypt>};
+      constexpr ChainFunction chains[] = {last_message_wrong<Operation::cbc_encrypt>,
+                                          last_message_wrong<Operation::cfb_encrypt>,
+                                          last_message_wrong<Operation::ofb>};
+      const auto index = static_cast<unsigned>(operation);
+      if (chained) {
+        faulty.modes.chain[index] = chains[index - std::size(pieces)];
+      } else {
+        faulty.modes.piece[index] = pieces[index];
+      }
+      EXPECT_THROW((void)measure_task(faulty, {&cipher, direction, 112}, 2), Error) << cipher.name;
+      if (!chained) {
+        EXPECT_THROW((void)measure_task(faulty, {&cipher, direction, 112, true}, 2), Error)
+            << cipher.name;
+      }
+    }
+  }
+}
+
+TEST(Turns, ThreadsShareALongMessage) {
+  const CipherName& cipher = find_cipher_name("aes-128-ctr");
+  const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
+  const auto executor = make_executor(Schedule::omp_static, 2);
+  const Kernel* const rows[] = {&kernel, &best_kernel(Cipher::aes)};
+  const auto times = take_turns(
+      rows,
+      {{&cipher, BenchDirection::encrypt, std::size_t{1} << 20, true}, 0, BenchClock::wall, {}},
+      *executor);
+  EXPECT_GE(times[1].seconds.size(), 15U);
+}
+
+TEST(Turns, TripleDesIsCheckedAgainstLibcrypto) {
+  for (const Kernel* kernel : all_kernels()) {
+    if (kernel->cipher == Cipher::des_ede3 && unavailable_reason(*kernel).empty()) {
+      for (const CipherName& cipher : all_cipher_names()) {
+        if (has_cipher(*kernel, cipher)) {
+          (void)measure_task(*kernel, {&cipher, BenchDirection::encrypt, 112});
+          (void)measure_task(*kernel, {&cipher, BenchDirection::decrypt, 112});
+        }
       }
     }
   }

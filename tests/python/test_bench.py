@@ -39,7 +39,9 @@ def check_ratio(row, first):
 
 
 def kernels():
-    return {row["name"]: row for row in json.loads(program.succeed("devices", "--json").out)["kernels"]}
+    """Those of AES."""
+    rows = json.loads(program.succeed("devices", "--json").out)["kernels"]
+    return {row["name"]: row for row in rows if row["cipher"] == "aes"}
 
 
 def test_kernels_side_by_side():
@@ -74,6 +76,31 @@ def test_threads_work_side_by_side():
     assert row["gb_per_s"] == pytest.approx(2 * 1024 / row["seconds_median"] / 1e9)
 
 
+def test_raw_modes():
+    document = bench("kernel", "--kernel", "bitslice,openssl", "--size", "512", "--seconds", "0",
+                     "--cipher", "aes-128-cbc,aes-192-ctr,aes-256-xts",
+                     "--direction", "encrypt,decrypt")
+    validate(document, "bench-kernel.schema.json")
+    assert [(r["cipher"], r["direction"], r["way"], r["messages"] > 1)
+            for r in document["results"] if r["kernel"] == "bitslice"] == [
+        ("aes-128-cbc", "encrypt", "batch", True),
+        ("aes-128-cbc", "decrypt", "message", False),
+        ("aes-192-ctr", "encrypt", "message", False),
+        ("aes-192-ctr", "decrypt", "message", False),
+        ("aes-256-xts", "encrypt", "message", False),
+        ("aes-256-xts", "decrypt", "message", False),
+    ]
+
+
+def test_threads_share_a_message():
+    document = bench("kernel", "--kernel", "bitslice", "--cipher", "aes-128-ctr", "--size", "1MiB",
+                     "--threads", "2", "--share", "--seconds", "0")
+    validate(document, "bench-kernel.schema.json")
+    (row,) = document["results"]
+    assert row["way"] == "shared"
+    assert row["gb_per_s"] == pytest.approx(2**20 / row["seconds_median"] / 1e9)
+
+
 def test_schema_rejects_what_is_not_a_result():
     document = bench("kernel", "--kernel", "bitslice", "--size", "16", "--seconds", "0")
     validate(document, "bench-kernel.schema.json")
@@ -104,6 +131,12 @@ def test_rows_without_a_hash_cannot_verify():
     (["--direction", "sideways"], "unknown name 'sideways'(.|\n)*decrypt"),
     (["--clock", "sun"], "unknown name 'sun'(.|\n)*wall"),
     (["--size", "0"], "--size"),
+    (["--cipher", "aes-128-cbc", "--size", "17"], "--size.*aes-128-cbc.*17"),
+    (["--cipher", "aes-128-xts", "--size", "15"], "--size.*aes-128-xts.*15"),
+    (["--cipher", "aes-128-ctr", "--direction", "verify"], "aes-128-ctr has no tag"),
+    (["--cipher", "aes-128-cbc", "--share"], "--share.*aes-128-cbc"),
+    (["--cipher", "aes-128-ctr", "--share", "--clock", "cpu"], "--share.*clock"),
+    (["--cipher", "aes-128-ofb", "--kernel", "vaes_loop"], "vaes_loop"),
     (["--size", "1QB"], "--size"),
     (["--size", "60GiB", "--threads", "4096"], "--size.*memory"),
     (["--threads", "-1"], "--threads"),

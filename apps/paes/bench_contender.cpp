@@ -1,0 +1,170 @@
+#include "paes/bench_contender.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "paes/bench_reference.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+// Of a shared message, a thread takes so much at a time: it stays in the core's own cache.
+constexpr std::size_t grain_bytes = std::size_t{256} << 10;
+
+Direction raw_direction(BenchDirection direction) noexcept {
+  return direction == BenchDirection::encrypt ? Direction::encrypt : Direction::decrypt;
+}
+
+void fill_with_random(MutableBytes bytes) {
+  constexpr std::size_t part_bytes = std::size_t{1} << 30;
+  for (std::size_t at = 0; at < bytes.size(); at += part_bytes) {
+    random_bytes(bytes.subspan(at, std::min(part_bytes, bytes.size() - at)));
+  }
+}
+
+std::variant<GcmKey, RawKey> bind(const Kernel& kernel, const CipherName& cipher, Bytes key) {
+  if (cipher.is_gcm()) {
+    return GcmKey(key, kernel);
+  }
+  return RawKey(cipher.cipher, *cipher.mode, key, kernel);
+}
+
+std::size_t iv_bytes(const CipherName& cipher) noexcept {
+  return *cipher.mode == Mode::ecb ? 0 : block_bytes_of(cipher.cipher);
+}
+
+}  // namespace
+
+bool is_chained(const CipherName& cipher, BenchDirection direction) noexcept {
+  return !cipher.is_gcm() &&
+         formula_of(row_of(*cipher.mode).operation(raw_direction(direction))).is_chained();
+}
+
+bool can_do(const Kernel& kernel, const CipherName& cipher, BenchDirection direction) noexcept {
+  if (kernel.cipher != cipher.cipher) {
+    return false;
+  }
+  if (!cipher.is_gcm()) {
+    return direction != BenchDirection::verify && has_cipher(kernel, cipher);
+  }
+  constexpr GcmOperation operations[] = {GcmOperation::seal, GcmOperation::open,
+                                         GcmOperation::verify};
+  return kernel.run(operations[static_cast<unsigned>(direction)]) != nullptr;
+}
+
+std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept {
+  return is_chained(*task.cipher, task.direction) ? std::max(kernel.lanes, 1U) : 1;
+}
+
+void fill(Lane& lane, const BenchTask& task, Bytes key) {
+  fill_with_random(lane.plain.view());
+  random_bytes(lane.iv);
+  random_bytes({lane.ivs.data()->bytes, lane.ivs.size() * sizeof(Block)});
+  if (task.cipher->is_gcm()) {
+    return;  // sealing changes the IV, so before_check does it
+  }
+  for (std::size_t i = 0; i < lane.ivs.size(); ++i) {
+    const std::size_t at = i * task.message_bytes;
+    encrypt_raw(*task.cipher, key, {lane.ivs[i].bytes, iv_bytes(*task.cipher)},
+                lane.plain.view().subspan(at, task.message_bytes),
+                lane.cipher.view().subspan(at, task.message_bytes));
+  }
+}
+
+Contender::Contender(const Kernel& kernel, const BenchTask& task, Bytes key)
+    : kernel_(kernel),
+      task_(task),
+      key_bytes_(key),
+      messages_(messages_at_once(kernel, task)),
+      key_(bind(kernel, *task.cipher, key)) {}
+
+void Contender::run(Lane& lane, const Executor& executor) const {
+  if (const auto* const gcm = std::get_if<GcmKey>(&key_)) {
+    run_gcm(*gcm, lane);
+  } else {
+    run_raw(std::get<RawKey>(key_), lane, executor);
+  }
+  // The compiler must believe that somebody looks at every output.
+  asm volatile("" : : "r"(lane.out.view().data()) : "memory");
+}
+
+// Sealing takes a fresh IV each time; a sealed message has only its own.
+void Contender::run_gcm(const GcmKey& key, Lane& lane) const {
+  const Bytes tag(lane.tag.bytes, block_bytes);
+  switch (task_.direction) {
+    case BenchDirection::encrypt:
+      store_le(lane.iv, load_le<std::uint64_t>(lane.iv) + 1);
+      key.seal(lane.iv, {}, lane.plain.view(), lane.out.view(), lane.tag.bytes);
+      break;
+    case BenchDirection::decrypt:
+      lane.authentic &= key.open(lane.iv, {}, lane.cipher.view(), lane.out.view(), tag);
+      break;
+    case BenchDirection::verify:
+      lane.authentic &= key.verify(lane.iv, {}, lane.cipher.view(), tag);
+      break;
+  }
+}
+
+Bytes Contender::raw_input(const Lane& lane) const noexcept {
+  return (task_.direction == BenchDirection::encrypt ? lane.plain : lane.cipher)
+      .view()
+      .first(messages_ * task_.message_bytes);
+}
+
+void Contender::run_raw(const RawKey& key, Lane& lane, const Executor& executor) const {
+  const Direction direction = raw_direction(task_.direction);
+  const Bytes in = raw_input(lane);
+  const MutableBytes out = lane.out.view().first(in.size());
+  if (!is_chained(*task_.cipher, task_.direction)) {
+    RawPosition position = key.start({lane.ivs[0].bytes, key.iv_bytes()});
+    key.crypt(direction, position, in, out, executor,
+              task_.is_shared ? grain_bytes : task_.message_bytes);
+    return;
+  }
+  std::vector<RawMessage> batch(messages_);
+  for (std::size_t i = 0; i < messages_; ++i) {
+    const std::size_t at = i * task_.message_bytes;
+    batch[i] = {{lane.ivs[i].bytes, key.iv_bytes()},
+                in.subspan(at, task_.message_bytes),
+                out.subspan(at, task_.message_bytes)};
+  }
+  key.crypt_batch(direction, batch, executor);
+}
+
+void Contender::before_check(Lane& lane) const {
+  if (task_.cipher->is_gcm() && task_.direction != BenchDirection::encrypt) {
+    encrypt_as_claimed(kernel_, key_bytes_, lane.iv, lane.plain.view(), lane.cipher.view(),
+                       lane.tag);
+  }
+  std::fill(lane.out.view().begin(), lane.out.view().end(), std::uint8_t{0});
+}
+
+const char* Contender::check(Lane& lane) const {
+  constexpr const char* differs = "differs from libcrypto";
+  const MutableBytes out = lane.out.view();
+  if (!task_.cipher->is_gcm()) {
+    const Bytes in = raw_input(lane);
+    const bool only_copies = std::string_view(kernel_.name) == "copy";
+    const PageBuffer& other = task_.direction == BenchDirection::encrypt ? lane.cipher : lane.plain;
+    const Bytes wanted = only_copies ? in : Bytes(other.view().first(in.size()));
+    return equal_constant_time(out.first(in.size()), wanted) ? nullptr : differs;
+  }
+  if (!lane.authentic) {
+    return "rejects a good tag";
+  }
+  if (task_.direction == BenchDirection::encrypt) {
+    Block tag;
+    encrypt_as_claimed(kernel_, key_bytes_, lane.iv, lane.plain.view(), lane.cipher.view(), tag);
+    return equal_constant_time(out, lane.cipher.view()) &&
+                   equal_constant_time(tag.bytes, lane.tag.bytes)
+               ? nullptr
+               : differs;
+  }
+  return task_.direction == BenchDirection::verify || equal_constant_time(out, lane.plain.view())
+             ? nullptr
+             : differs;
+}
+
+}  // namespace paes::cli

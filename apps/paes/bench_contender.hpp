@@ -1,0 +1,107 @@
+// A kernel bound to a key in one cipher, mode and direction, as `paes bench kernel` runs and checks
+// it: single messages, batches of independent messages where a direction chains its blocks, or one
+// message that all threads share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "exec/executor.hpp"
+#include "message/cipher_name.hpp"
+#include "message/gcm.hpp"
+#include "message/raw_key.hpp"
+#include "mode/gcm.hpp"
+
+namespace paes::cli {
+
+enum class BenchDirection { encrypt, decrypt, verify };
+
+struct BenchTask {
+  const CipherName* cipher;
+  BenchDirection direction;
+  std::size_t message_bytes;
+  bool is_shared = false;  // all threads work on one message together; raw modes that allow it
+};
+
+// Whether blocks of a message can only follow each other: such a direction is measured on batches.
+[[nodiscard]] bool is_chained(const CipherName& cipher, BenchDirection direction) noexcept;
+// Whether the kernel can do it at all.
+[[nodiscard]] bool can_do(const Kernel& kernel, const CipherName& cipher,
+                          BenchDirection direction) noexcept;
+// Independent messages that the kernel is given at once: as many as it has lanes, or one.
+[[nodiscard]] std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept;
+
+// Memory that starts on a page, so that no kernel is favoured by where the allocator put it.
+class PageBuffer {
+ public:
+  static constexpr std::size_t page_bytes = 4096;
+
+  explicit PageBuffer(std::size_t bytes)
+      : memory_(static_cast<std::uint8_t*>(::operator new (bytes, std::align_val_t{page_bytes}))),
+        bytes_(bytes) {}
+  [[nodiscard]] MutableBytes view() const noexcept { return {memory_.get(), bytes_}; }
+
+ private:
+  struct Release {
+    void operator()(std::uint8_t* memory) const noexcept {
+      ::operator delete (memory, std::align_val_t{page_bytes});
+    }
+  };
+  std::unique_ptr<std::uint8_t, Release> memory_;
+  std::size_t bytes_;
+};
+
+// What one thread works on.
+struct alignas(128) Lane {
+  Lane(std::size_t message_bytes, std::size_t messages)
+      : plain(message_bytes * messages),
+        cipher(message_bytes * messages),
+        out(message_bytes * messages),
+        ivs(messages) {}
+
+  PageBuffer plain;
+  PageBuffer cipher;  // what the kernel must make of `plain`, or be given back
+  PageBuffer out;
+  std::vector<Block> ivs;  // one a message; raw modes
+  std::uint8_t iv[gcm::standard_iv_bytes] = {};
+  Block tag = {};
+  bool authentic = true;
+  double cpu_seconds = 0;  // of the last turn
+};
+
+// Fresh text and IVs; for raw modes also what libcrypto makes of them.
+void fill(Lane& lane, const BenchTask& task, Bytes key);
+
+class Contender {
+ public:
+  // `key` outlives this. Throws Error(usage) where the kernel cannot do it.
+  Contender(const Kernel& kernel, const BenchTask& task, Bytes key);
+
+  [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
+  [[nodiscard]] std::size_t messages() const noexcept { return messages_; }
+
+  // The lane's message or batch, once. The executor's threads share it if the task says so.
+  void run(Lane& lane, const Executor& executor) const;
+
+  // Around one run that is checked before anything is timed: `check` returns what is wrong, or
+  // null. Outputs are compared with libcrypto's.
+  void before_check(Lane& lane) const;
+  [[nodiscard]] const char* check(Lane& lane) const;
+
+ private:
+  void run_gcm(const GcmKey& key, Lane& lane) const;
+  void run_raw(const RawKey& key, Lane& lane, const Executor& executor) const;
+  [[nodiscard]] Bytes raw_input(const Lane& lane) const noexcept;
+
+  const Kernel& kernel_;
+  BenchTask task_;
+  Bytes key_bytes_;
+  std::size_t messages_;
+  std::variant<GcmKey, RawKey> key_;
+};
+
+}  // namespace paes::cli
