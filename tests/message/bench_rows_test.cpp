@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "kernel/registry.hpp"
+#include "libcrypto_modes.hpp"
+#include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
+#include "message/raw_key.hpp"
 #include "paes/error.hpp"
 #include "varied_bytes.hpp"
 
@@ -141,6 +144,50 @@ TEST(BenchRows, IpsecMbIsGcm) {
       }
     }
   }
+}
+
+// The modes that the library has: messages of any length, more than one job long, and batches.
+TEST(BenchRows, IpsecMbIsLibcryptoInRawModes) {
+  PAES_ROW_OR_SKIP("ipsec_mb");
+  const auto threads = make_executor(Schedule::omp_static, 2);
+  unsigned modes_run = 0;
+  for (const CipherName& name : all_cipher_names()) {
+    if (name.is_gcm() || !has_cipher(*kernel, name)) {
+      continue;
+    }
+    ++modes_run;
+    const Text key = varied_bytes(name.key_bytes, 8);
+    const RawKey raw(name.cipher, *name.mode, key, *kernel);
+    const std::string libcryptos =
+        test::libcrypto_name(true, name.key_bytes, row_of(*name.mode).name);
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      std::vector<Text> ivs;
+      std::vector<Text> texts;
+      std::vector<Text> expected;
+      std::vector<RawMessage> batch;
+      for (const std::size_t size : {16U, 48U, 256U, 4096U, 16400U, 65520U, 65536U, 150000U}) {
+        Text iv = varied_bytes(raw.iv_bytes(), size);
+        if (*name.mode == Mode::ctr) {  // carries into the second half, and wraps 32 bits, soon
+          std::fill(iv.begin() + 4, iv.end(), std::uint8_t{0xff});
+          iv.back() = 0xfd;
+        }
+        ivs.push_back(iv);
+        texts.push_back(varied_bytes(size, size + 1));
+        expected.push_back(test::libcrypto_crypt(libcryptos, direction == Direction::encrypt, key,
+                                                 iv, texts.back()));
+      }
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        Text out(texts[i].size());
+        RawPosition position = raw.start(ivs[i]);
+        raw.crypt(direction, position, texts[i], out, *threads, 4096);
+        EXPECT_TRUE(out == expected[i]) << name.name << ", " << out.size() << " bytes";
+        batch.push_back({ivs[i], texts[i], texts[i]});
+      }
+      raw.crypt_batch(direction, batch, *threads);
+      EXPECT_TRUE(texts == expected) << name.name << " in a batch";
+    }
+  }
+  EXPECT_EQ(modes_run, 9U) << "ECB, CBC and CTR with each key";
 }
 
 }  // namespace
