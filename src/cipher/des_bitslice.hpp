@@ -130,19 +130,33 @@ struct State {
   typename Word::Slice slice[64];
 };
 
-// One level of the transposition of 64 by 64 bits: rows `Distance` apart.
-template <class Word, unsigned Distance, std::uint64_t Mask>
-[[gnu::always_inline]] inline void exchange_rows(typename Word::Slice (&row)[64]) noexcept {
-  for (unsigned i = 0; i < 64; i = ((i | Distance) + 1) & ~Distance) {
-    Word::template exchange<Distance, Mask>(row[i], row[i + Distance]);
+// The transposition works on eight rows at a time, which fit registers: first on rows that are
+// eight apart, whole bytes, then on neighbours, bits within bytes; or the other way round.
+template <class Word>
+using Rows = typename Word::Slice[8];
+
+// One level of exchanges, between rows whose numbers (within the eight) differ in one bit.
+template <class Word, unsigned Distance, unsigned Shift, std::uint64_t Mask>
+[[gnu::always_inline]] inline void exchange_rows(Rows<Word>& row) noexcept {
+#pragma GCC unroll 4
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned i = k / Distance * 2 * Distance + k % Distance;
+    Word::template exchange<Shift, Mask>(row[i], row[i + Distance]);
   }
 }
 
 template <class Word>
-[[gnu::always_inline]] inline void exchange_within_bytes(typename Word::Slice (&row)[64]) noexcept {
-  exchange_rows<Word, 4, 0x0f0f0f0f0f0f0f0f>(row);
-  exchange_rows<Word, 2, 0x3333333333333333>(row);
-  exchange_rows<Word, 1, 0x5555555555555555>(row);
+[[gnu::always_inline]] inline void transpose_bits(Rows<Word>& row) noexcept {
+  exchange_rows<Word, 4, 4, 0x0f0f0f0f0f0f0f0f>(row);
+  exchange_rows<Word, 2, 2, 0x3333333333333333>(row);
+  exchange_rows<Word, 1, 1, 0x5555555555555555>(row);
+}
+
+template <class Word>
+[[gnu::always_inline]] inline void transpose_bytes(Rows<Word>& row) noexcept {
+  exchange_rows<Word, 4, 32, 0x00000000ffffffff>(row);
+  exchange_rows<Word, 2, 16, 0x0000ffff0000ffff>(row);
+  exchange_rows<Word, 1, 8, 0x00ff00ff00ff00ff>(row);
 }
 
 // Interleaves the bytes of the lower (upper) halves of the lanes of a and b.
@@ -160,10 +174,12 @@ template <class Slice, bool Upper, std::size_t... I>
 // One level of the transposition of bytes: the highest bit of a byte's place in its lane and the
 // bit `Distance` of the row's number change places, and the other bits of the place move up.
 template <class Word, unsigned Distance>
-[[gnu::always_inline]] inline void interleave_rows(typename Word::Slice (&row)[64]) noexcept {
+[[gnu::always_inline]] inline void interleave_rows(Rows<Word>& row) noexcept {
   using Slice = typename Word::Slice;
   constexpr std::make_index_sequence<sizeof(Slice)> all;
-  for (unsigned i = 0; i < 64; i = ((i | Distance) + 1) & ~Distance) {
+#pragma GCC unroll 4
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned i = k / Distance * 2 * Distance + k % Distance;
     const Slice a = row[i];
     const Slice b = row[i + Distance];
     row[i] = interleave<Slice, false>(a, b, all);
@@ -173,81 +189,121 @@ template <class Word, unsigned Distance>
 
 template <class Word>
 inline void slice(const std::uint8_t* blocks, State<Word>& state) noexcept {
-  using Slice = typename Word::Slice;
-  Slice row[64];
-  std::memcpy(row, blocks, sizeof row);
-  if constexpr (is_vector<Word>) {
-    interleave_rows<Word, 32>(row);
-    interleave_rows<Word, 16>(row);
-    interleave_rows<Word, 8>(row);
-    interleave_rows<Word, 32>(row);
-  } else {
-    exchange_rows<Word, 32, 0x00000000ffffffff>(row);
-    exchange_rows<Word, 16, 0x0000ffff0000ffff>(row);
-    exchange_rows<Word, 8, 0x00ff00ff00ff00ff>(row);
+  Rows<Word> row;
+  constexpr std::size_t row_bytes = sizeof row[0];
+  for (unsigned i = 0; i < 8; ++i) {
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      std::memcpy(&row[j], blocks + (i + 8 * j) * row_bytes, row_bytes);
+    }
+    if constexpr (is_vector<Word>) {
+      interleave_rows<Word, 4>(row);
+      interleave_rows<Word, 2>(row);
+      interleave_rows<Word, 1>(row);
+      interleave_rows<Word, 4>(row);
+    } else {
+      transpose_bytes<Word>(row);
+    }
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      state.slice[i + 8 * j] = row[j];
+    }
   }
-  exchange_within_bytes<Word>(row);
-  std::memcpy(state.slice, row, sizeof row);
+  for (unsigned i = 0; i < 64; i += 8) {
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      row[j] = state.slice[i + j];
+    }
+    transpose_bits<Word>(row);
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      state.slice[i + j] = row[j];
+    }
+  }
 }
 
 // The halves leave the last round exchanged: each slot takes what its neighbour holds.
 template <class Word>
-inline void unslice(const State<Word>& state, std::uint8_t* blocks) noexcept {
-  using Slice = typename Word::Slice;
-  Slice row[64];
-  for (unsigned i = 0; i < 64; ++i) {
-    row[i] = state.slice[i ^ 1];
-  }
-  exchange_within_bytes<Word>(row);
-  if constexpr (is_vector<Word>) {
-    interleave_rows<Word, 16>(row);
-    interleave_rows<Word, 8>(row);
-    interleave_rows<Word, 32>(row);
-    // The bits of the row's number have changed places: 5, 4, 3 hold 3, 5, 4.
-    for (unsigned i = 0; i < 64; ++i) {
-      const unsigned place = (i >> 4 & 1) << 5 | (i >> 3 & 1) << 4 | (i >> 5 & 1) << 3 | i % 8;
-      std::memcpy(blocks + place * sizeof(Slice), &row[i], sizeof(Slice));
+inline void unslice(State<Word>& state, std::uint8_t* blocks) noexcept {
+  Rows<Word> row;
+  constexpr std::size_t row_bytes = sizeof row[0];
+  for (unsigned i = 0; i < 64; i += 8) {
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      row[j] = state.slice[i + (j ^ 1)];
     }
-  } else {
-    exchange_rows<Word, 32, 0x00000000ffffffff>(row);
-    exchange_rows<Word, 16, 0x0000ffff0000ffff>(row);
-    exchange_rows<Word, 8, 0x00ff00ff00ff00ff>(row);
-    std::memcpy(blocks, row, sizeof row);
+    transpose_bits<Word>(row);
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      state.slice[i + j] = row[j];
+    }
+  }
+  for (unsigned i = 0; i < 8; ++i) {
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      row[j] = state.slice[i + 8 * j];
+    }
+    if constexpr (is_vector<Word>) {
+      interleave_rows<Word, 2>(row);
+      interleave_rows<Word, 1>(row);
+      interleave_rows<Word, 4>(row);
+    } else {
+      transpose_bytes<Word>(row);
+    }
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      // The bits of j have changed places: 2, 1, 0 hold 0, 2, 1.
+      const unsigned place = is_vector<Word> ? (j << 1 & 7) | j >> 2 : j;
+      std::memcpy(blocks + (i + 8 * place) * row_bytes, &row[j], row_bytes);
+    }
   }
 }
 
 // ---- Rounds.
 
+// Where E and P take the bits of a half from and to: tables of constants, so that nothing of them
+// is left in the code.
+struct Slots {
+  std::uint8_t input[48];
+  std::uint8_t output[32];
+};
+
+template <class Word>
+constexpr Slots make_slots() noexcept {
+  Slots slots = {};
+  for (unsigned i = 0; i < 48; ++i) {
+    slots.input[i] = static_cast<std::uint8_t>(half_slot<Word>(des_standard::expansion[i] - 1U));
+  }
+  for (unsigned i = 0; i < 32; ++i) {
+    slots.output[des_standard::permutation[i] - 1] = static_cast<std::uint8_t>(half_slot<Word>(i));
+  }
+  return slots;
+}
+
 // What a circuit reads and writes: E's bits of `r` with the key added, and P's bits of `l`.
 template <class Word, unsigned Box>
 struct BoxPorts {
   using Slice = typename Word::Slice;
+  static constexpr Slots slots = make_slots<Word>();
   Slice* l;
   const Slice* r;
   const std::uint32_t* key;
 
   [[gnu::always_inline]] Slice input(unsigned i) const noexcept {
-    const unsigned bit = 6 * Box + i - 1;
-    return r[half_slot<Word>(des_standard::expansion[bit] - 1U)] ^ Word::broadcast(key[bit]);
+    constexpr unsigned first = 6 * Box;
+    return r[slots.input[first + i - 1]] ^ Word::broadcast(key[first + i - 1]);
   }
   [[gnu::always_inline]] void output(unsigned i, Slice value) const noexcept {
-    l[half_slot<Word>(place_of(4 * Box + i))] ^= value;
+    l[slots.output[4 * Box + i - 1]] ^= value;
   }
   template <unsigned Table>
   [[gnu::always_inline]] static Slice lut3(Slice a, Slice b, Slice c) noexcept {
     return Word::template lut3<Table>(a, b, c);
   }
-
- private:
-  // Where P puts bit `position` (from 1) of the S-boxes' output.
-  static constexpr unsigned place_of(unsigned position) noexcept {
-    unsigned place = 0;
-    while (des_standard::permutation[place] != position) {
-      ++place;
-    }
-    return place;
-  }
 };
+
+// Keeps compilers from carrying values from one box to the next in registers that they do not have.
+[[gnu::always_inline]] inline void forget_values() noexcept { asm volatile("" ::: "memory"); }
 
 // l ^= f(r, key).
 template <class Word>
@@ -255,13 +311,21 @@ template <class Word>
                                          const std::uint32_t* key) noexcept {
   using Sboxes = typename Word::Sboxes;
   Sboxes::sbox_1(BoxPorts<Word, 0>{l, r, key});
+  forget_values();
   Sboxes::sbox_2(BoxPorts<Word, 1>{l, r, key});
+  forget_values();
   Sboxes::sbox_3(BoxPorts<Word, 2>{l, r, key});
+  forget_values();
   Sboxes::sbox_4(BoxPorts<Word, 3>{l, r, key});
+  forget_values();
   Sboxes::sbox_5(BoxPorts<Word, 4>{l, r, key});
+  forget_values();
   Sboxes::sbox_6(BoxPorts<Word, 5>{l, r, key});
+  forget_values();
   Sboxes::sbox_7(BoxPorts<Word, 6>{l, r, key});
+  forget_values();
   Sboxes::sbox_8(BoxPorts<Word, 7>{l, r, key});
+  forget_values();
 }
 
 // Step 1 encrypts from the first round key on, step -1 decrypts from the last one down. `in` may be

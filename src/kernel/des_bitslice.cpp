@@ -1,0 +1,39 @@
+// The 3DES kernel `bitslice`: 64 blocks at once in the integer registers of any 64-bit processor,
+// in constant time. The default where there are no wider registers.
+// g++ would move and regroup the gates, whose order was chosen for few live values.
+#if !defined(__clang__)
+#pragma GCC optimize("no-tree-ter", "no-tree-reassoc")
+#endif
+
+#include "cipher/des_sbox_two_input.hpp"
+#include "kernel/block_modes.hpp"
+#include "kernel/des_bitslice_core.hpp"
+#include "kernel/kernel.hpp"
+#include "kernel/prepare_des.hpp"
+
+namespace paes {
+
+extern const Kernel kernel_des_bitslice;
+
+namespace {
+
+using Core = DesBitsliceCore<des_bitslice::PlainWord<std::uint64_t, DesTwoInputSboxes>>;
+
+}  // namespace
+
+const Kernel kernel_des_bitslice = {
+    .name = "bitslice",
+    .cipher = Cipher::des_ede3,
+    .use = Use::automatic,
+    .summary = "constant time on any 64-bit processor, 64 blocks at once",
+    .warning = nullptr,
+    .needs = {},
+    .wants_512_bit = false,
+    .lanes = Core::lanes,
+    .unavailable = nullptr,
+    .prepare = prepare_des<Core::prepare>,
+    .release = nullptr,
+    .modes = BlockModes<Core>::runs(),
+};
+
+}  // namespace paes

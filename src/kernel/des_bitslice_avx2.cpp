@@ -1,0 +1,45 @@
+// The 3DES kernel `bitslice_avx2`: 256 blocks at once, in constant time.
+// g++ would move and regroup the gates, whose order was chosen for few live values.
+#if !defined(__clang__)
+#pragma GCC optimize("no-tree-ter", "no-tree-reassoc")
+#endif
+
+#include <immintrin.h>
+
+#include "cipher/des_sbox_two_input.hpp"
+#include "kernel/block_modes.hpp"
+#include "kernel/des_bitslice_core.hpp"
+#include "kernel/kernel.hpp"
+#include "kernel/prepare_des.hpp"
+
+namespace paes {
+
+extern const Kernel kernel_des_bitslice_avx2;
+
+namespace {
+
+struct Word : des_bitslice::PlainWord<des_bitslice::VectorOf<32>::Words, DesTwoInputSboxes> {
+  [[gnu::always_inline]] static Slice broadcast(const std::uint32_t& mask) noexcept {
+    return (Slice)_mm256_set1_epi32(static_cast<int>(mask));
+  }
+};
+using Core = DesBitsliceCore<Word>;
+
+}  // namespace
+
+const Kernel kernel_des_bitslice_avx2 = {
+    .name = "bitslice_avx2",
+    .cipher = Cipher::des_ede3,
+    .use = Use::automatic,
+    .summary = "constant time, 256 blocks at once",
+    .warning = nullptr,
+    .needs = Feature::avx | Feature::avx2,
+    .wants_512_bit = false,
+    .lanes = Core::lanes,
+    .unavailable = nullptr,
+    .prepare = prepare_des<Core::prepare>,
+    .release = nullptr,
+    .modes = BlockModes<Core>::runs(),
+};
+
+}  // namespace paes

@@ -1,0 +1,76 @@
+// The 3DES kernel `openssl`: libcrypto's own modes of DES-EDE3 behind paes' interface, the peer in
+// every measurement, by evp_modes.hpp.
+#include <new>
+
+#include "cipher/des_key.hpp"
+#include "kernel/evp_contexts.hpp"
+#include "kernel/evp_modes.hpp"
+#include "kernel/kernel.hpp"
+
+namespace paes {
+
+extern const Kernel kernel_des_openssl;
+
+namespace {
+
+constexpr const char* cipher_name = "DES-EDE3";
+
+struct OpensslKeys {
+  mutable EvpContexts contexts;
+};
+static_assert(sizeof(OpensslKeys) <= sizeof(KernelKeys));
+
+EvpContexts& contexts_of(const KernelKeys& keys) noexcept {
+  return reinterpret_cast<const OpensslKeys*>(keys.bytes)->contexts;
+}
+
+// libcrypto has no counter mode for it, which goes through ECB, and neither GCM nor XTS.
+bool offers_all_modes() noexcept {
+  for (const char* const mode : {"ECB", "CBC", "CFB", "OFB"}) {
+    EVP_CIPHER* const cipher = fetch_evp_cipher(cipher_name, mode);
+    EVP_CIPHER_free(cipher);
+    if (cipher == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const char* unavailable() {
+  static const bool is_complete = offers_all_modes();
+  return is_complete ? nullptr : "libcrypto lacks one of the modes of DES-EDE3";
+}
+
+void release(KernelKeys& keys) noexcept {
+  reinterpret_cast<OpensslKeys*>(keys.bytes)->~OpensslKeys();
+}
+
+// A first context is made here, so that memory that is out shows where it can be reported.
+void prepare(Bytes key, KernelKeys& keys) {
+  auto& ready = *new (keys.bytes) OpensslKeys{{cipher_name, key}};
+  EVP_CIPHER_CTX* const context = ready.contexts.take(EvpPurpose::ecb_encrypt);
+  if (context == nullptr) {
+    release(keys);
+    throw std::bad_alloc();
+  }
+  ready.contexts.give_back(EvpPurpose::ecb_encrypt, context);
+}
+
+}  // namespace
+
+const Kernel kernel_des_openssl = {
+    .name = "openssl",
+    .cipher = Cipher::des_ede3,
+    .use = Use::by_name,
+    .summary = "libcrypto's DES-EDE3, the peer in measurements",
+    .warning = nullptr,
+    .needs = {},
+    .wants_512_bit = false,
+    .lanes = 64,
+    .unavailable = unavailable,
+    .prepare = prepare,
+    .release = release,
+    .modes = EvpModes<des_block_bytes, contexts_of>::runs,
+};
+
+}  // namespace paes

@@ -1,0 +1,22 @@
+// From a key to a kernel's own form of it, for Triple DES: every row starts from the same 48 round
+// keys (SP 800-67, appendix A). Unnamed namespace: see run_piece.hpp.
+#pragma once
+
+#include "cipher/des_key.hpp"
+#include "core/secret.hpp"
+#include "kernel/kernel.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+// What a 3DES row prepares its keys with: the round keys, expanded here and wiped again.
+template <void (*FromRoundKeys)(const DesRoundKeys&, KernelKeys&)>
+void prepare_des(Bytes key, KernelKeys& keys) {
+  DesRoundKeys round_keys;
+  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(&round_keys), sizeof round_keys});
+  expand_des_key(key, round_keys);
+  FromRoundKeys(round_keys, keys);
+}
+
+}  // namespace
+}  // namespace paes
