@@ -79,10 +79,14 @@ struct Uses {
   }
 };
 
+// What integer registers hold of a circuit's values, beside addresses and one temporary.
+constexpr int register_count = 11;
+
 struct Order {
   std::array<std::uint8_t, max_nodes> gate = {};  // indices into circuit.gate
   int alive = 0;                                  // most values alive at a time
   long total = 0;                                 // sum of the values alive after each gate
+  long spilled = 0;  // sum of those that integer registers have no room for
 };
 
 // An input counts as alive from its first use: until then it is in memory.
@@ -134,19 +138,24 @@ Order try_order(const Circuit& circuit, Random& random) noexcept {
     alive = best_alive;
     order.alive = best_peak > order.alive ? best_peak : order.alive;
     order.total += alive;
+    order.spilled += best_peak > register_count ? best_peak - register_count : 0;
   }
   return order;
 }
 
 }  // namespace
 
-int order_for_registers(Circuit& circuit, std::uint64_t seed, int tries) {
+int order_for_registers(Circuit& circuit, Goal goal, std::uint64_t seed, int tries) {
   Random random(seed);
   Order best;
+  std::array<long, 3> best_cost = {};
   for (int i = 0; i < tries; ++i) {
     const Order order = try_order(circuit, random);
-    if (i == 0 || order.alive < best.alive ||
-        (order.alive == best.alive && order.total < best.total)) {
+    const std::array<long, 3> cost =
+        goal == Goal::few_alive ? std::array<long, 3>{order.alive, order.total, 0}
+                                : std::array<long, 3>{order.spilled, order.total, order.alive};
+    if (i == 0 || cost < best_cost) {
+      best_cost = cost;
       best = order;
     }
   }

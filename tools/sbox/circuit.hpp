@@ -67,9 +67,10 @@ void evaluate_all(const Circuit& circuit, Values& values) noexcept;
 [[nodiscard]] unsigned complemented_outputs(const Circuit& circuit, int box) noexcept;
 
 // Orders the gates so that few values are alive at a time, and returns how many at most: inputs
-// count until their last use, outputs end where they are made. Greedy, with a look at which values
-// a gate frees; `tries` random breaks of ties.
-int order_for_registers(Circuit& circuit, std::uint64_t seed, int tries);
+// count from their first use to their last, outputs end where they are made. Greedy, with a look at
+// which values a gate frees; `tries` random breaks of ties.
+enum class Goal { few_alive, few_spills };
+int order_for_registers(Circuit& circuit, Goal goal, std::uint64_t seed, int tries);
 
 struct FoundCircuit {
   int box = 0;  // 0 to 7

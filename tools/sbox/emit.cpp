@@ -137,7 +137,9 @@ std::string to_header(const std::vector<FoundCircuit>& circuits, int fan_in) {
   int gates = 0;
   for (const FoundCircuit& found : circuits) {
     body << '\n';
-    const unsigned complemented = Writer(found).write(body);
+    FoundCircuit ordered = found;
+    ordered.alive = order_for_registers(ordered.circuit, Goal::few_spills, 1, 20000);
+    const unsigned complemented = Writer(ordered).write(body);
     masks += (masks.empty() ? "" : ", ") + std::to_string(complemented);
     gates += found.circuit.gates;
     if (fan_in == 3 && complemented != 0) {

@@ -52,7 +52,7 @@ class Runner {
   void keep_if_better(Circuit circuit, FoundCircuit& found) {
     const bool is_smaller = found.alive == 0 || circuit.gates < found.circuit.gates;
     if (is_smaller || circuit.gates == found.circuit.gates) {
-      const int alive = order_for_registers(circuit, random_->next(), 4);
+      const int alive = order_for_registers(circuit, Goal::few_alive, random_->next(), 4);
       if (is_smaller || alive < found.alive) {
         found.circuit = circuit;
         found.alive = alive;
