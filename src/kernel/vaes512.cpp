@@ -106,14 +106,14 @@ struct Vector512 {
     return _mm512_alignr_epi64(after, before, 6);
   }
   // Fewer blocks than a register has; the others read as zero and are not touched.
-  PAES_INLINE static Register load_some(const void* from, std::size_t blocks) noexcept {
-    return _mm512_maskz_loadu_epi64(first_halves(blocks), from);
+  PAES_INLINE static Register load_some(const void* from, std::size_t count) noexcept {
+    return _mm512_maskz_loadu_epi64(first_halves(count), from);
   }
-  PAES_INLINE static void store_some(void* to, Register value, std::size_t blocks) noexcept {
-    _mm512_mask_storeu_epi64(to, first_halves(blocks), value);
+  PAES_INLINE static void store_some(void* to, Register value, std::size_t count) noexcept {
+    _mm512_mask_storeu_epi64(to, first_halves(count), value);
   }
-  PAES_INLINE static __mmask8 first_halves(std::size_t blocks) noexcept {
-    return static_cast<__mmask8>((1U << (2 * blocks)) - 1);
+  PAES_INLINE static __mmask8 first_halves(std::size_t count) noexcept {
+    return static_cast<__mmask8>((1U << (2 * count)) - 1);
   }
   // One block of each of as many messages as there are lanes.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
