@@ -54,7 +54,9 @@ void for_each(const Executor* executor, std::size_t count, Fn&& fn) {
 
 Block block_at(const std::uint8_t* from, std::size_t bytes) noexcept {
   Block block = {};
-  std::memcpy(block.bytes, from, bytes);
+  if (bytes != 0) {  // ECB has no IV, and memcpy takes no null
+    std::memcpy(block.bytes, from, bytes);
+  }
   return block;
 }
 
