@@ -4,13 +4,14 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/bytes.hpp"
-#include "mode/mode.hpp"
+#include "kernel/kernel.hpp"
 
 namespace paes::test {
 
@@ -80,6 +81,42 @@ inline std::string libcrypto_mode(Mode mode) {
     letter = static_cast<char>(letter - 'a' + 'A');
   }
   return name;
+}
+
+// A whole message in a raw mode. libcrypto has no counter mode for 3DES: there its counters go
+// through ECB. XTS with data units: their numbers count up, least significant byte first.
+inline std::vector<std::uint8_t> libcrypto_raw(Cipher cipher, Mode mode, Direction direction,
+                                               Bytes key, Bytes iv, Bytes in,
+                                               std::size_t unit_bytes = 0) {
+  const bool is_aes = cipher == Cipher::aes;
+  if (!is_aes && mode == Mode::ctr) {
+    std::vector<std::uint8_t> counters((in.size() + 7) / 8 * 8);
+    for (std::size_t at = 0; at < counters.size(); at += 8) {
+      store_be64(counters.data() + at, load_be64(iv.data()) + at / 8);
+    }
+    std::vector<std::uint8_t> out = libcrypto_crypt("DES-EDE3-ECB", true, key, {}, counters);
+    out.resize(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      out[i] ^= in[i];
+    }
+    return out;
+  }
+  const std::size_t key_bytes = mode == Mode::xts ? key.size() / 2 : key.size();
+  const std::string name = libcrypto_name(is_aes, key_bytes, libcrypto_mode(mode));
+  const bool encrypt = direction == Direction::encrypt;
+  if (mode != Mode::xts || unit_bytes == 0) {
+    return libcrypto_crypt(name, encrypt, key, iv, in);
+  }
+  std::vector<std::uint8_t> out;
+  std::vector<std::uint8_t> number(iv.begin(), iv.end());
+  for (std::size_t at = 0; at < in.size(); at += unit_bytes) {
+    const std::vector<std::uint8_t> unit = libcrypto_crypt(
+        name, encrypt, key, number, in.subspan(at, std::min(unit_bytes, in.size() - at)));
+    out.insert(out.end(), unit.begin(), unit.end());
+    for (std::size_t i = 0; i < number.size() && ++number[i] == 0; ++i) {
+    }
+  }
+  return out;
 }
 
 }  // namespace paes::test
