@@ -25,13 +25,8 @@ class RawModes : public KernelCase {
     return mode == Mode::xts ? std::vector<std::size_t>{32, 64}
                              : std::vector<std::size_t>{16, 24, 32};
   }
-  static bool lacks(Mode mode) {
-    if (mode == Mode::xts) {
-      return !is_aes() ||
-             (kernel().prepare_xts == nullptr && kernel().run(Operation::xts_encrypt) == nullptr);
-    }
-    return kernel().run(Operation::ecb_encrypt) == nullptr && mode != Mode::ctr;
-  }
+  // XTS is made for blocks of 128 bits. Every kernel has every other mode.
+  static bool lacks(Mode mode) { return mode == Mode::xts && !is_aes(); }
   static Buffer expected(Mode mode, bool encrypt, Bytes key, Bytes iv, Bytes in) {
     return test::libcrypto_raw(kernel().cipher, mode,
                                encrypt ? Direction::encrypt : Direction::decrypt, key, iv, in);
@@ -132,7 +127,7 @@ TEST_P(RawModes, ManyMessagesAtOnce) {
 TEST_P(RawModes, XtsUnitsCountUp) {
   PAES_SKIP_IF_UNAVAILABLE();
   if (lacks(Mode::xts)) {
-    GTEST_SKIP() << "NOT RUN: " << test_name(kernel()) << " lacks XTS";
+    GTEST_SKIP() << "NOT RUN: " << test_name(kernel()) << ": 3DES has no XTS";
   }
   const auto threads = make_executor(Schedule::omp_dynamic, 2);
   const Buffer key = varied_bytes(64, 5);
