@@ -81,6 +81,10 @@ std::vector<const Kernel*> able_kernels(const CipherName& cipher, const NamedDir
                                                 direction.name, cipher.name));
     }
   }
+  if (able.empty()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("kernel: none of this machine can {} {}", direction.name, cipher.name));
+  }
   return able;
 }
 
