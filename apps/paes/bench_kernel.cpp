@@ -193,7 +193,7 @@ std::string to_text(const std::vector<Row>& rows) {
   const bool is_batch = is_chained(combination.cipher, combination.direction.direction);
   for (const Row& row : rows) {
     text +=
-        fmt::format("  {:<14} {:>8.3f} GB/s  {:>6.2f} x  [{:.2f} .. {:.2f}]  {}{}\n",
+        fmt::format("  {:<16} {:>8.3f} GB/s  {:>6.2f} x  [{:.2f} .. {:.2f}]  {}{}\n",
                     row.kernel->name, row.gb_per_s, row.ratio.median, row.ratio.min, row.ratio.max,
                     is_batch ? fmt::format("{:>3} at once  ", row.messages) : std::string(),
                     bar(row.gb_per_s, fastest, 30));

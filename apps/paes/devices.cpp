@@ -88,9 +88,9 @@ ordered_json describe(const NamedCipher& cipher, const Kernel& kernel, const Ker
 std::string section(const NamedCipher& cipher, const std::vector<const Kernel*>& kernels,
                     const Kernel& selected) {
   std::string text =
-      fmt::format("\n  {:<14} {:<5} {:<46} {}\n", cipher.name, "runs", "why", "what it is");
+      fmt::format("\n  {:<16} {:<5} {:<46} {}\n", cipher.name, "runs", "why", "what it is");
   for (const Kernel* kernel : kernels) {
-    text += fmt::format("{} {:<14} {:<5} {:<46} {}\n", kernel == &selected ? '*' : ' ',
+    text += fmt::format("{} {:<16} {:<5} {:<46} {}\n", kernel == &selected ? '*' : ' ',
                         kernel->name, unavailable_reason(*kernel).empty() ? "yes" : "no",
                         reason_of(*kernel, selected), kernel->summary);
   }
