@@ -172,7 +172,7 @@ ordered_json to_json(const Row& row) {
 std::string describe_way(const Combination& combination, unsigned threads) {
   const std::string each = fmt::format("messages of {}", exact_bytes(combination.message_bytes));
   if (combination.is_shared) {
-    return fmt::format("{}, each shared by {} threads", each, threads);
+    return fmt::format("{}, each shared by {} thread{}", each, threads, threads == 1 ? "" : "s");
   }
   const std::string on = fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
   return is_chained(combination.cipher, combination.direction.direction)

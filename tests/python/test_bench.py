@@ -2,6 +2,8 @@
 # nothing behind. How fast anything is, no test can say.
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -99,6 +101,21 @@ def test_threads_share_a_message():
     (row,) = document["results"]
     assert row["way"] == "shared"
     assert row["gb_per_s"] == pytest.approx(2**20 / row["seconds_median"] / 1e9)
+
+
+def test_table_of_results():
+    tool = [sys.executable, str(SCHEMAS.parents[1] / "tools" / "bench_table.py"), "--print"]
+    document = bench("kernel", "--kernel", "openssl,bitslice", "--size", "1KiB", "--seconds", "0",
+                     "--cipher", "aes-128-cbc", "--direction", "encrypt,decrypt")
+    made = subprocess.run(tool, input=json.dumps(document), capture_output=True, text=True, check=True)
+    lines = made.stdout.splitlines()
+    assert sum(line.startswith("| cipher | direction | openssl | bitslice |") for line in lines) == 2
+    for row in document["results"]:
+        (line,) = [line for line in lines if f"| aes-128-cbc | {row['direction']} |" in line]
+        assert f"{row['gb_per_s']:.3g} (" in line
+    assert any("messages of 1 KiB, batches of independent" in line for line in lines)
+    refused = subprocess.run(tool, input="{}", capture_output=True, text=True, check=False)
+    assert refused.returncode != 0 and "input" in refused.stderr
 
 
 def test_schema_rejects_what_is_not_a_result():
