@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs one subject of constant_time under valgrind. A kernel must give no report; a planted
-# dependence must give one. Usage: constant_time.sh PROGRAM SUBJECT
+# dependence must give one, and so must the kernels that look up tables.
+# Usage: constant_time.sh PROGRAM SUBJECT
 set -euo pipefail
 program=$1
 subject=$2
@@ -10,9 +11,9 @@ if ! command -v valgrind >/dev/null; then
 fi
 status=0
 output=$(valgrind --quiet --error-exitcode=99 "$program" "$subject" 2>&1) || status=$?
-echo "$output" | head -40
+head -40 <<<"$output" # not a pipe: a report that is longer would end this script by SIGPIPE
 case $subject in
-  planted-*)
+  planted-* | des_compute | des_tables)
     # Memcheck names what it saw; another way to fail would not do.
     if [ "$status" = 99 ] && grep -Eq 'depends on uninitialised|of size [0-9]+' <<<"$output"; then
       echo "$subject: reported, as it must be"
