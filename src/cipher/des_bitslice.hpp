@@ -18,6 +18,7 @@
 
 #include "cipher/des_key.hpp"
 #include "cipher/des_standard.hpp"
+#include "core/secret.hpp"
 
 namespace paes {
 namespace {  // NOLINT: files compiled for different instruction sets each get their own copy
@@ -346,6 +347,7 @@ inline void crypt(const Keys& keys, const std::uint8_t* in, std::uint8_t* out) n
     std::swap(l, r);
   }
   unslice(state, out);
+  wipe(&state, sizeof state);
 }
 
 }  // namespace des_bitslice

@@ -5,7 +5,7 @@
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.
-// 186 gates in all.
+// 185 gates in all.
 #pragma once
 
 #include <cstdint>
@@ -135,37 +135,36 @@ struct DesThreeInputSboxes {
     box.output(1, g24);
   }
 
-  // 18 gates; at most 8 values are alive at a time.
+  // 17 gates; at most 8 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static void sbox_4(Box box) noexcept {
     const auto a2 = box.input(2);
-    const auto a4 = box.input(4);
-    const auto a5 = box.input(5);
-    const auto g1 = Box::template lut3<0x65>(a2, a4, a5);
     const auto a3 = box.input(3);
-    const auto g2 = Box::template lut3<0x16>(a2, a3, g1);
-    const auto g3 = Box::template lut3<0x1d>(a3, a4, g2);
-    const auto g4 = Box::template lut3<0xe1>(a3, g1, g3);
+    const auto a4 = box.input(4);
+    const auto g1 = Box::template lut3<0x5e>(a2, a3, a4);
+    const auto a5 = box.input(5);
+    const auto g2 = Box::template lut3<0xe6>(a3, a5, g1);
+    const auto g3 = Box::template lut3<0x6d>(a4, a5, g2);
+    const auto g4 = Box::template lut3<0xa7>(a3, g1, g3);
+    const auto g5 = Box::template lut3<0x71>(a3, a4, a5);
     const auto a1 = box.input(1);
-    const auto g5 = Box::template lut3<0x9c>(a1, g1, g4);
-    const auto g6 = Box::template lut3<0x56>(a2, g3, g5);
-    const auto g7 = Box::template lut3<0x2e>(a4, a5, g6);
-    const auto g8 = Box::template lut3<0xc5>(a2, g4, g6);
-    const auto g9 = Box::template lut3<0xe5>(a1, a5, g8);
-    const auto g10 = Box::template lut3<0x56>(a2, g2, g7);
-    const auto g11 = Box::template lut3<0x78>(g2, g7, g9);
-    const auto g12 = Box::template lut3<0x78>(g2, g5, g10);
-    const auto g13 = Box::template lut3<0x78>(g12, g8, g6);
+    const auto g6 = Box::template lut3<0xb5>(a1, g2, g5);
+    const auto g7 = Box::template lut3<0x86>(a5, g1, g6);
+    const auto g8 = Box::template lut3<0x98>(a1, g1, g2);
+    const auto g9 = Box::template lut3<0xbe>(a2, a4, g6);
+    const auto g10 = Box::template lut3<0x59>(a1, g9, g4);
+    const auto g11 = Box::template lut3<0x6d>(a2, g7, g4);
+    const auto g12 = Box::template lut3<0x79>(g8, g9, g11);
+    const auto g13 = Box::template lut3<0x79>(a4, g2, g11);
     const auto a6 = box.input(6);
-    const auto g14 = Box::template lut3<0xd2>(a5, a6, g13);
-    const auto g15 = Box::template lut3<0x96>(g10, g14, g9);
-    box.output(1, g15);
-    const auto g16 = Box::template lut3<0x96>(a6, g13, g15);
+    const auto g14 = Box::template lut3<0x56>(a6, g13, g10);
+    box.output(4, g14);
+    const auto g15 = Box::template lut3<0x95>(a6, g13, g10);
+    box.output(3, g15);
+    const auto g16 = Box::template lut3<0xa3>(a6, g7, g12);
     box.output(2, g16);
-    const auto g17 = Box::template lut3<0x6c>(a6, g6, g11);
-    box.output(4, g17);
-    const auto g18 = Box::template lut3<0x96>(a6, g11, g17);
-    box.output(3, g18);
+    const auto g17 = Box::template lut3<0x35>(a6, g7, g12);
+    box.output(1, g17);
   }
 
   // 26 gates; at most 11 values are alive at a time.
