@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "message/gcm_message.hpp"
 #include "mode/gcm.hpp"
 #include "paes/error.hpp"
 
@@ -106,46 +107,24 @@ bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
 
 void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,
                           const Executor& executor, std::size_t grain) const {
-  const Block j0 = pre_counter_block(iv);
-  ModeState state = {};
-  state.counter = gcm::add_counter(j0, 1);
-  state.is_counter_public = iv.size() == gcm::standard_iv_bytes;
-  const RunFunction run = kernel_->run(encrypt ? GcmOperation::encrypt : GcmOperation::decrypt);
+  const GcmMessage message(*this, iv, aad);
   const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
-  const std::size_t whole = in.size() / block_bytes * block_bytes;
-  std::vector<GhashPart> parts((whole + piece_bytes - 1) / piece_bytes);
+  std::vector<GhashPart> parts((in.size() + piece_bytes - 1) / piece_bytes);
   // A hash without its mask gives H away to whoever knows the ciphertext.
   const WipeOnExit wiped_parts(
       {reinterpret_cast<std::uint8_t*>(parts.data()), parts.size() * sizeof(GhashPart)});
   executor.for_each(parts.size(), [&](std::size_t index) {
     const std::size_t at = index * piece_bytes;
-    const std::size_t bytes = std::min(piece_bytes, whole - at);
-    GhashPart& part = parts[index];
-    part.blocks = bytes / block_bytes;
-    run(keys_->kernel, state,
-        Piece{at / block_bytes, in.data() + at, out.data() + at, bytes, &part.value});
+    const std::size_t bytes = std::min(piece_bytes, in.size() - at);
+    parts[index] = encrypt ? message.encrypt(at, in.subspan(at, bytes), out.subspan(at, bytes))
+                           : message.decrypt(at, in.subspan(at, bytes), out.subspan(at, bytes));
   });
-
-  GhashPart sum{hash_padded({}, aad), 0};
+  GhashPart sum;
   const WipeOnExit wiped_sum(sum.value.bytes);
   for (const GhashPart& part : parts) {
-    sum = combine(keys_->hash, sum, part);
+    sum = message.join(sum, part);
   }
-  const RunFunction gctr = kernel_->run(Operation::ctr);
-  if (const std::size_t rest = in.size() - whole; rest != 0) {
-    Block cipher = {};
-    Block text = {};
-    std::memcpy(cipher.bytes, in.data() + whole, rest);
-    gctr(keys_->kernel, state,
-         Piece{whole / block_bytes, cipher.bytes, text.bytes, block_bytes, nullptr});
-    std::memcpy(out.data() + whole, text.bytes, rest);
-    sum.value = hash_padded(sum.value, Bytes((encrypt ? text : cipher).bytes, rest));
-  }
-  const Block lengths = gcm::length_block(aad.size(), in.size());
-  tag = hash_padded(sum.value, Bytes(lengths.bytes, block_bytes));
-  ModeState tag_state = state;
-  tag_state.counter = j0;
-  gctr(keys_->kernel, tag_state, Piece{0, tag.bytes, tag.bytes, block_bytes, nullptr});
+  tag = message.tag(sum, in.size());
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,

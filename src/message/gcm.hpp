@@ -41,6 +41,8 @@ class GcmKey {
                           const Executor& executor, std::size_t grain) const;
 
  private:
+  friend class GcmMessage;
+
   [[nodiscard]] Block pre_counter_block(Bytes iv) const noexcept;
   [[nodiscard]] Block hash_padded(Block value, Bytes data) const noexcept;
   void crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
