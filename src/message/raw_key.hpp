@@ -48,6 +48,8 @@ class RawKey {
   [[nodiscard]] std::size_t iv_bytes() const noexcept {
     return mode_ == Mode::ecb ? 0 : block_size();
   }
+  // XTS: of a data unit; 0 where each message is one.
+  [[nodiscard]] std::size_t unit_bytes() const noexcept { return unit_bytes_; }
   // What a part other than the last must be a multiple of.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
     return mode_ == Mode::xts && unit_bytes_ != 0 ? unit_bytes_ : block_size();
