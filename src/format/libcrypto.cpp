@@ -138,6 +138,22 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
   }
 }
 
+void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out) {
+  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_PBKDF2, nullptr));
+  const KdfContext context(kdf != nullptr ? EVP_KDF_CTX_new(kdf.get()) : nullptr);
+  require(context != nullptr, "PBKDF2");
+  std::uint64_t count = iterations;
+  // Without SP 800-132's lower bounds, which are not RFC 8018's: 8 bytes of salt are below them.
+  int any_parameters = 1;
+  const std::array parameters = {octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
+                                 octets(OSSL_KDF_PARAM_SALT, salt),
+                                 OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_ITER, &count),
+                                 name_of(OSSL_KDF_PARAM_DIGEST, "SHA256"),
+                                 OSSL_PARAM_construct_int(OSSL_KDF_PARAM_PKCS5, &any_parameters),
+                                 OSSL_PARAM_construct_end()};
+  require(EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) == 1, "PBKDF2");
+}
+
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out) {
   assert(key.size() == 32 && nonce.size() == 12);
   assert(out.size() == text.size() + chacha20_poly1305_tag_bytes);

@@ -32,6 +32,9 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
 // there.
 void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out);
 
+// RFC 8018, section 5.2.
+void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out);
+
 // RFC 8439 without associated data; `out` is `text` and a tag long.
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out);
 // False when the tag does not match; `out` (the text alone) is then wiped.

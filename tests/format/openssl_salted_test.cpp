@@ -1,0 +1,54 @@
+// The header of openssl's salted files, and the derivation against an example made with openssl.
+#include "format/openssl_salted.hpp"
+
+#include <gtest/gtest.h>
+
+#include "format/libcrypto.hpp"
+#include "format/refusal.hpp"
+#include "hex.hpp"
+
+namespace paes::openssl_salted {
+namespace {
+
+using test::from_hex;
+using test::refusal;
+using test::to_hex;
+
+constexpr Salt salt = {0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08};
+
+TEST(OpensslSalted, TheHeaderComesBack) {
+  const auto head = encode(salt);
+  EXPECT_EQ(to_hex(head), "53616c7465645f5f0102030405060708");
+  EXPECT_EQ(parse(head), salt);
+}
+
+TEST(OpensslSalted, AnythingElseIsRefused) {
+  const auto head = encode(salt);
+  for (std::size_t bytes = 0; bytes < head.size(); ++bytes) {
+    EXPECT_NE(
+        refusal(ErrorCode::corrupt, [&] { (void)parse(Bytes(head).first(bytes)); }).find("header"),
+        std::string::npos);
+  }
+  for (std::size_t at = 0; at < 8; ++at) {
+    auto other = head;
+    other[at] ^= 0x20;
+    refusal(ErrorCode::corrupt, [&] { (void)parse(other); });
+  }
+}
+
+// openssl enc -aes-256-cbc -pbkdf2 -S 0102030405060708 -pass pass:horse -P [-iter 1]
+TEST(OpensslSalted, KeyAndIvAsOpenssl) {
+  const auto derived = [](std::uint32_t iterations, std::size_t bytes) {
+    return to_hex(derive(libcrypto::bytes_of("horse"), salt, iterations, bytes));
+  };
+  EXPECT_EQ(derived(default_iterations, 48),
+            "612aa32614bfe6b7f8d000dc7931db54a12019d9afed3772eed3fb6d04e62113"
+            "5bbd792eedc69e4fe10373883940bd2a");
+  EXPECT_EQ(derived(1, 48),
+            "56d138c167d5e3afdc1be5ed390a73c60ea5045722de3767292e6b9614847ade"
+            "eb46f9462ba728db1f84c8f8d53b83e5");
+  EXPECT_EQ(derived(1, 16), "56d138c167d5e3afdc1be5ed390a73c6");
+}
+
+}  // namespace
+}  // namespace paes::openssl_salted
