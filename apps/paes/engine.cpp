@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "kernel/registry.hpp"
 #include "paes/decimal.hpp"
 #include "paes/report.hpp"
 
@@ -51,14 +50,16 @@ void EngineOptions::declare(CLI::App& app) {
   app.add_option("--engine", engine_, "auto or cpu")->type_name("NAME")->capture_default_str();
 }
 
-Engine EngineOptions::choose() const {
+Engine EngineOptions::choose() const { return choose(find_cipher_name("aes-256-gcm")); }
+
+Engine EngineOptions::choose(const CipherName& cipher) const {
   check_engine(engine_);
   const Schedule schedule = parse_schedule(schedule_);
   if (grain_bytes_ == 0 || grain_bytes_ > stream::max_grain_bytes) {
     throw Error(ErrorCode::usage, "grain: " + std::to_string(grain_bytes_) + " bytes is not 1 to " +
                                       std::to_string(stream::max_grain_bytes));
   }
-  const Kernel& kernel = find_kernel(Cipher::aes, kernel_);
+  const Kernel& kernel = find_kernel(cipher, kernel_);
   if (kernel.warning != nullptr) {
     print_warning(std::string("kernel ") + kernel.name + ": " + kernel.warning);
   }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "exec/executor.hpp"
-#include "kernel/kernel.hpp"
+#include "message/cipher_name.hpp"
 #include "stream/pipeline.hpp"
 
 namespace CLI {
@@ -32,8 +32,10 @@ struct Engine {
 class EngineOptions {
  public:
   void declare(CLI::App& app);
-  // Throws Error(usage); prints the kernel's warning if it has one.
+  // Throws Error(usage); prints the kernel's warning if it has one. The kernel is one that has the
+  // cipher: AES-GCM, which the container is made of, or the one named.
   [[nodiscard]] Engine choose() const;
+  [[nodiscard]] Engine choose(const CipherName& cipher) const;
 
  private:
   unsigned threads_ = 0;

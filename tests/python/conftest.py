@@ -2,6 +2,7 @@
 # ctest sets; there is no default, so that no test runs against the wrong build by accident.
 import os
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,3 +51,43 @@ def folder(tmp_path):
     path = tmp_path / "folder"
     path.mkdir()
     return path
+
+
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size=1m none "$1" || exit 99
+shift
+"$@"
+code=$?
+ls -A "$DISK"
+exit $code
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """run(arguments, stdin) with $DISK a full-to-be 1 MiB file system; gives the result and what
+    is left there."""
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["sh", "-c", 'mount -t tmpfs -o size=1m none "$1"', "sh", str(disk)]
+    try:
+        allowed = subprocess.run([*unshare, *mount], capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("unshare is missing (Debian package util-linux)")
+    if allowed.returncode != 0:
+        pytest.skip(f"no mounts in a namespace here: {allowed.stderr.decode().strip()}")
+
+    def run_there(*arguments, stdin=b""):
+        done = subprocess.run(
+            [*unshare, "sh", "-c", ON_A_SMALL_DISK, "sh", disk, program.PAES, *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            env=program.clean_environment(DISK=str(disk)),
+            timeout=program.TIMEOUT_S,
+            check=False,
+        )
+        return done.returncode, done.stderr.decode(), done.stdout
+
+    run_there.path = disk
+    return run_there

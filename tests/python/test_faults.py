@@ -286,46 +286,6 @@ def test_unwritable_output_folder(plain, keys, folder):
 
 # Full disk
 
-ON_A_SMALL_DISK = """
-mount -t tmpfs -o size=1m none "$1" || exit 99
-shift
-"$@"
-code=$?
-ls -A "$DISK"
-exit $code
-"""
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """run(arguments, stdin) with $DISK a full-to-be 1 MiB file system; gives the result and what
-    is left there."""
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["sh", "-c", 'mount -t tmpfs -o size=1m none "$1"', "sh", str(disk)]
-    try:
-        allowed = subprocess.run([*unshare, *mount], capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("unshare is missing (Debian package util-linux)")
-    if allowed.returncode != 0:
-        pytest.skip(f"no mounts in a namespace here: {allowed.stderr.decode().strip()}")
-
-    def run_there(*arguments, stdin=b""):
-        done = subprocess.run(
-            [*unshare, "sh", "-c", ON_A_SMALL_DISK, "sh", disk, PAES, *map(str, arguments)],
-            input=stdin,
-            capture_output=True,
-            env=program.clean_environment(DISK=str(disk)),
-            timeout=program.TIMEOUT_S,
-            check=False,
-        )
-        return done.returncode, done.stderr.decode(), done.stdout
-
-    run_there.path = disk
-    return run_there
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("source", ["file", "pipe"])
 def test_full_disk(source, threads, small_disk, folder, random_bytes, keys, unchanged):

@@ -21,8 +21,8 @@ def validator(name):
 
 
 # What has no schema of its own name.
-SCHEMA_OF = {"encrypt": "transfer", "decrypt": "transfer", "verify": "transfer"}
-COMMANDS = ["encrypt", "decrypt", "verify", "inspect", "rekey", "keygen", "devices"]
+SCHEMA_OF = dict.fromkeys(["encrypt", "decrypt", "verify", "cipher"], "transfer")
+COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices"]
 
 
 def schema_of(command):
@@ -89,6 +89,23 @@ def test_encrypt_and_decrypt(plain, keys, folder):
     assert entry["text_bytes"] == 100_000
     document = checked("decrypt", "-i", keys.path, "-o", folder / "opened", f"{plain}.paes")
     assert document["files"][0]["text_bytes"] == 100_000
+
+
+def test_cipher(plain, folder):
+    (folder / "key").write_bytes(bytes(range(16)))
+    common = ("aes-128-gcm", "--key", folder / "key", "--iv", "00" * 12)
+    document = checked("cipher", *common, "-o", folder / "sealed", plain)
+    assert (document["cipher"], document["direction"]) == ("aes-128-gcm", "encrypt")
+    assert document["files"][0]["text_bytes"] == 100_000
+    document = checked("cipher", *common, "-d", "-o", folder / "opened", folder / "sealed")
+    assert document["direction"] == "decrypt"
+    assert document["files"][0]["text_bytes"] == 100_000
+    document = checked("cipher", *common, "-d", "-o", folder / "no", plain, code=CORRUPT)
+    assert document["files"][0]["error"]["code"] == CORRUPT
+    check = validator("transfer")
+    for wrong in ({"cipher": "rot13"}, {"direction": "up"}, {"command": "encrypt"}):
+        with pytest.raises(jsonschema.ValidationError):
+            check.validate({**document, **wrong})
 
 
 def test_encrypt_with_a_new_identity(plain, keys, folder):
