@@ -9,8 +9,13 @@ _paes() {
   local work="-T --threads --schedule --grain --kernel --engine -q --quiet -v --verbose
     --no-progress --json --help"
 
+  # Every name of paes cipher.
+  local ciphers
+  ciphers=$(echo aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts \
+    des-ede3-{ecb,cbc,cfb,ofb,ctr})
+
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen devices bench --help --version"
+    words="encrypt decrypt verify inspect rekey keygen cipher devices bench --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -20,9 +25,9 @@ _paes() {
     --engine) words="auto cpu" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
-      --max-work-factor) return ;;
+      --max-work-factor | --iv | --unit | --iter) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --new-identity | \
-      --passphrase-file | --new-passphrase-file) words="" ;;
+      --key | --aad | --passphrase-file | --new-passphrase-file) words="" ;;
     *)
       words=""
       if [[ $current == -* ]]; then
@@ -35,8 +40,12 @@ _paes() {
           rekey) words="$unlock $recipients --add --new-passphrase --new-passphrase-file
             --new-passphrase-fd --restore -q --quiet --json --help" ;;
           keygen) words="-o --output --json --help" ;;
+          cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter
+            --passphrase-file --passphrase-fd $output $work" ;;
           devices) words="--json --help" ;;
         esac
+      elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then
+        words=$ciphers
       elif [[ $command == bench ]] && ((COMP_CWORD == 2)); then
         words="kernel file"
       fi

@@ -4,7 +4,7 @@ function __paes_kernels
     paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
-set -l commands encrypt decrypt verify inspect rekey keygen devices bench
+set -l commands encrypt decrypt verify inspect rekey keygen cipher devices bench
 complete -c paes -n __fish_use_subcommand -f
 complete -c paes -n __fish_use_subcommand -a encrypt -d 'encrypt files'
 complete -c paes -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate files'
@@ -12,6 +12,7 @@ complete -c paes -n __fish_use_subcommand -a verify -d 'authenticate, write noth
 complete -c paes -n __fish_use_subcommand -a inspect -d 'what a file says about itself'
 complete -c paes -n __fish_use_subcommand -a rekey -d 'change who can decrypt a file'
 complete -c paes -n __fish_use_subcommand -a keygen -d 'make a key pair'
+complete -c paes -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
 complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
 complete -c paes -n __fish_use_subcommand -a bench -d 'measure this machine'
 
@@ -29,11 +30,11 @@ complete -c paes -n $asks -l passphrase-file -r -d 'read the passphrase from thi
 complete -c paes -n $asks -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $asks -s q -l quiet -d 'errors and warnings only'
 
-set -l writes '__fish_seen_subcommand_from encrypt decrypt'
+set -l writes '__fish_seen_subcommand_from encrypt decrypt cipher'
 complete -c paes -n $writes -s o -l output -r -d 'where to write'
 complete -c paes -n $writes -s f -l force -d 'replace an output that exists'
 
-set -l works '__fish_seen_subcommand_from encrypt decrypt verify'
+set -l works '__fish_seen_subcommand_from encrypt decrypt verify cipher'
 complete -c paes -n $works -s T -l threads -x -d 'threads; 0 is all'
 complete -c paes -n $works -l schedule -x -a 'dynamic static'
 complete -c paes -n $works -l grain -x -d 'bytes a thread takes at a time'
@@ -50,6 +51,22 @@ complete -c paes -n '__fish_seen_subcommand_from rekey' -l restore -d 'undo an i
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase -d 'change to a passphrase'
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-file -r
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-fd -x
+set -l raw '__fish_seen_subcommand_from cipher'
+complete -c paes -n $raw -a 'aes-'{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm}
+complete -c paes -n $raw -a 'aes-'{128,256}-xts
+complete -c paes -n $raw -a des-ede3-{ecb,cbc,cfb,ofb,ctr}
+complete -c paes -n $raw -s d -l decrypt -d 'decrypt'
+complete -c paes -n $raw -l key -r -d 'file of the raw key'
+complete -c paes -n $raw -l iv -x -d 'IV or first counter block, in hexadecimal'
+complete -c paes -n $raw -l no-pad -d 'whole blocks, no padding'
+complete -c paes -n $raw -l aad -r -d 'authenticated beside the text'
+complete -c paes -n $raw -l unit -x -d 'bytes of a data unit of XTS'
+complete -c paes -n $raw -l legacy -d 'encrypt with 3DES'
+complete -c paes -n $raw -l openssl -d 'files of openssl enc -pbkdf2'
+complete -c paes -n $raw -l iter -x -d 'iterations of PBKDF2'
+complete -c paes -n $raw -l passphrase-file -r -d 'read the passphrase from this file'
+complete -c paes -n $raw -l passphrase-fd -x -d 'read the passphrase from this descriptor'
+complete -c paes -n $raw -s q -l quiet -d 'errors and warnings only'
 complete -c paes -n '__fish_seen_subcommand_from keygen' -s o -l output -r -d 'file for the key'
 complete -c paes -n '__fish_seen_subcommand_from bench' -f -a 'kernel file'
 complete -c paes -n "__fish_seen_subcommand_from $commands" -l json -d 'print JSON'
