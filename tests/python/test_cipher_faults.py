@@ -314,7 +314,7 @@ def test_a_source_that_changes_while_it_is_read(keys_of):
         *(*common, "-d", "--kernel", "bitslice", "-T", 1, "-o", keys_of / "out", source),
         stderr=subprocess.PIPE,
     )
-    time.sleep(0.1)
+    time.sleep(0.02)
     while process.poll() is None:
         with open(source, "r+b") as file:
             file.seek(40 << 20)
