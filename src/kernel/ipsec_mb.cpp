@@ -77,36 +77,44 @@ void require(bool done) noexcept {
   }
 }
 
-// Jobs wait in a queue of their manager, so each thread has a manager of its own.
-class JobQueue {
+// A manager works on one job or burst at a time, so each thread has its own.
+class Jobs {
  public:
-  JobQueue() noexcept : manager_(library().allocate(0)) {
+  static constexpr std::size_t most = IMB_MAX_BURST_SIZE;
+
+  Jobs() noexcept : manager_(library().allocate(0)) {
     require(manager_ != nullptr);
     library().start(manager_, nullptr);
   }
-  ~JobQueue() { library().free(manager_); }
-  JobQueue(const JobQueue&) = delete;
-  JobQueue& operator=(const JobQueue&) = delete;
+  ~Jobs() { library().free(manager_); }
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
 
-  [[nodiscard]] IMB_JOB& next() noexcept { return *IMB_GET_NEXT_JOB(manager_); }
-  void submit() noexcept { accept(IMB_SUBMIT_JOB(manager_)); }
-  void finish() noexcept {
-    while (accept(IMB_FLUSH_JOB(manager_))) {
-    }
+  [[nodiscard]] IMB_JOB& job(std::size_t index) noexcept { return jobs_[index]; }
+
+  // The first `count` jobs at once: counter mode and CBC.
+  void run(std::size_t count, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction,
+           std::size_t key_bytes) noexcept {
+    require(IMB_SUBMIT_CIPHER_BURST_NOCHECK(manager_, jobs_, static_cast<std::uint32_t>(count),
+                                            mode, direction,
+                                            static_cast<IMB_KEY_SIZE_BYTES>(key_bytes)) == count);
+  }
+
+  // The first job through the queue, which modes that no burst takes leave again at once.
+  void run_queued() noexcept {
+    *IMB_GET_NEXT_JOB(manager_) = jobs_[0];
+    const IMB_JOB* const done = IMB_SUBMIT_JOB_NOCHECK(manager_);
+    require(done != nullptr && done->status == IMB_STATUS_COMPLETED);
   }
 
  private:
-  static bool accept(const IMB_JOB* job) noexcept {
-    require(job == nullptr || job->status == IMB_STATUS_COMPLETED);
-    return job != nullptr;
-  }
-
   IMB_MGR* manager_;
+  IMB_JOB jobs_[most] = {};
 };
 
-JobQueue& job_queue() noexcept {
-  thread_local JobQueue queue;
-  return queue;
+Jobs& jobs() noexcept {
+  thread_local Jobs of_thread;
+  return of_thread;
 }
 
 // The five direct functions for one key size.
@@ -168,10 +176,9 @@ void prepare(Bytes key, KernelKeys& kernel_keys) {
 }
 
 // `iv` null: ECB. It is read until the job is done.
-template <IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction>
-void submit(const Keys& keys, const std::uint8_t* iv, const std::uint8_t* in, std::uint8_t* out,
-            std::size_t bytes) noexcept {
-  IMB_JOB& job = job_queue().next();
+void describe(IMB_JOB& job, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction, const Keys& keys,
+              const std::uint8_t* iv, const std::uint8_t* in, std::uint8_t* out,
+              std::size_t bytes) noexcept {
   job.cipher_mode = mode;
   job.cipher_direction = direction;
   job.chain_order = direction == IMB_DIR_ENCRYPT ? IMB_ORDER_CIPHER_HASH : IMB_ORDER_HASH_CIPHER;
@@ -185,7 +192,6 @@ void submit(const Keys& keys, const std::uint8_t* iv, const std::uint8_t* in, st
   job.dst = out;
   job.cipher_start_src_offset_in_bytes = 0;
   job.msg_len_to_cipher_in_bytes = bytes;
-  job_queue().submit();
 }
 
 // ECB and CBC encryption take no longer jobs (65534 bytes): more goes in parts.
@@ -194,33 +200,35 @@ constexpr std::size_t most_job_bytes = 65520;
 template <IMB_CIPHER_DIRECTION direction>
 void ecb(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
   for (std::size_t at = 0; at < piece.bytes; at += most_job_bytes) {
-    submit<IMB_CIPHER_ECB, direction>(keys_of(keys), nullptr, piece.in + at, piece.out + at,
-                                      std::min(most_job_bytes, piece.bytes - at));
+    describe(jobs().job(0), IMB_CIPHER_ECB, direction, keys_of(keys), nullptr, piece.in + at,
+             piece.out + at, std::min(most_job_bytes, piece.bytes - at));
+    jobs().run_queued();
   }
-  job_queue().finish();
 }
 
-void cbc_decrypt(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+void cbc_decrypt(const KernelKeys& kernel_keys, const ModeState&, const Piece& piece) noexcept {
   if (piece.bytes != 0) {
-    submit<IMB_CIPHER_CBC, IMB_DIR_DECRYPT>(keys_of(keys), piece.before->bytes, piece.in, piece.out,
-                                            piece.bytes);
-    job_queue().finish();
+    const Keys& keys = keys_of(kernel_keys);
+    describe(jobs().job(0), IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys, piece.before->bytes, piece.in,
+             piece.out, piece.bytes);
+    jobs().run(1, IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys.key_bytes);
   }
 }
 
-void cbc_encrypt(const KernelKeys& keys, std::span<Chain> messages) noexcept {
-  bool is_done = false;
-  for (std::size_t at = 0; !is_done; at += most_job_bytes) {
-    is_done = true;
+// At most as many messages as a burst has room for, one part of each after the other.
+void cbc_encrypt_burst(const Keys& keys, std::span<Chain> messages) noexcept {
+  for (std::size_t at = 0;; at += most_job_bytes) {
+    std::size_t count = 0;
     for (const Chain& chain : messages) {
       if (at < chain.bytes) {
-        submit<IMB_CIPHER_CBC, IMB_DIR_ENCRYPT>(keys_of(keys), chain.feedback.bytes, chain.in + at,
-                                                chain.out + at,
-                                                std::min(most_job_bytes, chain.bytes - at));
-        is_done = false;
+        describe(jobs().job(count++), IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys, chain.feedback.bytes,
+                 chain.in + at, chain.out + at, std::min(most_job_bytes, chain.bytes - at));
       }
     }
-    job_queue().finish();
+    if (count == 0) {
+      return;
+    }
+    jobs().run(count, IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys.key_bytes);
     for (Chain& chain : messages) {
       if (at < chain.bytes) {
         const std::size_t end = std::min(at + most_job_bytes, chain.bytes);
@@ -230,16 +238,24 @@ void cbc_encrypt(const KernelKeys& keys, std::span<Chain> messages) noexcept {
   }
 }
 
+void cbc_encrypt(const KernelKeys& keys, std::span<Chain> messages) noexcept {
+  for (std::size_t at = 0; at < messages.size(); at += Jobs::most) {
+    cbc_encrypt_burst(keys_of(keys),
+                      messages.subspan(at, std::min(Jobs::most, messages.size() - at)));
+  }
+}
+
 // Split where the counter's last 32 bits wrap: how far the library carries is not said.
-void ctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+void ctr(const KernelKeys& kernel_keys, const ModeState& state, const Piece& piece) noexcept {
+  const Keys& keys = keys_of(kernel_keys);
   for (std::size_t at = 0; at < piece.bytes;) {
     const Block counter = gcm::add_counter(state.counter, piece.first_block + at / block_bytes);
     const std::uint64_t before_wrap =
         ((std::uint64_t{1} << 32) - load_be32(counter.bytes + 12)) * block_bytes;
     const std::size_t bytes = std::min<std::uint64_t>(piece.bytes - at, before_wrap);
-    submit<IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT>(keys_of(keys), counter.bytes, piece.in + at,
-                                             piece.out + at, bytes);
-    job_queue().finish();
+    describe(jobs().job(0), IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys, counter.bytes, piece.in + at,
+             piece.out + at, bytes);
+    jobs().run(1, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys.key_bytes);
     at += bytes;
   }
 }
