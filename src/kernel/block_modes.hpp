@@ -174,8 +174,12 @@ struct BlockModes {
         load_be32(counter.bytes + block_size - 4) + static_cast<std::uint32_t>(first);
     for (std::size_t i = 0; i < bytes / block_size; ++i) {
       std::uint8_t* const block = flight.bytes + i * block_size;
+      auto index = static_cast<std::uint32_t>(i);
+      // The counter may be secret (see ModeState). Compilers would make it the loop's variable and
+      // compare it with its last value; so they must not see that it follows from the index.
+      asm("" : "+r"(index));
       std::memcpy(block, counter.bytes, block_size - 4);
-      store_be32(block + block_size - 4, start + static_cast<std::uint32_t>(i));
+      store_be32(block + block_size - 4, start + index);
     }
   }
 };
