@@ -25,8 +25,11 @@ inline constexpr WideKernel wide_kernels[] = {
     {Cipher::aes, "vaes256", "aes pclmulqdq avx2 vaes vpclmulqdq"},
     {Cipher::aes, "vaes512",
      "aes pclmulqdq avx2 vaes vpclmulqdq avx512f avx512bw avx512dq avx512vl avx512vbmi"},
+    {Cipher::des_ede3, "bitslice_avx2", "avx2"},
+    {Cipher::des_ede3, "bitslice_avx512", "avx2 avx512f avx512bw avx512dq avx512vl"},
 #endif
     {Cipher::aes, "bitslice", ""},
+    {Cipher::des_ede3, "bitslice", ""},
 };
 
 // The processor's features as the system lists them, for the first processor.
