@@ -44,54 +44,109 @@ struct Machine {
   const char* what;
   CpuidWords words;
   bool prefers_512_bit;
-  const char* kernel;  // AES
+  const char* kernel;      // AES
+  const char* des_kernel;  // 3DES
 };
 
 #if defined(__x86_64__)
 constexpr Machine machines[] = {
-    {"everything", {all_basic, all_ebx, all_ecx, zmm_states}, true, "vaes512"},
+    {"everything", {all_basic, all_ebx, all_ecx, zmm_states}, true, "vaes512", "bitslice_avx512"},
     {"everything, but slow at 512 bits",
      {all_basic, all_ebx, all_ecx, zmm_states},
      false,
-     "vaes256"},
+     "vaes256",
+     "bitslice_avx2"},
     {"everything, 512-bit registers not saved",
      {all_basic, all_ebx, all_ecx, avx_states},
      true,
-     "vaes256"},
+     "vaes256",
+     "bitslice_avx2"},
     {"everything, one of the three 512-bit states not saved",
      {all_basic, all_ebx, all_ecx, 0xa7},
      true,
-     "vaes256"},
+     "vaes256",
+     "bitslice_avx2"},
     {"everything, AVX registers not saved",
      {all_basic, all_ebx, all_ecx, sse_states},
      true,
+     "bitslice",
      "bitslice"},
     {"everything, AVX registers not saved but 512-bit ones",
      {all_basic, all_ebx, all_ecx, 0xe3},
      true,
+     "bitslice",
      "bitslice"},
-    {"everything, no XSAVE", {all_basic & ~osxsave, all_ebx, all_ecx, no_states}, true, "bitslice"},
-    {"VAES with AVX2 alone", {all_basic, avx2, vaes | vpclmul, avx_states}, true, "vaes256"},
-    {"AVX-512 without VBMI", {all_basic, all_ebx, vaes | vpclmul, zmm_states}, true, "vaes256"},
-    {"AVX-512 without VL", {all_basic, all_ebx & ~avx512vl, all_ecx, zmm_states}, true, "vaes256"},
-    {"AVX-512 without AVX2", {all_basic, all_ebx & ~avx2, all_ecx, zmm_states}, true, "aesni"},
-    {"AVX-512 without AVX", {all_basic & ~avx, all_ebx, all_ecx, zmm_states}, true, "bitslice"},
-    {"AVX-512 without VAES", {all_basic, all_ebx, vbmi, zmm_states}, true, "aesni"},
-    {"VAES without VPCLMULQDQ", {all_basic, all_ebx, vbmi | vaes, zmm_states}, true, "aesni"},
-    {"VAES without AVX", {all_basic & ~avx, avx2, vaes | vpclmul, avx_states}, true, "bitslice"},
-    {"VAES without AES-NI", {all_basic & ~aes, all_ebx, all_ecx, zmm_states}, true, "bitslice"},
+    {"everything, no XSAVE",
+     {all_basic & ~osxsave, all_ebx, all_ecx, no_states},
+     true,
+     "bitslice",
+     "bitslice"},
+    {"VAES with AVX2 alone",
+     {all_basic, avx2, vaes | vpclmul, avx_states},
+     true,
+     "vaes256",
+     "bitslice_avx2"},
+    {"AVX-512 without VBMI",
+     {all_basic, all_ebx, vaes | vpclmul, zmm_states},
+     true,
+     "vaes256",
+     "bitslice_avx512"},
+    {"AVX-512 without VL",
+     {all_basic, all_ebx & ~avx512vl, all_ecx, zmm_states},
+     true,
+     "vaes256",
+     "bitslice_avx2"},
+    {"AVX-512 without AVX2",
+     {all_basic, all_ebx & ~avx2, all_ecx, zmm_states},
+     true,
+     "aesni",
+     "bitslice"},
+    {"AVX-512 without AVX",
+     {all_basic & ~avx, all_ebx, all_ecx, zmm_states},
+     true,
+     "bitslice",
+     "bitslice"},
+    {"AVX-512 without VAES",
+     {all_basic, all_ebx, vbmi, zmm_states},
+     true,
+     "aesni",
+     "bitslice_avx512"},
+    {"VAES without VPCLMULQDQ",
+     {all_basic, all_ebx, vbmi | vaes, zmm_states},
+     true,
+     "aesni",
+     "bitslice_avx512"},
+    {"VAES without AVX",
+     {all_basic & ~avx, avx2, vaes | vpclmul, avx_states},
+     true,
+     "bitslice",
+     "bitslice"},
+    {"VAES without AES-NI",
+     {all_basic & ~aes, all_ebx, all_ecx, zmm_states},
+     true,
+     "bitslice",
+     "bitslice_avx512"},
     {"AES-NI without PCLMULQDQ",
      {all_basic & ~pclmul, all_ebx, all_ecx, zmm_states},
      true,
-     "bitslice"},
-    {"AES-NI without SSE4.1", {all_basic & ~sse41, all_ebx, all_ecx, zmm_states}, true, "bitslice"},
-    {"AES-NI without AVX", {all_basic & ~avx, 0, 0, sse_states}, true, "bitslice"},
-    {"AES-NI with AVX", {all_basic, 0, 0, avx_states}, true, "aesni"},
-    {"AVX2 without AES-NI", {avx | osxsave | sse41 | ssse3, avx2, 0, avx_states}, true, "bitslice"},
-    {"nothing", {}, true, "bitslice"},
+     "bitslice",
+     "bitslice_avx512"},
+    {"AES-NI without SSE4.1",
+     {all_basic & ~sse41, all_ebx, all_ecx, zmm_states},
+     true,
+     "bitslice",
+     "bitslice_avx512"},
+    {"AES-NI without AVX", {all_basic & ~avx, 0, 0, sse_states}, true, "bitslice", "bitslice"},
+    {"AES-NI with AVX", {all_basic, 0, 0, avx_states}, true, "aesni", "bitslice"},
+    {"AVX2 without AES-NI",
+     {avx | osxsave | sse41 | ssse3, avx2, 0, avx_states},
+     true,
+     "bitslice",
+     "bitslice_avx2"},
+    {"nothing", {}, true, "bitslice", "bitslice"},
 };
 #else
-constexpr Machine machines[] = {{"nothing", {}, true, "bitslice"}};
+constexpr Machine machines[] = {{"nothing", {}, true, "bitslice", "bitslice"}};
 #endif
 
 TEST(Dispatch, ChoosesByTheTable) {
@@ -99,6 +154,9 @@ TEST(Dispatch, ChoosesByTheTable) {
     const Kernel& chosen =
         best_kernel(Cipher::aes, features_of(machine.words), machine.prefers_512_bit);
     EXPECT_STREQ(chosen.name, machine.kernel) << machine.what;
+    const Kernel& des =
+        best_kernel(Cipher::des_ede3, features_of(machine.words), machine.prefers_512_bit);
+    EXPECT_STREQ(des.name, machine.des_kernel) << machine.what;
   }
 }
 
