@@ -90,7 +90,7 @@ inline void crypt(const Keys& keys, const std::uint8_t* in, std::uint8_t* out) n
   r = std::rotl(r, 1);
   const auto* key = keys.round + (Step == 1 ? 0U : DesRoundKeys::rounds - 1);
   for (unsigned pass = 0; pass < 3; ++pass) {
-    for (unsigned round = 0; round < 16; round += 2, key += 2 * Step) {
+    for (unsigned round = 0; round < 16; round += 2, key += std::ptrdiff_t{2} * Step) {
       l ^= f(r, key[0].odd, key[0].even);
       r ^= f(l, key[Step].odd, key[Step].even);
     }
