@@ -58,7 +58,7 @@ Sealed seal(const Kernel& kernel, const Text& key, const Text& iv, const Text& a
 const Kernel& reference() { return find_kernel(Cipher::aes, "compute"); }
 
 TEST(BenchRows, AreNeverChosenAndNeverUsedByName) {
-  for (const char* name : {"copy", "vaes_loop", "ipsec_mb"}) {
+  for (const char* name : {"copy", "vaes_loop", "vaes_loop256", "ipsec_mb"}) {
     const Kernel* const kernel = row(name);
     if (kernel == nullptr) {
       continue;
@@ -79,8 +79,10 @@ TEST(BenchRows, CopyCopies) {
   }
 }
 
-TEST(BenchRows, VaesLoopIsCtrWithoutTag) {
-  PAES_ROW_OR_SKIP("vaes_loop");
+class VaesLoops : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(VaesLoops, AreCtrWithoutTag) {
+  PAES_ROW_OR_SKIP(GetParam());
   for (const std::size_t key_bytes : key_sizes) {
     const Text key = varied_bytes(key_bytes, 3);
     for (const std::size_t size : sizes) {
@@ -99,8 +101,8 @@ TEST(BenchRows, VaesLoopIsCtrWithoutTag) {
 }
 
 // The counter's last 32 bits wrap without a carry, in the group loop and in the rest.
-TEST(BenchRows, VaesLoopCounterWraps) {
-  PAES_ROW_OR_SKIP("vaes_loop");
+TEST_P(VaesLoops, CountersWrap) {
+  PAES_ROW_OR_SKIP(GetParam());
   const Text key(32, 9);
   for (const std::uint32_t before_wrap : {1U, 3U, 31U, 33U, 65U}) {
     SCOPED_TRACE(before_wrap);
@@ -119,6 +121,25 @@ TEST(BenchRows, VaesLoopCounterWraps) {
     EXPECT_EQ(out[0], out[1]);
   }
 }
+
+TEST_P(VaesLoops, EcbIsTheReferences) {
+  PAES_ROW_OR_SKIP(GetParam());
+  for (const std::size_t key_bytes : key_sizes) {
+    const Text key = varied_bytes(key_bytes, 4);
+    KernelKeys keys[2];
+    kernel->prepare(key, keys[0]);
+    reference().prepare(key, keys[1]);
+    for (const Operation operation : {Operation::ecb_encrypt, Operation::ecb_decrypt}) {
+      const Text in = varied_bytes(1104, key_bytes);
+      Text out[2] = {Text(in.size()), Text(in.size())};
+      kernel->run(operation)(keys[0], {}, Piece{0, in.data(), out[0].data(), in.size()});
+      reference().run(operation)(keys[1], {}, Piece{0, in.data(), out[1].data(), in.size()});
+      EXPECT_EQ(out[0], out[1]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, VaesLoops, ::testing::Values("vaes_loop", "vaes_loop256"));
 
 TEST(BenchRows, IpsecMbIsGcm) {
   PAES_ROW_OR_SKIP("ipsec_mb");
