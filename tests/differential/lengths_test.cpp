@@ -106,7 +106,7 @@ std::size_t longest_of(const Subject& subject) {
   if (subject.is_fast() || is_deep) {
     return 64 * mebibyte;
   }
-  return subject.is_aes() ? 4 * mebibyte : mebibyte;
+  return (subject.is_aes() ? 1024 : 256) * kibibyte;
 }
 
 TEST(RawLengths, AroundPowersOfTwo) {
