@@ -66,10 +66,8 @@ void fill(Lane& lane, const BenchTask& task, Bytes key) {
     return;  // sealing changes the IV, so before_check does it
   }
   for (std::size_t i = 0; i < lane.ivs.size(); ++i) {
-    const std::size_t at = i * task.message_bytes;
     encrypt_raw(*task.cipher, key, {lane.ivs[i].bytes, iv_bytes(*task.cipher)},
-                lane.plain.view().subspan(at, task.message_bytes),
-                lane.cipher.view().subspan(at, task.message_bytes));
+                lane.message(lane.plain, i), lane.message(lane.cipher, i));
   }
 }
 
@@ -107,28 +105,23 @@ void Contender::run_gcm(const GcmKey& key, Lane& lane) const {
   }
 }
 
-Bytes Contender::raw_input(const Lane& lane) const noexcept {
-  return (task_.direction == BenchDirection::encrypt ? lane.plain : lane.cipher)
-      .view()
-      .first(messages_ * task_.message_bytes);
+const PageBuffer& Contender::raw_input(const Lane& lane) const noexcept {
+  return task_.direction == BenchDirection::encrypt ? lane.plain : lane.cipher;
 }
 
 void Contender::run_raw(const RawKey& key, Lane& lane, const Executor& executor) const {
   const Direction direction = raw_direction(task_.direction);
-  const Bytes in = raw_input(lane);
-  const MutableBytes out = lane.out.view().first(in.size());
+  const PageBuffer& in = raw_input(lane);
   if (!is_chained(*task_.cipher, task_.direction)) {
     RawPosition position = key.start({lane.ivs[0].bytes, key.iv_bytes()});
-    key.crypt(direction, position, in, out, executor,
+    key.crypt(direction, position, lane.message(in, 0), lane.message(lane.out, 0), executor,
               task_.is_shared ? grain_bytes : task_.message_bytes);
     return;
   }
   std::vector<RawMessage> batch(messages_);
   for (std::size_t i = 0; i < messages_; ++i) {
-    const std::size_t at = i * task_.message_bytes;
-    batch[i] = {{lane.ivs[i].bytes, key.iv_bytes()},
-                in.subspan(at, task_.message_bytes),
-                out.subspan(at, task_.message_bytes)};
+    batch[i] = {
+        {lane.ivs[i].bytes, key.iv_bytes()}, lane.message(in, i), lane.message(lane.out, i)};
   }
   key.crypt_batch(direction, batch, executor);
 }
@@ -145,11 +138,16 @@ const char* Contender::check(Lane& lane) const {
   constexpr const char* differs = "differs from libcrypto";
   const MutableBytes out = lane.out.view();
   if (!task_.cipher->is_gcm()) {
-    const Bytes in = raw_input(lane);
-    const bool only_copies = std::string_view(kernel_.name) == "copy";
-    const PageBuffer& other = task_.direction == BenchDirection::encrypt ? lane.cipher : lane.plain;
-    const Bytes wanted = only_copies ? in : Bytes(other.view().first(in.size()));
-    return equal_constant_time(out.first(in.size()), wanted) ? nullptr : differs;
+    // `copy` gives its input back.
+    const bool is_encrypted =
+        (task_.direction == BenchDirection::encrypt) != (std::string_view(kernel_.name) == "copy");
+    const PageBuffer& wanted = is_encrypted ? lane.cipher : lane.plain;
+    for (std::size_t i = 0; i < messages_; ++i) {
+      if (!equal_constant_time(lane.message(lane.out, i), lane.message(wanted, i))) {
+        return differs;
+      }
+    }
+    return nullptr;
   }
   if (!lane.authentic) {
     return "rejects a good tag";

@@ -57,12 +57,23 @@ class PageBuffer {
 
 // What one thread works on.
 struct alignas(128) Lane {
-  Lane(std::size_t message_bytes, std::size_t messages)
-      : plain(message_bytes * messages),
-        cipher(message_bytes * messages),
-        out(message_bytes * messages),
+  Lane(std::size_t bytes, std::size_t messages)
+      : message_bytes(bytes),
+        stride_bytes(messages == 1 ? bytes : bytes + batch_gap_bytes),
+        plain(stride_bytes * messages),
+        cipher(stride_bytes * messages),
+        out(stride_bytes * messages),
         ivs(messages) {}
 
+  // Messages a power of two apart would all compete for the same few lines of the cache.
+  static constexpr std::size_t batch_gap_bytes = 192;
+
+  [[nodiscard]] MutableBytes message(const PageBuffer& buffer, std::size_t index) const noexcept {
+    return buffer.view().subspan(index * stride_bytes, message_bytes);
+  }
+
+  std::size_t message_bytes;
+  std::size_t stride_bytes;
   PageBuffer plain;
   PageBuffer cipher;  // what the kernel must make of `plain`, or be given back
   PageBuffer out;
@@ -95,7 +106,7 @@ class Contender {
  private:
   void run_gcm(const GcmKey& key, Lane& lane) const;
   void run_raw(const RawKey& key, Lane& lane, const Executor& executor) const;
-  [[nodiscard]] Bytes raw_input(const Lane& lane) const noexcept;
+  [[nodiscard]] const PageBuffer& raw_input(const Lane& lane) const noexcept;
 
   const Kernel& kernel_;
   BenchTask task_;
