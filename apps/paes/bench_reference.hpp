@@ -14,8 +14,8 @@ namespace paes::cli {
 void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, MutableBytes out);
 
 // GCM: encrypts `in` to `out` as `kernel` claims to: AES-GCM, except for the rows that exist to be
-// less
-// (`copy`: the input; `vaes_loop`, `vaes_loop256`: CTR), whose tag stays zero. 96-bit IV, no associated data.
+// less (`copy`: the input; `vaes_loop`, `vaes_loop256`: CTR), whose tag stays zero. 96-bit IV, no
+// associated data.
 // Throws Error(failure).
 void encrypt_as_claimed(const Kernel& kernel, Bytes key, Bytes iv, Bytes in, MutableBytes out,
                         Block& tag);

@@ -57,8 +57,9 @@ inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
     }
     for (unsigned column = 0; column < 4; ++column) {
       keys.forward[4 * round + column] =
-          load_le<std::uint32_t>(round_keys.key[round].bytes + 4 * column);
-      keys.inverse[4 * round + column] = load_le<std::uint32_t>(mixed.bytes + 4 * column);
+          load_le<std::uint32_t>(round_keys.key[round].bytes + std::size_t{4} * column);
+      keys.inverse[4 * round + column] =
+          load_le<std::uint32_t>(mixed.bytes + std::size_t{4} * column);
     }
     wipe(mixed.bytes);
   }
@@ -81,7 +82,7 @@ inline void crypt(const Tables& tables, const aes_compute::Sbox& sbox, const std
   for (unsigned block = 0; block < Blocks; ++block) {
     for (unsigned column = 0; column < 4; ++column) {
       state[block][column] =
-          load_le<std::uint32_t>(in + block_bytes * block + 4 * column) ^ key[column];
+          load_le<std::uint32_t>(in + block_bytes * block + std::size_t{4} * column) ^ key[column];
     }
   }
   for (unsigned round = 1; round < rounds; ++round) {
@@ -107,7 +108,7 @@ inline void crypt(const Tables& tables, const aes_compute::Sbox& sbox, const std
         const std::uint8_t from = row_of(state[block][source<Step>(column, row)], row);
         last |= std::uint32_t{sbox.image[from]} << (8 * row);
       }
-      store_le(out + block_bytes * block + 4 * column, last ^ key[column]);
+      store_le(out + block_bytes * block + std::size_t{4} * column, last ^ key[column]);
     }
   }
 }

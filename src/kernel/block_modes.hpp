@@ -46,6 +46,7 @@ struct BlockModes {
     Flight text;
     Flight other;  // tweaks or previous blocks, which in place are overwritten before their use
     Block carried = {};
+    const WipeOnExit wiped_carried(carried.bytes);  // a tweak is as good as a key
     if constexpr (has_tweak || has_before) {
       carried = *piece.before;
     }

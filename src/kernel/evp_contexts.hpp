@@ -34,17 +34,17 @@ enum class EvpPurpose : unsigned {
 };
 
 // Each purpose's mode as libcrypto spells it, and its direction.
-constexpr struct {
+inline constexpr struct {
   const char* mode;
   bool encrypt;
 } evp_purposes[] = {{"GCM", true}, {"GCM", false}, {"ECB", true}, {"ECB", false},
                     {"CBC", true}, {"CBC", false}, {"CFB", true}, {"CFB", false},
                     {"OFB", true}, {"CTR", true},  {"XTS", true}, {"XTS", false}};
-constexpr unsigned evp_purpose_count = std::size(evp_purposes);
+inline constexpr unsigned evp_purpose_count = std::size(evp_purposes);
 static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt) + 1);
 
 // libcrypto's cipher of that name and mode, or null.
-[[nodiscard]] EVP_CIPHER* fetch_evp_cipher(const char* cipher, const char* mode) noexcept {
+[[nodiscard]] inline EVP_CIPHER* fetch_evp_cipher(const char* cipher, const char* mode) noexcept {
   char name[24];
   (void)std::snprintf(name, sizeof name, "%s-%s", cipher, mode);
   return EVP_CIPHER_fetch(nullptr, name, nullptr);
@@ -52,7 +52,7 @@ static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt
 
 // A run cannot fail. Where libcrypto refuses valid arguments, or memory is out, the only other way
 // on would hand out wrong bytes.
-void require(bool done) noexcept {
+inline void require(bool done) noexcept {
   if (!done) {
     std::abort();
   }

@@ -11,14 +11,14 @@ namespace {
 
 struct Sized {
   const char* name;
-  Cipher cipher;
   std::size_t key_bytes;
+  Cipher cipher;
   bool has_xts;  // SP 800-38E takes XTS from IEEE 1619, which has no AES-192
 };
-constexpr Sized sized[] = {{"aes-128", Cipher::aes, 16, true},
-                           {"aes-192", Cipher::aes, 24, false},
-                           {"aes-256", Cipher::aes, 32, true},
-                           {"des-ede3", Cipher::des_ede3, 24, false}};
+constexpr Sized sized[] = {{"aes-128", 16, Cipher::aes, true},
+                           {"aes-192", 24, Cipher::aes, false},
+                           {"aes-256", 32, Cipher::aes, true},
+                           {"des-ede3", 24, Cipher::des_ede3, false}};
 
 std::vector<CipherName> combine() {
   std::vector<CipherName> names;

@@ -72,6 +72,9 @@ RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::s
     throw Error(ErrorCode::usage,
                 std::string("kernel: '") + kernel.name + "' lacks " + row_of(mode).name);
   }
+  if (mode != Mode::xts && unit_bytes != 0) {
+    throw Error(ErrorCode::usage, "unit: only XTS has data units");
+  }
   if (mode == Mode::xts && unit_bytes != 0 &&
       (unit_bytes < block_bytes || unit_bytes > xts::max_unit_bytes)) {
     throw Error(ErrorCode::usage, "unit: a data unit of XTS has 16 bytes to 16 MiB");
@@ -203,11 +206,13 @@ void RawKey::crypt_pieces(Operation operation, RawPosition& position, Bytes in, 
   const std::size_t piece_bytes = std::max<std::size_t>(grain / size, 1) * size;
   const std::size_t whole = in.size() / size * size;
   const std::size_t pieces = (whole + piece_bytes - 1) / piece_bytes;
-  // Copied before anything runs: in place, a neighbour overwrites what a piece still needs.
+  // Copied before anything runs: in place, a neighbour overwrites what a piece still needs. All of
+  // it is ciphertext; ECB needs none, and its blocks may be text.
+  const bool has_before = formula_of(operation).has_before();
   Block only = position.chain;
   std::vector<Block> many;
   Block* before = &only;
-  if (pieces > 1) {
+  if (has_before && pieces > 1) {
     many.resize(pieces);
     before = many.data();
     before[0] = position.chain;
@@ -215,14 +220,14 @@ void RawKey::crypt_pieces(Operation operation, RawPosition& position, Bytes in, 
       before[i] = block_at(in.data() + i * piece_bytes - size, size);
     }
   }
-  if (whole != 0) {
+  if (has_before && whole != 0) {
     position.chain = block_at(in.data() + whole - size, size);
   }
   for_each(executor, pieces, [&](std::size_t index) {
     const std::size_t first = index * piece_bytes;
     run(keys_->kernel, state,
         Piece{0, in.data() + first, out.data() + first, std::min(piece_bytes, whole - first),
-              nullptr, before + index});
+              nullptr, has_before ? before + index : nullptr});
   });
   if (const std::size_t rest = in.size() - whole; rest != 0) {  // CFB
     Block block = block_at(in.data() + whole, rest);
@@ -237,6 +242,9 @@ void RawKey::crypt_chains(Operation operation, std::span<const RawMessage> messa
   const ChainFunction run = kernel_->run_chains(operation);
   const std::size_t size = block_size();
   std::vector<Chain> chains(messages.size());
+  // In OFB the feedback is keystream.
+  const WipeOnExit wiped_chains(
+      {reinterpret_cast<std::uint8_t*>(chains.data()), chains.size() * sizeof(Chain)});
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const RawMessage& message = messages[i];
     chains[i] = {message.in.data(), message.out.data(), message.in.size() / size * size,
@@ -251,6 +259,7 @@ void RawKey::crypt_chains(Operation operation, std::span<const RawMessage> messa
       Block block = block_at(message.in.data() + whole, rest);
       const WipeOnExit wiped(block.bytes);
       Chain last = {block.bytes, block.bytes, size, feedback[i]};
+      const WipeOnExit wiped_last(last.feedback.bytes);
       run(keys_->kernel, {&last, 1});
       std::memcpy(message.out.data() + whole, block.bytes, rest);
     }
@@ -310,7 +319,6 @@ void RawKey::crypt_unit(Direction direction, const Block& first_tweak, Bytes in,
                                       : std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
   const std::size_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
   ModeState state = {};
-  state.bypasses_caches = in.size() >= bypass_bytes && in.data() != out.data();
   if (pieces <= 1) {
     run(keys_->kernel, state, Piece{0, in.data(), out.data(), bytes, nullptr, &first_tweak});
   } else {
@@ -358,9 +366,12 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
                          const Executor& executor) const {
   const Operation operation = row_of(mode_).operation(direction);
   const bool is_chained = formula_of(operation).is_chained();
-  // Chained messages go in groups that fill the lanes, several to a thread.
+  // Chained messages go in groups that fill the lanes, several to a thread; too few for that are
+  // shared out, for half-filled lanes on every thread beat full ones on one.
   const std::size_t most_groups = std::size_t{4} * executor.threads();
-  const std::size_t least = is_chained ? std::size_t{2} * kernel_->lanes : 1;
+  const std::size_t share = (messages.size() + executor.threads() - 1) / executor.threads();
+  const std::size_t least =
+      is_chained ? std::min(share, std::size_t{2} * kernel_->lanes) : std::size_t{1};
   const std::size_t group =
       std::max({least, (messages.size() + most_groups - 1) / most_groups, std::size_t{1}});
   const std::size_t groups = (messages.size() + group - 1) / group;
@@ -369,6 +380,8 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
         messages.subspan(index * group, std::min(group, messages.size() - index * group));
     if (is_chained) {
       std::vector<Block> feedback(part.size());
+      const WipeOnExit wiped(
+          {reinterpret_cast<std::uint8_t*>(feedback.data()), feedback.size() * sizeof(Block)});
       for (std::size_t i = 0; i < part.size(); ++i) {
         feedback[i] = start(part[i].iv).chain;
       }

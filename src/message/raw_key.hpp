@@ -19,6 +19,8 @@ struct RawPosition {
   // First the IV; then what the next block depends on: CTR's next counter, XTS's next unit number,
   // the last ciphertext block, OFB's last output. 3DES uses 8 bytes.
   Block chain = {};
+
+  ~RawPosition() { wipe(chain.bytes); }  // in OFB it is keystream
 };
 
 // One of many messages. `in` and `out` have the same length, and are the same memory or share none.

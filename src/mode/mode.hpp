@@ -31,6 +31,9 @@ struct Formula {
   Feedback feedback;
 
   [[nodiscard]] constexpr bool is_chained() const noexcept { return feedback != Feedback::none; }
+  [[nodiscard]] constexpr bool has_before() const noexcept {
+    return pre == Term::before || post == Term::before;
+  }
 };
 
 // The rows of the table, in its order.

@@ -26,7 +26,7 @@ struct RawTask {
 // is written where the length is known.
 Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options);
 
-// The first bytes of an input, which it is left behind; fewer at its end.
+// The first bytes of an input; fewer at its end. A pipe is left behind them.
 [[nodiscard]] std::size_t read_head(Input& input, MutableBytes to);
 
 // GCM: the ciphertext, then the tag of 16 bytes. `iv` has 12 bytes.
@@ -36,8 +36,9 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
 // A pipe cannot be read twice, so so much of its text is kept, and a longer one refused.
 inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
 
-// The tag is checked before anything is written, and again over what was decrypted, since a file
-// can change in between. Throws Error(corrupt) when it does not match.
+// The tag is checked before anything is written. A file can change after that, so each piece is
+// hashed again as it is decrypted, and goes out only if its hash is the one that was checked.
+// Throws Error(corrupt) when the tag, or later a piece, does not match.
 Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
                 const Options& options);
 

@@ -185,6 +185,7 @@ TEST(RawKeys, RefusesWhatAModeCannotTake) {
   EXPECT_EQ(code(Mode::xts, 16, 0), usage);
   EXPECT_EQ(code(Mode::xts, 64, 15), usage);
   EXPECT_EQ(code(Mode::xts, 64, (1 << 24) + 1), usage);
+  EXPECT_EQ(code(Mode::ctr, 16, 512), usage);
   const RawKey xts(Cipher::aes, Mode::xts, Bytes(key), kernel, 512);
   EXPECT_TRUE(xts.takes(1024 + 16));
   EXPECT_FALSE(xts.takes(1024 + 15));
