@@ -143,11 +143,11 @@ std::vector<std::uint8_t> read_aad(const std::string& path) {
   stream::Input input = stream::Input::open(path, &cancel());
   std::vector<std::uint8_t> aad;
   for (std::size_t got = step_bytes; got == step_bytes;) {
-    refuse(aad.size() > max_bytes, path + ": longer than 64 MiB");
     const std::size_t filled = aad.size();
     aad.resize(filled + step_bytes);
     got = input.read(MutableBytes(aad).subspan(filled));
     aad.resize(filled + got);
+    refuse(aad.size() > max_bytes, path + ": longer than 64 MiB");
   }
   return aad;
 }
@@ -237,7 +237,9 @@ int crypt(Request& request) {
     request.transfer.output = "-";
   }
   check(request, name);
-  settle(request.transfer, true, request.passphrase.reads_standard_input());
+  settle(request.transfer, true,
+         request.passphrase.reads_standard_input() || is_standard_input(request.key_file) ||
+             is_standard_input(request.aad_file));
   const Engine engine = request.transfer.engine.choose(name);
   Secrets secrets = read_secrets(request, name);
   const std::vector<std::uint8_t> aad =

@@ -93,4 +93,11 @@ void write_standard_output(Bytes contents) {
   }
 }
 
+bool is_standard_input(const std::string& path) {
+  struct stat named = {};
+  struct stat standard = {};
+  return !path.empty() && stat(path.c_str(), &named) == 0 && fstat(STDIN_FILENO, &standard) == 0 &&
+         named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
+}
+
 }  // namespace paes::cli

@@ -28,4 +28,7 @@ void write_new_secret_file(const std::string& path, Bytes contents);
 // Past stdio, whose buffer nobody would wipe.
 void write_standard_output(Bytes contents);
 
+// Whether the path is what standard input reads, such as /dev/stdin or the file it comes from.
+[[nodiscard]] bool is_standard_input(const std::string& path);
+
 }  // namespace paes::cli

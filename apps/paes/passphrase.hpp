@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/secret.hpp"
+#include "paes/keyfile.hpp"
 
 namespace CLI {
 class App;
@@ -22,7 +23,9 @@ class PassphraseOptions {
 
   [[nodiscard]] bool given() const { return ask || has_source(); }
   [[nodiscard]] bool has_source() const { return !file_.empty() || descriptor_.has_value(); }
-  [[nodiscard]] bool reads_standard_input() const { return descriptor_ == 0; }
+  [[nodiscard]] bool reads_standard_input() const {
+    return descriptor_ == 0 || is_standard_input(file_);
+  }
 
   // Throws Error(usage) when `path` is the passphrase's file.
   void refuse_as_output(const std::string& path) const;

@@ -63,7 +63,8 @@ const Kernel kernel_des_openssl = {
     .cipher = Cipher::des_ede3,
     .use = Use::by_name,
     .summary = "libcrypto's DES-EDE3, the peer in measurements",
-    .warning = nullptr,
+    .warning =
+        "insecure: cache timing: libcrypto computes DES with tables, whose look-ups leak the key",
     .needs = {},
     .wants_512_bit = false,
     .lanes = 64,

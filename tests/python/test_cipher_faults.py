@@ -104,6 +104,28 @@ def test_equal_halves_can_be_read(keys_of):
     assert "halves are equal" in result.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cipher", "aes-256-ctr", "--iv", IV, "--key", "/dev/stdin"],
+        ["cipher", "aes-256-gcm", "--iv", "00" * 12, "--key", "k32", "--aad", "/dev/stdin"],
+        ["cipher", "aes-256-ctr", "--openssl", "--passphrase-file", "/dev/fd/0"],
+        ["encrypt", "--passphrase-file", "/dev/stdin"],
+    ],
+)
+def test_standard_input_serves_one_purpose(arguments, keys_of):
+    secret = bytes(range(32))
+    fail(*arguments, code=USAGE, says="one purpose", cwd=keys_of, stdin=secret)
+    with open(keys_of / "k32", "rb") as opened:
+        fail(*arguments, code=USAGE, says="one purpose", cwd=keys_of, stdin=opened)
+
+
+def test_key_from_standard_input(keys_of):
+    arguments = ["cipher", "aes-256-ctr", "--iv", IV, "plain", "--key"]
+    piped = succeed(*arguments, "/dev/stdin", cwd=keys_of, stdin=(keys_of / "k32").read_bytes())
+    assert piped.out == succeed(*arguments, "k32", cwd=keys_of).out
+
+
 def test_missing_files(keys_of, unchanged):
     check = unchanged()
     common = ("cipher", "aes-128-cbc", "--iv", IV)
