@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "paes/error.hpp"
@@ -52,11 +54,21 @@ TEST_P(Executors, OnEachThreadCallsEachThreadOnce) {
 
 TEST_P(Executors, AnExceptionStopsTheHandOutAndReachesTheCaller) {
   std::atomic<int> calls{0};
+  // The others wait for the one that throws, and then take their time: an exception takes longer to
+  // travel than empty calls do to run out.
+  std::atomic<bool> throws{false};
   try {
     executor_->for_each(100000, [&](std::size_t index) {
       calls.fetch_add(1);
       if (index == 3) {
+        throws = true;
         throw Error(ErrorCode::corrupt, "index 3");
+      }
+      while (index > 3 && !throws) {
+        std::this_thread::yield();
+      }
+      if (throws) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     });
     FAIL() << "no exception";
