@@ -1,6 +1,5 @@
 #include "core/secret.hpp"
 
-#include <openssl/crypto.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -27,7 +26,11 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
 
 }  // namespace
 
-void wipe(void* memory, std::size_t bytes) noexcept { OPENSSL_cleanse(memory, bytes); }
+void wipe(void* memory, std::size_t bytes) noexcept {
+  if (bytes != 0) {  // nothing may be nowhere, which explicit_bzero does not take
+    explicit_bzero(memory, bytes);
+  }
+}
 
 bool secret_locking_fell_short() noexcept { return locking_fell_short.load(); }
 
