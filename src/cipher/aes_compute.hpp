@@ -71,9 +71,11 @@ inline constexpr Sbox sbox = make_sbox();
 
 inline constexpr Sbox inverse_sbox = make_inverse_sbox();
 
-constexpr void sub_bytes(Block& state) noexcept {
+// Devices keep the S-boxes in memory of their own, hence the parameters `box` below.
+
+constexpr void sub_bytes(Block& state, const Sbox& box) noexcept {
   for (std::uint8_t& byte : state.bytes) {
-    byte = sbox.image[byte];
+    byte = box.image[byte];
   }
 }
 
@@ -109,15 +111,15 @@ constexpr void add_round_key(Block& state, const Block& key) noexcept {
 }
 
 // Section 5.1, algorithm 1: Cipher.
-constexpr void encrypt_block(const RoundKeys& keys, Block& state) noexcept {
+constexpr void encrypt_block(const RoundKeys& keys, Block& state, const Sbox& box = sbox) noexcept {
   add_round_key(state, keys.key[0]);
   for (unsigned round = 1; round < keys.rounds; ++round) {
-    sub_bytes(state);
+    sub_bytes(state, box);
     shift_rows(state);
     mix_columns(state);
     add_round_key(state, keys.key[round]);
   }
-  sub_bytes(state);
+  sub_bytes(state, box);
   shift_rows(state);
   add_round_key(state, keys.key[keys.rounds]);
 }
@@ -133,9 +135,9 @@ constexpr void inv_shift_rows(Block& state) noexcept {
 }
 
 // Section 5.3.2.
-constexpr void inv_sub_bytes(Block& state) noexcept {
+constexpr void inv_sub_bytes(Block& state, const Sbox& box) noexcept {
   for (std::uint8_t& byte : state.bytes) {
-    byte = inverse_sbox.image[byte];
+    byte = box.image[byte];
   }
 }
 
@@ -154,16 +156,17 @@ constexpr void inv_mix_columns(Block& state) noexcept {
 }
 
 // Section 5.3, algorithm 3: InvCipher.
-constexpr void decrypt_block(const RoundKeys& keys, Block& state) noexcept {
+constexpr void decrypt_block(const RoundKeys& keys, Block& state,
+                             const Sbox& box = inverse_sbox) noexcept {
   add_round_key(state, keys.key[keys.rounds]);
   for (unsigned round = keys.rounds - 1; round > 0; --round) {
     inv_shift_rows(state);
-    inv_sub_bytes(state);
+    inv_sub_bytes(state, box);
     add_round_key(state, keys.key[round]);
     inv_mix_columns(state);
   }
   inv_shift_rows(state);
-  inv_sub_bytes(state);
+  inv_sub_bytes(state, box);
   add_round_key(state, keys.key[0]);
 }
 

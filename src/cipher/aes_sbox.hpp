@@ -10,7 +10,7 @@ namespace paes {
 // four negations at the end (bits 0, 1, 5, 6: the affine constant 0x63) are left out: callers that
 // run many rounds put them into the round keys, the others use sbox_circuit.
 template <typename Word>
-[[gnu::always_inline]] inline void sbox_circuit_without_constant(Word (&x)[8]) noexcept {
+[[gnu::always_inline]] constexpr void sbox_circuit_without_constant(Word (&x)[8]) noexcept {
   // The paper numbers bits from the most significant.
   const Word u0 = x[7], u1 = x[6], u2 = x[5], u3 = x[4];
   const Word u4 = x[3], u5 = x[2], u6 = x[1], u7 = x[0];
@@ -122,7 +122,7 @@ template <typename Word>
 }
 
 template <typename Word>
-[[gnu::always_inline]] inline void sbox_circuit(Word (&x)[8]) noexcept {
+[[gnu::always_inline]] constexpr void sbox_circuit(Word (&x)[8]) noexcept {
   sbox_circuit_without_constant(x);
   x[0] = ~x[0];
   x[1] = ~x[1];

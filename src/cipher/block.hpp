@@ -1,6 +1,7 @@
 // One 16-byte block in the byte order of the standards: byte 0 is the first byte of the message.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace paes {

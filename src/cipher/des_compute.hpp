@@ -1,7 +1,8 @@
 // Triple DES step by step as SP 800-67 Rev. 2 (section 3, appendix A) writes it down: the reference
 // to read and to test others against. Every permutation moves bit after bit, the S-boxes are the
 // printed tables. Their look-ups depend on secrets: never the choice where a key matters.
-// Everything is constexpr and plain, so that a device compiler takes it too.
+// Everything is constexpr and plain, so that a device compiler takes it too; a device reads the
+// standard's tables from memory of its own, hence they are a parameter.
 #pragma once
 
 #include "cipher/des_key.hpp"
@@ -11,57 +12,87 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_compute {
 
-// Bit i of the result is bit positions[i] of `bits`, whose bit 1 is the highest of `width`.
-template <std::size_t Size>
-[[nodiscard]] constexpr std::uint64_t permute(std::uint64_t bits, unsigned width,
-                                              const std::uint8_t (&positions)[Size]) noexcept {
-  std::uint64_t permuted = 0;
-  for (const std::uint8_t position : positions) {
-    permuted = permuted << 1 | (bits >> (width - position) & 1);
+// Those of des_standard.hpp, in one place.
+struct Tables {
+  std::uint8_t initial_permutation[64];
+  std::uint8_t final_permutation[64];
+  std::uint8_t expansion[48];
+  std::uint8_t permutation[32];
+  std::uint8_t sbox[8][64];
+};
+
+[[nodiscard]] constexpr Tables make_tables() noexcept {
+  Tables tables = {};
+  for (unsigned i = 0; i < 64; ++i) {
+    tables.initial_permutation[i] = des_standard::initial_permutation[i];
+    tables.final_permutation[i] = des_standard::final_permutation[i];
+    for (unsigned box = 0; box < 8; ++box) {
+      tables.sbox[box][i] = des_standard::sbox[box][i];
+    }
   }
-  return permuted;
+  for (unsigned i = 0; i < 48; ++i) {
+    tables.expansion[i] = des_standard::expansion[i];
+  }
+  for (unsigned i = 0; i < 32; ++i) {
+    tables.permutation[i] = des_standard::permutation[i];
+  }
+  return tables;
 }
 
+inline constexpr Tables standard_tables = make_tables();
+
 // The function f(R, K) = P(S(E(R) ^ K)).
-[[nodiscard]] constexpr std::uint32_t f(std::uint32_t r, std::uint64_t k) noexcept {
-  const std::uint64_t b = permute(r, 32, des_standard::expansion) ^ k;
+[[nodiscard]] constexpr std::uint32_t f(const Tables& tables, std::uint32_t r,
+                                        std::uint64_t k) noexcept {
+  const std::uint64_t b = des_standard::permute(r, 32, tables.expansion) ^ k;
   std::uint32_t s = 0;
   for (unsigned box = 0; box < 8; ++box) {
     const auto input = static_cast<unsigned>(b >> (42 - 6 * box) & 63);
-    s = s << 4 | des_standard::sbox_entry(box, input);
+    s = s << 4 | tables.sbox[box][des_standard::sbox_place(input)];
   }
-  return static_cast<std::uint32_t>(permute(s, 32, des_standard::permutation));
+  return static_cast<std::uint32_t>(des_standard::permute(s, 32, tables.permutation));
 }
 
 // One pass of DES: IP, sixteen rounds, the halves exchanged, the inverse of IP. The round keys
 // stand in the order of use, `step` apart: 1, or -1 for the opposite direction.
-[[nodiscard]] constexpr std::uint64_t pass(std::uint64_t block, const std::uint64_t* round_key,
-                                           int step) noexcept {
-  const std::uint64_t permuted = permute(block, 64, des_standard::initial_permutation);
+[[nodiscard]] constexpr std::uint64_t pass(const Tables& tables, std::uint64_t block,
+                                           const std::uint64_t* round_key, int step) noexcept {
+  const std::uint64_t permuted = des_standard::permute(block, 64, tables.initial_permutation);
   auto l = static_cast<std::uint32_t>(permuted >> 32);
   auto r = static_cast<std::uint32_t>(permuted);
   for (unsigned round = 0; round < 16; ++round, round_key += step) {
-    const std::uint32_t next = l ^ f(r, *round_key);
+    const std::uint32_t next = l ^ f(tables, r, *round_key);
     l = r;
     r = next;
   }
-  return permute(std::uint64_t{r} << 32 | l, 64, des_standard::final_permutation);
+  return des_standard::permute(std::uint64_t{r} << 32 | l, 64, tables.final_permutation);
+}
+
+// `keys` are the 48 of DesRoundKeys, in its order.
+[[nodiscard]] constexpr std::uint64_t encrypt(const Tables& tables, const std::uint64_t* keys,
+                                              std::uint64_t block) noexcept {
+  for (unsigned first = 0; first < DesRoundKeys::rounds; first += 16) {
+    block = pass(tables, block, keys + first, 1);
+  }
+  return block;
+}
+
+[[nodiscard]] constexpr std::uint64_t decrypt(const Tables& tables, const std::uint64_t* keys,
+                                              std::uint64_t block) noexcept {
+  for (unsigned last = DesRoundKeys::rounds; last > 0; last -= 16) {
+    block = pass(tables, block, keys + last - 1, -1);
+  }
+  return block;
 }
 
 [[nodiscard]] constexpr std::uint64_t encrypt(const DesRoundKeys& keys,
                                               std::uint64_t block) noexcept {
-  for (unsigned first = 0; first < DesRoundKeys::rounds; first += 16) {
-    block = pass(block, keys.key + first, 1);
-  }
-  return block;
+  return encrypt(standard_tables, keys.key, block);
 }
 
 [[nodiscard]] constexpr std::uint64_t decrypt(const DesRoundKeys& keys,
                                               std::uint64_t block) noexcept {
-  for (unsigned last = DesRoundKeys::rounds; last > 0; last -= 16) {
-    block = pass(block, keys.key + last - 1, -1);
-  }
-  return block;
+  return decrypt(standard_tables, keys.key, block);
 }
 
 }  // namespace des_compute

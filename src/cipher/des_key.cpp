@@ -10,17 +10,6 @@ namespace paes {
 
 namespace {
 
-// Bit i of the result is bit positions[i] of `bits`, whose bit 1 is the highest of `width`.
-template <std::size_t Size>
-std::uint64_t permute(std::uint64_t bits, unsigned width,
-                      const std::uint8_t (&positions)[Size]) noexcept {
-  std::uint64_t permuted = 0;
-  for (const std::uint8_t position : positions) {
-    permuted = permuted << 1 | (bits >> (width - position) & 1);
-  }
-  return permuted;
-}
-
 // Both halves of 28 bits to the left.
 std::uint64_t rotate_halves(std::uint64_t cd, unsigned places) noexcept {
   constexpr std::uint64_t half = (std::uint64_t{1} << 28) - 1;
@@ -35,12 +24,12 @@ std::uint64_t rotate_halves(std::uint64_t cd, unsigned places) noexcept {
 void expand_des_key(Bytes key, DesRoundKeys& round_keys) noexcept {
   assert(key.size() == DesRoundKeys::key_bytes);
   for (unsigned part = 0; part < 3; ++part) {
-    std::uint64_t cd =
-        permute(load_be64(key.data() + std::size_t{8} * part), 64, des_standard::permuted_choice_1);
+    std::uint64_t cd = des_standard::permute(load_be64(key.data() + std::size_t{8} * part), 64,
+                                             des_standard::permuted_choice_1);
     for (unsigned round = 0; round < 16; ++round) {
       cd = rotate_halves(cd, des_standard::rotations[round]);
       const unsigned place = 16 * part + (part == 1 ? 15 - round : round);
-      round_keys.key[place] = permute(cd, 56, des_standard::permuted_choice_2);
+      round_keys.key[place] = des_standard::permute(cd, 56, des_standard::permuted_choice_2);
     }
   }
 }

@@ -1,7 +1,7 @@
 // The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
-// as an instruction. Made by `sbox emit 3 tools/sbox/three_input.circuits`;
-// tests/cipher/des_sbox_test.cpp checks that it still says this, and every box at every input. A
-// change belongs there, not here.
+// as an instruction. Made by `sbox emit 3 tools/sbox/three_input.circuits`, so that a change
+// belongs there: tests/sbox/sbox.sh checks that it still says this, tests/cipher/des_sbox_test.cpp
+// every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.
@@ -18,7 +18,7 @@ struct DesThreeInputSboxes {
 
   // 26 gates; at most 12 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_1(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_1(Box box) noexcept {
     const auto a2 = box.input(2);
     const auto a4 = box.input(4);
     const auto a6 = box.input(6);
@@ -59,7 +59,7 @@ struct DesThreeInputSboxes {
 
   // 24 gates; at most 11 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_2(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_2(Box box) noexcept {
     const auto a1 = box.input(1);
     const auto a4 = box.input(4);
     const auto a5 = box.input(5);
@@ -98,7 +98,7 @@ struct DesThreeInputSboxes {
 
   // 24 gates; at most 13 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_3(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_3(Box box) noexcept {
     const auto a3 = box.input(3);
     const auto a4 = box.input(4);
     const auto a5 = box.input(5);
@@ -137,7 +137,7 @@ struct DesThreeInputSboxes {
 
   // 17 gates; at most 8 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_4(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_4(Box box) noexcept {
     const auto a2 = box.input(2);
     const auto a3 = box.input(3);
     const auto a4 = box.input(4);
@@ -169,7 +169,7 @@ struct DesThreeInputSboxes {
 
   // 26 gates; at most 11 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_5(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_5(Box box) noexcept {
     const auto a1 = box.input(1);
     const auto a3 = box.input(3);
     const auto a5 = box.input(5);
@@ -210,7 +210,7 @@ struct DesThreeInputSboxes {
 
   // 24 gates; at most 9 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_6(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_6(Box box) noexcept {
     const auto a1 = box.input(1);
     const auto a2 = box.input(2);
     const auto a4 = box.input(4);
@@ -249,7 +249,7 @@ struct DesThreeInputSboxes {
 
   // 23 gates; at most 11 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_7(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_7(Box box) noexcept {
     const auto a2 = box.input(2);
     const auto a4 = box.input(4);
     const auto a5 = box.input(5);
@@ -287,7 +287,7 @@ struct DesThreeInputSboxes {
 
   // 21 gates; at most 10 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_8(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_8(Box box) noexcept {
     const auto a1 = box.input(1);
     const auto a4 = box.input(4);
     const auto a5 = box.input(5);

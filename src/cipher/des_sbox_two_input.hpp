@@ -1,6 +1,6 @@
 // The S-boxes of DES as circuits of two-input gates, for bit slicing (E. Biham, FSE 1997). Made by
-// `sbox emit 2 tools/sbox/two_input.circuits`; tests/cipher/des_sbox_test.cpp checks that it still
-// says this, and every box at every input. A change belongs there, not here.
+// `sbox emit 2 tools/sbox/two_input.circuits`, so that a change belongs there: tests/sbox/sbox.sh
+// checks that it still says this, tests/cipher/des_sbox_test.cpp every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4) or its complement: bit i - 1 of complemented_outputs says which.
@@ -17,7 +17,7 @@ struct DesTwoInputSboxes {
 
   // 53 gates; at most 13 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_1(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_1(Box box) noexcept {
     const auto a1 = box.input(1);
     const auto a5 = box.input(5);
     const auto g1 = a1 & ~a5;
@@ -85,7 +85,7 @@ struct DesTwoInputSboxes {
 
   // 49 gates; at most 13 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_2(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_2(Box box) noexcept {
     const auto a2 = box.input(2);
     const auto a6 = box.input(6);
     const auto g1 = a2 ^ a6;
@@ -149,7 +149,7 @@ struct DesTwoInputSboxes {
 
   // 52 gates; at most 12 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_3(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_3(Box box) noexcept {
     const auto a5 = box.input(5);
     const auto a6 = box.input(6);
     const auto g1 = a5 | a6;
@@ -216,7 +216,7 @@ struct DesTwoInputSboxes {
 
   // 34 gates; at most 9 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_4(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_4(Box box) noexcept {
     const auto a2 = box.input(2);
     const auto a4 = box.input(4);
     const auto g1 = a2 ^ a4;
@@ -265,7 +265,7 @@ struct DesTwoInputSboxes {
 
   // 53 gates; at most 15 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_5(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_5(Box box) noexcept {
     const auto a1 = box.input(1);
     const auto a4 = box.input(4);
     const auto g1 = a1 & ~a4;
@@ -333,7 +333,7 @@ struct DesTwoInputSboxes {
 
   // 51 gates; at most 15 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_6(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_6(Box box) noexcept {
     const auto a4 = box.input(4);
     const auto a5 = box.input(5);
     const auto g1 = a5 & ~a4;
@@ -399,7 +399,7 @@ struct DesTwoInputSboxes {
 
   // 48 gates; at most 14 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_7(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_7(Box box) noexcept {
     const auto a4 = box.input(4);
     const auto a6 = box.input(6);
     const auto g1 = a4 ^ a6;
@@ -462,7 +462,7 @@ struct DesTwoInputSboxes {
 
   // 44 gates; at most 11 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static void sbox_8(Box box) noexcept {
+  [[gnu::always_inline]] static constexpr void sbox_8(Box box) noexcept {
     const auto a2 = box.input(2);
     const auto a3 = box.input(3);
     const auto g1 = a3 & ~a2;

@@ -1,7 +1,9 @@
 // The tables of DES as SP 800-67 Rev. 2 (appendix A) and FIPS 46-3 print them. All are public
-// constants; positions count from 1 at the most significant bit, as the standards do.
+// constants; positions count from 1 at the most significant bit, as the standards do. With them
+// what reads them bit by bit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace paes {
@@ -85,11 +87,27 @@ inline constexpr std::uint8_t permuted_choice_2[48] = {
 // By how many places C and D rotate to the left before each round.
 inline constexpr std::uint8_t rotations[16] = {1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1};
 
-// The entry of S-box `box` (0 to 7) for the six bits of `input`, first bit most significant.
-constexpr unsigned sbox_entry(unsigned box, unsigned input) noexcept {
+// Bit i of the result is bit positions[i] of `bits`, whose bit 1 is the highest of `width`.
+template <std::size_t Size>
+[[nodiscard]] constexpr std::uint64_t permute(std::uint64_t bits, unsigned width,
+                                              const std::uint8_t (&positions)[Size]) noexcept {
+  std::uint64_t permuted = 0;
+  for (const std::uint8_t position : positions) {
+    permuted = permuted << 1 | (bits >> (width - position) & 1);
+  }
+  return permuted;
+}
+
+// Where a box's entry for the six bits of `input`, first bit most significant, stands.
+constexpr unsigned sbox_place(unsigned input) noexcept {
   const unsigned row = (input >> 4 & 2) | (input & 1);
   const unsigned column = input >> 1 & 15;
-  return sbox[box][16 * row + column];
+  return 16 * row + column;
+}
+
+// The entry of S-box `box` (0 to 7) for the six bits of `input`.
+constexpr unsigned sbox_entry(unsigned box, unsigned input) noexcept {
+  return sbox[box][sbox_place(input)];
 }
 
 }  // namespace des_standard

@@ -4,6 +4,8 @@
 // one. Constant time wherever the processor multiplies in constant time, as current 64-bit ones do.
 #include "cipher/ghash.hpp"
 
+#include "core/secret.hpp"
+
 namespace paes {
 
 namespace {
@@ -78,6 +80,10 @@ Multiplier make_multiplier(const Element& h) noexcept {
   return {make_holes(h.high), make_holes(h.low), make_holes(h.high ^ h.low)};
 }
 
+MutableBytes bytes_of(Multiplier& multiplier) noexcept {
+  return {reinterpret_cast<std::uint8_t*>(&multiplier), sizeof multiplier};
+}
+
 // The unreduced product: x^0 .. x^254 from bit 254 of the 256 downwards.
 struct Product {
   Wide high;
@@ -108,7 +114,8 @@ struct Product {
 
 Block ghash_multiply(const Block& a, const Block& b) noexcept {
   Block product;
-  const Multiplier multiplier = make_multiplier(load_element(b.bytes));
+  Multiplier multiplier = make_multiplier(load_element(b.bytes));
+  const WipeOnExit wiped(bytes_of(multiplier));
   store_element(product.bytes, reduce(multiply(load_element(a.bytes), multiplier)));
   return product;
 }
@@ -116,6 +123,7 @@ Block ghash_multiply(const Block& a, const Block& b) noexcept {
 Block ghash_power(const Block& h, std::uint64_t exponent) noexcept {
   Block power = {{0x80}};  // one: x^0 is the leftmost bit
   Block square = h;
+  const WipeOnExit wiped(square.bytes);
   for (; exponent != 0; exponent >>= 1) {
     if ((exponent & 1) != 0) {
       power = ghash_multiply(power, square);
@@ -127,7 +135,8 @@ Block ghash_power(const Block& h, std::uint64_t exponent) noexcept {
 
 void ghash_update(const Block& h, Block& value, const std::uint8_t* in,
                   std::size_t blocks) noexcept {
-  const Multiplier multiplier = make_multiplier(load_element(h.bytes));
+  Multiplier multiplier = make_multiplier(load_element(h.bytes));
+  const WipeOnExit wiped(bytes_of(multiplier));
   Element sum = load_element(value.bytes);
   for (std::size_t i = 0; i < blocks; ++i) {
     const Element x = load_element(in + i * block_bytes);

@@ -13,17 +13,17 @@ namespace {
 
 const char* const opening_two =
     R"(// The S-boxes of DES as circuits of two-input gates, for bit slicing (E. Biham, FSE 1997). Made by
-// `sbox emit 2 tools/sbox/two_input.circuits`; tests/cipher/des_sbox_test.cpp checks that it still
-// says this, and every box at every input. A change belongs there, not here.
+// `sbox emit 2 tools/sbox/two_input.circuits`, so that a change belongs there: tests/sbox/sbox.sh
+// checks that it still says this, tests/cipher/des_sbox_test.cpp every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4) or its complement: bit i - 1 of complemented_outputs says which.
 )";
 const char* const opening_three =
     R"(// The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
-// as an instruction. Made by `sbox emit 3 tools/sbox/three_input.circuits`;
-// tests/cipher/des_sbox_test.cpp checks that it still says this, and every box at every input. A
-// change belongs there, not here.
+// as an instruction. Made by `sbox emit 3 tools/sbox/three_input.circuits`, so that a change
+// belongs there: tests/sbox/sbox.sh checks that it still says this, tests/cipher/des_sbox_test.cpp
+// every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.
@@ -38,8 +38,8 @@ class Writer {
     const Circuit& circuit = found_.circuit;
     out << "  // " << circuit.gates << " gates; at most " << found_.alive
         << " values are alive at a time.\n"
-        << "  template <class Box>\n  [[gnu::always_inline]] static void sbox_" << found_.box + 1
-        << "(Box box) noexcept {\n";
+        << "  template <class Box>\n  [[gnu::always_inline]] static constexpr void sbox_"
+        << found_.box + 1 << "(Box box) noexcept {\n";
     for (int i = 0; i < circuit.gates; ++i) {
       const Gate& gate = circuit.gate[static_cast<std::size_t>(i)];
       for (const std::uint8_t in : gate.in) {

@@ -1,8 +1,7 @@
 // The program behind src/cipher/des_sbox_two_input.hpp and des_sbox_three_input.hpp.
 //
 //   sbox search FAN_IN FILE FIRST_SEED SEEDS STEPS   look for smaller circuits, keep them in FILE
-//   sbox emit FAN_IN FILE                            write the header made of FILE to standard
-//   output
+//   sbox emit FAN_IN FILE                            write the header of FILE to standard output
 //
 // FILE holds one line a box (circuit.hpp has the form); FAN_IN is 2 or 3.
 #include <cstdio>
