@@ -48,7 +48,8 @@ class RawCipher {
   // Encryption with XTS refuses a key of two equal halves. 3DES must not encrypt more than 2^20
   // blocks under one key (SP 800-67), which only the caller can count, and NIST disallows
   // encryption with it after 2023.
-  // Throws Error(usage) for lengths that cannot be; nothing is written then.
+  // Throws Error(usage) for lengths that cannot be, and Error(failure) when the system does not
+  // give the threads for a long message or a batch; nothing is written then.
   void encrypt(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> in,
                std::span<std::uint8_t> out) const;
   void decrypt(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> in,

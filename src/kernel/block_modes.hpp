@@ -41,8 +41,8 @@ struct BlockModes {
   template <Operation Which>
   static void run(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
     constexpr Formula formula = formula_of(Which);
-    constexpr bool has_tweak = formula.post == Term::tweak;
-    constexpr bool has_before = formula.pre == Term::before || formula.post == Term::before;
+    constexpr bool has_tweak = formula.has_tweak();
+    constexpr bool has_before = formula.has_before();
     Flight text;
     Flight other;  // tweaks or previous blocks, which in place are overwritten before their use
     Block carried = {};

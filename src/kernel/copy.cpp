@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernel/kernel.hpp"
+#include "kernel/mode_runs.hpp"
 
 namespace paes {
 
@@ -20,11 +21,21 @@ void copy(const KernelKeys&, const ModeState&, const Piece& piece) noexcept {
   }
 }
 
-void copy_chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
-  for (const Chain& chain : messages) {
-    copy(keys, {}, Piece{0, chain.in, chain.out, chain.bytes});
+struct Copies {
+  static constexpr std::size_t block_size = block_bytes;
+
+  template <Operation>
+  static void run(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+    copy(keys, state, piece);
   }
-}
+
+  template <Operation>
+  static void run_chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
+    for (const Chain& chain : messages) {
+      copy(keys, {}, Piece{0, chain.in, chain.out, chain.bytes});
+    }
+  }
+};
 
 void no_hash(const KernelKeys&, const ModeState&, const Piece&) noexcept {}
 
@@ -42,10 +53,13 @@ const Kernel kernel_copy = {
     .unavailable = nullptr,
     .prepare = prepare,
     .release = nullptr,
-    .modes = {{copy, copy, copy, copy, copy, copy, copy},
-              {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, copy_chains,
-               copy_chains, copy_chains}},
-    .gcm = {{no_hash, copy, copy, copy, copy, nullptr}},
+    .modes = mode_runs<Copies>(),
+    .gcm = GcmRuns{}
+               .with(GcmOperation::hash, no_hash)
+               .with(GcmOperation::encrypt, copy)
+               .with(GcmOperation::decrypt, copy)
+               .with(GcmOperation::seal, copy)
+               .with(GcmOperation::open, copy),
     .prepare_xts = prepare,
     .xts_unit = {copy, copy},
 };

@@ -10,6 +10,7 @@
 #include "core/secret.hpp"
 #include "kernel/evp_contexts.hpp"
 #include "kernel/kernel.hpp"
+#include "mode/counter.hpp"
 
 namespace paes {
 namespace {  // NOLINT
@@ -61,29 +62,26 @@ struct EvpModes {
     }
   }
 
-  static constexpr ModeRuns runs = {
-      {ecb<EvpPurpose::ecb_encrypt>, ecb<EvpPurpose::ecb_decrypt>, ctr, nullptr, nullptr,
-       after_block<EvpPurpose::cbc_decrypt>, after_block<EvpPurpose::cfb_decrypt>},
-      {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-       chains<EvpPurpose::cbc_encrypt>, chains<EvpPurpose::cfb_encrypt>, chains<EvpPurpose::ofb>}};
+  static constexpr ModeRuns runs =
+      ModeRuns{}
+          .with(Operation::ecb_encrypt, ecb<EvpPurpose::ecb_encrypt>)
+          .with(Operation::ecb_decrypt, ecb<EvpPurpose::ecb_decrypt>)
+          .with(Operation::ctr, ctr)
+          .with(Operation::cbc_encrypt, chains<EvpPurpose::cbc_encrypt>)
+          .with(Operation::cbc_decrypt, after_block<EvpPurpose::cbc_decrypt>)
+          .with(Operation::cfb_encrypt, chains<EvpPurpose::cfb_encrypt>)
+          .with(Operation::cfb_decrypt, after_block<EvpPurpose::cfb_decrypt>)
+          .with(Operation::ofb, chains<EvpPurpose::ofb>);
 
  private:
-  // The counter's last 32 bits count and wrap.
-  static Block counter_at(const Block& counter, std::uint64_t steps) noexcept {
-    Block sum = counter;
-    std::uint8_t* const last = sum.bytes + BlockBytes - 4;
-    store_be32(last, load_be32(last) + static_cast<std::uint32_t>(steps));
-    return sum;
-  }
-
   // libcrypto counts in all 128 bits: a piece is split where the last 32 wrap.
   static void ctr_by_evp(const KernelKeys& keys, const ModeState& state,
                          const Piece& piece) noexcept {
     const EvpLease lease(contexts_of(keys), EvpPurpose::ctr);
     for (std::size_t at = 0; at < piece.bytes;) {
-      const Block counter = counter_at(state.counter, piece.first_block + at / BlockBytes);
-      const std::uint64_t before_wrap =
-          ((std::uint64_t{1} << 32) - load_be32(counter.bytes + BlockBytes - 4)) * BlockBytes;
+      const Block counter =
+          add_low_counter(state.counter, piece.first_block + at / BlockBytes, BlockBytes);
+      const std::uint64_t before_wrap = blocks_before_wrap(counter, BlockBytes) * BlockBytes;
       const std::size_t rest = piece.bytes - at;
       const std::size_t bytes = rest < before_wrap ? rest : before_wrap;
       lease.start(counter.bytes);
@@ -101,7 +99,7 @@ struct EvpModes {
       const std::size_t bytes = rest < sizeof keystream ? rest : sizeof keystream;
       const std::uint64_t first = piece.first_block + at / BlockBytes;
       for (std::size_t i = 0; i < bytes / BlockBytes; ++i) {
-        const Block counter = counter_at(state.counter, first + i);
+        const Block counter = add_low_counter(state.counter, first + i, BlockBytes);
         std::memcpy(keystream + i * BlockBytes, counter.bytes, BlockBytes);
       }
       lease.update(keystream, keystream, bytes);

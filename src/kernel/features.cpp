@@ -5,11 +5,19 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace paes {
 
 namespace {
+
+constexpr bool bit(std::uint64_t word, unsigned position) noexcept {
+  return ((word >> position) & 1U) != 0;
+}
+
+#if defined(__x86_64__)
 
 constexpr std::array<NamedFeature, 8> feature_names = {{
     {Feature::aes, "aes"},
@@ -21,12 +29,6 @@ constexpr std::array<NamedFeature, 8> feature_names = {{
     {Feature::avx512, "avx512"},
     {Feature::avx512_vbmi, "avx512_vbmi"},
 }};
-
-constexpr bool bit(unsigned word, unsigned position) noexcept {
-  return ((word >> position) & 1U) != 0;
-}
-
-#if defined(__x86_64__)
 
 struct Cpuid {
   unsigned eax = 0;
@@ -92,7 +94,20 @@ std::string read_machine_name() {
   return trimmed;
 }
 
+#elif defined(__aarch64__)
+
+constexpr std::array<NamedFeature, 2> feature_names = {{
+    {Feature::armv8_aes, "aes"},
+    {Feature::armv8_pmull, "pmull"},
+}};
+
+Features read_features() noexcept { return features_of(HwcapWord{getauxval(AT_HWCAP)}); }
+bool read_prefers_512_bit() noexcept { return false; }
+std::string read_machine_name() { return "unknown"; }
+
 #else
+
+constexpr std::array<NamedFeature, 0> feature_names = {};
 
 Features read_features() noexcept { return {}; }
 bool read_prefers_512_bit() noexcept { return false; }
@@ -132,6 +147,30 @@ Features features_of(const CpuidWords& words) noexcept {
     if (bit(words.extended_ecx, 1)) {
       found = found | Feature::avx512_vbmi;
     }
+  }
+  return found;
+}
+
+Features features_of(const HwcapWord& word) noexcept {
+  constexpr unsigned asimd = 1;  // the vector registers
+  constexpr unsigned aes = 3;
+  constexpr unsigned pmull = 4;
+  constexpr unsigned sha1 = 5;
+  constexpr unsigned sha2 = 6;
+#if defined(__aarch64__)
+  static_assert(HWCAP_ASIMD == 1U << asimd && HWCAP_AES == 1U << aes &&
+                HWCAP_PMULL == 1U << pmull && HWCAP_SHA1 == 1U << sha1 && HWCAP_SHA2 == 1U << sha2);
+#endif
+  Features found;
+  if (!bit(word.bits, asimd)) {
+    return found;
+  }
+  // The compilers' "crypto" has the hashes with it.
+  if (bit(word.bits, aes) && bit(word.bits, sha1) && bit(word.bits, sha2)) {
+    found = found | Feature::armv8_aes;
+  }
+  if (bit(word.bits, pmull)) {
+    found = found | Feature::armv8_pmull;
   }
   return found;
 }

@@ -17,6 +17,8 @@ enum class Feature : std::uint32_t {
   vpclmul = 1U << 5,  // VPCLMULQDQ on 256-bit registers
   avx512 = 1U << 6,   // AVX-512 F, BW, DQ and VL, registers enabled in XCR0; avx2 with it
   avx512_vbmi = 1U << 7,
+  armv8_aes = 1U << 8,    // AESE, AESD and their kin, with SHA-1 and SHA-256
+  armv8_pmull = 1U << 9,  // PMULL on 64 bits
 };
 
 struct Features {
@@ -48,7 +50,14 @@ struct CpuidWords {
 // that its kernels are compiled with are there too, whatever else a hypervisor has masked.
 [[nodiscard]] Features features_of(const CpuidWords& words) noexcept;
 
-// Read once from CPUID and XCR0.
+// What the system says of an Armv8 processor: AT_HWCAP of the auxiliary vector (Linux,
+// Documentation/arch/arm64/elf_hwcaps.rst).
+struct HwcapWord {
+  std::uint64_t bits = 0;
+};
+[[nodiscard]] Features features_of(const HwcapWord& word) noexcept;
+
+// Read once, from CPUID and XCR0 or from the auxiliary vector.
 [[nodiscard]] const Features& machine_features() noexcept;
 
 // False on processors whose clock drops enough under 512-bit instructions to lose by them.
@@ -59,13 +68,13 @@ struct NamedFeature {
   const char* name;
 };
 
-// Every feature, for reports.
+// Every feature that processors of this kind can have, for reports.
 [[nodiscard]] std::span<const NamedFeature> named_features() noexcept;
 
 // "vaes, avx512": the names of what `needed` asks for and this machine lacks.
 [[nodiscard]] std::string missing_features(Features needed);
 
-// The processor's name as CPUID gives it, for reports.
+// The processor's name as CPUID gives it, for reports; elsewhere "unknown".
 [[nodiscard]] std::string machine_name();
 
 }  // namespace paes

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "mode/counter.hpp"
 #include "mode/gcm.hpp"
 
 namespace paes {
@@ -250,8 +251,7 @@ void ctr(const KernelKeys& kernel_keys, const ModeState& state, const Piece& pie
   const Keys& keys = keys_of(kernel_keys);
   for (std::size_t at = 0; at < piece.bytes;) {
     const Block counter = gcm::add_counter(state.counter, piece.first_block + at / block_bytes);
-    const std::uint64_t before_wrap =
-        ((std::uint64_t{1} << 32) - load_be32(counter.bytes + 12)) * block_bytes;
+    const std::uint64_t before_wrap = blocks_before_wrap(counter, block_bytes) * block_bytes;
     const std::size_t bytes = std::min<std::uint64_t>(piece.bytes - at, before_wrap);
     describe(jobs().job(0), IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys, counter.bytes, piece.in + at,
              piece.out + at, bytes);
@@ -285,6 +285,17 @@ void whole_message(const KernelKeys& kernel_keys, const ModeState& state,
                                                             block_bytes);
 }
 
+constexpr ModeRuns mode_runs = ModeRuns{}
+                                   .with(Operation::ecb_encrypt, ecb<IMB_DIR_ENCRYPT>)
+                                   .with(Operation::ecb_decrypt, ecb<IMB_DIR_DECRYPT>)
+                                   .with(Operation::ctr, ctr)
+                                   .with(Operation::cbc_encrypt, cbc_encrypt)
+                                   .with(Operation::cbc_decrypt, cbc_decrypt);
+constexpr GcmRuns gcm_runs = GcmRuns{}
+                                 .with(GcmOperation::hash, ghash)
+                                 .with(GcmOperation::seal, whole_message<true>)
+                                 .with(GcmOperation::open, whole_message<false>);
+
 }  // namespace
 
 const Kernel kernel_ipsec_mb = {
@@ -299,9 +310,8 @@ const Kernel kernel_ipsec_mb = {
     .unavailable = unavailable,
     .prepare = prepare,
     .release = nullptr,
-    .modes = {{ecb<IMB_DIR_ENCRYPT>, ecb<IMB_DIR_DECRYPT>, ctr, nullptr, nullptr, cbc_decrypt},
-              {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, cbc_encrypt}},
-    .gcm = {{ghash, nullptr, nullptr, whole_message<true>, whole_message<false>, nullptr}},
+    .modes = mode_runs,
+    .gcm = gcm_runs,
 };
 
 }  // namespace paes

@@ -83,13 +83,37 @@ using RunFunction = void (*)(const KernelKeys&, const ModeState&, const Piece&) 
 // Independent messages under one key, as many side by side as the kernel has room for.
 using ChainFunction = void (*)(const KernelKeys&, std::span<Chain>) noexcept;
 
-// A row's operations, each table in the order of its enumeration; null: the kernel lacks it.
+// A row's operations, each table in the order of its enumeration; null: the kernel lacks it. Filled
+// by name, ModeRuns{}.with(Operation::ctr, run), or as a whole by mode_runs.hpp.
 struct ModeRuns {
-  RunFunction piece[operation_count];    // of formulas that are not chained
-  ChainFunction chain[operation_count];  // of those that are
+  RunFunction piece[operation_count] = {};    // of formulas that are not chained
+  ChainFunction chain[operation_count] = {};  // of those that are
+
+  [[nodiscard]] constexpr ModeRuns with(Operation which, RunFunction run) const {
+    ModeRuns more = *this;
+    more.piece[place(which, false)] = run;
+    return more;
+  }
+  [[nodiscard]] constexpr ModeRuns with(Operation which, ChainFunction run) const {
+    ModeRuns more = *this;
+    more.chain[place(which, true)] = run;
+    return more;
+  }
+
+  // Tables are constants, so that a function of the wrong kind does not compile.
+  static constexpr unsigned place(Operation which, bool is_chained) {
+    return formula_of(which).is_chained() == is_chained ? static_cast<unsigned>(which)
+                                                        : throw which;
+  }
 };
 struct GcmRuns {
-  RunFunction function[gcm_operation_count];
+  RunFunction function[gcm_operation_count] = {};
+
+  [[nodiscard]] constexpr GcmRuns with(GcmOperation which, RunFunction run) const noexcept {
+    GcmRuns more = *this;
+    more.function[static_cast<unsigned>(which)] = run;
+    return more;
+  }
 };
 
 enum class Cipher : unsigned { aes, des_ede3 };
@@ -113,11 +137,10 @@ struct Kernel {
   Features needs;
   bool wants_512_bit;  // chosen automatically only where 512-bit registers pay
   unsigned lanes;      // blocks in flight; tests derive their sizes from it
-  const char* (
-      *unavailable)();  // a reason besides missing features, or null; the member may be null
+  // Gives a reason besides missing features, or null. The member may be null.
+  const char* (*unavailable)();
   // Fills `keys` from a key of a length that the cipher has. Throws only where a kernel owns
-  // resources
-  // (`release` is then not null). AES rows take prepare_aes.
+  // resources (`release` is then not null). AES rows take prepare_aes.
   void (*prepare)(Bytes key, KernelKeys& keys);
   void (*release)(KernelKeys& keys) noexcept;  // null: nothing but memory, which its owner wipes
   ModeRuns modes;
@@ -130,6 +153,9 @@ struct Kernel {
 
   [[nodiscard]] RunFunction run(Operation which) const noexcept {
     return modes.piece[static_cast<unsigned>(which)];
+  }
+  [[nodiscard]] bool has(Operation which) const noexcept {
+    return formula_of(which).is_chained() ? run_chains(which) != nullptr : run(which) != nullptr;
   }
   [[nodiscard]] ChainFunction run_chains(Operation which) const noexcept {
     return modes.chain[static_cast<unsigned>(which)];

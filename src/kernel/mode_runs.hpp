@@ -14,7 +14,7 @@ namespace {  // NOLINT
 template <class Modes, Operation Which>
 consteval RunFunction piece_run() noexcept {
   // XTS is a mode of 128-bit blocks (IEEE 1619, section 1).
-  constexpr bool fits = Modes::block_size == 16 || formula_of(Which).post != Term::tweak;
+  constexpr bool fits = Modes::block_size == 16 || !formula_of(Which).has_tweak();
   if constexpr (fits && !formula_of(Which).is_chained()) {
     return Modes::template run<Which>;
   } else {

@@ -183,7 +183,13 @@ const Kernel kernel_openssl = {
     .prepare = prepare,
     .release = release,
     .modes = Modes::runs,
-    .gcm = {{ghash, Gcm::encrypt, Gcm::decrypt, seal, open, verify}},
+    .gcm = GcmRuns{}
+               .with(GcmOperation::hash, ghash)
+               .with(GcmOperation::encrypt, Gcm::encrypt)
+               .with(GcmOperation::decrypt, Gcm::decrypt)
+               .with(GcmOperation::seal, seal)
+               .with(GcmOperation::open, open)
+               .with(GcmOperation::verify, verify),
     .prepare_xts = prepare_xts,
     .xts_unit = {xts_unit<EvpPurpose::xts_encrypt>, xts_unit<EvpPurpose::xts_decrypt>},
 };

@@ -6,23 +6,16 @@
 
 namespace paes {
 
-// Rows that are compiled for this processor; the build passes PAES_KERNELS_x86_64 accordingly.
-#if defined(__x86_64__)
-#define PAES_IF_x86_64(...) __VA_ARGS__
-#else
-#define PAES_IF_x86_64(...)
-#endif
-#define PAES_IF_any(...) __VA_ARGS__
-
-#define PAES_KERNEL(name, processor, flags) PAES_IF_##processor(extern const Kernel kernel_##name;)
-#include "kernel/kernels.def"
+// The lines of kernels.def whose files are part of this build; made by CMakeLists.txt.
+#define PAES_KERNEL(name, processor, flags) extern const Kernel kernel_##name;
+#include "kernel/compiled_kernels.def"
 #undef PAES_KERNEL
 
 namespace {
 
-#define PAES_KERNEL(name, processor, flags) PAES_IF_##processor(&kernel_##name, )
+#define PAES_KERNEL(name, processor, flags) &kernel_##name,
 constexpr const Kernel* const rows[] = {
-#include "kernel/kernels.def"
+#include "kernel/compiled_kernels.def"
 };
 #undef PAES_KERNEL
 

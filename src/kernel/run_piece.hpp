@@ -1,11 +1,12 @@
-// The operations that every kernel can derive from two: gctr and ghash. A kernel file instantiates
-// this with its own two functions and replaces whatever it does better. Everything is inline in an
-// unnamed namespace on purpose: code compiled with one file's instruction set must never be merged
-// with another's by the linker.
+// The operations of GCM (SP 800-38D, section 7) that every kernel can derive from two, counter mode
+// and GHASH: a kernel file instantiates this with its own two functions and replaces whatever it
+// does better. Everything is inline in an unnamed namespace on purpose: code compiled with one
+// file's instruction set must never be merged with another's by the linker.
 #pragma once
 
 #include <cstring>
 
+#include "core/secret.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_aes.hpp"
 #include "mode/gcm.hpp"
@@ -56,7 +57,13 @@ struct GcmFromParts {
   }
 
   // The whole row, for kernels that replace none of it.
-  static constexpr GcmRuns runs = {{Ghash, encrypt, decrypt, seal, open, verify}};
+  static constexpr GcmRuns runs = GcmRuns{}
+                                      .with(GcmOperation::hash, Ghash)
+                                      .with(GcmOperation::encrypt, encrypt)
+                                      .with(GcmOperation::decrypt, decrypt)
+                                      .with(GcmOperation::seal, seal)
+                                      .with(GcmOperation::open, open)
+                                      .with(GcmOperation::verify, verify);
 
  private:
   template <bool Encrypt>
@@ -81,19 +88,23 @@ struct GcmFromParts {
   static void whole_message(const KernelKeys& keys, const ModeState& state,
                             const Piece& piece) noexcept {
     ModeState text_state = state;
+    const WipeOnExit wiped_counter(text_state.counter.bytes);
     text_state.counter = gcm::add_counter(state.counter, 1);
     const std::size_t whole = piece.bytes / block_bytes * block_bytes;
     Crypt(keys, text_state, Piece{0, piece.in, piece.out, whole, piece.hash});
     const std::size_t rest = piece.bytes - whole;
     if (rest != 0) {
       Block last = {};
+      Block text = {};
+      Block hashed = {};
+      const WipeOnExit wiped_last(last.bytes);
+      const WipeOnExit wiped_text(text.bytes);
+      const WipeOnExit wiped_hashed(hashed.bytes);
       std::memcpy(last.bytes, piece.in + whole, rest);
-      Block text = last;
       Gctr(keys, text_state,
            Piece{whole / block_bytes, last.bytes, text.bytes, block_bytes, nullptr});
       std::memcpy(piece.out + whole, text.bytes, rest);
       // The hash covers the ciphertext padded with zeros: keystream beyond the end stays out of it.
-      Block hashed = {};
       std::memcpy(hashed.bytes, Encrypt ? text.bytes : last.bytes, rest);
       Ghash(keys, text_state, Piece{0, hashed.bytes, nullptr, block_bytes, piece.hash});
     }

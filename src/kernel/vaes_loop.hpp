@@ -82,8 +82,16 @@ struct PortLoops {
     ctr(keys, text_state, piece);
   }
 
-  static constexpr ModeRuns modes = {{ecb<false>, ecb<true>, ctr}, {}};
-  static constexpr GcmRuns gcm_runs = {{no_hash, ctr, ctr, whole_message, whole_message, nullptr}};
+  static constexpr ModeRuns modes = ModeRuns{}
+                                        .with(Operation::ecb_encrypt, ecb<false>)
+                                        .with(Operation::ecb_decrypt, ecb<true>)
+                                        .with(Operation::ctr, ctr);
+  static constexpr GcmRuns gcm_runs = GcmRuns{}
+                                          .with(GcmOperation::hash, no_hash)
+                                          .with(GcmOperation::encrypt, ctr)
+                                          .with(GcmOperation::decrypt, ctr)
+                                          .with(GcmOperation::seal, whole_message)
+                                          .with(GcmOperation::open, whole_message);
 
  private:
   static __m128i block_at(const std::uint8_t* from) noexcept {

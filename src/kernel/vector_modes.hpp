@@ -2,25 +2,23 @@
 // into code for the same `Vector` that StitchedGcm takes, `Vector::batch` registers in flight.
 //
 // - In parallel rows a flight is loaded, enciphered and only then stored, so that it may be in
-// place;
-//   what the next flight needs of the ciphertext is kept in a register. Ends shorter than a flight
-//   go in flights of four, two and one register, then in a part of one.
+//   place; what the next flight needs of the ciphertext is kept in a register. Ends shorter than a
+//   flight go in flights of four, two and one register, then in a part of one.
 // - XTS keeps the tweaks of a whole flight and moves each on by x^(blocks of a flight): a shift by
 //   bytes, and what falls out times x^7 + x^2 + x + 1 (IEEE 1619, section 5.2). They depend on
 //   nothing but themselves, so they run beside the rounds.
-// - In chained rows each lane of each register follows a message of its own (SP 800-38A, sections
-//   6.2 to 6.4).
+// - Chained rows are those of vector_chains.hpp.
 //
 // Unnamed namespace: see run_piece.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "core/secret.hpp"
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/mode_runs.hpp"
+#include "kernel/vector_chains.hpp"
 #include "mode/xts.hpp"
 
 namespace paes {
@@ -39,11 +37,6 @@ struct VectorModes {
   static constexpr std::size_t vector_bytes = Gcm::vector_bytes;
   static constexpr std::size_t flight_bytes = flight * vector_bytes;
   static_assert(flight == 8, "ends go in flights of 4, 2 and 1; tweaks move on by whole bytes");
-
-  static constexpr bool has_tweak(Operation which) { return formula_of(which).post == Term::tweak; }
-  static constexpr bool has_before(Operation which) {
-    return formula_of(which).pre == Term::before || formula_of(which).post == Term::before;
-  }
 
   static consteval ModeRuns runs() noexcept { return mode_runs<VectorModes>(); }
 
@@ -69,10 +62,10 @@ struct VectorModes {
                piece.bytes - head};
     Block before = {};
     const WipeOnExit wiped(before.bytes);
-    if constexpr (has_before(Which)) {
+    if constexpr (formula_of(Which).has_before()) {
       std::memcpy(before.bytes, rest.in - block_bytes, block_bytes);
       rest.before = &before;
-    } else if constexpr (has_tweak(Which)) {
+    } else if constexpr (formula_of(Which).has_tweak()) {
       before = *piece.before;
       for (std::size_t at = 0; at < head; at += block_bytes) {
         before = xts::next_tweak(before);
@@ -85,50 +78,9 @@ struct VectorModes {
     run_part<Which>(keys, kernel_keys, state, rest, streams);
   }
 
-  // A chained row. Lanes without a message repeat lane 0, which writes the same bytes twice.
   template <Operation Which>
-  static void run_chains(const KernelKeys& kernel_keys, std::span<Chain> chains) noexcept {
-    const Keys& keys = Gcm::keys_in(kernel_keys);
-    Lanes lane;
-    std::size_t next = 0;
-    const auto fill = [&](unsigned index) {
-      while (next != chains.size()) {
-        Chain& chain = chains[next++];
-        if (chain.bytes != 0) {
-          lane.chain[index] = &chain;
-          lane.in[index] = chain.in;
-          lane.out[index] = chain.out;
-          lane.left[index] = chain.bytes;
-          lane.feedback[index] = chain.feedback;
-          return true;
-        }
-      }
-      return false;
-    };
-    unsigned active = 0;
-    while (active < flight_blocks && fill(active)) {
-      ++active;
-    }
-    while (active != 0) {
-      const std::size_t bytes = *std::min_element(lane.left, lane.left + active);
-      run_lanes<Which>(keys, lane, active, bytes);
-      for (unsigned i = 0; i < active;) {
-        lane.in[i] += bytes;
-        lane.out[i] += bytes;
-        lane.left[i] -= bytes;
-        if (lane.left[i] != 0) {
-          ++i;
-          continue;
-        }
-        lane.chain[i]->feedback = lane.feedback[i];
-        if (fill(i)) {
-          ++i;
-        } else if (--active != i) {
-          lane.copy(active, i);  // and moved on in the next turn
-        }
-      }
-    }
-    wipe({reinterpret_cast<std::uint8_t*>(lane.feedback), sizeof lane.feedback});
+  static void run_chains(const KernelKeys& keys, std::span<Chain> chains) noexcept {
+    VectorChains<Vector>::template run<Which>(keys, chains);
   }
 
  private:
@@ -167,7 +119,6 @@ struct VectorModes {
   };
   using Tweaks = Register[flight];
   static constexpr std::size_t prefetch_bytes = 768;  // ahead, by measurement
-  static constexpr auto nothing = [](unsigned) {};
 
   struct WholeRegisters {
     bool streams;
@@ -187,9 +138,9 @@ struct VectorModes {
                                         const Piece& piece, bool streams) noexcept {
     Carried carried = {Vector::zero(), {Vector::zero(), 0, false}};
     Tweaks tweaks[2];  // of this flight and of the next
-    if constexpr (has_tweak(Which)) {
+    if constexpr (formula_of(Which).has_tweak()) {
       first_tweaks(*piece.before, tweaks[0]);
-    } else if constexpr (has_before(Which)) {
+    } else if constexpr (formula_of(Which).has_before()) {
       carried.before = Vector::broadcast(load_block(piece.before->bytes));
     } else if constexpr (formula_of(Which).pre == Term::counter) {
       carried.counters = Counters::at(state, piece.first_block);
@@ -203,7 +154,7 @@ struct VectorModes {
       one_flight<Which, Rounds, flight>(
           keys, carried, tweaks[now], in, out,
           WholeRegisters{streams}, [&](unsigned index) __attribute__((always_inline)) {
-            if (has_tweak(Which) && index < flight) {
+            if (formula_of(Which).has_tweak() && index < flight) {
               tweaks[1 - now][index] = next_flights(tweaks[now][index], came_round);
             }
           });
@@ -215,9 +166,8 @@ struct VectorModes {
     if (left != 0) {
       run_rest<Which>(keys, carried, tweaks[now], in, out, left);
     }
-    if constexpr (has_tweak(Which)) {
-      std::memset(tweaks, 0, sizeof tweaks);
-      asm volatile("" : : "r"(tweaks) : "memory");
+    if constexpr (formula_of(Which).has_tweak()) {
+      forget(tweaks);
     }
   }
 
@@ -229,7 +179,8 @@ struct VectorModes {
     const Register* tweak = tweaks;
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
-        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, WholeRegisters{false}, nothing);
+        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, WholeRegisters{false},
+                                    nothing_between);
         tweak += Count;
         in += Count * vector_bytes;
         out += Count * vector_bytes;
@@ -242,43 +193,9 @@ struct VectorModes {
     if constexpr (lanes > 1) {
       if (left != 0) {
         one_flight<Which, 0, 1>(keys, carried, tweak, in, out, PartOfRegister{left / block_bytes},
-                                nothing);
+                                nothing_between);
       }
     }
-  }
-
-  template <bool Inverse>
-  PAES_INLINE static Register key_of(const Keys& keys, unsigned round) noexcept {
-    return Vector::load(Inverse ? keys.inverse_key[round] : keys.round_key[round]);
-  }
-
-  // Every round but the last, `Rounds` in all or, where that is 0, as many as the key has.
-  // between(0), between(1), ... run one to a round as far as rounds go.
-  template <bool Inverse, unsigned Rounds, unsigned Count, typename Between>
-  PAES_INLINE static void inner_rounds(const Keys& keys, Register (&text)[Count],
-                                       Between between) noexcept {
-    const auto one_round = [&](unsigned round) __attribute__((always_inline)) {
-      const Register key = key_of<Inverse>(keys, round);
-      for (Register& blocks : text) {
-        blocks = Inverse ? Vector::aes_inverse_round(blocks, key) : Vector::aes_round(blocks, key);
-      }
-    };
-    if constexpr (Rounds != 0) {
-      unrolled<Rounds - 1>([&](unsigned step) __attribute__((always_inline)) {
-        one_round(step + 1);
-        between(step);
-      });
-    } else {
-      for (unsigned round = 1; round < keys.rounds; ++round) {
-        one_round(round);
-        between(round - 1);
-      }
-    }
-  }
-
-  template <bool Inverse>
-  PAES_INLINE static Register last_round(Register text, Register key) noexcept {
-    return Inverse ? Vector::aes_inverse_last_round(text, key) : Vector::aes_last_round(text, key);
   }
 
   template <Operation Which, unsigned Rounds, unsigned Count, class Memory, typename Between>
@@ -322,9 +239,9 @@ struct VectorModes {
       } else if constexpr (formula.post == Term::before) {
         mask = Vector::xor2(key, before_at(i));
       }
-      text[i] = last_round<formula.inverse>(text[i], mask);
+      text[i] = last_round<Vector, formula.inverse>(text[i], mask);
     }
-    if constexpr (has_before(Which)) {
+    if constexpr (formula_of(Which).has_before()) {
       carried.before = text_at(Count - 1);
     }
     if constexpr (std::is_same_v<Memory, PartOfRegister>) {
@@ -341,6 +258,9 @@ struct VectorModes {
       for (unsigned i = 0; i < Count; ++i) {
         Vector::store(out + i * vector_bytes, text[i]);
       }
+    }
+    if constexpr (Rounds == 0) {
+      forget(text);  // a loop over rounds keeps it in memory
     }
   }
 
@@ -375,103 +295,13 @@ struct VectorModes {
       block[lane] = xts::next_tweak(block[lane - 1]);
     }
     tweaks[0] = Vector::load(block);
-    std::memset(block, 0, sizeof block);
-    asm volatile("" : : "r"(block) : "memory");
+    forget(block);
     tweaks[1] = advance<lanes>(tweaks[0]);
     for (unsigned i = 0; i < 2; ++i) {
       tweaks[2 + i] = advance<2 * lanes>(tweaks[i]);
     }
     for (unsigned i = 0; i < 4; ++i) {
       tweaks[4 + i] = advance<4 * lanes>(tweaks[i]);
-    }
-  }
-
-  struct Lanes {
-    Chain* chain[flight_blocks];
-    const std::uint8_t* in[flight_blocks];
-    std::uint8_t* out[flight_blocks];
-    std::size_t left[flight_blocks];
-    alignas(64) Block feedback[flight_blocks];
-
-    void copy(unsigned from, unsigned to) noexcept {
-      chain[to] = chain[from];
-      in[to] = in[from];
-      out[to] = out[from];
-      left[to] = left[from];
-      feedback[to] = feedback[from];
-    }
-  };
-
-  // The next `bytes` of every active lane's message, in as few registers as hold them.
-  template <Operation Which>
-  static void run_lanes(const Keys& keys, Lanes& lane, unsigned active,
-                        std::size_t bytes) noexcept {
-    unsigned registers = 1;
-    while (registers * lanes < active) {
-      registers *= 2;
-    }
-    for (unsigned i = active; i < registers * lanes; ++i) {
-      lane.copy(0, i);
-    }
-    switch (registers) {
-      case 1:
-        return step_lanes<Which, 0, 1>(keys, lane, bytes);
-      case 2:
-        return step_lanes<Which, 0, 2>(keys, lane, bytes);
-      case 4:
-        return step_lanes<Which, 0, 4>(keys, lane, bytes);
-      default:
-        break;
-    }
-    switch (keys.rounds) {
-      case 10:
-        return step_lanes<Which, 10, flight>(keys, lane, bytes);
-      case 12:
-        return step_lanes<Which, 12, flight>(keys, lane, bytes);
-      default:
-        return step_lanes<Which, 14, flight>(keys, lane, bytes);
-    }
-  }
-
-  template <Operation Which, unsigned Rounds, unsigned Count>
-  PAES_NOINLINE static void step_lanes(const Keys& keys, Lanes& lane, std::size_t bytes) noexcept {
-    constexpr Formula formula = formula_of(Which);
-    static_assert(!formula.inverse);
-    Register feedback[Count];
-    for (unsigned i = 0; i < Count; ++i) {
-      feedback[i] = Vector::load(lane.feedback + i * lanes);
-    }
-    for (std::size_t at = 0; at < bytes; at += block_bytes) {
-      const auto text_at = [&](unsigned i) __attribute__((always_inline)) {
-        return Vector::gather(lane.in + i * lanes, at);
-      };
-      Register text[Count];
-      const Register whitening = key_of<false>(keys, 0);
-      for (unsigned i = 0; i < Count; ++i) {
-        if constexpr (formula.pre == Term::in_xor_feedback) {
-          text[i] = Vector::xor2(feedback[i], Vector::xor2(text_at(i), whitening));
-        } else {
-          text[i] = Vector::xor2(feedback[i], whitening);
-        }
-      }
-      inner_rounds<false, Rounds>(keys, text, nothing);
-      const Register key = key_of<false>(keys, Rounds == 0 ? keys.rounds : Rounds);
-      // All texts are read before any is written: a lane may repeat another's message.
-      for (unsigned i = 0; i < Count; ++i) {
-        if constexpr (formula.feedback == Feedback::cipher_output) {
-          feedback[i] = last_round<false>(text[i], key);
-          text[i] = Vector::xor2(feedback[i], text_at(i));
-        } else {
-          const Register mask = formula.post == Term::in ? Vector::xor2(key, text_at(i)) : key;
-          text[i] = feedback[i] = last_round<false>(text[i], mask);
-        }
-      }
-      for (unsigned i = 0; i < Count; ++i) {
-        Vector::scatter(lane.out + i * lanes, at, text[i]);
-      }
-    }
-    for (unsigned i = 0; i < Count; ++i) {
-      Vector::store(lane.feedback + i * lanes, feedback[i]);
     }
   }
 };

@@ -1,12 +1,21 @@
 // Counter blocks that count in all their bits, big-endian, and wrap: modulo 2^128 for AES, 2^64 for
-// 3DES (SP 800-38A, appendix B.1, with m = b). Kernels count in the last 32 bits; `message` splits
-// there.
+// 3DES (SP 800-38A, appendix B.1, with m = b). Kernels, and GCM, count in the last 32 bits only;
+// `message` splits where those wrap.
 #pragma once
 
 #include "cipher/block.hpp"
 #include "core/bytes.hpp"
 
 namespace paes {
+
+// The counter `steps` further on in its last 32 bits, which wrap.
+[[nodiscard]] inline Block add_low_counter(const Block& counter, std::uint64_t steps,
+                                           std::size_t block_size) noexcept {
+  Block sum = counter;
+  std::uint8_t* const low = sum.bytes + block_size - 4;
+  store_be32(low, load_be32(low) + static_cast<std::uint32_t>(steps));
+  return sum;
+}
 
 // Blocks from this counter to the last before its last 32 bits wrap.
 [[nodiscard]] inline std::uint64_t blocks_before_wrap(const Block& counter,

@@ -7,6 +7,7 @@
 
 #include "cipher/block.hpp"
 #include "core/bytes.hpp"
+#include "mode/counter.hpp"
 
 namespace paes::gcm {
 
@@ -23,9 +24,7 @@ inline constexpr std::size_t max_tag_bytes = 16;
 
 // inc_32 applied `steps` times (section 6.2): the last four bytes count, big-endian, and wrap.
 [[nodiscard]] inline Block add_counter(const Block& block, std::uint64_t steps) noexcept {
-  Block sum = block;
-  store_be32(sum.bytes + 12, load_be32(block.bytes + 12) + static_cast<std::uint32_t>(steps));
-  return sum;
+  return add_low_counter(block, steps, block_bytes);
 }
 
 // J0 for a 96-bit IV (section 7.1, step 2): IV || 0^31 || 1. Put together in registers, because a

@@ -34,6 +34,8 @@ struct Formula {
   [[nodiscard]] constexpr bool has_before() const noexcept {
     return pre == Term::before || post == Term::before;
   }
+  [[nodiscard]] constexpr bool has_tweak() const noexcept { return post == Term::tweak; }
+  [[nodiscard]] constexpr bool has_counter() const noexcept { return pre == Term::counter; }
 };
 
 // The rows of the table, in its order.
@@ -75,12 +77,21 @@ enum class Direction : unsigned { encrypt, decrypt };
 
 enum class Mode : unsigned { ecb, cbc, cfb, ofb, ctr, xts };
 
+// What a mode does with the end of a text that is no whole number of blocks.
+enum class Tail : unsigned {
+  any,     // nothing: the keystream is cut
+  padded,  // only whole blocks exist, into which padding turns a text
+  stolen,  // ciphertext stealing
+};
+
 // The modes by the names that users type, each with its two rows above.
 struct ModeRow {
   const char* name;
   Operation encrypt;
   Operation decrypt;
-  bool takes_any_length;  // else whole blocks; XTS steals instead
+  Tail tail;
+  bool has_iv;
+  bool has_units;  // data units, whose numbers a second key encrypts
 
   [[nodiscard]] constexpr Operation operation(Direction direction) const noexcept {
     return direction == Direction::encrypt ? encrypt : decrypt;
@@ -88,12 +99,13 @@ struct ModeRow {
 };
 
 inline constexpr ModeRow modes[] = {
-    {"ecb", Operation::ecb_encrypt, Operation::ecb_decrypt, false},
-    {"cbc", Operation::cbc_encrypt, Operation::cbc_decrypt, false},
-    {"cfb", Operation::cfb_encrypt, Operation::cfb_decrypt, true},
-    {"ofb", Operation::ofb, Operation::ofb, true},
-    {"ctr", Operation::ctr, Operation::ctr, true},
-    {"xts", Operation::xts_encrypt, Operation::xts_decrypt, false},
+    // name, encrypt, decrypt, tail, IV, units
+    {"ecb", Operation::ecb_encrypt, Operation::ecb_decrypt, Tail::padded, false, false},
+    {"cbc", Operation::cbc_encrypt, Operation::cbc_decrypt, Tail::padded, true, false},
+    {"cfb", Operation::cfb_encrypt, Operation::cfb_decrypt, Tail::any, true, false},
+    {"ofb", Operation::ofb, Operation::ofb, Tail::any, true, false},
+    {"ctr", Operation::ctr, Operation::ctr, Tail::any, true, false},
+    {"xts", Operation::xts_encrypt, Operation::xts_decrypt, Tail::stolen, true, true},
 };
 
 [[nodiscard]] constexpr const ModeRow& row_of(Mode mode) noexcept {

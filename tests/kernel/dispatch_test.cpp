@@ -9,7 +9,7 @@
 
 #include "core/secret.hpp"
 #include "kernel_cases.hpp"
-#include "libcrypto_modes.hpp"
+#include "reference.hpp"
 #include "varied_bytes.hpp"
 #include "wide_kernels.hpp"
 
@@ -40,9 +40,22 @@ constexpr std::uint64_t sse_states = 0x03;
 constexpr std::uint64_t avx_states = 0x07;
 constexpr std::uint64_t zmm_states = 0xe7;
 
+// Bits of AT_HWCAP on Armv8 (Linux, arch/arm64/include/uapi/asm/hwcap.h).
+constexpr std::uint64_t asimd = 1U << 1;
+constexpr std::uint64_t armv8_aes = 1U << 3;
+constexpr std::uint64_t pmull64 = 1U << 4;
+constexpr std::uint64_t sha1 = 1U << 5;
+constexpr std::uint64_t sha2 = 1U << 6;
+
+#if defined(__aarch64__)
+using ProcessorWords = HwcapWord;
+#else
+using ProcessorWords = CpuidWords;
+#endif
+
 struct Machine {
   const char* what;
-  CpuidWords words;
+  ProcessorWords words;
   bool prefers_512_bit;
   const char* kernel;      // AES
   const char* des_kernel;  // 3DES
@@ -145,6 +158,19 @@ constexpr Machine machines[] = {
      "bitslice_avx2"},
     {"nothing", {}, true, "bitslice", "bitslice"},
 };
+#elif defined(__aarch64__)
+constexpr Machine machines[] = {
+    {"everything", {~std::uint64_t{0}}, true, "armv8", "bitslice"},
+    {"what armv8 needs", {asimd | armv8_aes | pmull64 | sha1 | sha2}, true, "armv8", "bitslice"},
+    {"AES without PMULL", {~pmull64}, true, "bitslice", "bitslice"},
+    {"PMULL without AES", {~armv8_aes}, true, "bitslice", "bitslice"},
+    {"AES and PMULL without SHA-1", {~sha1}, true, "bitslice", "bitslice"},
+    {"AES and PMULL without SHA-256", {~sha2}, true, "bitslice", "bitslice"},
+    {"everything, vector registers not there", {~asimd}, true, "bitslice", "bitslice"},
+    {"AES alone", {asimd | armv8_aes}, true, "bitslice", "bitslice"},
+    {"vector registers alone", {asimd}, true, "bitslice", "bitslice"},
+    {"nothing", {}, true, "bitslice", "bitslice"},
+};
 #else
 constexpr Machine machines[] = {{"nothing", {}, true, "bitslice", "bitslice"}};
 #endif
@@ -206,6 +232,19 @@ TEST(Dispatch, ImpliedFeaturesAreThere) {
   }
 }
 
+TEST(Dispatch, FeaturesOfArmv8ByTheAuxiliaryVector) {
+  const Features both = Feature::armv8_aes | Feature::armv8_pmull;
+  const std::uint64_t all = ~std::uint64_t{0};
+  EXPECT_EQ(features_of(HwcapWord{all}).bits, both.bits);
+  EXPECT_EQ(features_of(HwcapWord{asimd | armv8_aes | pmull64 | sha1 | sha2}).bits, both.bits);
+  for (const std::uint64_t one : {armv8_aes, sha1, sha2}) {
+    EXPECT_EQ(features_of(HwcapWord{all & ~one}).bits, Features(Feature::armv8_pmull).bits);
+  }
+  EXPECT_EQ(features_of(HwcapWord{all & ~pmull64}).bits, Features(Feature::armv8_aes).bits);
+  EXPECT_EQ(features_of(HwcapWord{all & ~asimd}).bits, 0U);
+  EXPECT_EQ(features_of(HwcapWord{}).bits, 0U);
+}
+
 // For every set of features there is a choice, the first of the table that fits, never a kernel
 // that leaks or that only measures; and `openssl` and the like are left to those who name them.
 TEST(Dispatch, ChoosesTheFirstThatFitsForEverySetOfFeatures) {
@@ -238,21 +277,20 @@ TEST(Dispatch, ChoosesTheFirstThatFitsForEverySetOfFeatures) {
   }
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 // A file's compiler flags permit the compiler to use those instructions anywhere in it, so that its
 // row must need all of them.
 TEST(Dispatch, KernelsNeedWhatTheirFilesAreCompiledFor) {
   struct Row {
     const char* name;
-    const char* processor;
     const char* flags;
   };
-#define PAES_KERNEL(name, processor, flags) {#name, #processor, flags},
+#define PAES_KERNEL(name, condition, flags) {#name, flags},
   constexpr Row rows[] = {
-#include "kernel/kernels.def"
+#include "kernel/compiled_kernels.def"
   };
 #undef PAES_KERNEL
-  const std::map<std::string, Feature> feature_of_flag = {
+  const std::map<std::string, Features> features_of_flag = {
       {"-maes", Feature::aes},
       {"-mpclmul", Feature::pclmul},
       {"-mavx", Feature::avx},
@@ -264,6 +302,7 @@ TEST(Dispatch, KernelsNeedWhatTheirFilesAreCompiledFor) {
       {"-mavx512dq", Feature::avx512},
       {"-mavx512vl", Feature::avx512},
       {"-mavx512vbmi", Feature::avx512_vbmi},
+      {"-march=armv8-a+crypto", Feature::armv8_aes | Feature::armv8_pmull},
   };
   std::map<std::string, const Kernel*> kernels;
   for (const Kernel* kernel : all_kernels()) {
@@ -271,15 +310,12 @@ TEST(Dispatch, KernelsNeedWhatTheirFilesAreCompiledFor) {
   }
   std::size_t found = 0;
   for (const Row& row : rows) {
-    if (row.processor != std::string("any") && row.processor != std::string("x86_64")) {
-      continue;
-    }
     ASSERT_TRUE(kernels.contains(row.name)) << row.name;
     ++found;
     std::istringstream flags(row.flags);
     for (std::string flag; flags >> flag;) {
-      ASSERT_TRUE(feature_of_flag.contains(flag)) << flag << ": which feature is that?";
-      EXPECT_TRUE(with_implied(kernels[row.name]->needs).contain(feature_of_flag.at(flag)))
+      ASSERT_TRUE(features_of_flag.contains(flag)) << flag << ": which feature is that?";
+      EXPECT_TRUE(with_implied(kernels[row.name]->needs).contain(features_of_flag.at(flag)))
           << row.name << " is compiled with " << flag << " and does not need it";
     }
   }
@@ -291,6 +327,8 @@ TEST(Dispatch, FeaturesAreThoseThatTheSystemLists) {
   const std::set<std::string> system = test::system_features();
   ASSERT_FALSE(system.empty());
   const std::map<Feature, std::vector<const char*>> names = {
+      {Feature::armv8_aes, {"asimd", "aes", "sha1", "sha2"}},
+      {Feature::armv8_pmull, {"asimd", "pmull"}},
       {Feature::aes, {"aes", "sse4_1", "ssse3"}},
       {Feature::pclmul, {"pclmulqdq"}},
       {Feature::avx, {"avx"}},
@@ -333,8 +371,8 @@ TEST(Dispatch, ChosenKernelsAreRight) {
     for (std::size_t at = 0; at < counters.size(); at += size) {
       store_be32(counters.data() + at + size - 4, static_cast<std::uint32_t>(at / size));
     }
-    const std::vector<std::uint8_t> expected = test::libcrypto_crypt(
-        test::libcrypto_name(is_aes, key.size(), "ECB"), true, key, {}, counters);
+    const std::vector<std::uint8_t> expected = test::reference_crypt(
+        test::reference_name(is_aes, key.size(), "ECB"), true, key, {}, counters);
     std::vector<std::uint8_t> out(counters.size());
     const std::vector<std::uint8_t> zeros(counters.size());
     kernel->run(Operation::ctr)(*keys, ModeState{}, Piece{0, zeros.data(), out.data(), out.size()});

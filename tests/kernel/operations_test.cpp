@@ -8,8 +8,8 @@
 #include "core/secret.hpp"
 #include "guarded_buffer.hpp"
 #include "kernel_cases.hpp"
-#include "libcrypto_gcm.hpp"
 #include "mode/gcm.hpp"
+#include "reference.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes {
@@ -57,14 +57,14 @@ Buffer expected_gctr(Bytes key, const Block& counter, std::uint64_t first_block,
     }
     std::memcpy(counters.data() + at, block.bytes, block_bytes);
   }
-  Buffer out = test::libcrypto_ecb(key, counters);
+  Buffer out = test::reference_ecb(key, counters);
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = static_cast<std::uint8_t>(out[i] ^ in[i]);
   }
   return out;
 }
 
-Block hash_key(Bytes key) { return block_of(test::libcrypto_ecb(key, Buffer(block_bytes))); }
+Block hash_key(Bytes key) { return block_of(test::reference_ecb(key, Buffer(block_bytes))); }
 
 class Operations : public KernelCase {
  protected:

@@ -1,0 +1,160 @@
+// Where StitchedGcm's batches end: counter mode on fewer registers than a batch, and the hash of
+// what is left, with the length block and all lanes joined (SP 800-38D, sections 6.5 and 7.1).
+// Unnamed namespace: see run_piece.hpp.
+#pragma once
+
+#include <cstring>
+
+#include "kernel/stitched_keys.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+template <class Vector>
+struct StitchedEnds {
+  using Register = typename Vector::Register;
+  using Keys = StitchedKeys<Vector>;
+  static constexpr unsigned batch = Vector::batch;
+  static constexpr unsigned lanes = Vector::blocks;
+  static constexpr std::size_t vector_bytes = std::size_t{lanes} * block_bytes;
+  static constexpr std::size_t batch_bytes = batch * vector_bytes;
+
+  // The counters of one message: everything but the running count is fixed.
+  struct Counters {
+    Register reversed;  // the counter block, byte-reversed, count 0, in every lane
+    std::uint32_t next;
+    bool is_public;
+
+    PAES_INLINE static Counters at(const ModeState& state, std::uint64_t first_block) noexcept {
+      const __m128i reversed = reverse_block(load_block(state.counter.bytes));
+      const __m128i fixed = _mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0));
+      return {Vector::broadcast(fixed),
+              static_cast<std::uint32_t>(_mm_cvtsi128_si32(reversed)) +
+                  static_cast<std::uint32_t>(first_block),
+              state.is_counter_public};
+    }
+    // Counter blocks count, count + 1, ... as the cipher takes them.
+    [[nodiscard]] PAES_INLINE static Register blocks(Register reversed_block,
+                                                     std::uint32_t count) noexcept {
+      return Vector::reverse_bytes(Vector::add_count(reversed_block, count));
+    }
+  };
+
+  // Fewer registers than a batch; the last may be partial. `bytes` is at most Count registers.
+  template <unsigned Rounds, unsigned Count>
+  PAES_INLINE static void crypt_few(const Keys& keys, const Counters& counters,
+                                    const std::uint8_t* in, std::uint8_t* out,
+                                    std::size_t bytes) noexcept {
+    Register state[Count];
+    const Register whitening = Vector::load(&keys.round_key[0]);
+    for (unsigned i = 0; i < Count; ++i) {
+      state[i] =
+          Vector::xor2(Counters::blocks(counters.reversed, counters.next + i * lanes), whitening);
+    }
+    for (unsigned round = 1; round < Rounds; ++round) {
+      const Register key = Vector::load(&keys.round_key[round]);
+      for (unsigned i = 0; i < Count; ++i) {
+        state[i] = Vector::aes_round(state[i], key);
+      }
+    }
+    const Register key = Vector::load(&keys.round_key[Rounds]);
+    for (unsigned i = 0; i < Count; ++i) {
+      const std::size_t at = i * vector_bytes;
+      if (at + vector_bytes <= bytes) {
+        const Register mask = Vector::xor2(key, Vector::load(in + at));
+        Vector::store(out + at, Vector::aes_last_round(state[i], mask));
+      } else if (at < bytes) {
+        alignas(64) std::uint8_t partial[vector_bytes] = {};
+        std::memcpy(partial, in + at, bytes - at);
+        const Register mask = Vector::xor2(key, Vector::load(partial));
+        Vector::store(partial, Vector::aes_last_round(state[i], mask));
+        std::memcpy(out + at, partial, bytes - at);
+        forget(partial);
+      }
+    }
+  }
+
+  template <unsigned Rounds>
+  PAES_NOINLINE static void crypt_rest(const Keys& keys, const Counters& counters,
+                                       const std::uint8_t* in, std::uint8_t* out,
+                                       std::size_t bytes) noexcept {
+    if (bytes > batch_bytes / 2) {
+      crypt_few<Rounds, batch>(keys, counters, in, out, bytes);
+    } else if (bytes > vector_bytes) {
+      crypt_few<Rounds, batch / 2>(keys, counters, in, out, bytes);
+    } else {
+      crypt_few<Rounds, 1>(keys, counters, in, out, bytes);
+    }
+  }
+
+  // A register of text[at, bytes), zeros where the text has ended.
+  PAES_INLINE static Register load_padded(const std::uint8_t* text, std::size_t at,
+                                          std::size_t bytes) noexcept {
+    if (at + vector_bytes <= bytes) {
+      return Vector::load(text + at);
+    }
+    if (at >= bytes) {
+      return Vector::zero();
+    }
+    alignas(64) std::uint8_t partial[vector_bytes] = {};
+    std::memcpy(partial, text + at, bytes - at);
+    const Register value = Vector::load(partial);
+    forget(partial);
+    return value;
+  }
+
+  // Hashes what is left when no whole batch follows: at most two batches of text, the last block
+  // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
+  // lanes' sums so far; it may be zero in lanes beyond the text only, which holds because either a
+  // batch is left or nothing was hashed before but a single block's value in lane 0.
+  PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
+                                        std::size_t bytes, const Block* length) noexcept {
+    const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);
+    const Block* power = keys.end_power + (Keys::end_powers - blocks);
+    Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};
+    const auto* halves = keys.end_halves + (power - keys.end_power);
+    for (std::size_t at = 0; at < bytes; at += 2 * vector_bytes) {
+      const Register even = load_padded(text, at, bytes);
+      const Register odd = load_padded(text, at + vector_bytes, bytes);
+      Register low = Vector::reversed_low_halves(even, odd);
+      Register high = Vector::reversed_high_halves(even, odd);
+      if (at == 0) {
+        low = Vector::xor2(low, Vector::low_half(chain));
+        high = Vector::xor2(high, Vector::high_half(chain));
+      }
+      const Register middle = Vector::xor2(low, high);
+      const Register even_power = Vector::load(&power[0]);
+      const Register odd_power = Vector::load(&power[lanes]);
+      sum.low = Vector::xor3(sum.low, Vector::template multiply<0x00>(low, even_power),
+                             Vector::template multiply<0x01>(low, odd_power));
+      sum.high = Vector::xor3(sum.high, Vector::template multiply<0x10>(high, even_power),
+                              Vector::template multiply<0x11>(high, odd_power));
+      sum.middle = Vector::xor3(
+          sum.middle, Vector::template multiply<0x00>(middle, Vector::load(&halves[0])),
+          Vector::template multiply<0x01>(middle, Vector::load(&halves[lanes])));
+      power += std::size_t{2} * lanes;
+      halves += std::size_t{2} * lanes;
+    }
+    Product<OneBlock> joined{Vector::join(sum.low), Vector::join(sum.middle),
+                             Vector::join(sum.high)};
+    if (length != nullptr) {
+      __m128i value = reverse_block(load_block(length->bytes));
+      if (bytes == 0) {
+        value = _mm_xor_si128(value, Vector::first_block(chain));
+      }
+      const __m128i h = load_block(keys.end_power[Keys::end_powers - 1].bytes);
+      const __m128i value_halves = _mm_xor_si128(value, OneBlock::swap_halves(value));
+      const __m128i h_halves = _mm_xor_si128(h, OneBlock::swap_halves(h));
+      joined.low = _mm_xor_si128(joined.low, _mm_clmulepi64_si128(value, h, 0x00));
+      joined.high = _mm_xor_si128(joined.high, _mm_clmulepi64_si128(value, h, 0x11));
+      joined.middle =
+          _mm_xor_si128(joined.middle, _mm_clmulepi64_si128(value_halves, h_halves, 0x00));
+    } else if (bytes == 0) {
+      return Vector::first_block(chain);
+    }
+    return reduce<OneBlock>(joined, reduction_block());
+  }
+};
+
+}  // namespace
+}  // namespace paes

@@ -1,0 +1,51 @@
+// The rounds of AES (FIPS 197, section 5) on several registers at a time, for the raw modes on
+// vectors: those that run in parallel and those that are chained. `Vector` and the keys are
+// StitchedGcm's. Unnamed namespace: see run_piece.hpp.
+#pragma once
+
+#include "kernel/gcm_stitched.hpp"
+
+namespace paes {
+namespace {  // NOLINT
+
+template <bool Inverse, class Vector>
+PAES_INLINE typename Vector::Register key_of(const StitchedKeys<Vector>& keys,
+                                             unsigned round) noexcept {
+  return Vector::load(Inverse ? keys.inverse_key[round] : keys.round_key[round]);
+}
+
+// Every round but the last, `Rounds` in all or, where that is 0, as many as the key has.
+// between(0), between(1), ... run one to a round as far as rounds go.
+template <bool Inverse, unsigned Rounds, class Vector, unsigned Count, typename Between>
+PAES_INLINE void inner_rounds(const StitchedKeys<Vector>& keys,
+                              typename Vector::Register (&text)[Count], Between between) noexcept {
+  using Register = typename Vector::Register;
+  const auto one_round = [&](unsigned round) __attribute__((always_inline)) {
+    const Register key = key_of<Inverse>(keys, round);
+    for (Register& blocks : text) {
+      blocks = Inverse ? Vector::aes_inverse_round(blocks, key) : Vector::aes_round(blocks, key);
+    }
+  };
+  if constexpr (Rounds != 0) {
+    unrolled<Rounds - 1>([&](unsigned step) __attribute__((always_inline)) {
+      one_round(step + 1);
+      between(step);
+    });
+  } else {
+    for (unsigned round = 1; round < keys.rounds; ++round) {
+      one_round(round);
+      between(round - 1);
+    }
+  }
+}
+
+template <class Vector, bool Inverse>
+PAES_INLINE typename Vector::Register last_round(typename Vector::Register text,
+                                                 typename Vector::Register key) noexcept {
+  return Inverse ? Vector::aes_inverse_last_round(text, key) : Vector::aes_last_round(text, key);
+}
+
+inline constexpr auto nothing_between = [](unsigned) {};
+
+}  // namespace
+}  // namespace paes
