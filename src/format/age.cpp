@@ -36,12 +36,18 @@ constexpr std::array<std::uint8_t, 12> wrap_nonce{};  // a wrap key is used once
   return true;
 }
 
-void derive_scrypt_wrap_key(Bytes passphrase, Bytes salt, unsigned work_factor, Key& wrap_key) {
+[[nodiscard]] SecretBytes scrypt_wrap_key(Bytes passphrase, Bytes salt, unsigned work_factor,
+                                          const WaitReadable& wait) {
   constexpr std::string_view label = "age-encryption.org/v1/scrypt";
   std::array<std::uint8_t, label.size() + 16> labelled;
   std::copy(label.begin(), label.end(), labelled.begin());
   std::copy(salt.begin(), salt.end(), labelled.begin() + label.size());
-  libcrypto::scrypt(passphrase, labelled, work_factor, wrap_key);
+  return derive_apart(
+      passphrase, labelled, Key{}.size(),
+      [work_factor](Bytes secret, Bytes salted, MutableBytes out) {
+        libcrypto::scrypt(secret, salted, work_factor, out);
+      },
+      wait);
 }
 
 X25519Stanza wrap_for(const Recipient& recipient, Bytes file_key) {
@@ -59,13 +65,12 @@ X25519Stanza wrap_for(const Recipient& recipient, Bytes file_key) {
   return stanza;
 }
 
-ScryptStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key) {
+ScryptStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
+                        const WaitReadable& wait) {
   ScryptStanza stanza;
   random_bytes(stanza.salt);
   stanza.work_factor = work_factor;
-  Key wrap_key;
-  const WipeOnExit wiped(wrap_key);
-  derive_scrypt_wrap_key(passphrase, stanza.salt, work_factor, wrap_key);
+  const SecretBytes wrap_key = scrypt_wrap_key(passphrase, stanza.salt, work_factor, wait);
   libcrypto::chacha20_poly1305_seal(wrap_key, wrap_nonce, file_key, stanza.wrapped_key);
   return stanza;
 }
@@ -114,9 +119,8 @@ SecretBytes unwrap_with_passphrase(const ScryptStanza& stanza, const Credentials
     throw Error(ErrorCode::wrong_key, "envelope: needs a passphrase");
   }
   const SecretBytes passphrase = credentials.ask_passphrase();
-  Key wrap_key;
-  const WipeOnExit wiped(wrap_key);
-  derive_scrypt_wrap_key(passphrase, stanza.salt, stanza.work_factor, wrap_key);
+  const SecretBytes wrap_key =
+      scrypt_wrap_key(passphrase, stanza.salt, stanza.work_factor, credentials.wait);
   SecretBytes file_key(file_key_bytes);
   if (!libcrypto::chacha20_poly1305_open(wrap_key, wrap_nonce, stanza.wrapped_key, file_key)) {
     throw Error(ErrorCode::wrong_key, "envelope: the passphrase is wrong");
@@ -187,13 +191,13 @@ std::vector<std::uint8_t> seal_to_recipients(std::span<const Recipient> recipien
 }
 
 std::vector<std::uint8_t> seal_to_passphrase(Bytes passphrase, Bytes plaintext,
-                                             unsigned work_factor) {
+                                             unsigned work_factor, const WaitReadable& wait) {
   if (passphrase.empty()) {
     throw Error(ErrorCode::usage, "passphrase: is empty");
   }
   const SecretBytes file_key = random_file_key();
   std::string header = version_line();
-  append_stanza(header, wrap_under(passphrase, work_factor, file_key));
+  append_stanza(header, wrap_under(passphrase, work_factor, file_key, wait));
   return complete(std::move(header), file_key, seal_payload(file_key, plaintext));
 }
 

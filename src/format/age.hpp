@@ -12,6 +12,7 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
+#include "format/derivation.hpp"
 
 namespace paes::age {
 
@@ -48,8 +49,10 @@ using Identity = Secret<IdentityKey>;
 // A complete binary age file around `plaintext`.
 [[nodiscard]] std::vector<std::uint8_t> seal_to_recipients(std::span<const Recipient> recipients,
                                                            Bytes plaintext);
+// `wait` as in derive_apart.
 [[nodiscard]] std::vector<std::uint8_t> seal_to_passphrase(
-    Bytes passphrase, Bytes plaintext, unsigned work_factor = written_work_factor);
+    Bytes passphrase, Bytes plaintext, unsigned work_factor = written_work_factor,
+    const WaitReadable& wait = {});
 
 // What a reader may be asked for, parsed without any key. Throws Error(corrupt).
 struct Summary {
@@ -68,6 +71,7 @@ struct Credentials {
   std::span<const Identity> identities;
   std::function<SecretBytes()> ask_passphrase;  // may be empty
   unsigned max_work_factor = default_max_work_factor;
+  WaitReadable wait = {};  // while a key is derived, as in derive_apart
 };
 
 // The plaintext. Throws Error(wrong_key) when nothing given opens it, Error(corrupt) when it is

@@ -32,11 +32,14 @@ Salt parse(Bytes head) {
 }
 
 SecretBytes derive(Bytes passphrase, const Salt& salt, std::uint32_t iterations,
-                   std::size_t key_and_iv_bytes) {
+                   std::size_t key_and_iv_bytes, const WaitReadable& wait) {
   assert(iterations >= 1 && iterations <= max_iterations);
-  SecretBytes derived(key_and_iv_bytes);
-  libcrypto::pbkdf2_hmac_sha256(passphrase, salt, iterations, derived);
-  return derived;
+  return derive_apart(
+      passphrase, salt, key_and_iv_bytes,
+      [iterations](Bytes secret, Bytes salted, MutableBytes out) {
+        libcrypto::pbkdf2_hmac_sha256(secret, salted, iterations, out);
+      },
+      wait);
 }
 
 }  // namespace paes::openssl_salted

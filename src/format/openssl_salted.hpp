@@ -8,13 +8,14 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
+#include "format/derivation.hpp"
 
 namespace paes::openssl_salted {
 
 inline constexpr std::size_t salt_bytes = 8;
 inline constexpr std::size_t head_bytes = 16;
 inline constexpr std::uint32_t default_iterations = 10000;
-// Half a minute; there is no way to stop before.
+// Half a minute for each 32 bytes of key and IV.
 inline constexpr std::uint32_t max_iterations = 100'000'000;
 
 using Salt = std::array<std::uint8_t, salt_bytes>;
@@ -23,8 +24,8 @@ using Salt = std::array<std::uint8_t, salt_bytes>;
 // Throws Error(corrupt) "header: ..." when `head` is none, or cut off.
 [[nodiscard]] Salt parse(Bytes head);
 
-// The key, then the IV.
+// The key, then the IV; `wait` as in derive_apart.
 [[nodiscard]] SecretBytes derive(Bytes passphrase, const Salt& salt, std::uint32_t iterations,
-                                 std::size_t key_and_iv_bytes);
+                                 std::size_t key_and_iv_bytes, const WaitReadable& wait = {});
 
 }  // namespace paes::openssl_salted
