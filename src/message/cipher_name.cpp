@@ -26,7 +26,7 @@ std::vector<CipherName> combine() {
     const std::string prefix = std::string(cipher.name) + "-";
     for (std::size_t i = 0; i < std::size(modes); ++i) {
       const Mode mode = static_cast<Mode>(i);
-      if (mode != Mode::xts) {
+      if (!modes[i].has_units) {
         names.push_back({prefix + modes[i].name, cipher.cipher, mode, cipher.key_bytes});
       } else if (cipher.has_xts) {
         names.push_back({prefix + modes[i].name, cipher.cipher, mode, 2 * cipher.key_bytes});
@@ -37,11 +37,6 @@ std::vector<CipherName> combine() {
     }
   }
   return names;
-}
-
-bool has_operation(const Kernel& kernel, Operation operation) noexcept {
-  return formula_of(operation).is_chained() ? kernel.run_chains(operation) != nullptr
-                                            : kernel.run(operation) != nullptr;
 }
 
 }  // namespace
@@ -70,13 +65,13 @@ bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept {
   if (name.is_gcm()) {
     return kernel.run(GcmOperation::seal) != nullptr && kernel.run(GcmOperation::open) != nullptr;
   }
-  if (*name.mode == Mode::xts && kernel.prepare_xts != nullptr) {
+  const ModeRow& row = row_of(*name.mode);
+  if (row.has_units && kernel.prepare_xts != nullptr) {
     return true;
   }
-  const ModeRow& row = row_of(*name.mode);
-  return has_operation(kernel, row.encrypt) && has_operation(kernel, row.decrypt) &&
-         // XTS encrypts its tweaks.
-         (*name.mode != Mode::xts || has_operation(kernel, Operation::ecb_encrypt));
+  return kernel.has(row.encrypt) && kernel.has(row.decrypt) &&
+         // The units' numbers are encrypted block by block.
+         (!row.has_units || kernel.has(Operation::ecb_encrypt));
 }
 
 const Kernel& find_kernel(const CipherName& name, std::string_view kernel) {

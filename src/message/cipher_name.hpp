@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "kernel/kernel.hpp"
+#include "mode/gcm.hpp"
 #include "mode/mode.hpp"
 
 namespace paes {
@@ -21,6 +22,10 @@ struct CipherName {
   std::size_t key_bytes;     // of the whole key: XTS takes two keys of the cipher
 
   [[nodiscard]] bool is_gcm() const noexcept { return !mode.has_value(); }
+  // Of the IV that the mode takes; for GCM of the one that everybody uses.
+  [[nodiscard]] std::size_t iv_bytes() const noexcept {
+    return is_gcm() ? gcm::standard_iv_bytes : row_of(*mode).has_iv ? block_bytes_of(cipher) : 0;
+  }
 };
 
 // Every name, grouped by cipher and key.

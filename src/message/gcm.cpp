@@ -18,9 +18,13 @@ namespace {
 
 }  // namespace
 
-GcmKey::GcmKey(Bytes key, const Kernel& kernel) : kernel_(&kernel) {
+GcmKey::GcmKey(Bytes key, const Kernel& kernel, EngineUse use)
+    : kernel_(&kernel), when_busy_(use.when_busy) {
   if (key.size() != 16 && key.size() != 24 && key.size() != 32) {
     throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
+  }
+  if (use.engine != nullptr) {
+    engine_ = use.engine->bind_gcm(key);
   }
   kernel.prepare(key, keys_->kernel);
   // H = E(0^128), section 6.4.
@@ -31,7 +35,10 @@ GcmKey::GcmKey(Bytes key, const Kernel& kernel) : kernel_(&kernel) {
 }
 
 GcmKey::GcmKey(GcmKey&& other) noexcept
-    : kernel_(std::exchange(other.kernel_, nullptr)), keys_(std::move(other.keys_)) {}
+    : kernel_(std::exchange(other.kernel_, nullptr)),
+      engine_(std::move(other.engine_)),
+      when_busy_(other.when_busy_),
+      keys_(std::move(other.keys_)) {}
 
 GcmKey::~GcmKey() {
   if (kernel_ != nullptr && kernel_->release != nullptr) {
@@ -39,7 +46,7 @@ GcmKey::~GcmKey() {
   }
 }
 
-Block GcmKey::hash_padded(Block value, Bytes data) const noexcept {
+void GcmKey::hash_padded(Block& value, Bytes data) const noexcept {
   const RunFunction ghash = kernel_->run(GcmOperation::hash);
   const ModeState unused = {};
   const std::size_t whole = data.size() / block_bytes * block_bytes;
@@ -51,32 +58,38 @@ Block GcmKey::hash_padded(Block value, Bytes data) const noexcept {
     std::memcpy(last.bytes, data.data() + whole, data.size() - whole);
     ghash(keys_->kernel, unused, Piece{0, last.bytes, nullptr, block_bytes, &value});
   }
-  return value;
 }
 
-Block GcmKey::pre_counter_block(Bytes iv) const noexcept {
+void GcmKey::make_pre_counter_block(Bytes iv, Block& block) const noexcept {
   if (iv.size() == gcm::standard_iv_bytes) {
-    return gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
+    block = gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
+    return;
   }
   // Section 7.1, step 2: GHASH(IV || padding || 0^64 || [len(IV)]64).
-  Block value = hash_padded({}, iv);
+  block = {};
+  hash_padded(block, iv);
   const Block lengths = gcm::length_block(0, iv.size());
-  return hash_padded(value, Bytes(lengths.bytes, block_bytes));
+  hash_padded(block, Bytes(lengths.bytes, block_bytes));
 }
 
 void GcmKey::crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
                          std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
                          Block& tag) const noexcept {
-  const ModeState state{.counter = pre_counter_block(iv),
-                        .iv = iv.data(),
-                        .iv_bytes = iv.size(),
-                        .aad = aad.data(),
-                        .aad_bytes = aad.size(),
-                        .claimed_tag = claimed_tag.data(),
-                        .claimed_tag_bytes = claimed_tag.size(),
-                        .is_counter_public = iv.size() == gcm::standard_iv_bytes};
-  tag = hash_padded({}, aad);
+  ModeState state{.counter = {},
+                  .iv = iv.data(),
+                  .iv_bytes = iv.size(),
+                  .aad = aad.data(),
+                  .aad_bytes = aad.size(),
+                  .claimed_tag = claimed_tag.data(),
+                  .claimed_tag_bytes = claimed_tag.size(),
+                  .is_counter_public = iv.size() == gcm::standard_iv_bytes};
+  make_pre_counter_block(iv, state.counter);
+  tag = {};
+  hash_padded(tag, aad);
   kernel_->run(operation)(keys_->kernel, state, Piece{0, in, out, bytes, &tag});
+  if (!state.is_counter_public) {
+    wipe(state.counter.bytes);
+  }
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
@@ -90,6 +103,7 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
+  const WipeOnExit wiped(full_tag.bytes);  // of a forgery, the one that would have been believed
   crypt_whole(GcmOperation::open, iv, aad, in.data(), out.data(), in.size(), tag, full_tag);
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
     wipe(out);
@@ -101,6 +115,7 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) co
 bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()));
   Block full_tag;
+  const WipeOnExit wiped(full_tag.bytes);
   crypt_whole(GcmOperation::verify, iv, aad, in.data(), nullptr, in.size(), tag, full_tag);
   return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
 }
@@ -124,7 +139,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   for (const GhashPart& part : parts) {
     sum = message.join(sum, part);
   }
-  tag = message.tag(sum, in.size());
+  message.tag(sum, in.size(), tag);
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
@@ -139,7 +154,13 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
                   const Executor& executor, std::size_t grain) const {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Block full_tag;
-  crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
+  const WipeOnExit wiped(full_tag.bytes);
+  try {
+    crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
+  } catch (...) {  // an engine's failure: nobody has checked what others have written
+    wipe(out);
+    throw;
+  }
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
     wipe(out);
     return false;

@@ -1,5 +1,6 @@
-// AES-GCM messages (SP 800-38D): a key bound once to a kernel, and messages sealed and opened with
-// it, whole or in pieces that any executor may run in any order.
+// AES-GCM messages (SP 800-38D): a key bound once to a kernel, and to an engine if there is one,
+// and messages sealed and opened with it, whole or in pieces that any executor may run in any
+// order.
 #pragma once
 
 #include <vector>
@@ -7,6 +8,7 @@
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
+#include "message/engine.hpp"
 #include "message/ghash_part.hpp"
 
 namespace paes {
@@ -14,8 +16,9 @@ namespace paes {
 // Immutable after construction, hence safe to use from any number of threads.
 class GcmKey {
  public:
-  // `key` has 16, 24 or 32 bytes; throws Error(usage) otherwise.
-  GcmKey(Bytes key, const Kernel& kernel);
+  // `key` has 16, 24 or 32 bytes; throws Error(usage) otherwise. Only parts of a message
+  // (GcmMessage) and run_on_engine go to the engine, all else to the kernel.
+  GcmKey(Bytes key, const Kernel& kernel, EngineUse use = {});
   ~GcmKey();
   GcmKey(GcmKey&& other) noexcept;
   GcmKey& operator=(GcmKey&&) = delete;
@@ -34,7 +37,14 @@ class GcmKey {
   // What open would answer, without decrypting.
   [[nodiscard]] bool verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept;
 
-  // The same for one long message, its pieces of `grain` bytes spread over the executor's threads.
+  // Many messages at once; EngineGcm has the rules. False: compute them with the calls above.
+  [[nodiscard]] bool has_engine() const noexcept { return engine_ != nullptr; }
+  [[nodiscard]] bool run_on_engine(GcmOperation operation, const GcmMessages& messages) const {
+    return engine_ != nullptr && engine_->run(operation, messages, when_busy_);
+  }
+
+  // The same as seal and open for one long message, its pieces of `grain` bytes spread over the
+  // executor's threads.
   void seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
             const Executor& executor, std::size_t grain) const;
   [[nodiscard]] bool open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
@@ -43,8 +53,11 @@ class GcmKey {
  private:
   friend class GcmMessage;
 
-  [[nodiscard]] Block pre_counter_block(Bytes iv) const noexcept;
-  [[nodiscard]] Block hash_padded(Block value, Bytes data) const noexcept;
+  // J0. Of an IV of other than 96 bits it is a hash under H and nothing but, and gives H away: wipe
+  // it.
+  void make_pre_counter_block(Bytes iv, Block& block) const noexcept;
+  // In place, here and where tags are made: a copy on the stack would have to be wiped as well.
+  void hash_padded(Block& value, Bytes data) const noexcept;
   void crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
                    std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
                    Block& tag) const noexcept;
@@ -58,6 +71,8 @@ class GcmKey {
   };
 
   const Kernel* kernel_;
+  std::unique_ptr<EngineGcm> engine_;  // null: none, or none that has room for the key
+  WhenBusy when_busy_;
   Secret<Keys> keys_;
 };
 

@@ -8,26 +8,37 @@
 namespace paes {
 
 GcmMessage::GcmMessage(const GcmKey& key, Bytes iv, Bytes aad) noexcept
-    : key_(key),
-      pre_counter_(key.pre_counter_block(iv)),
-      aad_hash_(key.hash_padded({}, aad)),
-      aad_bytes_(aad.size()) {
+    : key_(key), aad_bytes_(aad.size()) {
+  key.make_pre_counter_block(iv, pre_counter_);
+  key.hash_padded(aad_hash_, aad);
   state_.counter = gcm::add_counter(pre_counter_, 1);
   state_.is_counter_public = iv.size() == gcm::standard_iv_bytes;
 }
 
-GcmMessage::~GcmMessage() { wipe(aad_hash_.bytes); }
+GcmMessage::~GcmMessage() {
+  wipe(aad_hash_.bytes);
+  wipe(pre_counter_.bytes);
+  wipe(state_.counter.bytes);
+}
 
-GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in,
-                            MutableBytes out) const noexcept {
+bool GcmMessage::run_on_engine(GcmOperation operation, std::uint64_t first_block, Bytes in,
+                               MutableBytes out, Block& hash) const {
+  return key_.engine_ != nullptr &&
+         key_.engine_->run(operation, state_.counter, first_block, in, out, hash, key_.when_busy_);
+}
+
+GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in, MutableBytes out) const {
   assert(offset % block_bytes == 0 && in.size() == out.size());
   const Kernel& kernel = key_.kernel();
   const KernelKeys& keys = key_.keys_->kernel;
   const std::size_t whole = in.size() / block_bytes * block_bytes;
   GhashPart part{{}, whole / block_bytes};
-  if (whole != 0) {
-    kernel.run(encrypt ? GcmOperation::encrypt : GcmOperation::decrypt)(
-        keys, state_, Piece{offset / block_bytes, in.data(), out.data(), whole, &part.value});
+  const GcmOperation operation = encrypt ? GcmOperation::encrypt : GcmOperation::decrypt;
+  const std::uint64_t first_block = offset / block_bytes;
+  if (whole != 0 &&
+      !run_on_engine(operation, first_block, in.first(whole), out.first(whole), part.value)) {
+    kernel.run(operation)(keys, state_,
+                          Piece{first_block, in.data(), out.data(), whole, &part.value});
   }
   if (const std::size_t rest = in.size() - whole; rest != 0) {
     Block before = {};
@@ -39,39 +50,49 @@ GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in,
         keys, state_,
         Piece{(offset + whole) / block_bytes, before.bytes, after.bytes, block_bytes});
     std::memcpy(out.data() + whole, after.bytes, rest);
-    part.value = key_.hash_padded(part.value, Bytes((encrypt ? after : before).bytes, rest));
+    key_.hash_padded(part.value, Bytes((encrypt ? after : before).bytes, rest));
     ++part.blocks;
   }
   return part;
 }
 
-GhashPart GcmMessage::encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const noexcept {
+GhashPart GcmMessage::encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const {
   return crypt(true, offset, in, out);
 }
 
-GhashPart GcmMessage::decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const noexcept {
+GhashPart GcmMessage::decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const {
   return crypt(false, offset, in, out);
 }
 
-GhashPart GcmMessage::hash(Bytes ciphertext) const noexcept {
-  return {key_.hash_padded({}, ciphertext), (ciphertext.size() + block_bytes - 1) / block_bytes};
+GhashPart GcmMessage::hash(Bytes ciphertext) const {
+  const std::size_t whole = ciphertext.size() / block_bytes * block_bytes;
+  GhashPart part{{}, (ciphertext.size() + block_bytes - 1) / block_bytes};
+  if (whole == 0 ||
+      !run_on_engine(GcmOperation::hash, 0, ciphertext.first(whole), {}, part.value)) {
+    part.value = {};
+    key_.hash_padded(part.value, ciphertext);
+  } else {
+    key_.hash_padded(part.value, ciphertext.subspan(whole));
+  }
+  return part;
 }
 
 GhashPart GcmMessage::join(const GhashPart& first, const GhashPart& second) const noexcept {
   return combine(key_.keys_->hash, first, second);
 }
 
-Block GcmMessage::tag(const GhashPart& text, std::uint64_t text_bytes) const noexcept {
+void GcmMessage::tag(const GhashPart& text, std::uint64_t text_bytes, Block& tag) const noexcept {
   assert(text.blocks == (text_bytes + block_bytes - 1) / block_bytes);
   GhashPart sum = join({aad_hash_, 0}, text);
   const WipeOnExit wiped(sum.value.bytes);
   const Block lengths = gcm::length_block(aad_bytes_, text_bytes);
-  Block tag = key_.hash_padded(sum.value, Bytes(lengths.bytes, block_bytes));
+  tag = sum.value;
+  key_.hash_padded(tag, Bytes(lengths.bytes, block_bytes));
   ModeState state = state_;
+  const WipeOnExit wiped_counter(state.counter.bytes);
   state.counter = pre_counter_;
   key_.kernel().run(Operation::ctr)(key_.keys_->kernel, state,
                                     Piece{0, tag.bytes, tag.bytes, block_bytes});
-  return tag;
 }
 
 GcmParts::~GcmParts() {
@@ -99,9 +120,15 @@ void GcmParts::add(std::uint64_t number, GhashPart part) {
   }
 }
 
-Block GcmParts::tag(std::uint64_t text_bytes) const {
+GhashPart GcmParts::joined() const {
   assert(runs_.size() <= 1 && (runs_.empty() || runs_.begin()->first == 0));
-  return message_.tag(runs_.empty() ? GhashPart{} : runs_.begin()->second.part, text_bytes);
+  return runs_.empty() ? GhashPart{} : runs_.begin()->second.part;
+}
+
+void GcmParts::tag(std::uint64_t text_bytes, Block& tag) const {
+  GhashPart all = joined();
+  const WipeOnExit wiped(all.value.bytes);
+  message_.tag(all, text_bytes, tag);
 }
 
 }  // namespace paes

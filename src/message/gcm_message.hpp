@@ -22,22 +22,27 @@ class GcmMessage {
   // The part that begins `offset` bytes, whole blocks, into the text; only the last part may end
   // with a partial block. `out` has the length of `in`, and is `in` or does not overlap it. The
   // answer is the hash of the ciphertext, which is as secret as a key: wipe it.
-  [[nodiscard]] GhashPart encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const noexcept;
-  [[nodiscard]] GhashPart decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const noexcept;
-  [[nodiscard]] GhashPart hash(Bytes ciphertext) const noexcept;
+  // Whole blocks go to the key's engine if it has one and it takes them, and what it throws comes
+  // out here.
+  [[nodiscard]] GhashPart encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
+  [[nodiscard]] GhashPart decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
+  [[nodiscard]] GhashPart hash(Bytes ciphertext) const;
 
   // Of two neighbours.
   [[nodiscard]] GhashPart join(const GhashPart& first, const GhashPart& second) const noexcept;
-  // Of all parts joined; nothing but GhashPart{} for a text of 0 bytes.
-  [[nodiscard]] Block tag(const GhashPart& text, std::uint64_t text_bytes) const noexcept;
+  // Of all parts joined; nothing but GhashPart{} for a text of 0 bytes. Of a message that is only
+  // claimed to be authentic the tag is as secret as the parts' hashes.
+  void tag(const GhashPart& text, std::uint64_t text_bytes, Block& tag) const noexcept;
 
  private:
   [[nodiscard]] GhashPart crypt(bool encrypt, std::uint64_t offset, Bytes in,
-                                MutableBytes out) const noexcept;
+                                MutableBytes out) const;
+  [[nodiscard]] bool run_on_engine(GcmOperation operation, std::uint64_t first_block, Bytes in,
+                                   MutableBytes out, Block& hash) const;
 
   const GcmKey& key_;
-  Block pre_counter_;
-  Block aad_hash_;
+  Block pre_counter_ = {};
+  Block aad_hash_ = {};
   std::uint64_t aad_bytes_;
   ModeState state_ = {};
 };
@@ -52,8 +57,9 @@ class GcmParts {
   GcmParts& operator=(const GcmParts&) = delete;
 
   void add(std::uint64_t number, GhashPart part);
-  // When all are there, from number 0 on without a gap.
-  [[nodiscard]] Block tag(std::uint64_t text_bytes) const;
+  // When all are there, from number 0 on without a gap: wipe it.
+  [[nodiscard]] GhashPart joined() const;
+  void tag(std::uint64_t text_bytes, Block& tag) const;
 
  private:
   struct Run {

@@ -8,6 +8,7 @@
 #include "message/padding.hpp"
 #include "message/raw_key.hpp"
 #include "message/raw_limits.hpp"
+#include "message/start_here.hpp"
 #include "paes/cipher.hpp"
 
 namespace paes {
@@ -64,7 +65,7 @@ struct RawCipher::State {
   }
 
   void check_padded(std::size_t shorter_bytes, std::size_t longer_bytes) const {
-    if (key.mode() != Mode::ecb && key.mode() != Mode::cbc) {
+    if (key.row().tail != Tail::padded) {
       throw Error(ErrorCode::usage, "padding: only ECB and CBC need it");
     }
     if (shorter_bytes != longer_bytes) {
@@ -74,6 +75,9 @@ struct RawCipher::State {
 
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out) const {
     const bool spread = executor->threads() > 1 && in.size() >= 2 * piece_bytes;
+    if (spread) {
+      start_here(*executor);
+    }
     key.crypt(direction, position, in, out, spread ? *executor : *serial,
               spread ? piece_bytes : std::max<std::size_t>(in.size(), 1));
   }
@@ -90,6 +94,9 @@ struct RawCipher::State {
     for (const Message& message : messages) {
       check(direction, message.iv, message.in.size(), message.out.size());
       checked_messages.push_back({message.iv, message.in, message.out});
+    }
+    if (messages.size() > 1) {
+      start_here(*executor);
     }
     key.crypt_batch(direction, checked_messages, *executor);
   }

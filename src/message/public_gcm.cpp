@@ -4,6 +4,7 @@
 
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
+#include "message/start_here.hpp"
 #include "mode/gcm.hpp"
 #include "paes/gcm.hpp"
 
@@ -42,8 +43,13 @@ struct Gcm::State {
       : key(key_bytes, find_kernel(Cipher::aes, kernel)),
         executor(make_executor(Schedule::omp_static, threads)) {}
 
-  [[nodiscard]] bool spread(std::size_t bytes) const noexcept {
-    return executor->threads() > 1 && bytes >= 2 * piece_bytes;
+  // Whether threads share the work; they are there then.
+  [[nodiscard]] bool spread(std::size_t bytes) const {
+    if (executor->threads() == 1 || bytes < 2 * piece_bytes) {
+      return false;
+    }
+    start_here(*executor);
+    return true;
   }
 
   GcmKey key;

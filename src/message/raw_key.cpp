@@ -20,24 +20,19 @@ constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
 
 void check_key(Cipher cipher, Mode mode, std::size_t bytes) {
   if (cipher == Cipher::des_ede3) {
-    if (mode == Mode::xts) {
+    if (row_of(mode).has_units) {
       throw Error(ErrorCode::usage, "mode: XTS is made for blocks of 128 bits, 3DES has 64");
     }
     if (bytes != 24) {
       throw Error(ErrorCode::usage, "key: 3DES takes 24 bytes");
     }
-  } else if (mode == Mode::xts) {
+  } else if (row_of(mode).has_units) {
     if (bytes != 32 && bytes != 64) {
       throw Error(ErrorCode::usage, "key: XTS takes two AES keys, 32 or 64 bytes in all");
     }
   } else if (bytes != 16 && bytes != 24 && bytes != 32) {
     throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
   }
-}
-
-bool has_mode(const Kernel& kernel, Operation operation) {
-  return formula_of(operation).is_chained() ? kernel.run_chains(operation) != nullptr
-                                            : kernel.run(operation) != nullptr;
 }
 
 // fn(0) .. fn(count - 1), over threads if there is an executor.
@@ -62,30 +57,30 @@ Block block_at(const std::uint8_t* from, std::size_t bytes) noexcept {
 
 }  // namespace
 
-RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes)
-    : kernel_(&kernel), mode_(mode), unit_bytes_(unit_bytes) {
+RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes,
+               EngineUse use)
+    : kernel_(&kernel), mode_(mode), unit_bytes_(unit_bytes), when_busy_(use.when_busy) {
   assert(kernel.cipher == cipher);
   check_key(cipher, mode, key.size());
-  const bool whole_units = mode == Mode::xts && kernel.prepare_xts != nullptr;
-  if (!whole_units &&
-      (!has_mode(kernel, row_of(mode).encrypt) || !has_mode(kernel, row_of(mode).decrypt))) {
-    throw Error(ErrorCode::usage,
-                std::string("kernel: '") + kernel.name + "' lacks " + row_of(mode).name);
+  const bool has_units = row().has_units;
+  const bool whole_units = has_units && kernel.prepare_xts != nullptr;
+  if (!whole_units && (!kernel.has(row().encrypt) || !kernel.has(row().decrypt))) {
+    throw Error(ErrorCode::usage, std::string("kernel: '") + kernel.name + "' lacks " + row().name);
   }
-  if (mode != Mode::xts && unit_bytes != 0) {
+  if (!has_units && unit_bytes != 0) {
     throw Error(ErrorCode::usage, "unit: only XTS has data units");
   }
-  if (mode == Mode::xts && unit_bytes != 0 &&
-      (unit_bytes < block_bytes || unit_bytes > xts::max_unit_bytes)) {
+  if (unit_bytes != 0 && (unit_bytes < block_bytes || unit_bytes > xts::max_unit_bytes)) {
     throw Error(ErrorCode::usage, "unit: a data unit of XTS has 16 bytes to 16 MiB");
   }
+  bind(use, key);
   if (whole_units) {
     kernel.prepare_xts(key, keys_->kernel);
     return;
   }
-  const std::size_t half = mode == Mode::xts ? key.size() / 2 : key.size();
+  const std::size_t half = has_units ? key.size() / 2 : key.size();
   kernel.prepare(key.first(half), keys_->kernel);
-  if (mode == Mode::xts) {
+  if (has_units) {
     try {
       kernel.prepare(key.subspan(half), keys_->tweak);
     } catch (...) {
@@ -101,23 +96,25 @@ RawKey::RawKey(RawKey&& other) noexcept
     : kernel_(std::exchange(other.kernel_, nullptr)),
       mode_(other.mode_),
       unit_bytes_(other.unit_bytes_),
+      engine_{std::move(other.engine_[0]), std::move(other.engine_[1])},
+      when_busy_(other.when_busy_),
       keys_(std::move(other.keys_)) {}
 
 RawKey::~RawKey() {
   if (kernel_ != nullptr && kernel_->release != nullptr) {
     kernel_->release(keys_->kernel);
-    if (mode_ == Mode::xts && kernel_->prepare_xts == nullptr) {
+    if (row().has_units && kernel_->prepare_xts == nullptr) {
       kernel_->release(keys_->tweak);
     }
   }
 }
 
 bool RawKey::takes(std::uint64_t bytes) const noexcept {
-  if (mode_ == Mode::xts) {
+  if (row().has_units) {
     const std::uint64_t last = unit_bytes_ == 0 ? bytes : bytes % unit_bytes_;
     return (last == 0 || last >= block_bytes) && last <= xts::max_unit_bytes;
   }
-  return row_of(mode_).takes_any_length || bytes % block_size() == 0;
+  return row().tail == Tail::any || bytes % block_size() == 0;
 }
 
 RawPosition RawKey::start(Bytes iv) const noexcept {
@@ -128,35 +125,32 @@ RawPosition RawKey::start(Bytes iv) const noexcept {
 RawPosition RawKey::at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept {
   assert(offset % step_bytes() == 0);
   const RawPosition first = start(iv);
-  switch (mode_) {
-    case Mode::ctr:
-      return {add_full_counter(first.chain, offset / block_size(), block_size())};
-    case Mode::xts:
-      assert(unit_bytes_ != 0 || offset == 0);
-      return {xts::add_units(first.chain, offset / step_bytes())};
-    case Mode::ecb:
-    case Mode::cbc:
-    case Mode::cfb:
-    case Mode::ofb:
-      break;
+  if (row().has_units) {
+    assert(unit_bytes_ != 0 || offset == 0);
+    return {xts::add_units(first.chain, offset / step_bytes())};
   }
-  return offset == 0 || mode_ == Mode::ecb ? first
-                                           : RawPosition{block_at(before.data(), block_size())};
+  if (formula_of(row().decrypt).has_counter()) {
+    return {add_full_counter(first.chain, offset / block_size(), block_size())};
+  }
+  return offset == 0 || !row().has_iv ? first : RawPosition{block_at(before.data(), block_size())};
 }
 
 void RawKey::crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                    const Executor& executor, std::size_t grain) const {
-  crypt_part(direction, position, in, out, &executor, grain);
+  const std::size_t done = crypt_on_engine(direction, position, in, out);
+  if (done == 0 || done != in.size()) {
+    crypt_part(direction, position, in.subspan(done), out.subspan(done), &executor, grain);
+  }
 }
 
 void RawKey::crypt_part(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                         const Executor* executor, std::size_t grain) const {
   assert(takes(in.size()) && in.size() == out.size());
-  const Operation operation = row_of(mode_).operation(direction);
-  if (mode_ == Mode::xts) {
+  const Operation operation = row().operation(direction);
+  if (row().has_units) {
     crypt_units(direction, position, in, out, executor, grain);
-  } else if (mode_ == Mode::ctr) {
-    crypt_counter(position, in, out, executor, grain);
+  } else if (formula_of(operation).has_counter()) {
+    crypt_counter(operation, position, in, out, executor, grain);
   } else if (formula_of(operation).is_chained()) {
     const RawMessage message{{}, in, out};
     crypt_chains(operation, {&message, 1}, {&position.chain, 1});
@@ -165,9 +159,9 @@ void RawKey::crypt_part(Direction direction, RawPosition& position, Bytes in, Mu
   }
 }
 
-void RawKey::crypt_counter(RawPosition& position, Bytes in, MutableBytes out,
+void RawKey::crypt_counter(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
                            const Executor* executor, std::size_t grain) const {
-  const RunFunction run = kernel_->run(Operation::ctr);
+  const RunFunction run = kernel_->run(operation);
   const std::size_t size = block_size();
   ModeState state = {};
   state.is_counter_public = true;  // the IV and a count
@@ -270,46 +264,65 @@ void RawKey::crypt_units(Direction direction, RawPosition& position, Bytes in, M
                          const Executor* executor, std::size_t grain) const {
   const std::size_t unit_bytes = unit_bytes_ == 0 ? in.size() : unit_bytes_;
   const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
-  std::vector<Block> tweaks(units);
-  for (Block& tweak : tweaks) {
-    tweak = position.chain;
-    position.chain = xts::next_unit(position.chain);
-  }
-  // E(unit number) is as good as a key: with it, a block's neighbours can be forged.
-  const WipeOnExit wiped(
-      {reinterpret_cast<std::uint8_t*>(tweaks.data()), tweaks.size() * sizeof(Block)});
-  const bool whole_units = kernel_->prepare_xts != nullptr;
   const std::size_t group = std::max<std::size_t>(unit_bytes == 0 ? 1 : grain / unit_bytes, 1);
   // One long unit is split; many short ones are shared out whole.
   const Executor* const within = units == 1 ? executor : nullptr;
+  ModeState state = {};
+  // Each unit ends with a fence, which short ones have to wait for.
+  constexpr std::size_t least_unit_bytes = 8192;
+  state.bypasses_caches =
+      in.size() >= bypass_bytes && unit_bytes >= least_unit_bytes && in.data() != out.data();
   for_each(executor, (units + group - 1) / group, [&](std::size_t index) {
-    const std::size_t first = index * group;
-    const std::size_t count = std::min(group, units - first);
-    if (!whole_units) {
-      auto* const bytes = reinterpret_cast<std::uint8_t*>(tweaks.data() + first);
-      kernel_->run(Operation::ecb_encrypt)(keys_->tweak, {},
-                                           Piece{0, bytes, bytes, count * sizeof(Block)});
-    }
-    for (std::size_t unit = first; unit < first + count; ++unit) {
-      const std::size_t at = unit * unit_bytes;
-      const std::size_t bytes = std::min(unit_bytes, in.size() - at);
-      if (whole_units) {
-        ModeState state = {};
-        state.iv = tweaks[unit].bytes;
-        state.iv_bytes = block_bytes;
-        kernel_->xts_unit[static_cast<unsigned>(direction)](
-            keys_->kernel, state, Piece{0, in.data() + at, out.data() + at, bytes});
-      } else {
-        crypt_unit(direction, tweaks[unit], in.subspan(at, bytes), out.subspan(at, bytes), within,
-                   grain);
+    const std::size_t end = std::min((index + 1) * group, units);
+    std::size_t count = 0;
+    for (std::size_t unit = index * group; unit < end; unit += count) {
+      // Enough to fill the lanes when their numbers are encrypted.
+      constexpr std::size_t most = 64;
+      count = std::min(most, end - unit);
+      Block tweaks[most];
+      // E(unit number) is as good as a key: with it, a block's neighbours can be forged.
+      const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tweaks), count * sizeof(Block)});
+      tweaks[0] = xts::add_units(position.chain, unit);
+      for (std::size_t i = 1; i < count; ++i) {
+        tweaks[i] = xts::next_unit(tweaks[i - 1]);
       }
+      const std::size_t at = unit * unit_bytes;
+      const std::size_t bytes = std::min(count * unit_bytes, in.size() - at);
+      crypt_few_units(direction, state, {tweaks, count}, unit_bytes, in.subspan(at, bytes),
+                      out.subspan(at, bytes), within, grain);
     }
   });
+  position.chain = xts::add_units(position.chain, units);
 }
 
-void RawKey::crypt_unit(Direction direction, const Block& first_tweak, Bytes in, MutableBytes out,
-                        const Executor* executor, std::size_t grain) const {
-  const RunFunction run = kernel_->run(row_of(Mode::xts).operation(direction));
+void RawKey::crypt_few_units(Direction direction, ModeState state, std::span<Block> tweaks,
+                             std::size_t unit_bytes, Bytes in, MutableBytes out,
+                             const Executor* executor, std::size_t grain) const {
+  const bool whole_units = kernel_->prepare_xts != nullptr;
+  if (!whole_units) {
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(tweaks.data());
+    kernel_->run(Operation::ecb_encrypt)(keys_->tweak, {},
+                                         Piece{0, bytes, bytes, tweaks.size_bytes()});
+  }
+  for (std::size_t unit = 0; unit < tweaks.size(); ++unit) {
+    const std::size_t at = unit * unit_bytes;
+    const std::size_t bytes = std::min(unit_bytes, in.size() - at);
+    if (whole_units) {
+      state.iv = tweaks[unit].bytes;
+      state.iv_bytes = block_bytes;
+      kernel_->xts_unit[static_cast<unsigned>(direction)](
+          keys_->kernel, state, Piece{0, in.data() + at, out.data() + at, bytes});
+    } else {
+      crypt_unit(direction, state, tweaks[unit], in.subspan(at, bytes), out.subspan(at, bytes),
+                 executor, grain);
+    }
+  }
+}
+
+void RawKey::crypt_unit(Direction direction, const ModeState& state, const Block& first_tweak,
+                        Bytes in, MutableBytes out, const Executor* executor,
+                        std::size_t grain) const {
+  const RunFunction run = kernel_->run(row().operation(direction));
   const std::size_t rest = in.size() % block_bytes;
   // With a partial block at the end, decryption leaves two blocks to stealing, encryption one.
   const std::size_t kept = direction == Direction::decrypt && rest != 0 ? block_bytes : 0;
@@ -318,7 +331,6 @@ void RawKey::crypt_unit(Direction direction, const Block& first_tweak, Bytes in,
                                       ? std::max<std::size_t>(bytes, 1)
                                       : std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
   const std::size_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
-  ModeState state = {};
   if (pieces <= 1) {
     run(keys_->kernel, state, Piece{0, in.data(), out.data(), bytes, nullptr, &first_tweak});
   } else {
@@ -364,7 +376,7 @@ void RawKey::crypt_unit(Direction direction, const Block& first_tweak, Bytes in,
 
 void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messages,
                          const Executor& executor) const {
-  const Operation operation = row_of(mode_).operation(direction);
+  const Operation operation = row().operation(direction);
   const bool is_chained = formula_of(operation).is_chained();
   // Chained messages go in groups that fill the lanes, several to a thread; too few for that are
   // shared out, for half-filled lanes on every thread beat full ones on one.

@@ -1,8 +1,8 @@
 // The raw modes of operation (SP 800-38A, SP 800-38E): a key bound once to a mode and a kernel, and
-// messages encrypted and decrypted with it, whole, in parts, or many at once. Nothing here is
-// authenticated; GcmKey is. What is written once, for every kernel, lives here: the full carry of
-// counters, partial last blocks, ciphertext stealing, the tweaks of data units, and copies of the
-// blocks that neighbouring pieces need.
+// to an engine if there is one, and messages encrypted and decrypted with it, whole, in parts, or
+// many at once. Nothing here is authenticated; GcmKey is. What is written once, for every kernel,
+// lives here: the full carry of counters, partial last blocks, ciphertext stealing, the tweaks of
+// data units, and copies of the blocks that neighbouring pieces need.
 #pragma once
 
 #include <span>
@@ -10,6 +10,7 @@
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
+#include "message/engine.hpp"
 #include "mode/mode.hpp"
 
 namespace paes {
@@ -36,7 +37,8 @@ class RawKey {
   // `key` has 16, 24 or 32 bytes for AES, 24 for 3DES, and for XTS 32 or 64: two keys of AES-128 or
   // AES-256. `unit_bytes` is XTS's data unit, at least 16 bytes; 0 makes each message one unit.
   // Throws Error(usage) for other lengths, for XTS with 3DES, and where the kernel lacks the mode.
-  RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes = 0);
+  RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes = 0,
+         EngineUse use = {});
   ~RawKey();
   RawKey(RawKey&& other) noexcept;
   RawKey& operator=(RawKey&&) = delete;
@@ -45,36 +47,43 @@ class RawKey {
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return *kernel_; }
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
+  [[nodiscard]] const ModeRow& row() const noexcept { return row_of(mode_); }
   [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_->cipher); }
   // Bytes of the IV, the first counter block or the first data unit's number; 0 for ECB.
-  [[nodiscard]] std::size_t iv_bytes() const noexcept {
-    return mode_ == Mode::ecb ? 0 : block_size();
-  }
+  [[nodiscard]] std::size_t iv_bytes() const noexcept { return row().has_iv ? block_size() : 0; }
   // XTS: of a data unit; 0 where each message is one.
   [[nodiscard]] std::size_t unit_bytes() const noexcept { return unit_bytes_; }
   // What a part other than the last must be a multiple of.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
-    return mode_ == Mode::xts && unit_bytes_ != 0 ? unit_bytes_ : block_size();
+    return unit_bytes_ != 0 ? unit_bytes_ : block_size();
   }
   // Whether messages of so many bytes exist: ECB and CBC take whole blocks (padding.hpp makes them
   // so), XTS no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E, section 4).
   [[nodiscard]] bool takes(std::uint64_t bytes) const noexcept;
+  // Whether parts of messages go to an engine in this direction, when it is not busy.
+  [[nodiscard]] bool has_engine(Direction direction) const noexcept {
+    return engine_[static_cast<unsigned>(direction)] != nullptr;
+  }
   // Whether the pieces of one message run in parallel in this direction.
   [[nodiscard]] bool is_parallel(Direction direction) const noexcept {
-    return !formula_of(row_of(mode_).operation(direction)).is_chained();
+    return !formula_of(row().operation(direction)).is_chained();
+  }
+  // Whether at() looks at the ciphertext block before.
+  [[nodiscard]] bool needs_before(Direction direction) const noexcept {
+    return formula_of(row().operation(direction)).has_before();
   }
 
   // `iv` has iv_bytes().
   [[nodiscard]] RawPosition start(Bytes iv) const noexcept;
   // Where a message stands `offset` bytes from its beginning, a multiple of step_bytes(), in a
-  // direction that is parallel. `before` is the ciphertext block there; only CBC and CFB look at
-  // it, and not at offset 0.
+  // direction that is parallel. `before` is the ciphertext block there, where needs_before() and
+  // the offset is not 0.
   [[nodiscard]] RawPosition at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept;
 
-  // The next part of a message, in pieces of about `grain` bytes over the executor's threads where
-  // the direction is parallel. Only the last part may be other than a multiple of step_bytes(); XTS
-  // without units takes the whole message at once. `out` has the length of `in`, and is `in` or
-  // does not overlap it.
+  // The next part of a message, all of it to the engine if there is one and it takes it, else in
+  // pieces of about `grain` bytes over the executor's threads where the direction is parallel. Only
+  // the last part may be other than a multiple of step_bytes(); XTS without units takes the whole
+  // message at once. `out` has the length of `in`, and is `in` or does not overlap it.
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
              const Executor& executor, std::size_t grain) const;
 
@@ -89,22 +98,31 @@ class RawKey {
     KernelKeys tweak;  // XTS: the second key
   };
 
+  void bind(EngineUse use, Bytes key);
+  std::size_t crypt_on_engine(Direction direction, RawPosition& position, Bytes in,
+                              MutableBytes out) const;
   void crypt_part(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                   const Executor* executor, std::size_t grain) const;
-  void crypt_counter(RawPosition& position, Bytes in, MutableBytes out, const Executor* executor,
-                     std::size_t grain) const;
+  void crypt_counter(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
+                     const Executor* executor, std::size_t grain) const;
   void crypt_pieces(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
                     const Executor* executor, std::size_t grain) const;
   void crypt_units(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                    const Executor* executor, std::size_t grain) const;
-  void crypt_unit(Direction direction, const Block& first_tweak, Bytes in, MutableBytes out,
-                  const Executor* executor, std::size_t grain) const;
+  // The units of `tweaks`, which are numbers and become tweaks.
+  void crypt_few_units(Direction direction, ModeState state, std::span<Block> tweaks,
+                       std::size_t unit_bytes, Bytes in, MutableBytes out, const Executor* executor,
+                       std::size_t grain) const;
+  void crypt_unit(Direction direction, const ModeState& state, const Block& first_tweak, Bytes in,
+                  MutableBytes out, const Executor* executor, std::size_t grain) const;
   void crypt_chains(Operation operation, std::span<const RawMessage> messages,
                     std::span<Block> feedback) const;
 
   const Kernel* kernel_;
   Mode mode_;
   std::size_t unit_bytes_;
+  std::unique_ptr<EngineRaw> engine_[2];  // by direction; null where it is chained, too
+  WhenBusy when_busy_;
   Secret<Keys> keys_;
 };
 

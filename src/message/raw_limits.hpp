@@ -15,7 +15,7 @@ inline constexpr std::uint64_t max_des_blocks = std::uint64_t{1} << 20;
 // guidance, C.I). Time does not depend on where they differ.
 [[nodiscard]] inline bool has_equal_halves(Mode mode, Bytes key) noexcept {
   const std::size_t half = key.size() / 2;
-  return mode == Mode::xts && equal_constant_time(key.first(half), key.subspan(half));
+  return row_of(mode).has_units && equal_constant_time(key.first(half), key.subspan(half));
 }
 
 }  // namespace paes

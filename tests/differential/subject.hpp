@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "kernel_cases.hpp"
-#include "libcrypto_modes.hpp"
 #include "message/raw_key.hpp"
 #include "paes/error.hpp"
+#include "reference.hpp"
+#include "sanitized.hpp"
 #include "varied_bytes.hpp"
 #include "wide_kernels.hpp"
 
@@ -21,19 +22,20 @@ namespace paes::test {
 using Buffer = std::vector<std::uint8_t>;
 
 // Builds with sanitizers or without optimisation look for other faults than wrong bytes, ten times
-// slower.
+// slower. An emulated processor is as slow; PAES_EFFORT=small says so of one that looks real.
 enum class Effort { small, normal, deep };
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define PAES_TEST_IS_SANITIZED
-#endif
-#endif
-
 inline Effort effort() {
-#if defined(PAES_TEST_IS_SANITIZED) || !defined(__OPTIMIZE__)
+#if defined(PAES_TEST_IS_EMULATED) || !defined(__OPTIMIZE__)
   return Effort::small;
 #else
+  if (is_sanitized) {
+    return Effort::small;
+  }
+  const char* const wanted = std::getenv("PAES_EFFORT");
+  if (wanted != nullptr && std::string(wanted) == "small") {
+    return Effort::small;
+  }
   return std::getenv("PAES_EXHAUSTIVE") != nullptr ? Effort::deep : Effort::normal;
 #endif
 }
@@ -58,19 +60,19 @@ struct Subject {
     return mode == Mode::ecb ? Buffer() : varied_bytes(block_size(), seed);
   }
   [[nodiscard]] Buffer reference(Bytes key, Bytes iv, Bytes in, std::size_t unit_bytes = 0) const {
-    return libcrypto_raw(kernel->cipher, mode, direction, key, iv, in, unit_bytes);
+    return reference_raw(kernel->cipher, mode, direction, key, iv, in, unit_bytes);
   }
   // One message computes one lane of a chain; the kernel's others idle.
   [[nodiscard]] bool is_slow() const {
     const std::string name = kernel->name;
-    return name == "compute" ||
+    return name == "compute" || is_emulated(*kernel) ||
            (formula_of(operation()).is_chained() && name.starts_with("bitslice"));
   }
   // With AES instructions of our own behind it: `openssl` would be held against itself.
   [[nodiscard]] bool is_fast() const {
     const std::string name = kernel->name;
-    return is_aes() && name != "compute" && name != "tables" && name != "bitslice" &&
-           name != "openssl";
+    return is_aes() && !is_emulated(*kernel) && name != "compute" && name != "tables" &&
+           name != "bitslice" && name != "openssl";
   }
   [[nodiscard]] std::string name() const {
     return test_name(*kernel) + " " + row_of(mode).name +
@@ -83,11 +85,13 @@ inline Exercised& exercised() {
   return kernels;
 }
 
-// Every subject of this machine; of one kernel if it is given.
+// Every subject of this machine; of one kernel if it is given. An emulated device under a sanitizer
+// would take ten minutes, and the tests of src/kernel and src/cuda look at it there.
 inline std::vector<Subject> subjects(const Kernel* only = nullptr) {
   std::vector<Subject> found;
   for (const Kernel* kernel : all_tested_kernels()) {
-    if ((only != nullptr && kernel != only) || !unavailable_reason(*kernel).empty()) {
+    if ((only != nullptr && kernel != only) || !unavailable_reason(*kernel).empty() ||
+        (only == nullptr && is_sanitized && is_emulated(*kernel))) {
       continue;
     }
     for (const ModeRow& row : modes) {
@@ -98,7 +102,10 @@ inline std::vector<Subject> subjects(const Kernel* only = nullptr) {
       } catch (const Error&) {
         continue;  // the mode is not for this cipher, or the kernel lacks it
       }
-      found.push_back(encryption);
+      // Chained modes are no device's work.
+      if (!is_emulated(*kernel) || !formula_of(encryption.operation()).is_chained()) {
+        found.push_back(encryption);
+      }
       found.push_back({kernel, mode, Direction::decrypt});
     }
   }

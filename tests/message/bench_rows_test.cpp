@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "kernel/registry.hpp"
-#include "libcrypto_modes.hpp"
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
 #include "paes/error.hpp"
+#include "reference.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes {
@@ -180,7 +180,7 @@ TEST(BenchRows, IpsecMbIsLibcryptoInRawModes) {
     const Text key = varied_bytes(name.key_bytes, 8);
     const RawKey raw(name.cipher, *name.mode, key, *kernel);
     const std::string libcryptos =
-        test::libcrypto_name(true, name.key_bytes, row_of(*name.mode).name);
+        test::reference_name(true, name.key_bytes, row_of(*name.mode).name);
     for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
       std::vector<Text> ivs;
       std::vector<Text> texts;
@@ -194,7 +194,7 @@ TEST(BenchRows, IpsecMbIsLibcryptoInRawModes) {
         }
         ivs.push_back(iv);
         texts.push_back(varied_bytes(size, size + 1));
-        expected.push_back(test::libcrypto_crypt(libcryptos, direction == Direction::encrypt, key,
+        expected.push_back(test::reference_crypt(libcryptos, direction == Direction::encrypt, key,
                                                  iv, texts.back()));
       }
       for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -212,7 +212,7 @@ TEST(BenchRows, IpsecMbIsLibcryptoInRawModes) {
       for (Text& copy : copies) {
         batch.push_back({ivs[0], copy, copy});
       }
-      const Text once = test::libcrypto_crypt(libcryptos, direction == Direction::encrypt, key,
+      const Text once = test::reference_crypt(libcryptos, direction == Direction::encrypt, key,
                                               ivs[0], copies[0]);
       raw.crypt_batch(direction, batch, *make_executor(Schedule::serial, 1));
       EXPECT_EQ(std::count(copies.begin(), copies.end(), once), 600) << name.name;

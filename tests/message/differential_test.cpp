@@ -7,9 +7,9 @@
 
 #include "guarded_buffer.hpp"
 #include "kernel_cases.hpp"
-#include "libcrypto_gcm.hpp"
 #include "message/gcm.hpp"
 #include "mode/gcm.hpp"
+#include "reference.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes {
@@ -17,7 +17,7 @@ namespace {
 
 using test::Guard;
 using test::GuardedBuffer;
-using test::libcrypto_seal;
+using test::reference_seal;
 using test::Sealed;
 using test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
@@ -54,7 +54,7 @@ class Differential : public KernelCase {
  protected:
   // Seals, opens and verifies, and expects libcrypto's bytes.
   static void check(const GcmKey& key, Bytes key_bytes, Bytes iv, Bytes aad, Bytes plaintext) {
-    const Sealed expected = libcrypto_seal(key_bytes, iv, aad, plaintext);
+    const Sealed expected = reference_seal(key_bytes, iv, aad, plaintext);
     Buffer out(plaintext.size());
     Buffer tag(16);
     key.seal(iv, aad, plaintext, out, tag);
@@ -151,7 +151,7 @@ TEST_P(Differential, EveryTagLength) {
   const Buffer text = varied_bytes(333, 12);
   const Buffer key_bytes = varied_bytes(16, 13);
   const GcmKey key(key_bytes, kernel());
-  const Sealed expected = libcrypto_seal(key_bytes, iv, {}, text);
+  const Sealed expected = reference_seal(key_bytes, iv, {}, text);
   for (const std::size_t length : std::initializer_list<std::size_t>{4, 8, 12, 13, 14, 15, 16}) {
     SCOPED_TRACE(length);
     Buffer out(text.size());
@@ -176,7 +176,7 @@ Block xor_blocks(const Block& a, const Block& b) {
 // The 16-byte IV that has the given pre-counter block: J0 = (IV * H ^ lengths) * H, solved for IV.
 Buffer iv_for(const Block& j0, Bytes key_bytes) {
   const Buffer zero(block_bytes);
-  const Buffer hash_key = test::libcrypto_ecb(key_bytes, zero);
+  const Buffer hash_key = test::reference_ecb(key_bytes, zero);
   Block h;
   std::memcpy(h.bytes, hash_key.data(), block_bytes);
   // The inverse is h^(2^128 - 2): the product of h^(2^i) for i from 1 to 127.
@@ -233,7 +233,7 @@ TEST_P(Differential, EveryOffsetInAndOutOfPlace) {
   lengths.insert(std::size_t{kernel().lanes} * block_bytes * 2 + 33);
   for (const std::size_t length : lengths) {
     const Buffer text = varied_bytes(length, 19);
-    const Sealed expected = libcrypto_seal(key_bytes, iv, aad, text);
+    const Sealed expected = reference_seal(key_bytes, iv, aad, text);
     Buffer tag(16);
     for (std::size_t to = 0; to < offsets; ++to) {
       for (std::size_t from = 0; from < offsets; ++from) {
@@ -288,7 +288,7 @@ TEST_P(Differential, NothingBeyondTheBuffersIsTouched) {
       const MutableBytes from = in.filled(plaintext, side);
       const MutableBytes to = out.view(length, side);
       const MutableBytes a_tag = tag.view(16, side);
-      const Sealed expected = libcrypto_seal(key_bytes, an_iv, an_aad, plaintext);
+      const Sealed expected = reference_seal(key_bytes, an_iv, an_aad, plaintext);
       key.seal(an_iv, an_aad, from, to, a_tag);
       ASSERT_TRUE(std::equal(to.begin(), to.end(), expected.ciphertext.begin()));
       ASSERT_TRUE(key.verify(an_iv, an_aad, to, a_tag));

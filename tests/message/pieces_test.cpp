@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "kernel_cases.hpp"
-#include "libcrypto_gcm.hpp"
 #include "message/gcm.hpp"
+#include "reference.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes {
 namespace {
 
-using test::libcrypto_seal;
+using test::reference_seal;
 using test::Sealed;
 using test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
@@ -29,7 +29,7 @@ TEST_P(Pieces, EveryScheduleAndGrainGivesTheSameBytes) {
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{16}, std::size_t{17},
                                    flight + 15, 3 * flight, std::size_t{50001}}) {
     const Buffer text = varied_bytes(length, 4);
-    const Sealed expected = libcrypto_seal(key_bytes, iv, aad, text);
+    const Sealed expected = reference_seal(key_bytes, iv, aad, text);
     for (const Schedule schedule :
          {Schedule::serial, Schedule::omp_static, Schedule::omp_dynamic}) {
       for (const unsigned threads : {1U, 2U, 3U}) {

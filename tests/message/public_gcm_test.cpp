@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "paes/gcm.hpp"
@@ -54,6 +56,26 @@ TEST(PublicGcm, ThreadsWriteTheSameBytes) {
     EXPECT_FALSE(three.open(iv, aad, cipher, cipher, tag));
     EXPECT_EQ(cipher, Buffer(text.size())) << "what was not authentic must not be left behind";
   }
+}
+
+// OpenMP would end the program. Only what needs the threads asks for them.
+TEST(PublicGcm, ThreadsThatCannotStartAreAnError) {
+  const paes::Gcm gcm(counting_bytes(32), "auto", 5);
+  const Buffer iv = counting_bytes(12);
+  const Buffer text = counting_bytes(std::size_t{1} << 20);
+  Buffer cipher(text.size());
+  Buffer tag(16);
+  (void)setenv("OMP_STACKSIZE", "100000G", 1);  // which no machine has
+  std::thread([&] {                             // has no threads yet, whatever ran before
+    EXPECT_THROW(gcm.seal(iv, {}, text, cipher, tag), paes::Error);
+    EXPECT_THROW((void)gcm.open(iv, {}, text, cipher, tag), paes::Error);
+    EXPECT_EQ(cipher, Buffer(text.size()));
+    gcm.seal(iv, {}, Buffer(100), std::span(cipher).first(100), tag);
+  })
+      .join();
+  (void)unsetenv("OMP_STACKSIZE");
+  gcm.seal(iv, {}, text, cipher, tag);
+  EXPECT_TRUE(gcm.open(iv, {}, cipher, cipher, tag));
 }
 
 TEST(PublicGcm, TakesTheStandardsTagLengthsAndNoOther) {

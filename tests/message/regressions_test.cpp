@@ -4,16 +4,16 @@
 #include <algorithm>
 
 #include "kernel_cases.hpp"
-#include "libcrypto_gcm.hpp"
 #include "message/gcm.hpp"
 #include "mode/gcm.hpp"
 #include "paes/error.hpp"
+#include "reference.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes {
 namespace {
 
-using test::libcrypto_seal;
+using test::reference_seal;
 using test::Sealed;
 using test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
@@ -32,7 +32,7 @@ TEST_P(Regressions, EveryRemainderForEveryKeyLength) {
     const GcmKey key(key_bytes, kernel());
     for (std::size_t blocks = 0; blocks * block_bytes <= text.size(); ++blocks) {
       const Bytes plaintext(text.data(), blocks * block_bytes);
-      const Sealed expected = libcrypto_seal(key_bytes, iv, {}, plaintext);
+      const Sealed expected = reference_seal(key_bytes, iv, {}, plaintext);
       Buffer out(plaintext.size());
       Buffer tag(16);
       key.seal(iv, {}, plaintext, out, tag);
@@ -125,7 +125,7 @@ TEST_P(Regressions, NothingIsCutAt16MiB) {
   const Buffer iv = varied_bytes(12, 15);
   Buffer text(length);
   text.back() = 1;
-  const Sealed expected = libcrypto_seal(key_bytes, iv, {}, text);
+  const Sealed expected = reference_seal(key_bytes, iv, {}, text);
   Buffer tag(16);
   key.seal(iv, {}, text, text, tag);
   EXPECT_TRUE(text == expected.ciphertext);

@@ -80,7 +80,7 @@ int run(const std::filesystem::path& folder) {
     failed = true;
   }
   std::size_t total = 0;
-  for (const paes::Kernel* kernel : paes::tested_kernels()) {
+  for (const paes::Kernel* kernel : paes::tested_gcm_kernels()) {
     if (const std::string reason = paes::unavailable_reason(*kernel); !reason.empty()) {
       std::cout << kernel->name << ": not run: " << reason << '\n';
       continue;

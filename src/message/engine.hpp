@@ -1,0 +1,118 @@
+// A device beside the processor that computes the parallel modes (a GPU): what `message` and
+// `stream` see of one. It is no kernel, for it takes whole pieces, has memory of its own and can
+// fail, and no schedule, for its callers choose the pieces. Its output is a kernel's to the byte.
+//
+// Calls are synchronous and may come from any number of threads. A call takes a slot, copies in,
+// computes, copies out, waits and gives the slot back; with several threads calling, the copies of
+// one overlap the work of another. False means declined: nothing was touched, and the caller has a
+// kernel compute it. That is so when all slots are taken and the caller would not wait, when the
+// memory of a call is more than piece_bytes() allows, and when the device has no memory left. Any
+// other failure throws Error(failure) with the name of the call that failed; the memory passed is
+// then undefined, and every later call throws as well.
+#pragma once
+
+#include <memory>
+
+#include "core/bytes.hpp"
+#include "kernel/kernel.hpp"
+#include "mode/mode.hpp"
+
+namespace paes {
+
+// What a call does that finds no slot free.
+enum class WhenBusy : unsigned {
+  wait,
+  decline,  // processor and device share the work, each taking what comes when it is free
+};
+
+// A key bound to an engine, a raw mode and a direction that is parallel. Wiped from the device when
+// it goes; it must go before its engine.
+class EngineRaw {
+ public:
+  EngineRaw() = default;
+  virtual ~EngineRaw() = default;
+  EngineRaw(const EngineRaw&) = delete;
+  EngineRaw& operator=(const EngineRaw&) = delete;
+
+  // A part of a message; `out` has the length of `in`, and is `in` or does not overlap it. `start`
+  // is where it begins, as in RawPosition: the counter block (128 bits; 64 for 3DES, in its first 8
+  // bytes), the number of the first data unit, or the ciphertext block before it (the IV at the
+  // beginning). CTR and CFB take any number of bytes, ECB and CBC whole blocks, XTS whole data
+  // units; none takes nothing.
+  [[nodiscard]] virtual bool crypt(const Block& start, Bytes in, MutableBytes out,
+                                   WhenBusy when_busy) const = 0;
+};
+
+// Messages without AAD that lie one behind the other at equal distances.
+struct GcmMessages {
+  std::uint8_t* text;  // of the first
+  std::size_t stride_bytes;
+  std::size_t count;            // at least 1
+  std::size_t text_bytes;       // of each but the last; any number
+  std::size_t last_text_bytes;  // any number up to text_bytes
+  const Block* pre_counters;    // J0 of each (SP 800-38D, section 7.1, step 2)
+  Block* tags;                  // comes back: the full tag of each
+
+  // From the first byte of text to the last.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return (count - 1) * stride_bytes + last_text_bytes;
+  }
+};
+
+// A key bound to an engine for AES-GCM; otherwise as EngineRaw.
+class EngineGcm {
+ public:
+  EngineGcm() = default;
+  virtual ~EngineGcm() = default;
+  EngineGcm(const EngineGcm&) = delete;
+  EngineGcm& operator=(const EngineGcm&) = delete;
+
+  // `seal`, `open` or `verify` of each message, in place. It computes tags and compares none: text
+  // that `open` wrote is not to be used before its caller has compared.
+  [[nodiscard]] virtual bool run(GcmOperation operation, const GcmMessages& messages,
+                                 WhenBusy when_busy) const = 0;
+
+  // `encrypt`, `decrypt` or `hash` of a part of one message, at least one block and whole ones. The
+  // first is number `first_block` of a text whose block 0 has the counter block `counter` (J0 + 1,
+  // of which the last 32 bits count). `out` is as in EngineRaw, and empty for `hash`. The GHASH of
+  // the part's ciphertext alone, from zero (GhashPart), comes back in `hash`.
+  [[nodiscard]] virtual bool run(GcmOperation operation, const Block& counter,
+                                 std::uint64_t first_block, Bytes in, MutableBytes out, Block& hash,
+                                 WhenBusy when_busy) const = 0;
+};
+
+class Engine {
+ public:
+  Engine() = default;
+  virtual ~Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  // How many calls at a time it can serve; 0 when it has no memory left, and declines everything.
+  [[nodiscard]] virtual unsigned slots() const noexcept = 0;
+  // The text that a call should have: long enough to be worth a copy, short enough for copies and
+  // work to overlap. A call is declined when its memory, gaps and tags between messages included,
+  // exceeds this by more than a 64th.
+  [[nodiscard]] virtual std::size_t piece_bytes() const noexcept = 0;
+
+  // Memory that many calls will use: pinned, it needs no staging. Whole pages, unpinned before they
+  // are unmapped. Where the system refuses, nothing changes but the speed.
+  virtual void pin(void* memory, std::size_t bytes) noexcept = 0;
+  virtual void unpin(void* memory) noexcept = 0;
+
+  // Null when the engine lacks the mode, the direction or the unit's length, or has no memory left
+  // for the key. Key and `unit_bytes` are as in RawKey, which has checked them.
+  [[nodiscard]] virtual std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode,
+                                                            Direction direction, Bytes key,
+                                                            std::size_t unit_bytes) = 0;
+  [[nodiscard]] virtual std::unique_ptr<EngineGcm> bind_gcm(Bytes key) = 0;
+};
+
+// What a key is bound to beside its kernel. Without an engine: to nothing.
+struct EngineUse {
+  Engine* engine = nullptr;
+  WhenBusy when_busy = WhenBusy::wait;
+};
+
+}  // namespace paes
