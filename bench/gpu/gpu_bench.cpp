@@ -1,0 +1,126 @@
+// Rates of the device engine, beside what the device allows: data resident on the device, and from
+// host to host. Needs neither libcrypto nor a JSON library; `./dev gpu bench` runs it.
+//
+//   gpu_bench [--seconds N] [--json FILE]
+//
+// What would not fit into N seconds is left out, and said to be, and the exit code is 3. With
+// PAES_EMULATED_DEVICE set, the device is emulated on the host: that tests this program and
+// measures nothing.
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "device_kernels.hpp"
+#include "gpu/session.hpp"
+#include "kernel/features.hpp"
+
+namespace paes::bench {
+namespace {
+
+// The emulation does its work when it is waited for.
+class HostStopwatch final : public cuda::Stopwatch {
+ public:
+  void start(cuda::Stream) override { start_ = std::chrono::steady_clock::now(); }
+  void stop(cuda::Stream) override {}
+  [[nodiscard]] double seconds() override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace
+
+Session::Session(cuda::Runtime& device, bool emulated, double seconds)
+    : runtime(device),
+      is_emulated(emulated),
+      stream(device.open_stream(0)),
+      end_(std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+               std::chrono::duration<double>(seconds))) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  processor = make_executor(Schedule::omp_dynamic, cores);
+  const cuda::Device& described = device.devices()[0];
+  const cuda::DeviceFacts facts =
+      emulated ? cuda::DeviceFacts{1e9, 0, 0} : cuda::facts_of(described.ordinal);
+  if (emulated) {
+    stopwatch = std::make_unique<HostStopwatch>();
+  } else {
+    stopwatch = cuda::make_stopwatch(described.ordinal);
+  }
+  report.device = described.name;
+  report.architecture = described.architecture;
+  report.multiprocessors = described.shape.multiprocessors;
+  report.clock_hz = facts.clock_hz;
+  report.memory_bytes = described.memory_bytes;
+  report.shared_bytes = described.shape.shared_bytes;
+  report.driver = facts.driver;
+  report.toolkit = facts.toolkit;
+  report.processor = machine_name();
+  report.threads = cores;
+  report.is_emulated = emulated;
+  text = host_memory(emulated ? std::size_t{1} << 18 : std::size_t{1} << 30);
+  const test::RawSubject source = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
+  RawPosition position;
+  const MutableBytes whole(text->data(), text->size());
+  std::memset(text->data(), 0, text->size());
+  test::processor_key(source).crypt(Direction::encrypt, position, whole, whole, *processor,
+                                    std::size_t{1} << 20);
+}
+
+namespace {
+
+int run(double seconds, const char* json) {
+  Session session(test::runtime_under_test(), test::is_device_emulated(), seconds);
+  const Report& report = session.report;
+  std::printf("device: %s, %s, %u multiprocessors at %.0f MHz%s\n", report.device.c_str(),
+              report.architecture.c_str(), report.multiprocessors, report.clock_hz / 1e6,
+              report.is_emulated ? "; EMULATED, its figures mean nothing" : "");
+  measure_resident(session, true);
+  measure_host(session);
+  measure_resident(session, false);
+  for (const std::string& what : report.left_out) {
+    std::printf("left out: %s\n", what.c_str());
+  }
+  if (json != nullptr) {
+    std::FILE* const file = std::fopen(json, "w");
+    if (file == nullptr) {
+      throw Error(ErrorCode::failure, std::string("cannot write ") + json);
+    }
+    write_json(report, file);
+    if (std::fclose(file) != 0) {
+      throw Error(ErrorCode::failure, std::string("cannot write ") + json);
+    }
+  }
+  if (report.failures != 0 || report.resident.empty()) {
+    std::printf("%u rows FAILED\n", report.failures);
+    return 1;
+  }
+  return report.left_out.empty() ? 0 : 3;
+}
+
+}  // namespace
+}  // namespace paes::bench
+
+int main(int argc, char** argv) {
+  double seconds = 150;
+  const char* json = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--seconds" && i + 1 < argc) {
+      seconds = std::atof(argv[++i]);
+    } else if (argument == "--json" && i + 1 < argc) {
+      json = argv[++i];
+    } else {
+      std::fprintf(stderr, "usage: gpu_bench [--seconds N] [--json FILE]\n");
+      return 2;
+    }
+  }
+  try {
+    return paes::bench::run(seconds, json);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpu_bench: %s\n", error.what());
+    return 1;
+  }
+}

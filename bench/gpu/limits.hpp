@@ -1,0 +1,61 @@
+// What a device's multiprocessors allow a kernel, from what each can do in one clock: 32 look-ups
+// of a word in shared memory (a bank each), 64 integer operations. docs/performance.md has the
+// arithmetic; a kernel without a limit here has no simple one.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cuda/device_kernel.hpp"
+
+namespace paes::bench {
+
+struct Limit {
+  const char* of;    // "look-ups" or "operations"
+  double per_block;  // of the cipher
+  double gb_per_s;
+};
+
+inline constexpr double lookups_a_clock = 32;
+inline constexpr double operations_a_clock = 64;
+inline constexpr double ghash_lookups = 128;  // 8 nibbles, 4 words by 4 words
+// A warp has a chunk to itself: a lane's counters are 32 apart, so that its last byte begins anew
+// after 8 of them, and the 27 shared look-ups with it.
+inline constexpr double gcm_counter_lookups = 27.0 / 8;
+inline constexpr double des_slices = 380;
+
+// Of AES in slices, as counted from the source; 192 bits lie between the others.
+inline double aes_slices(std::size_t key_bytes, bool is_inverse) {
+  const double rounds = static_cast<double>(key_bytes) / 4 + 6;
+  return is_inverse ? 683 + (rounds - 10) * (940 - 683) / 4 : 552 + (rounds - 10) * (754 - 552) / 4;
+}
+
+// Bytes of one key of the cipher, hence rounds = bytes / 4 + 6, each with 16 look-ups. Counters
+// that differ in one byte share 15 look-ups of round 1 and 12 of round 2.
+inline double aes_lookups(std::size_t key_bytes, bool shares_counters) {
+  return 16.0 * (static_cast<double>(key_bytes) / 4 + 6) - (shares_counters ? 27 : 0);
+}
+
+// `formula` says what the mode adds to the cipher; null for GCM.
+[[nodiscard]] inline std::optional<Limit> limit_of(const cuda::DeviceKernel& kernel,
+                                                   std::size_t key_bytes, const Formula* formula,
+                                                   unsigned multiprocessors, double clock_hz) {
+  const double clocks = multiprocessors * clock_hz;
+  const std::string name = kernel.name;
+  const bool is_counter = formula == nullptr || formula->has_counter();
+  if (name == "cuda_tables") {
+    const double lookups = aes_lookups(key_bytes, is_counter) +
+                           (formula == nullptr ? ghash_lookups + gcm_counter_lookups : 0);
+    return Limit{"look-ups", lookups, clocks * lookups_a_clock / lookups * 16 / 1e9};
+  }
+  if (formula == nullptr || !name.ends_with("bitslice")) {
+    return std::nullopt;
+  }
+  const bool is_aes = kernel.cipher == Cipher::aes;
+  const double cipher = is_aes ? aes_slices(key_bytes, formula->inverse) : des_slices;
+  const double mode = is_counter ? (is_aes ? 16 : 6) : formula->has_tweak() ? 20 : 0;
+  return Limit{"operations", cipher + mode,
+               clocks * operations_a_clock / (cipher + mode) * (is_aes ? 16 : 8) / 1e9};
+}
+
+}  // namespace paes::bench

@@ -1,0 +1,79 @@
+// What gpu_bench found, and the two ways to print it: bench/schema/gpu.schema.json describes the
+// one, the other is a table. A JSON library would be too much for the machines that this runs on.
+#pragma once
+
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/limits.hpp"
+
+namespace paes::bench {
+
+// Data in the device's memory, before and after.
+struct ResidentRow {
+  std::string cipher;  // aes-128-ctr
+  std::string direction;
+  std::string kernel;
+  std::string way;  // "message", or of GCM "chunks" of 16 KiB
+  std::size_t bytes;
+  unsigned repetitions;
+  double seconds_median;
+  std::optional<Limit> limit;
+
+  [[nodiscard]] double gb_per_s() const {
+    return static_cast<double>(bytes) / seconds_median / 1e9;
+  }
+};
+
+// Data in the host's memory, before and after.
+struct HostRow {
+  std::string cipher;
+  std::string kernel;
+  std::string way;  // "pinned", "pageable", "keystream", "hybrid", "processor"
+  unsigned slots;   // 0: no device
+  std::size_t piece_bytes;
+  unsigned threads;
+  std::size_t bytes;
+  unsigned repetitions;
+  double seconds_median;
+
+  [[nodiscard]] double gb_per_s() const {
+    return static_cast<double>(bytes) / seconds_median / 1e9;
+  }
+};
+
+struct CopyRates {  // GB/s of pinned memory
+  double in;
+  double out;
+  double both;  // each way, with both under way
+};
+
+struct Report {
+  std::string device;
+  std::string architecture;
+  unsigned multiprocessors;
+  double clock_hz;
+  std::size_t memory_bytes;
+  std::size_t shared_bytes;
+  int driver;
+  int toolkit;
+  std::string processor;
+  unsigned threads;
+  bool is_emulated;
+  std::vector<ResidentRow> resident;
+  std::optional<CopyRates> copies;
+  std::vector<HostRow> host;
+  std::vector<std::string> left_out;  // for want of time
+  unsigned failures = 0;              // rows whose output was wrong; they are not timed
+};
+
+void write_json(const Report& report, std::FILE* file);
+
+// Rows are printed as they come.
+void print(const ResidentRow& row);
+void print(const HostRow& row, const CopyRates& copies);
+
+}  // namespace paes::bench

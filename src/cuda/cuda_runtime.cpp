@@ -1,0 +1,286 @@
+#include "cuda/cuda_runtime.hpp"
+
+#if defined(PAES_HAS_NVCC)
+
+#include <cuda_runtime_api.h>
+
+#include <bitset>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace paes::cuda {
+
+namespace {
+
+// Every call goes through here. `what` is the name of the call, or of the kernel.
+void check(cudaError_t error, const char* what, const char* before = "") {
+  if (error == cudaSuccess) {
+    return;
+  }
+  // Errors that do not spoil the context stay pending until they are read.
+  (void)cudaGetLastError();
+  const std::string what_why =
+      std::string("cuda: ") + before + what + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorMemoryAllocation) {
+    throw OutOfMemory(what_why);
+  }
+  throw Error(ErrorCode::failure, what_why);
+}
+
+#define PAES_CHECKED(function, ...) check(function(__VA_ARGS__), #function)
+
+cudaStream_t handle_of(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+int attribute_of(int device, cudaDeviceAttr attribute) {
+  int value = 0;
+  PAES_CHECKED(cudaDeviceGetAttribute, &value, attribute, device);
+  return value;
+}
+
+Device describe(int ordinal) {
+  cudaDeviceProp properties = {};
+  PAES_CHECKED(cudaGetDeviceProperties, &properties, ordinal);
+  return {
+      properties.name,
+      "sm_" + std::to_string(properties.major) + std::to_string(properties.minor),
+      properties.totalGlobalMem,
+      {static_cast<unsigned>(properties.multiProcessorCount),
+       static_cast<std::size_t>(attribute_of(ordinal, cudaDevAttrMaxSharedMemoryPerBlockOptin))},
+      ordinal};
+}
+
+// Why a device is of no use, or nothing. What only a context of it would tell is not asked here.
+std::string refusal_of(int ordinal) {
+  if (attribute_of(ordinal, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
+    return "its compute mode is \"prohibited\"";
+  }
+  const int architecture = 10 * attribute_of(ordinal, cudaDevAttrComputeCapabilityMajor) +
+                           attribute_of(ordinal, cudaDevAttrComputeCapabilityMinor);
+  if (architecture < PAES_CUDA_LEAST_ARCHITECTURE) {
+    return "sm_" + std::to_string(architecture) + " is older than sm_" +
+           std::to_string(PAES_CUDA_LEAST_ARCHITECTURE) + ", the first that paes is built for";
+  }
+  return "";
+}
+
+// The numbers of slots that are taken, of each device by its ordinal. All runtimes of the process
+// share them, because they share the devices' constant memory.
+class TakenSlots {
+ public:
+  [[nodiscard]] std::optional<unsigned> take(int ordinal) {
+    const std::lock_guard lock(mutex_);
+    std::bitset<max_slots>& taken = taken_[ordinal];
+    for (unsigned slot = 0; slot < max_slots; ++slot) {
+      if (!taken[slot]) {
+        taken[slot] = true;
+        return slot;
+      }
+    }
+    return std::nullopt;
+  }
+  void give(int ordinal, unsigned slot) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = taken_.find(ordinal); found != taken_.end()) {
+      found->second[slot] = false;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::bitset<max_slots>> taken_;
+};
+
+TakenSlots& taken_slots() {
+  static TakenSlots all;
+  return all;
+}
+
+class CudaRuntime final : public Runtime {
+ public:
+  explicit CudaRuntime(std::vector<Device> devices) : devices_(std::move(devices)) {}
+
+  [[nodiscard]] std::span<const Device> devices() const noexcept override { return devices_; }
+
+  [[nodiscard]] void* allocate(unsigned device, std::size_t bytes) override {
+    select(device);
+    void* memory = nullptr;
+    PAES_CHECKED(cudaMalloc, &memory, bytes);
+    return memory;
+  }
+  // Here and below: a call that gives something back can only fail because the context is lost, and
+  // with it what was to be given back. What failed must not be blamed on the next launch.
+  void free(unsigned device, void* memory) noexcept override {
+    (void)cudaSetDevice(ordinal_of(device));
+    (void)cudaFree(memory);
+    (void)cudaGetLastError();
+  }
+
+  [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
+    void* memory = nullptr;
+    PAES_CHECKED(cudaHostAlloc, &memory, bytes, cudaHostAllocPortable);
+    return memory;
+  }
+  void free_pinned(void* memory) noexcept override {
+    (void)cudaFreeHost(memory);
+    (void)cudaGetLastError();
+  }
+
+  [[nodiscard]] bool pin(void* memory, std::size_t bytes) noexcept override {
+    if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess) {
+      return true;
+    }
+    (void)cudaGetLastError();
+    return false;
+  }
+  void unpin(void* memory) noexcept override {
+    (void)cudaHostUnregister(memory);
+    (void)cudaGetLastError();
+  }
+
+  [[nodiscard]] Stream open_stream(unsigned device) override {
+    select(device);
+    cudaStream_t stream = nullptr;
+    PAES_CHECKED(cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking);
+    return {device, stream};
+  }
+  void close_stream(Stream stream) noexcept override {
+    (void)cudaSetDevice(ordinal_of(stream.device));
+    (void)cudaStreamDestroy(handle_of(stream));
+    (void)cudaGetLastError();
+  }
+
+  void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) override {
+    select(stream.device);
+    PAES_CHECKED(cudaMemcpyAsync, device_memory, host, bytes, cudaMemcpyHostToDevice,
+                 handle_of(stream));
+  }
+  void copy_out(Stream stream, void* host, const void* device_memory, std::size_t bytes) override {
+    select(stream.device);
+    PAES_CHECKED(cudaMemcpyAsync, host, device_memory, bytes, cudaMemcpyDeviceToHost,
+                 handle_of(stream));
+  }
+  void fill_zero(Stream stream, void* device_memory, std::size_t bytes) override {
+    select(stream.device);
+    PAES_CHECKED(cudaMemsetAsync, device_memory, 0, bytes, handle_of(stream));
+  }
+
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const Job& job) override {
+    check_launch(kernel, kernel.device->run(placed(stream, launch), job));
+  }
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
+              const TweakJob& job) override {
+    check_launch(kernel, kernel.device->run_tweaks(placed(stream, launch), job));
+  }
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
+              const GcmJob& job) override {
+    check_launch(kernel, kernel.device->run_gcm(placed(stream, launch), job));
+  }
+  void wait(Stream stream) override {
+    select(stream.device);
+    PAES_CHECKED(cudaStreamSynchronize, handle_of(stream));
+  }
+
+  [[nodiscard]] std::optional<unsigned> take_slot(unsigned device) override {
+    return taken_slots().take(ordinal_of(device));
+  }
+  void give_slot(unsigned device, unsigned slot) noexcept override {
+    taken_slots().give(ordinal_of(device), slot);
+  }
+  void wipe_keys(Stream stream, const DeviceKernel& kernel, unsigned slot) override {
+    if (kernel.device->wipe != nullptr) {
+      check_launch(kernel, kernel.device->wipe(placed(stream, {nullptr, 0, {}, slot, nullptr})));
+    }
+  }
+
+ private:
+  [[nodiscard]] int ordinal_of(unsigned device) const noexcept { return devices_[device].ordinal; }
+  // What follows in this thread is for this device.
+  void select(unsigned device) const { PAES_CHECKED(cudaSetDevice, ordinal_of(device)); }
+
+  [[nodiscard]] Launch placed(Stream stream, Launch launch) const {
+    select(stream.device);
+    launch.shape = devices_[stream.device].shape;
+    launch.stream = stream.handle;
+    return launch;
+  }
+
+  static void check_launch(const DeviceKernel& kernel, int error) {
+    check(static_cast<cudaError_t>(error), kernel.name, "launch of ");
+  }
+
+  std::vector<Device> devices_;
+};
+
+// The library says of a driver that is missing that it is too old.
+std::string reason_of(cudaError_t error) {
+  int driver = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+      driver == 0) {
+    return "there is no NVIDIA driver";
+  }
+  return error != cudaSuccess ? cudaGetErrorString(error) : "there is no device";
+}
+
+}  // namespace
+
+std::vector<Device> list_cuda_devices(std::string& why) {
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
+    (void)cudaGetLastError();
+    why = reason_of(error);
+    return {};
+  }
+  std::vector<Device> devices;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    try {
+      if (const std::string refusal = refusal_of(ordinal); !refusal.empty()) {
+        why = refusal;
+      } else {
+        devices.push_back(describe(ordinal));
+      }
+    } catch (const Error& error) {
+      why = error.what();
+    }
+  }
+  return devices;
+}
+
+std::unique_ptr<Runtime> open_cuda_runtime(std::string& why) {
+  std::vector<Device> devices;
+  for (Device& device : list_cuda_devices(why)) {
+    try {
+      // Threads that wait sleep: the processor has work of its own.
+      PAES_CHECKED(cudaInitDevice, device.ordinal, cudaDeviceScheduleBlockingSync,
+                   cudaInitDeviceFlagsAreValid);
+      devices.push_back(std::move(device));
+    } catch (const Error& error) {
+      why = error.what();  // another process has it for itself, say
+    }
+  }
+  if (devices.empty()) {
+    return nullptr;
+  }
+  why.clear();
+  return std::make_unique<CudaRuntime>(std::move(devices));
+}
+
+}  // namespace paes::cuda
+
+#else
+
+namespace paes::cuda {
+
+std::vector<Device> list_cuda_devices(std::string& why) {
+  why = "this build has no CUDA";
+  return {};
+}
+
+std::unique_ptr<Runtime> open_cuda_runtime(std::string& why) {
+  (void)list_cuda_devices(why);
+  return nullptr;
+}
+
+}  // namespace paes::cuda
+
+#endif

@@ -1,0 +1,21 @@
+// NVIDIA's run-time library behind the interface that the engine knows. Linked statically, it finds
+// the driver when it is first asked, so that a program with it starts where there is none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/runtime.hpp"
+
+namespace paes::cuda {
+
+// Devices that paes has code for and that the system lets programs use. Starts nothing on them.
+// Empty, with one line of why, where there are none.
+[[nodiscard]] std::vector<Device> list_cuda_devices(std::string& why);
+
+// On those of them that nobody else has for himself. Null, with one line of why, where this build
+// has no CUDA or this machine no driver or device.
+[[nodiscard]] std::unique_ptr<Runtime> open_cuda_runtime(std::string& why);
+
+}  // namespace paes::cuda

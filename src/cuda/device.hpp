@@ -1,0 +1,156 @@
+// What device code is written in: every function and table of a kernel is compiled twice, by nvcc
+// for the device and by the host's compiler for the emulation. The few instructions that have no
+// name in C++ are here, each with its meaning in C++ beside it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cipher/block.hpp"
+
+#if defined(__CUDACC__)
+#define PAES_DEVICE __device__ __forceinline__
+// A table that device code reads.
+#define PAES_DEVICE_TABLE __device__ constexpr
+#define PAES_UNROLL _Pragma("unroll")
+#define PAES_KEEP_LOOP _Pragma("unroll 1")
+#else
+#define PAES_DEVICE inline
+#define PAES_DEVICE_TABLE inline constexpr
+#define PAES_UNROLL
+#define PAES_KEEP_LOOP
+#endif
+
+namespace paes::cuda {
+namespace {  // NOLINT: what two compilers make of these may never be merged by the linker
+
+inline constexpr unsigned warp_lanes = 32;
+
+// Four of the eight bytes of y:x (x the lower four), chosen by the nibbles of `selector` (PRMT).
+PAES_DEVICE std::uint32_t byte_permute(std::uint32_t x, std::uint32_t y, std::uint32_t selector) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(x, y, selector);
+#else
+  const std::uint64_t both = (std::uint64_t{y} << 32) | x;
+  std::uint32_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned from = (selector >> (4 * i)) & 7;
+    result |= static_cast<std::uint32_t>((both >> (8 * from)) & 0xff) << (8 * i);
+  }
+  return result;
+#endif
+}
+
+PAES_DEVICE std::uint32_t swap_bytes(std::uint32_t word) { return byte_permute(word, 0, 0x0123); }
+
+// The upper 32 bits of high:low shifted to the left, and the lower 32 of it shifted to the right
+// (SHF); `bits` from 0 to 31.
+PAES_DEVICE std::uint32_t shift_left(std::uint32_t high, std::uint32_t low, unsigned bits) {
+#if defined(__CUDA_ARCH__)
+  return __funnelshift_l(low, high, bits);
+#else
+  return static_cast<std::uint32_t>((((std::uint64_t{high} << 32) | low) << bits) >> 32);
+#endif
+}
+PAES_DEVICE std::uint32_t shift_right(std::uint32_t high, std::uint32_t low, unsigned bits) {
+#if defined(__CUDA_ARCH__)
+  return __funnelshift_r(low, high, bits);
+#else
+  return static_cast<std::uint32_t>(((std::uint64_t{high} << 32) | low) >> bits);
+#endif
+}
+
+// A block of the cipher as 32-bit words, the first byte in memory the lowest of the first word.
+template <unsigned Bytes>
+struct alignas(Bytes) Words {
+  std::uint32_t word[Bytes / 4];
+};
+
+template <unsigned Bytes>
+PAES_DEVICE Words<Bytes> operator^(const Words<Bytes>& a, const Words<Bytes>& b) {
+  Words<Bytes> sum;
+  PAES_UNROLL
+  for (unsigned i = 0; i < Bytes / 4; ++i) {
+    sum.word[i] = a.word[i] ^ b.word[i];
+  }
+  return sum;
+}
+
+// One access of the block's whole width. `address` is a multiple of it.
+template <unsigned Bytes>
+PAES_DEVICE Words<Bytes> load_words(const void* address) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (Bytes == 16) {
+    const uint4 four = *static_cast<const uint4*>(address);
+    return {{four.x, four.y, four.z, four.w}};
+  } else {
+    const uint2 two = *static_cast<const uint2*>(address);
+    return {{two.x, two.y}};
+  }
+#else
+  return *static_cast<const Words<Bytes>*>(address);
+#endif
+}
+
+template <unsigned Bytes>
+PAES_DEVICE void store_words(void* address, const Words<Bytes>& words) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (Bytes == 16) {
+    *static_cast<uint4*>(address) =
+        make_uint4(words.word[0], words.word[1], words.word[2], words.word[3]);
+  } else {
+    *static_cast<uint2*>(address) = make_uint2(words.word[0], words.word[1]);
+  }
+#else
+  *static_cast<Words<Bytes>*>(address) = words;
+#endif
+}
+
+// The first `bytes` of a block, the others zero; and back. Indices are constants, or the words
+// would have to leave their registers.
+template <unsigned Bytes>
+PAES_DEVICE Words<Bytes> load_partial(const void* address, unsigned bytes) {
+  Words<Bytes> words = {};
+  PAES_UNROLL
+  for (unsigned i = 0; i < Bytes; ++i) {
+    if (i < bytes) {
+      words.word[i / 4] |= std::uint32_t{static_cast<const std::uint8_t*>(address)[i]}
+                           << (8 * (i % 4));
+    }
+  }
+  return words;
+}
+template <unsigned Bytes>
+PAES_DEVICE void store_partial(void* address, const Words<Bytes>& words, unsigned bytes) {
+  PAES_UNROLL
+  for (unsigned i = 0; i < Bytes; ++i) {
+    if (i < bytes) {
+      static_cast<std::uint8_t*>(address)[i] =
+          static_cast<std::uint8_t>(words.word[i / 4] >> (8 * (i % 4)));
+    }
+  }
+}
+template <unsigned Bytes>
+PAES_DEVICE Words<Bytes> first_bytes(const Words<Bytes>& words, unsigned bytes) {
+  Words<Bytes> first;
+  PAES_UNROLL
+  for (unsigned i = 0; i < Bytes / 4; ++i) {
+    const unsigned here = bytes < 4 * i ? 0 : bytes - 4 * i;
+    first.word[i] = here >= 4 ? words.word[i] : words.word[i] & ((1U << (8 * here)) - 1);
+  }
+  return first;
+}
+
+// The words of a block that launch parameters carry.
+template <unsigned Bytes>
+PAES_DEVICE Words<Bytes> words_of(const Block& block) {
+  Words<Bytes> words = {};
+  PAES_UNROLL
+  for (unsigned i = 0; i < Bytes; ++i) {
+    words.word[i / 4] |= std::uint32_t{block.bytes[i]} << (8 * (i % 4));
+  }
+  return words;
+}
+
+}  // namespace
+}  // namespace paes::cuda

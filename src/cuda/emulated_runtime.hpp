@@ -1,0 +1,122 @@
+// Devices that are memory of the host, for tests: launches go to the kernels' emulation. Work is
+// done only when somebody waits for it, so that who does not wait gets nothing. Copies are checked
+// against what was allocated and pinned; freed memory must be wiped; and any call can be made to
+// fail. No program that users run links it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cuda/runtime.hpp"
+
+namespace paes::cuda {
+
+struct EmulatedOptions {
+  unsigned devices = 1;
+  std::size_t memory_bytes = std::size_t{1} << 30;  // of each device
+  DeviceShape shape = {2, std::size_t{227} << 10, 32};
+  bool pins = true;  // else the system refuses to pin memory
+};
+
+class EmulatedRuntime final : public Runtime {
+ public:
+  enum class Fault {
+    once,           // one call fails
+    context_lost,   // it and all behind it
+    out_of_memory,  // one call, as if memory were short
+  };
+
+  explicit EmulatedRuntime(const EmulatedOptions& options = {});
+  ~EmulatedRuntime() override;
+
+  // The call with this number, from 1, fails; of those that can.
+  void fail_at(std::uint64_t call, Fault fault);
+  [[nodiscard]] std::uint64_t calls() const noexcept { return calls_.load(); }
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(); }
+  // What an owner did wrong, one line each: memory freed before it was wiped or not at all, copies
+  // outside of what was allocated, work that nobody waited for, a slot that two streams share or
+  // that is given back with keys in it.
+  [[nodiscard]] std::vector<std::string> complaints() const;
+  // Launches on each device.
+  [[nodiscard]] std::vector<std::uint64_t> launches() const;
+
+  [[nodiscard]] std::span<const Device> devices() const noexcept override { return devices_; }
+  [[nodiscard]] void* allocate(unsigned device, std::size_t bytes) override;
+  void free(unsigned device, void* memory) noexcept override;
+  [[nodiscard]] void* allocate_pinned(std::size_t bytes) override;
+  void free_pinned(void* memory) noexcept override;
+  [[nodiscard]] bool pin(void* memory, std::size_t bytes) noexcept override;
+  void unpin(void* memory) noexcept override;
+  [[nodiscard]] Stream open_stream(unsigned device) override;
+  void close_stream(Stream stream) noexcept override;
+  void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) override;
+  void copy_out(Stream stream, void* host, const void* device_memory, std::size_t bytes) override;
+  void fill_zero(Stream stream, void* device_memory, std::size_t bytes) override;
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const Job& job) override;
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
+              const TweakJob& job) override;
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const GcmJob& job) override;
+  void wait(Stream stream) override;
+  [[nodiscard]] std::optional<unsigned> take_slot(unsigned device) override;
+  void give_slot(unsigned device, unsigned slot) noexcept override;
+  void wipe_keys(Stream stream, const DeviceKernel& kernel, unsigned slot) override;
+
+ private:
+  struct Region {
+    std::size_t bytes;
+    unsigned device;  // or `host`
+  };
+  static constexpr unsigned host = ~0U;
+  using Regions = std::map<std::uint8_t*, Region>;
+  struct Queue {
+    std::vector<std::function<void()>> work;
+  };
+
+  void begin(const char* what);
+  void complain(const std::string& what);
+  [[nodiscard]] static bool has(const Regions& regions, const void* memory, std::size_t bytes,
+                                unsigned device);
+  [[nodiscard]] bool check_copy(const char* what, Stream stream, const void* device_memory,
+                                const void* host_memory, std::size_t bytes);
+  void copy(const char* what, Stream stream, void* to, const void* from, const void* device_memory,
+            const void* host_memory, std::size_t bytes);
+  void enter(Stream stream, std::function<void()> work);
+  void release(Regions& regions, void* memory, const char* what) noexcept;
+  // What the device keeps for a slot, and which stream's launches use it.
+  struct SlotState {
+    bool is_taken = false;
+    void* stream = nullptr;                     // with launches that nobody has waited for
+    std::set<const DeviceKernel*> has_keys_of;  // as long as they are not wiped
+  };
+
+  void count_launch(Stream stream, const DeviceKernel& kernel, unsigned slot);
+  [[nodiscard]] Launch placed(Stream stream, Launch launch) const;
+  void* allocate_in(Regions& regions, unsigned device, std::size_t bytes);
+
+  std::vector<Device> devices_;
+  bool pins_;
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<bool> has_failed_{false};
+  std::uint64_t fails_at_ = UINT64_MAX;
+  Fault fault_ = Fault::once;
+
+  mutable std::mutex mutex_;
+  Regions on_devices_;
+  Regions pinned_;      // allocated
+  Regions registered_;  // pinned where it was
+  std::vector<std::size_t> used_bytes_;
+  std::vector<std::uint64_t> launches_;
+  std::vector<std::array<SlotState, max_slots>> slots_;
+  std::vector<std::string> complaints_;
+  unsigned open_streams_ = 0;
+};
+
+}  // namespace paes::cuda

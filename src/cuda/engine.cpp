@@ -1,0 +1,356 @@
+#include "cuda/engine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <map>
+
+#include "cuda/key_image.hpp"
+#include "mode/gcm.hpp"
+
+namespace paes::cuda {
+
+namespace {
+
+// The kernel by this name, or the first of the table that `fits`; null where it lacks something.
+template <typename Fits>
+const DeviceKernel* find_kernel(const std::string& name, Fits&& fits) {
+  for (const DeviceKernel* const kernel : device_kernels()) {
+    if ((name.empty() || name == kernel->name) && fits(*kernel)) {
+      return kernel;
+    }
+  }
+  return nullptr;
+}
+
+void check_name(const std::string& name) {
+  std::string known;
+  for (const DeviceKernel* const kernel : device_kernels()) {
+    if (name.empty() || name == kernel->name) {
+      return;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(kernel->name);
+  }
+  throw Error(ErrorCode::usage, "device kernel: unknown name '" + name + "'",
+              "there are: " + known);
+}
+
+// Memory that batches have pinned.
+class PinnedRanges {
+ public:
+  void add(std::uint8_t* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    ranges_.emplace(memory, bytes);
+  }
+  [[nodiscard]] bool remove(std::uint8_t* memory) {
+    const std::lock_guard lock(mutex_);
+    return ranges_.erase(memory) != 0;
+  }
+  [[nodiscard]] bool contains(const std::uint8_t* memory, std::size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    const auto after = ranges_.upper_bound(memory);
+    return after != ranges_.begin() &&
+           memory + bytes <= std::prev(after)->first + std::prev(after)->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<const std::uint8_t*, std::size_t> ranges_;
+};
+
+class CudaEngine final : public Engine {
+ public:
+  CudaEngine(std::shared_ptr<Runtime> runtime, const EngineOptions& options)
+      : runtime_(std::move(runtime)),
+        options_(options),
+        keys_(*runtime_),
+        slots_(*runtime_, std::min(options.slots, max_slots), options.piece_bytes, options.note) {}
+
+  ~CudaEngine() override {
+    for (const DeviceKernel* const kernel : used_kernels_) {
+      slots_.wipe_keys(*kernel);
+    }
+  }
+  CudaEngine(const CudaEngine&) = delete;
+  CudaEngine& operator=(const CudaEngine&) = delete;
+
+  [[nodiscard]] const char* name() const noexcept override { return "cuda"; }
+  [[nodiscard]] unsigned slots() const noexcept override { return slots_.count(); }
+  [[nodiscard]] std::size_t piece_bytes() const noexcept override { return slots_.piece_bytes(); }
+
+  void pin(void* memory, std::size_t bytes) noexcept override {
+    if (runtime_->pin(memory, bytes)) {
+      pinned_.add(static_cast<std::uint8_t*>(memory), bytes);
+    }
+  }
+  void unpin(void* memory) noexcept override {
+    if (pinned_.remove(static_cast<std::uint8_t*>(memory))) {
+      runtime_->unpin(memory);
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
+                                                    Bytes key, std::size_t unit_bytes) override;
+  [[nodiscard]] std::unique_ptr<EngineGcm> bind_gcm(Bytes key) override;
+
+  [[nodiscard]] Slots& all_slots() noexcept { return slots_; }
+  [[nodiscard]] bool takes(std::size_t text_bytes, std::size_t messages = 1) const noexcept {
+    return text_bytes <= Slot::max_text_bytes(piece_bytes()) &&
+           messages <= Slot::max_messages(piece_bytes());
+  }
+  [[nodiscard]] bool copies_keystream() const noexcept { return options_.copies_keystream; }
+
+  void copy_text_in(Slot& slot, const std::uint8_t* from, std::size_t bytes) {
+    if (bytes == 0) {
+      return;
+    }
+    const std::uint8_t* source = from;
+    if (!pinned_.contains(from, bytes)) {
+      std::memcpy(slot.staging(), from, bytes);
+      source = slot.staging();
+    }
+    runtime_->copy_in(slot.stream(), slot.text(), source, bytes);
+  }
+
+  // And waits for all that the call has entered.
+  void copy_text_out(Slot& slot, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+    const bool is_direct = bytes == 0 || pinned_.contains(to, bytes);
+    std::uint8_t* const target = is_direct ? to : slot.staging();
+    slot.touch();
+    if (bytes != 0) {
+      runtime_->copy_out(slot.stream(), target, from, bytes);
+    }
+    runtime_->wait(slot.stream());
+    if (!is_direct) {
+      std::memcpy(to, target, bytes);
+    }
+  }
+
+ private:
+  // Null: no memory left for it.
+  std::unique_ptr<KeyImage> make_image(const DeviceKernel& kernel, Bytes key) {
+    try {
+      auto image = std::make_unique<KeyImage>(*runtime_, keys_, kernel, key);
+      const std::lock_guard lock(keys_.mutex);
+      if (std::find(used_kernels_.begin(), used_kernels_.end(), &kernel) == used_kernels_.end()) {
+        used_kernels_.push_back(&kernel);
+      }
+      return image;
+    } catch (const OutOfMemory& error) {
+      slots_.exhaust(error);
+      return nullptr;
+    }
+  }
+
+  std::shared_ptr<Runtime> runtime_;
+  EngineOptions options_;
+  PinnedRanges pinned_;
+  KeyRoom keys_;
+  std::vector<const DeviceKernel*> used_kernels_;
+  Slots slots_;
+};
+
+class CudaRaw final : public EngineRaw {
+ public:
+  // `tweak_key` is XTS's alone.
+  CudaRaw(CudaEngine& engine, Operation operation, std::size_t cipher_block_bytes,
+          std::size_t unit_bytes, std::unique_ptr<KeyImage> key,
+          std::unique_ptr<KeyImage> tweak_key)
+      : engine_(engine),
+        operation_(operation),
+        cipher_block_bytes_(cipher_block_bytes),
+        unit_blocks_(static_cast<std::uint32_t>(unit_bytes / block_bytes)),
+        key_(std::move(key)),
+        tweak_key_(std::move(tweak_key)) {}
+
+  [[nodiscard]] bool crypt(const Block& start, Bytes in, MutableBytes out,
+                           WhenBusy when_busy) const override {
+    assert(in.size() == out.size());
+    return engine_.takes(in.size()) &&
+           engine_.all_slots().run(when_busy, [&](Slot& slot) { run(slot, start, in, out); });
+  }
+
+ private:
+  void run(Slot& slot, const Block& start, Bytes in, MutableBytes out) const {
+    Job job = {.operation = operation_, .in = slot.text(), .out = slot.text(), .bytes = in.size()};
+    if (operation_ == Operation::ctr) {
+      job.counter = start;
+      job.counter_bits = static_cast<unsigned>(8 * cipher_block_bytes_);
+      if (engine_.copies_keystream()) {
+        run_keystream(slot, job, in, out);
+        return;
+      }
+    }
+    engine_.copy_text_in(slot, in.data(), in.size());
+    std::uint8_t* result = slot.text();
+    if (formula_of(operation_).has_before()) {
+      job.before = start;
+      job.out = result = slot.other().data();
+    } else if (tweak_key_ != nullptr) {
+      add_tweaks(slot, start, job);
+    }
+    key_->launch(slot, job);
+    engine_.copy_text_out(slot, out.data(), result, out.size());
+  }
+
+  void run_keystream(Slot& slot, const Job& job, Bytes in, MutableBytes out) const {
+    std::uint8_t* const keystream = slot.staging();
+    slot.runtime().fill_zero(slot.stream(), slot.text(), in.size());
+    key_->launch(slot, job);
+    slot.runtime().copy_out(slot.stream(), keystream, slot.text(), in.size());
+    slot.runtime().wait(slot.stream());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      out[i] = in[i] ^ keystream[i];
+    }
+  }
+
+  // The first unit's number goes to the device, and the tweaks are made behind it.
+  void add_tweaks(Slot& slot, const Block& number, Job& job) const {
+    Block* const first = slot.other().blocks();
+    const auto blocks = static_cast<std::uint32_t>(job.bytes / block_bytes);
+    assert((1 + tweak_count(blocks, unit_blocks_)) * sizeof(Block) <= slot.other().bytes());
+    slot.host_blocks()[0] = number;
+    slot.runtime().copy_in(slot.stream(), first, slot.host_blocks(), sizeof(Block));
+    tweak_key_->launch(slot, TweakJob{.first = first,
+                                      .is_tweak = false,
+                                      .unit_blocks = unit_blocks_,
+                                      .blocks = blocks,
+                                      .out = first + 1});
+    job.tweaks = first + 1;
+    job.unit_blocks = unit_blocks_;
+  }
+
+  CudaEngine& engine_;
+  Operation operation_;
+  std::size_t cipher_block_bytes_;
+  std::uint32_t unit_blocks_;
+  std::unique_ptr<KeyImage> key_;
+  std::unique_ptr<KeyImage> tweak_key_;
+};
+
+class CudaGcm final : public EngineGcm {
+ public:
+  CudaGcm(CudaEngine& engine, std::unique_ptr<KeyImage> key)
+      : engine_(engine), key_(std::move(key)) {}
+
+  [[nodiscard]] bool run(GcmOperation operation, const GcmMessages& messages,
+                         WhenBusy when_busy) const override {
+    return messages.stride_bytes % block_bytes == 0 &&
+           engine_.takes(messages.memory_bytes(), messages.count) &&
+           engine_.all_slots().run(when_busy,
+                                   [&](Slot& slot) { run_messages(slot, operation, messages); });
+  }
+
+  [[nodiscard]] bool run(GcmOperation operation, const Block& counter, std::uint64_t first_block,
+                         Bytes in, MutableBytes out, Block& hash,
+                         WhenBusy when_busy) const override {
+    return engine_.takes(in.size()) && engine_.all_slots().run(when_busy, [&](Slot& slot) {
+      run_part(slot, operation, gcm::add_counter(counter, first_block), in, out, hash);
+    });
+  }
+
+ private:
+  void run_messages(Slot& slot, GcmOperation operation, const GcmMessages& messages) const {
+    Runtime& runtime = slot.runtime();
+    const std::size_t list_bytes = messages.count * sizeof(Block);
+    const std::size_t text_bytes = messages.memory_bytes();
+    Block* const counters = slot.other().blocks();
+    Block* const tags = counters + messages.count;
+    Block* const host_tags = slot.host_blocks() + messages.count;
+    std::memcpy(slot.host_blocks(), messages.pre_counters, list_bytes);
+    runtime.copy_in(slot.stream(), counters, slot.host_blocks(), list_bytes);
+    engine_.copy_text_in(slot, messages.text, text_bytes);
+    GcmJob job = {};
+    job.operation = operation;
+    job.in = slot.text();
+    job.out = slot.text();
+    job.in_stride = job.out_stride = messages.stride_bytes;
+    job.count = static_cast<std::uint32_t>(messages.count);
+    job.text_bytes = messages.text_bytes;
+    job.last_text_bytes = messages.last_text_bytes;
+    job.counters = counters;
+    job.tags = tags;
+    key_->launch(slot, job);
+    runtime.copy_out(slot.stream(), host_tags, tags, list_bytes);
+    engine_.copy_text_out(slot, messages.text, slot.text(),
+                          operation == GcmOperation::verify ? 0 : text_bytes);
+    std::memcpy(messages.tags, host_tags, list_bytes);
+  }
+
+  void run_part(Slot& slot, GcmOperation operation, const Block& counter, Bytes in,
+                MutableBytes out, Block& hash) const {
+    Runtime& runtime = slot.runtime();
+    Block* const device_counter = slot.other().blocks();
+    Block* const device_hash = device_counter + 1;
+    slot.host_blocks()[0] = counter;
+    runtime.copy_in(slot.stream(), device_counter, slot.host_blocks(), sizeof(Block));
+    engine_.copy_text_in(slot, in.data(), in.size());
+    GcmJob job = {};
+    job.operation = operation;
+    job.in = slot.text();
+    job.out = slot.text();
+    job.count = 1;
+    job.text_bytes = job.last_text_bytes = in.size();
+    job.counters = device_counter;
+    job.tags = device_hash;
+    job.scratch = device_hash + 1;
+    key_->launch(slot, job);
+    runtime.copy_out(slot.stream(), slot.host_blocks() + 1, device_hash, sizeof(Block));
+    engine_.copy_text_out(slot, out.data(), slot.text(), out.size());
+    hash = slot.host_blocks()[1];
+  }
+
+  CudaEngine& engine_;
+  std::unique_ptr<KeyImage> key_;
+};
+
+std::unique_ptr<EngineRaw> CudaEngine::bind_raw(Cipher cipher, Mode mode, Direction direction,
+                                                Bytes key, std::size_t unit_bytes) {
+  const ModeRow& row = row_of(mode);
+  const Operation operation = row.operation(direction);
+  const DeviceKernel* const kernel =
+      find_kernel(options_.kernel, [&](const DeviceKernel& candidate) {
+        return candidate.cipher == cipher && candidate.has(operation);
+      });
+  if (kernel == nullptr || unit_bytes % block_bytes != 0 || slots() == 0) {
+    return nullptr;
+  }
+  const std::size_t half = row.has_units ? key.size() / 2 : key.size();
+  auto image = make_image(*kernel, key.first(half));
+  auto tweak_image =
+      row.has_units && image != nullptr ? make_image(*kernel, key.subspan(half)) : nullptr;
+  if (image == nullptr || (row.has_units && tweak_image == nullptr)) {
+    return nullptr;
+  }
+  return std::make_unique<CudaRaw>(*this, operation, block_bytes_of(cipher), unit_bytes,
+                                   std::move(image), std::move(tweak_image));
+}
+
+std::unique_ptr<EngineGcm> CudaEngine::bind_gcm(Bytes key) {
+  const DeviceKernel* const kernel =
+      find_kernel(options_.kernel, [&](const DeviceKernel& candidate) {
+        return candidate.cipher == Cipher::aes && candidate.has_gcm();
+      });
+  if (kernel == nullptr || slots() == 0) {
+    return nullptr;
+  }
+  auto image = make_image(*kernel, key);
+  return image == nullptr ? nullptr : std::make_unique<CudaGcm>(*this, std::move(image));
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime,
+                                    const EngineOptions& options) {
+  check_name(options.kernel);
+  try {
+    return std::make_unique<CudaEngine>(std::move(runtime), options);
+  } catch (const OutOfMemory& error) {
+    if (options.note) {
+      options.note(std::string(error.what()) + cpu_does_the_work);
+    }
+    return nullptr;
+  }
+}
+
+}  // namespace paes::cuda

@@ -1,0 +1,31 @@
+// The device engine: message/engine.hpp over a runtime. Each call takes a slot, copies its text in,
+// launches, copies out and waits; pieces of several calls overlap. Batches that their owner has
+// pinned are copied directly, everything else through pinned staging of the slot. Texts, keys,
+// hashes and tags are wiped from the device and from staging before the memory is given back.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cuda/runtime.hpp"
+#include "cuda/slot.hpp"
+#include "message/engine.hpp"
+
+namespace paes::cuda {
+
+struct EngineOptions {
+  unsigned slots = 4;  // of each device, at most max_slots
+  std::size_t piece_bytes = std::size_t{4} << 20;
+  // CTR's keystream alone comes from the device, and the caller's thread adds it to the text: saves
+  // the copy to the device.
+  bool copies_keystream = false;
+  std::string kernel = {};  // a device kernel by name; empty: the best of each cipher
+  Note note = {};           // is told once when memory is short; any thread
+};
+
+// Throws Error(usage) where the kernel's name is unknown. Null, after a note, where there is no
+// memory for anything.
+[[nodiscard]] std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime,
+                                                  const EngineOptions& options = {});
+
+}  // namespace paes::cuda

@@ -1,0 +1,206 @@
+// GCM as a warp sees it: it takes a whole message, or a chunk of a part of one, encrypts or
+// decrypts it in counter mode and hashes the ciphertext, each lane every 32nd block. What the
+// lanes' parts sum up to is the device's or the emulation's business; everything else is here. A
+// Core as in mode_loop.hpp that transforms one block at a time forward, or nothing but the hash's
+// own.
+#pragma once
+
+#include "cuda/ghash_tables.hpp"
+#include "cuda/mode_loop.hpp"
+
+namespace paes::cuda {
+namespace {  // NOLINT
+
+// What happens to the text between in and out.
+enum class TextFlow : unsigned { encrypt, decrypt, hash };
+
+// A warp's part of the job: `text` to the end of `bytes`.
+struct HashUnit {
+  const std::uint8_t* in;
+  std::uint8_t* out;
+  std::uint64_t bytes;
+  Counter counter;  // of its first block
+  Words<16> pre_counter;
+};
+
+// Of a part's chunks the first is the short one, so that all others are equally far from the end.
+[[nodiscard]] PAES_DEVICE HashUnit hash_unit(const GcmJob& job, std::uint64_t index) {
+  HashUnit unit = {};
+  const bool is_message = takes_messages(job.operation);
+  std::uint64_t first = 0;
+  std::uint64_t before = 0;  // blocks from the counter that the job names to the first of this unit
+  if (is_message) {
+    unit.bytes = index + 1 == job.count ? job.last_text_bytes : job.text_bytes;
+    before = 1;
+  } else {
+    const std::uint64_t blocks = (job.text_bytes + block_bytes - 1) / block_bytes;
+    const std::uint64_t behind = (hash_chunks(blocks) - index - 1) * hash_chunk_blocks;
+    const std::uint64_t end = blocks == 0 ? 0 : blocks - behind;
+    before = index == 0 ? 0 : end - hash_chunk_blocks;
+    first = before * block_bytes;
+    unit.bytes = (end * block_bytes < job.text_bytes ? end * block_bytes : job.text_bytes) - first;
+  }
+  unit.in = static_cast<const std::uint8_t*>(job.in) + (is_message ? index * job.in_stride : first);
+  if (job.out != nullptr) {  // there is nothing to write to where only the hash is wanted
+    unit.out = static_cast<std::uint8_t*>(job.out) + (is_message ? index * job.out_stride : first);
+  }
+  if (job.counters != nullptr) {
+    unit.pre_counter = load_words<16>(job.counters + (is_message ? index : 0));
+    unit.counter = counter_of(unit.pre_counter, true);
+    unit.counter.low = (unit.counter.low & 0xffffffff00000000) | unit.counter.last_word(before);
+  }
+  return unit;
+}
+
+// The units of one warp. They go round the thread blocks, so that few of them still keep all
+// multiprocessors busy.
+struct GcmUnits {
+  std::uint64_t at;
+  std::uint64_t end;
+  std::uint64_t stride;
+
+  PAES_DEVICE GcmUnits(const GcmJob& job, const Thread& thread)
+      : at(std::uint64_t{thread.index / warp_lanes} * thread.blocks + thread.block),
+        end(hash_units(job)),
+        stride(std::uint64_t{thread.blocks} * (thread.threads / warp_lanes)) {}
+  [[nodiscard]] PAES_DEVICE bool has_more() const { return at < end; }
+  PAES_DEVICE void next() { at += stride; }
+};
+
+template <class Core>
+class GcmCore {
+ public:
+  static_assert(Core::blocks == 1 && Core::block_bytes == 16 && !Core::inverse);
+  // Fewer than the cipher alone would have, for the product needs registers.
+  static constexpr unsigned threads = Core::threads < 640 ? Core::threads : 640;
+  static constexpr unsigned shared_bytes = Core::shared_bytes + HashTables::shared_bytes;
+  // Of the emulation (grid.hpp): a cipher's memory without keys in it comes first.
+  static constexpr unsigned constant_bytes = Core::shared_bytes;
+  struct Keys {
+    typename Core::Keys cipher;
+    const HashLevel* level;
+  };
+
+  PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
+    Core::fill(shared, keys.cipher, thread);
+    fill_keys(shared, keys, thread);
+  }
+  PAES_DEVICE static void fill_keys(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
+    HashTables::fill(shared + Core::shared_bytes, *keys.level, thread.index, thread.threads);
+  }
+
+  // NOLINTNEXTLINE(readability-non-const-parameter): ciphers may write into it
+  PAES_DEVICE GcmCore(std::uint8_t* shared, const Keys& keys, const Thread& thread)
+      : cipher_(shared, keys.cipher, thread),
+        hash_(shared + Core::shared_bytes, thread.lane()),
+        lane_(thread.lane()) {}
+
+  // This lane's part of the hash, from zero, of what the unit's text is encrypted.
+  template <TextFlow Flow>
+  PAES_DEVICE FieldWords lane_part(const GcmJob& job, const HashUnit& unit) const {
+    FieldWords sum = {};
+    const bool has_aad = takes_messages(job.operation) && job.aad_hash != nullptr;
+    const std::uint64_t blocks = (unit.bytes + block_bytes - 1) / block_bytes;
+    if (blocks == 0) {
+      return has_aad && lane_ == 0 ? field_of(load_words<16>(job.aad_hash)) : sum;
+    }
+    CounterBlocks counters(cipher_);
+    // Padded at the front, so that the last block is the last lane's.
+    const std::uint64_t rows = (blocks + warp_lanes - 1) / warp_lanes;
+    std::int64_t index = static_cast<std::int64_t>(blocks - rows * warp_lanes) + lane_;
+    PAES_KEEP_LOOP
+    for (std::uint64_t row = 0; row < rows; ++row, index += warp_lanes) {
+      if (index < 0) {
+        continue;
+      }
+      sum = hash_.times_horner(sum);
+      if (index == 0 && has_aad) {
+        sum = sum ^ field_of(load_words<16>(job.aad_hash));
+      }
+      sum = sum ^ field_of(text_block<Flow>(unit, static_cast<std::uint64_t>(index), counters));
+    }
+    return hash_.times_join(sum);
+  }
+
+  // From the sum over the lanes to what is stored: the unit's hash, or the message's tag (section
+  // 7.1, steps 5 and 6), which the last lane makes, whose own power is H itself.
+  PAES_DEVICE Words<16> result(const GcmJob& job, const HashUnit& unit,
+                               const FieldWords& sum) const {
+    if (!takes_messages(job.operation)) {
+      return block_of(sum);
+    }
+    const std::uint64_t aad_bits = job.aad_bytes * 8;
+    const std::uint64_t text_bits = unit.bytes * 8;
+    const FieldWords lengths = {
+        {static_cast<std::uint32_t>(aad_bits >> 32), static_cast<std::uint32_t>(aad_bits),
+         static_cast<std::uint32_t>(text_bits >> 32), static_cast<std::uint32_t>(text_bits)}};
+    Words<16> mask[1] = {unit.pre_counter};
+    cipher_.crypt(mask);
+    return mask[0] ^ block_of(hash_.times_join(sum ^ lengths));
+  }
+
+ private:
+  // Keystream of blocks that this lane goes through in order.
+  class CounterBlocks {
+   public:
+    PAES_DEVICE explicit CounterBlocks(const Core& cipher) : cipher_(cipher) {}
+
+    PAES_DEVICE Words<16> at(const Counter& counter, std::uint64_t index) {
+      if constexpr (requires { typename Core::SharesCounters; }) {
+        // A lane's counters go on by 32: eight of them differ in their last byte alone.
+        const std::uint32_t last = counter.last_word(index);
+        if (!is_started_ || ((last ^ started_) & ~start_.varying_bits) != 0) {
+          start_ = cipher_.template start_counter<15>(counter_block<16>(counter, index));
+          started_ = last;
+          is_started_ = true;
+        }
+        return cipher_.template crypt_counter<15>(start_, swap_bytes(last));
+      } else {
+        Words<16> state[1] = {counter_block<16>(counter, index)};
+        cipher_.crypt(state);
+        return state[0];
+      }
+    }
+
+   private:
+    template <class Cipher, bool Shares>
+    struct StartOf {
+      struct Type {};
+    };
+    template <class Cipher>
+    struct StartOf<Cipher, true> {
+      using Type = typename Cipher::template CounterStart<15>;
+    };
+    static constexpr bool shares = requires { typename Core::SharesCounters; };
+
+    const Core& cipher_;
+    typename StartOf<Core, shares>::Type start_ = {};
+    std::uint32_t started_ = 0;
+    bool is_started_ = false;
+  };
+
+  // Encrypts or decrypts a block; the answer is its ciphertext, padded with zeros.
+  template <TextFlow Flow>
+  PAES_DEVICE static Words<16> text_block(const HashUnit& unit, std::uint64_t index,
+                                          CounterBlocks& counters) {
+    const std::uint64_t at = index * block_bytes;
+    const auto bytes =
+        static_cast<unsigned>(unit.bytes - at < block_bytes ? unit.bytes - at : block_bytes);
+    if constexpr (Flow == TextFlow::hash) {
+      return BlockPlace<16>{unit.in + at, nullptr, bytes}.load();
+    } else {
+      const BlockPlace<16> place = {unit.in + at, unit.out + at, bytes};
+      const Words<16> in = place.load();
+      const Words<16> out = in ^ counters.at(unit.counter, index);
+      place.store(out);
+      return Flow == TextFlow::encrypt ? first_bytes(out, bytes) : in;
+    }
+  }
+
+  Core cipher_;
+  HashTables hash_;
+  unsigned lane_;
+};
+
+}  // namespace
+}  // namespace paes::cuda

@@ -1,0 +1,130 @@
+// What AES rows share of GCM: the hash's part of a key image, and the launches of a job, of which
+// one hashes the text in chunks and the others the chunks' hashes.
+#pragma once
+
+#include "cipher/ghash.hpp"
+#include "core/secret.hpp"
+#include "cuda/grid.hpp"
+
+namespace paes::cuda {
+namespace {  // NOLINT
+
+// Only the hash: for text that is not encrypted here, where no cipher need be at hand.
+struct NoCipher {
+  static constexpr unsigned block_bytes = 16;
+  static constexpr unsigned blocks = 1;
+  static constexpr bool inverse = false;
+  static constexpr unsigned threads = 512;
+  static constexpr unsigned shared_bytes = 0;
+  struct Keys {};
+
+  PAES_DEVICE static void fill(std::uint8_t* /*shared*/, const Keys& /*keys*/,
+                               const Thread& /*thread*/) {}
+  PAES_DEVICE NoCipher(std::uint8_t* /*shared*/, const Keys& /*keys*/, const Thread& /*thread*/) {}
+  PAES_DEVICE void crypt(Words<16> (&)[1]) const {}
+};
+
+[[nodiscard]] constexpr TextFlow flow_of(GcmOperation operation) {
+  switch (operation) {
+    case GcmOperation::seal:
+    case GcmOperation::encrypt:
+      return TextFlow::encrypt;
+    case GcmOperation::open:
+    case GcmOperation::decrypt:
+      return TextFlow::decrypt;
+    default:
+      return TextFlow::hash;
+  }
+}
+
+// `run_level0(job, level)` runs the job's own text, and writes a hash for each chunk (a tag for
+// each message) to job.tags. `levels` are the image's, in the device's memory.
+template <class RunText>
+int run_gcm_levels(const Launch& launch, const GcmJob& job, const HashLevel* levels,
+                   const RunText& run_text) {
+  std::uint64_t count = hash_chunks((job.text_bytes + block_bytes - 1) / block_bytes);
+  if (takes_messages(job.operation) || count <= 1) {
+    return run_text(job, levels);
+  }
+  GcmJob part = job;
+  Block* hashes = job.scratch;
+  part.tags = hashes;
+  int error = run_text(part, levels);
+  for (unsigned level = 1; error == 0 && count > 1; ++level) {
+    GcmJob next = {};
+    next.operation = GcmOperation::hash;
+    next.in = hashes;
+    next.text_bytes = count * block_bytes;
+    hashes += count;
+    count = hash_chunks(count);
+    next.tags = count == 1 ? job.tags : hashes;
+    error = run_gcm_on_grid<GcmCore<NoCipher>, TextFlow::hash>(launch, next, {{}, levels + level});
+  }
+  return error;
+}
+
+#if !defined(__CUDACC__)
+
+inline FieldWords field_words(const Block& block) noexcept {
+  return {{load_be32(block.bytes), load_be32(block.bytes + 4), load_be32(block.bytes + 8),
+           load_be32(block.bytes + 12)}};
+}
+
+inline Block add_blocks(const Block& a, const Block& b) noexcept {
+  Block sum;
+  for (std::size_t i = 0; i < block_bytes; ++i) {
+    sum.bytes[i] = a.bytes[i] ^ b.bytes[i];
+  }
+  return sum;
+}
+
+// power * n for each polynomial n of degree 3, whose top bit is x^0: one Block each to `put`.
+template <class Put>
+void make_multiples(const Block& power, const Put& put) {
+  constexpr Block x = {{0x40}};
+  Block times_x[4] = {power};
+  const WipeOnExit wiped({times_x[0].bytes, sizeof times_x});
+  for (unsigned i = 1; i < 4; ++i) {
+    times_x[i] = ghash_multiply(times_x[i - 1], x);
+  }
+  for (unsigned n = 0; n < 16; ++n) {
+    Block multiple = {};
+    for (unsigned i = 0; i < 4; ++i) {
+      if (((n >> (3 - i)) & 1) != 0) {
+        multiple = add_blocks(multiple, times_x[i]);
+      }
+    }
+    put(n, field_words(multiple));
+    wipe(multiple.bytes);
+  }
+}
+
+// The levels of a key whose hash key is `h`.
+inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
+  Block base = h;  // of the level
+  const WipeOnExit wiped_base(base.bytes);
+  for (unsigned number = 0; number < hash_levels; ++number) {
+    HashLevel& level = levels[number];
+    // A text's last block is multiplied by H, the last chunk's hash by nothing.
+    Block power = number == 0 ? base : Block{{0x80}};
+    const WipeOnExit wiped(power.bytes);
+    for (unsigned lane = warp_lanes; lane-- > 0;) {
+      make_multiples(
+          power, [&](unsigned n, const FieldWords& multiple) { level.join[n][lane] = multiple; });
+      if (lane != 0) {
+        power = ghash_multiply(power, base);
+      }
+    }
+    if (number != 0) {
+      power = ghash_multiply(power, base);
+    }
+    make_multiples(power,
+                   [&](unsigned n, const FieldWords& multiple) { level.horner[n] = multiple; });
+    base = ghash_power(base, hash_chunk_blocks);
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace paes::cuda

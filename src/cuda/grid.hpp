@@ -1,0 +1,291 @@
+// A grid of threads that runs a Core's modes: on the device a `__global__` function that does
+// nothing but find its place, and on the host a loop over all places, which calls the same
+// functions. kernel files make their rows' `launch` and `emulate` of both.
+#pragma once
+
+#include <cstdlib>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "cuda/device_kernel.hpp"
+#include "cuda/gcm_loop.hpp"
+#include "cuda/mode_loop.hpp"
+#include "cuda/sliced_loop.hpp"
+
+namespace paes::cuda {
+namespace {  // NOLINT
+
+template <class Core>
+[[nodiscard]] unsigned threads_of(const Launch& launch) noexcept {
+  return launch.shape.threads != 0 ? launch.shape.threads : Core::threads;
+}
+
+// What keeps one thread block busy once; more of them than that would have nothing to do.
+template <class Core>
+[[nodiscard]] std::uint64_t rows_of(const Launch& launch, const Job& job) noexcept {
+  const std::uint64_t row_bytes =
+      std::uint64_t{threads_of<Core>(launch)} * Core::blocks * Core::block_bytes;
+  return (job.bytes + row_bytes - 1) / row_bytes;
+}
+template <class Core>
+[[nodiscard]] std::uint64_t rows_of(const Launch& launch, const TweakJob& job) noexcept {
+  const std::uint64_t count = tweak_count(job.blocks, job.unit_blocks);
+  return (count + threads_of<Core>(launch) - 1) / threads_of<Core>(launch);
+}
+template <class Core>
+[[nodiscard]] std::uint64_t rows_of(const Launch& /*launch*/, const GcmJob& job) noexcept {
+  return hash_units(job);
+}
+
+#if defined(__CUDACC__)
+
+[[nodiscard]] PAES_DEVICE Thread this_thread() {
+  return {blockIdx.x, gridDim.x, threadIdx.x, blockDim.x};
+}
+
+// A slot's keys, from the image in device memory to the slot's place in constant memory. On the
+// launch's stream, so that no other launch still reads what they replace.
+template <class Keys>
+[[nodiscard]] int copy_to_slot(const InSlot<Keys> (&symbol)[max_slots], const void* from,
+                               const Launch& launch) {
+  return cudaMemcpyToSymbolAsync(symbol, from, sizeof(Keys), launch.slot * sizeof symbol[0],
+                                 cudaMemcpyDeviceToDevice,
+                                 static_cast<cudaStream_t>(launch.stream));
+}
+template <class Keys>
+[[nodiscard]] int wipe_slot(const InSlot<Keys> (&symbol)[max_slots], const Launch& launch) {
+  static const std::uint8_t zeros[sizeof(Keys)] = {};
+  return cudaMemcpyToSymbolAsync(symbol, zeros, sizeof zeros, launch.slot * sizeof symbol[0],
+                                 cudaMemcpyHostToDevice, static_cast<cudaStream_t>(launch.stream));
+}
+
+// What a thread block's threads share: filled, then only read.
+template <class Core>
+PAES_DEVICE std::uint8_t* filled_memory(const typename Core::Keys& keys) {
+  extern __shared__ __align__(16) std::uint8_t shared[];  // Cores read words and blocks of it
+  Core::fill(shared, keys, this_thread());
+  __syncthreads();
+  return shared;
+}
+
+// The last two parameters stand in the kernels' names for tools/cuda_resources.py, since shared
+// memory that is asked for at launch is nothing that the compiler reports.
+template <class Core, Operation Which, unsigned Threads = Core::threads,
+          unsigned SharedBytes = Core::shared_bytes>
+__global__ void __launch_bounds__(Threads, 1)
+    run_grid(const Job job, const typename Core::Keys keys) {
+  const Core core(filled_memory<Core>(keys), keys, this_thread());
+  run_core<Core, Which>(core, job, this_thread());
+}
+
+template <class Core, unsigned Threads = Core::threads, unsigned SharedBytes = Core::shared_bytes>
+__global__ void __launch_bounds__(Threads, 1)
+    run_tweaks_grid(const TweakJob job, const typename Core::Keys keys) {
+  const Core core(filled_memory<Core>(keys), keys, this_thread());
+  run_tweaks(core, job, this_thread());
+}
+
+template <class Core, TextFlow Flow, unsigned Threads = Core::threads,
+          unsigned SharedBytes = Core::shared_bytes>
+__global__ void __launch_bounds__(Threads, 1)
+    run_gcm_grid(const GcmJob job, const typename Core::Keys keys) {
+  const Thread thread = this_thread();
+  const Core core(filled_memory<Core>(keys), keys, thread);
+  PAES_KEEP_LOOP
+  for (GcmUnits units(job, thread); units.has_more(); units.next()) {
+    const HashUnit unit = hash_unit(job, units.at);
+    FieldWords sum = core.template lane_part<Flow>(job, unit);
+    PAES_UNROLL
+    for (unsigned step = warp_lanes / 2; step != 0; step /= 2) {
+      for (std::uint32_t& word : sum.word) {
+        word ^= __shfl_xor_sync(0xffffffff, word, static_cast<int>(step));
+      }
+    }
+    const Words<16> result = core.result(job, unit, sum);
+    if (thread.lane() == warp_lanes - 1) {
+      store_words(job.tags + units.at, result);
+    }
+  }
+}
+
+// Starts `kernel` on as many thread blocks as the device has multiprocessors, or so few as there is
+// work for: each stays until the job is done.
+template <class Core, class AnyJob>
+[[nodiscard]] int start_grid(void (*kernel)(AnyJob, typename Core::Keys), const Launch& launch,
+                             const AnyJob& job, const typename Core::Keys& keys) {
+  const std::uint64_t rows = rows_of<Core>(launch, job);
+  if (rows == 0) {
+    return cudaSuccess;
+  }
+  // Above 48 KiB a kernel must be told.
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(Core::shared_bytes));
+      error != cudaSuccess) {
+    return error;
+  }
+  int blocks = 0;  // that a multiprocessor has room for
+  const unsigned threads = threads_of<Core>(launch);
+  if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+          &blocks, kernel, static_cast<int>(threads), Core::shared_bytes);
+      error != cudaSuccess) {
+    return error;
+  }
+  const std::uint64_t most =
+      std::uint64_t{launch.shape.multiprocessors} * static_cast<unsigned>(blocks < 1 ? 1 : blocks);
+  const auto grid = static_cast<unsigned>(rows < most ? rows : most);
+  kernel<<<grid, threads, Core::shared_bytes, static_cast<cudaStream_t>(launch.stream)>>>(job,
+                                                                                          keys);
+  return cudaGetLastError();
+}
+
+// What a row's functions run a Core with, here on the device and below on the host.
+template <class Core, Operation Which>
+[[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
+                              const typename Core::Keys& keys) {
+  return start_grid<Core, Job>(run_grid<Core, Which>, launch, job, keys);
+}
+
+template <class Core>
+[[nodiscard]] int run_tweaks_on_grid(const Launch& launch, const TweakJob& job,
+                                     const typename Core::Keys& keys) {
+  return start_grid<Core, TweakJob>(run_tweaks_grid<Core>, launch, job, keys);
+}
+
+template <class Core, TextFlow Flow>
+[[nodiscard]] int run_gcm_on_grid(const Launch& launch, const GcmJob& job,
+                                  const typename Core::Keys& keys) {
+  return start_grid<Core, GcmJob>(run_gcm_grid<Core, Flow>, launch, job, keys);
+}
+
+#else
+
+template <class Core>
+void fill_all(std::uint8_t* memory, const typename Core::Keys& keys, Thread thread) {
+  for (thread.index = 0; thread.index < thread.threads; ++thread.index) {
+    Core::fill(memory, keys, thread);
+  }
+}
+
+// The memory that a thread block's threads share. What a Core says is the same for all keys
+// (`constant_bytes` at the beginning) is filled once in a process, or tests would do little else.
+template <class Core>
+class EmulatedMemory {
+ public:
+  EmulatedMemory(const typename Core::Keys& keys, const Thread& thread) {
+    if constexpr (requires { Core::constant_bytes; }) {
+      static std::vector<std::uint64_t> constants = [&] {
+        std::vector<std::uint64_t> filled(Core::shared_bytes / 8);
+        fill_all<Core>(reinterpret_cast<std::uint8_t*>(filled.data()), keys, thread);
+        wipe(reinterpret_cast<std::uint8_t*>(filled.data()) + Core::constant_bytes,
+             Core::shared_bytes - Core::constant_bytes);
+        return filled;
+      }();
+      data_ = reinterpret_cast<std::uint8_t*>(constants.data());
+      if constexpr (Core::constant_bytes != Core::shared_bytes) {
+        own_ = constants;
+        for (Thread filler = thread; filler.index < filler.threads; ++filler.index) {
+          Core::fill_keys(reinterpret_cast<std::uint8_t*>(own_.data()), keys, filler);
+        }
+      }
+    } else {
+      own_.resize(Core::shared_bytes / 8);
+      fill_all<Core>(reinterpret_cast<std::uint8_t*>(own_.data()), keys, thread);
+    }
+    if (!own_.empty()) {
+      data_ = reinterpret_cast<std::uint8_t*>(own_.data());
+    }
+  }
+  ~EmulatedMemory() { wipe(own_.data(), own_.size() * 8); }
+  EmulatedMemory(const EmulatedMemory&) = delete;
+  EmulatedMemory& operator=(const EmulatedMemory&) = delete;
+
+  [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
+
+ private:
+  std::vector<std::uint64_t> own_;
+  std::uint8_t* data_ = nullptr;
+};
+
+// Calls `body(memory, thread)` for each thread of a grid, block after block.
+template <class Core, class AnyJob, class Body>
+int emulate_threads(const Launch& launch, const AnyJob& job, const typename Core::Keys& keys,
+                    const Body& body) {
+  const std::uint64_t rows = rows_of<Core>(launch, job);
+  Thread thread = {0, launch.shape.multiprocessors, 0, threads_of<Core>(launch)};
+  thread.blocks = rows < thread.blocks ? static_cast<unsigned>(rows) : thread.blocks;
+  for (thread.block = 0; thread.block < thread.blocks; ++thread.block) {
+    const EmulatedMemory<Core> memory(keys, thread);
+    for (thread.index = 0; thread.index < thread.threads; ++thread.index) {
+      body(memory.data(), thread);
+    }
+    thread.index = 0;
+  }
+  return 0;
+}
+
+template <class Core, Operation Which>
+int run_on_grid(const Launch& launch, const Job& job, const typename Core::Keys& keys) {
+  return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& thread) {
+    run_core<Core, Which>(Core(memory, keys, thread), job, thread);
+  });
+}
+
+template <class Core>
+int run_tweaks_on_grid(const Launch& launch, const TweakJob& job, const typename Core::Keys& keys) {
+  return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& thread) {
+    run_tweaks(Core(memory, keys, thread), job, thread);
+  });
+}
+
+// A warp's first thread stands for its lanes, which the device runs together and sums up by
+// shuffles.
+template <class Core, TextFlow Flow>
+int run_gcm_on_grid(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys) {
+  return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& first) {
+    for (GcmUnits units(job, first); first.lane() == 0 && units.has_more(); units.next()) {
+      const HashUnit unit = hash_unit(job, units.at);
+      FieldWords sum = {};
+      Thread thread = first;
+      for (unsigned lane = 0; lane < warp_lanes; ++lane, ++thread.index) {
+        sum = sum ^ Core(memory, keys, thread).template lane_part<Flow>(job, unit);
+      }
+      --thread.index;
+      store_words(job.tags + units.at, Core(memory, keys, thread).result(job, unit, sum));
+    }
+  });
+}
+
+#endif
+
+// The Core of the operation's direction on a grid: the one switch over operations that device
+// kernels need. `keys` are those of that direction.
+template <template <bool Inverse> class Core, class Keys>
+int run_operation(const Launch& launch, const Job& job, const Keys& keys) {
+  if constexpr (Core<false>::block_bytes == 16) {
+    if (job.operation == Operation::xts_encrypt) {
+      return run_on_grid<Core<false>, Operation::xts_encrypt>(launch, job, keys);
+    }
+    if (job.operation == Operation::xts_decrypt) {
+      return run_on_grid<Core<true>, Operation::xts_decrypt>(launch, job, keys);
+    }
+  }
+  switch (job.operation) {
+    case Operation::ecb_encrypt:
+      return run_on_grid<Core<false>, Operation::ecb_encrypt>(launch, job, keys);
+    case Operation::ecb_decrypt:
+      return run_on_grid<Core<true>, Operation::ecb_decrypt>(launch, job, keys);
+    case Operation::cbc_decrypt:
+      return run_on_grid<Core<true>, Operation::cbc_decrypt>(launch, job, keys);
+    case Operation::cfb_decrypt:
+      return run_on_grid<Core<false>, Operation::cfb_decrypt>(launch, job, keys);
+    case Operation::ctr:
+      return run_on_grid<Core<false>, Operation::ctr>(launch, job, keys);
+    default:
+      break;
+  }
+  std::abort();  // a chained operation, or XTS with 3DES: the caller's bug
+}
+
+}  // namespace
+}  // namespace paes::cuda

@@ -1,0 +1,109 @@
+// What the engine owns of a runtime, given back when it goes: streams, and memory that is wiped
+// before it is freed, whatever path leads there.
+#pragma once
+
+#include <utility>
+
+#include "core/secret.hpp"
+#include "cuda/runtime.hpp"
+
+namespace paes::cuda {
+
+class OwnedStream {
+ public:
+  OwnedStream(Runtime& runtime, unsigned device)
+      : runtime_(runtime), stream_(runtime.open_stream(device)) {}
+  ~OwnedStream() { runtime_.close_stream(stream_); }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+
+  [[nodiscard]] Stream get() const noexcept { return stream_; }
+
+ private:
+  Runtime& runtime_;
+  Stream stream_;
+};
+
+// A slot's number, of which a device has few.
+class OwnedSlotNumber {
+ public:
+  // Takes over what take_slot() gave.
+  OwnedSlotNumber(Runtime& runtime, unsigned device, unsigned number) noexcept
+      : runtime_(runtime), device_(device), number_(number) {}
+  ~OwnedSlotNumber() { runtime_.give_slot(device_, number_); }
+  OwnedSlotNumber(const OwnedSlotNumber&) = delete;
+  OwnedSlotNumber& operator=(const OwnedSlotNumber&) = delete;
+
+  [[nodiscard]] unsigned get() const noexcept { return number_; }
+
+ private:
+  Runtime& runtime_;
+  unsigned device_;
+  unsigned number_;
+};
+
+// On the device of `stream`, which wipes it and must outlive it.
+class DeviceMemory {
+ public:
+  DeviceMemory(Runtime& runtime, Stream stream, std::size_t bytes)
+      : runtime_(runtime),
+        stream_(stream),
+        bytes_(bytes),
+        data_(static_cast<std::uint8_t*>(runtime.allocate(stream.device, bytes))) {}
+  ~DeviceMemory() {
+    wipe();
+    runtime_.free(stream_.device, data_);
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
+  [[nodiscard]] Block* blocks() const noexcept { return reinterpret_cast<Block*>(data_); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void wipe() noexcept {
+    // An error may be an earlier call's, which the next call does not see again. One that stays has
+    // lost the context, and its memory with it.
+    for (int tries = 0; tries < 2; ++tries) {
+      try {
+        runtime_.fill_zero(stream_, data_, bytes_);
+        runtime_.wait(stream_);
+        return;
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+
+  Runtime& runtime_;
+  Stream stream_;
+  std::size_t bytes_;
+  std::uint8_t* data_;
+};
+
+// On the host, for copies.
+class PinnedMemory {
+ public:
+  PinnedMemory(Runtime& runtime, std::size_t bytes)
+      : runtime_(runtime),
+        bytes_(bytes),
+        data_(static_cast<std::uint8_t*>(runtime.allocate_pinned(bytes))) {}
+  ~PinnedMemory() {
+    wipe(data_, bytes_);
+    runtime_.free_pinned(data_);
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
+  [[nodiscard]] Block* blocks() const noexcept { return reinterpret_cast<Block*>(data_); }
+  [[nodiscard]] MutableBytes bytes() const noexcept { return {data_, bytes_}; }
+
+ private:
+  Runtime& runtime_;
+  std::size_t bytes_;
+  std::uint8_t* data_;
+};
+
+}  // namespace paes::cuda

@@ -1,0 +1,85 @@
+// What the engine needs of a device's run-time library, and no more: memory, streams, copies and
+// launches. One implementation calls CUDA (cuda_runtime.hpp), the other keeps all of it on the host
+// and can fail on demand (emulated_runtime.hpp), so that the engine is tested where no GPU is.
+//
+// Whatever is not noexcept throws Error(failure) with the name of the call that failed and its
+// reason, or OutOfMemory. Any thread may call.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cuda/device_kernel.hpp"
+#include "paes/error.hpp"
+
+namespace paes::cuda {
+
+// The one failure that has a remedy: less, or none of it, goes to the device.
+class OutOfMemory : public Error {
+ public:
+  explicit OutOfMemory(const std::string& what_why) : Error(ErrorCode::failure, what_why) {}
+};
+
+struct Device {
+  std::string name;
+  std::string architecture;  // sm_90
+  std::size_t memory_bytes;
+  DeviceShape shape;
+  int ordinal =
+      0;  // as the run-time library counts, which counts devices that are of no use as well
+};
+
+// Work that is done in its order; that of several streams overlaps.
+struct Stream {
+  unsigned device = 0;
+  void* handle = nullptr;
+};
+
+class Runtime {
+ public:
+  Runtime() = default;
+  virtual ~Runtime() = default;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // At least one; a device is its number here.
+  [[nodiscard]] virtual std::span<const Device> devices() const noexcept = 0;
+
+  // On the device, at a multiple of 256. What is freed has been wiped by its owner.
+  [[nodiscard]] virtual void* allocate(unsigned device, std::size_t bytes) = 0;
+  virtual void free(unsigned device, void* memory) noexcept = 0;
+  // On the host, for copies to and from any device.
+  [[nodiscard]] virtual void* allocate_pinned(std::size_t bytes) = 0;
+  virtual void free_pinned(void* memory) noexcept = 0;
+  // Makes memory that exists fit for copies. False where the system refuses.
+  [[nodiscard]] virtual bool pin(void* memory, std::size_t bytes) noexcept = 0;
+  virtual void unpin(void* memory) noexcept = 0;
+
+  [[nodiscard]] virtual Stream open_stream(unsigned device) = 0;
+  virtual void close_stream(Stream stream) noexcept = 0;
+
+  // These only enter work into the stream: host memory must be pinned, and stay as it is until
+  // wait() has returned. An error of any of them can come from work entered before.
+  virtual void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) = 0;
+  virtual void copy_out(Stream stream, void* host, const void* device_memory,
+                        std::size_t bytes) = 0;
+  virtual void fill_zero(Stream stream, void* device_memory, std::size_t bytes) = 0;
+  // `launch` as the kernel wants it, but for the stream and the device's shape, which are set here.
+  virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const Job& job) = 0;
+  virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
+                      const TweakJob& job) = 0;
+  virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
+                      const GcmJob& job) = 0;
+  // Sleeps, and does not spin, until all work of the stream is done.
+  virtual void wait(Stream stream) = 0;
+
+  // A number for the launches of one stream, below max_slots, that nobody else in this process has
+  // on this device: launches keep keys in a place of it. Nothing where all are taken.
+  [[nodiscard]] virtual std::optional<unsigned> take_slot(unsigned device) = 0;
+  virtual void give_slot(unsigned device, unsigned slot) noexcept = 0;
+  // Enters work into the stream that overwrites what its launches of the kernel left in the slot.
+  virtual void wipe_keys(Stream stream, const DeviceKernel& kernel, unsigned slot) = 0;
+};
+
+}  // namespace paes::cuda
