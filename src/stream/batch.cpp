@@ -1,6 +1,7 @@
 #include "stream/batch.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -10,8 +11,21 @@
 
 namespace paes::stream {
 
-Batch::Batch(std::size_t max_chunks, ChunkShape shape)
-    : max_chunks_(max_chunks), shape_(shape), mapped_bytes_(max_chunks * stride_bytes()) {
+namespace {
+
+// What is pinned for an engine are whole pages.
+std::size_t whole_pages(std::size_t bytes) {
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+}  // namespace
+
+Batch::Batch(std::size_t max_chunks, ChunkShape shape, Engine* engine)
+    : max_chunks_(max_chunks),
+      shape_(shape),
+      mapped_bytes_(whole_pages(max_chunks * stride_bytes())),
+      engine_(engine) {
   list_.reserve(max_chunks);
   void* memory =
       mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -22,10 +36,16 @@ Batch::Batch(std::size_t max_chunks, ChunkShape shape)
   // wiped.
   (void)madvise(memory, mapped_bytes_, MADV_DONTDUMP);
   memory_ = static_cast<std::uint8_t*>(memory);
+  if (engine_ != nullptr) {
+    engine_->pin(memory_, mapped_bytes_);
+  }
 }
 
 Batch::~Batch() {
   wipe(memory_, mapped_bytes_);
+  if (engine_ != nullptr) {
+    engine_->unpin(memory_);
+  }
   (void)munmap(memory_, mapped_bytes_);
 }
 
@@ -50,7 +70,7 @@ std::unique_ptr<Batch> BatchPool::take() {
     }
     free_.reserve(++made_);  // so that giving back cannot fail
   }
-  return std::make_unique<Batch>(max_chunks_, shape_);
+  return std::make_unique<Batch>(max_chunks_, shape_, engine_);
 }
 
 void BatchPool::give_back(std::unique_ptr<Batch> batch) noexcept {

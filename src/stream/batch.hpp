@@ -13,6 +13,7 @@
 
 #include "core/bytes.hpp"
 #include "format/cobblestone.hpp"
+#include "message/engine.hpp"
 
 namespace paes::stream {
 
@@ -24,7 +25,8 @@ struct ChunkShape {
 
 class Batch {
  public:
-  explicit Batch(std::size_t max_chunks, ChunkShape shape = {});
+  // With an engine, which must outlive it, the memory is pinned for it.
+  explicit Batch(std::size_t max_chunks, ChunkShape shape = {}, Engine* engine = nullptr);
   ~Batch();  // wipes the buffer
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
@@ -40,6 +42,9 @@ class Batch {
   // Chunk number `index` of the batch: text, then its tag.
   [[nodiscard]] std::uint8_t* chunk(std::size_t index) noexcept {
     return memory_ + index * stride_bytes();
+  }
+  [[nodiscard]] std::size_t stride_bytes() const noexcept {
+    return (shape_.cipher_bytes + 63) / 64 * 64;
   }
   // The places of so many bytes of text, or of ciphertext with tags, from the first chunk on. Valid
   // until the next call.
@@ -57,15 +62,13 @@ class Batch {
   bool is_last = false;    // the stream ends with it
 
  private:
-  [[nodiscard]] std::size_t stride_bytes() const noexcept {
-    return (shape_.cipher_bytes + 63) / 64 * 64;
-  }
   [[nodiscard]] std::span<const iovec> list(std::size_t bytes, std::size_t step);
 
   std::size_t max_chunks_;
   ChunkShape shape_;
   std::size_t mapped_bytes_;
   std::uint8_t* memory_;
+  Engine* engine_;
   std::vector<iovec> list_;
 };
 
@@ -73,8 +76,8 @@ class Batch {
 // because its memory is still in a cache.
 class BatchPool {
  public:
-  explicit BatchPool(std::size_t max_chunks, ChunkShape shape = {})
-      : max_chunks_(max_chunks), shape_(shape) {}
+  explicit BatchPool(std::size_t max_chunks, ChunkShape shape = {}, Engine* engine = nullptr)
+      : max_chunks_(max_chunks), shape_(shape), engine_(engine) {}
 
   // A batch on loan for one scope.
   class Loan {
@@ -96,6 +99,7 @@ class BatchPool {
 
   std::size_t max_chunks_;
   ChunkShape shape_;
+  Engine* engine_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Batch>> free_;
   std::size_t made_ = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/secret.hpp"
 #include "format/cobblestone.hpp"
@@ -16,21 +17,29 @@ namespace paes::stream {
 class ChunkCipher {
  public:
   // Throws Error(corrupt) when `input_key` has not the length that the suite asks for.
-  ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel);
+  ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
+              EngineUse use = {});
 
   [[nodiscard]] Bytes commitment() const noexcept {
     return {keys_->commitment, cobblestone::commitment_bytes};
   }
 
-  // Text of batch.bytes in place to ciphertext with tags; batch.bytes becomes its length.
-  void seal(Batch& batch) const noexcept;
+  // Text of batch.bytes in place to ciphertext with tags; batch.bytes becomes its length. Throws
+  // what an engine throws, as the next two do.
+  void seal(Batch& batch) const;
   // The other way round. The number of the first chunk that is not authentic, if there is one; no
   // text of the batch is then to be used.
-  [[nodiscard]] std::optional<std::uint64_t> open(Batch& batch) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> open(Batch& batch) const;
   // The same without decrypting: afterwards batch.bytes is the text's length.
-  [[nodiscard]] std::optional<std::uint64_t> verify(Batch& batch) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> verify(Batch& batch) const;
 
  private:
+  // The whole batch in one call of the engine; false when it has to be done chunk by chunk.
+  bool run_on_engine(GcmOperation operation, Batch& batch, std::size_t text_bytes,
+                     std::vector<Block>& tags) const;
+  // The answer of open or verify, if the engine took the batch.
+  bool check_on_engine(GcmOperation operation, Batch& batch,
+                       std::optional<std::uint64_t>& damaged) const;
   template <typename Check>
   std::optional<std::uint64_t> each_chunk(Batch& batch, Check&& check) const noexcept;
 

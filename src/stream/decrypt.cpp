@@ -2,13 +2,13 @@
 // any chunk, and on seekable input the last chunk before any other, so that a cut file fails at
 // once.
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "paes/error.hpp"
 #include "stream/chunks.hpp"
 #include "stream/flow.hpp"
 #include "stream/grain.hpp"
+#include "stream/part.hpp"
 #include "stream/pipeline.hpp"
 #include "stream/text_writer.hpp"
 
@@ -20,51 +20,27 @@ using cobblestone::tag_bytes;
 
 namespace {
 
-[[noreturn]] void throw_truncated(const Input& input) {
-  throw Error(ErrorCode::corrupt, input.name() + ": truncated, or bytes were added or lost",
-              "get a complete copy");
-}
-
-void check_authentic(const Input& input, const std::optional<std::uint64_t>& damaged) {
-  if (damaged) {
-    throw Error(ErrorCode::corrupt, input.name() + ": chunk " + std::to_string(*damaged) +
-                                        " is damaged, misplaced or forged");
-  }
-}
-
 // One payload being read: where it lies, its cipher, and how far its authenticity is known.
 class Payload {
  public:
   Payload(Input& input, const Preamble& preamble, Bytes input_key, const Options& options)
-      : input_(input),
-        options_(options),
-        offset_(preamble.header.payload_offset()),
-        batch_chunks_(chunks_of_grain(options.grain_bytes)) {
+      : input_(input), batch_chunks_(chunks_of_grain(options)) {
     if (input.is_seekable()) {
-      const auto text = cobblestone::text_bytes(input.bytes() - std::min(input.bytes(), offset_));
-      if (!text) {
-        throw_truncated(input);
-      }
-      text_bytes_ = *text;
+      extent_ = extent_of(input, preamble.header);
     }
-    read_prefix(preamble.header.suite, input_key);
+    const PayloadPrefix prefix = read_prefix(input, preamble.header);
+    cipher_.emplace(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
+                    options.engine_use);
+    check_commitment(input.name(), *cipher_, prefix);
+    if (input.is_seekable()) {
+      check_last_chunk(input.name(), *cipher_, extent_, input.reader());
+    }
   }
 
   [[nodiscard]] bool is_seekable() const noexcept { return input_.is_seekable(); }
-  [[nodiscard]] std::uint64_t text_bytes() const noexcept { return text_bytes_; }
+  [[nodiscard]] const Extent& extent() const noexcept { return extent_; }
   [[nodiscard]] std::size_t batch_chunks() const noexcept { return batch_chunks_; }
   [[nodiscard]] const ChunkCipher& cipher() const noexcept { return *cipher_; }
-
-  // Makes `flow` read the chunks [first, end) of a seekable payload.
-  void read_chunks(Flow& flow, std::uint64_t first, std::uint64_t end) {
-    flow.ordered_read = false;
-    flow.count = (end - first + batch_chunks_ - 1) / batch_chunks_;
-    flow.read = [this, first, end](std::uint64_t index, Batch& batch) {
-      const std::uint64_t from = first + index * batch_chunks_;
-      read_batch(batch, from, std::min<std::uint64_t>(end, from + batch_chunks_));
-      return true;
-    };
-  }
 
   // Makes `flow` read a pipe to its end.
   void read_to_end(Flow& flow) {
@@ -81,56 +57,16 @@ class Payload {
       // The stream ends with a short chunk, and a chunk has at least a tag.
       if ((ended && last < tag_bytes) ||
           batch.first_chunk + batch.chunks > cobblestone::max_chunks) {
-        throw_truncated(input_);
+        throw_truncated(input_.name());
       }
       return true;
     };
   }
 
-  // Of a seekable payload: a file that was cut or extended fails here, before anything is written.
-  void check_last_chunk() {
-    const std::uint64_t chunks = cobblestone::chunk_count(text_bytes_);
-    Batch batch(1);
-    read_batch(batch, chunks - 1, chunks);
-    if (cipher_->verify(batch)) {
-      throw Error(ErrorCode::corrupt,
-                  input_.name() + ": the last chunk is damaged, or the file was cut or extended");
-    }
-  }
-
  private:
-  void read_prefix(container::Suite suite, Bytes input_key) {
-    std::array<std::uint8_t, cobblestone::prefix_bytes> prefix;
-    if (input_.is_seekable()) {
-      input_.read_at(offset_, prefix);
-    } else if (input_.read(prefix) != prefix.size()) {
-      throw_truncated(input_);
-    }
-    const Bytes salt = Bytes(prefix).first(cobblestone::salt_bytes);
-    cipher_.emplace(suite, input_key, salt, options_.kernel);
-    if (!equal_constant_time(cipher_->commitment(),
-                             Bytes(prefix).subspan(cobblestone::salt_bytes))) {
-      throw Error(ErrorCode::corrupt, input_.name() +
-                                          ": the key in the envelope is not the payload's, or the "
-                                          "beginning of the payload is damaged");
-    }
-  }
-
-  void read_batch(Batch& batch, std::uint64_t first, std::uint64_t end) const {
-    const std::uint64_t whole_bytes = cobblestone::payload_bytes(text_bytes_);
-    const std::uint64_t from = cobblestone::chunk_offset(first);
-    const std::uint64_t to = std::min(cobblestone::chunk_offset(end), whole_bytes);
-    batch.first_chunk = first;
-    batch.chunks = static_cast<std::size_t>(end - first);
-    batch.bytes = static_cast<std::size_t>(to - from);
-    input_.read_at(offset_ + from, batch.cipher(batch.bytes));
-  }
-
   Input& input_;
-  const Options& options_;
-  std::uint64_t offset_;
   std::size_t batch_chunks_;
-  std::uint64_t text_bytes_ = 0;  // of a seekable payload
+  Extent extent_;  // of a seekable payload
   std::optional<ChunkCipher> cipher_;
 };
 
@@ -159,12 +95,6 @@ Wanted resolve(const std::optional<ByteRange>& range) {
   return {range->first, to_end ? UINT64_MAX : *range->last + 1};
 }
 
-void add_progress(const Options& options, std::uint64_t bytes) {
-  if (options.progress != nullptr) {
-    options.progress->fetch_add(bytes, std::memory_order_relaxed);
-  }
-}
-
 }  // namespace
 
 Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
@@ -174,14 +104,16 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   Payload payload(input, preamble, input_key, options);
   Wanted wanted = resolve(range);
   Flow flow;
+  flow.engine = options.engine_use.engine;
   if (payload.is_seekable()) {
-    payload.check_last_chunk();
-    wanted.end = std::min(wanted.end, payload.text_bytes());
+    wanted.end = std::min(wanted.end, payload.extent().text_bytes);
     if (range) {
-      check_not_beyond(*range, payload.text_bytes());
+      check_not_beyond(*range, payload.extent().text_bytes);
     }
-    payload.read_chunks(flow, wanted.first / chunk_text_bytes,
-                        (wanted.end + chunk_text_bytes - 1) / chunk_text_bytes);
+    read_chunks(
+        flow, payload.extent(),
+        {wanted.first / chunk_text_bytes, (wanted.end + chunk_text_bytes - 1) / chunk_text_bytes},
+        payload.batch_chunks(), input.reader());
   } else {
     payload.read_to_end(flow);
   }
@@ -189,7 +121,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   std::atomic<std::uint64_t> text_bytes{0};
   flow.ordered_write = !output.is_seekable();
   flow.transform = [&](Batch& batch) {
-    check_authentic(input, payload.cipher().open(batch));
+    check_authentic(input.name(), payload.cipher().open(batch));
     text_bytes.fetch_add(batch.bytes, std::memory_order_relaxed);
     add_progress(options, batch.bytes);
   };
@@ -214,16 +146,17 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
 Totals verify(Input& input, const Preamble& preamble, Bytes input_key, const Options& options) {
   input.expect_sequential();
   Payload payload(input, preamble, input_key, options);
+  std::atomic<std::uint64_t> text_bytes{0};
   Flow flow;
+  flow.engine = options.engine_use.engine;
   if (payload.is_seekable()) {
-    payload.check_last_chunk();
-    payload.read_chunks(flow, 0, cobblestone::chunk_count(payload.text_bytes()));
+    read_chunks(flow, payload.extent(), payload.extent().whole(), payload.batch_chunks(),
+                input.reader());
   } else {
     payload.read_to_end(flow);
   }
-  std::atomic<std::uint64_t> text_bytes{0};
   flow.transform = [&](Batch& batch) {
-    check_authentic(input, payload.cipher().verify(batch));
+    check_authentic(input.name(), payload.cipher().verify(batch));
     text_bytes.fetch_add(batch.bytes, std::memory_order_relaxed);
     add_progress(options, batch.bytes);
   };

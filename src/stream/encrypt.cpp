@@ -1,6 +1,5 @@
 // From text to container: preamble, salt and commitment first, then sealed batches at offsets that
 // follow from their numbers, or in order into a pipe.
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "stream/chunks.hpp"
 #include "stream/flow.hpp"
 #include "stream/grain.hpp"
+#include "stream/part.hpp"
 #include "stream/pipeline.hpp"
 
 namespace paes::stream {
@@ -16,66 +16,47 @@ using cobblestone::chunk_text_bytes;
 
 namespace {
 
-void write_head(Output& output, const container::Header& header, Bytes envelope, Bytes salt,
-                Bytes commitment) {
-  std::vector<std::uint8_t> head = container::encode_preamble(header, envelope);
-  head.insert(head.end(), salt.begin(), salt.end());
-  head.insert(head.end(), commitment.begin(), commitment.end());
-  output.write(head);
-}
-
-void check_text_limit(const Input& input, std::uint64_t chunks) {
-  if (chunks > cobblestone::max_chunks) {
-    throw Error(ErrorCode::usage, input.name() + ": longer than a payload may be (4 PiB)");
-  }
+// The text of a pipe, in batches of so many chunks.
+void read_pipe(Flow& flow, Input& input, std::size_t batch_chunks) {
+  const std::size_t batch_text_bytes = batch_chunks * chunk_text_bytes;
+  flow.ordered_read = true;
+  flow.read = [&input, batch_chunks, batch_text_bytes, ended = false](std::uint64_t index,
+                                                                      Batch& batch) mutable {
+    if (ended) {
+      return false;
+    }
+    batch.bytes = input.read(batch.text(batch_text_bytes));
+    // A batch that is exactly full may be followed by one with nothing but the empty last chunk.
+    batch.is_last = ended = batch.bytes < batch_text_bytes;
+    batch.first_chunk = index * batch_chunks;
+    batch.chunks = chunks_of_text(batch.bytes, batch.is_last);
+    check_chunk_limit(input.name(), batch.first_chunk + batch.chunks);
+    return true;
+  };
 }
 
 Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Bytes envelope,
                       Bytes input_key, Bytes salt, const Options& options) {
   const container::Header header = container::layout(suite, envelope.size());
-  const ChunkCipher cipher(suite, input_key, salt, options.kernel);
-  const std::size_t batch_chunks = chunks_of_grain(options.grain_bytes);
-  const std::size_t batch_text_bytes = batch_chunks * chunk_text_bytes;
+  const ChunkCipher cipher(suite, input_key, salt, options.kernel, options.engine_use);
+  const std::size_t batch_chunks = chunks_of_grain(options);
   std::atomic<std::uint64_t> text_bytes{0};
 
   Flow flow;
-  flow.ordered_read = !input.is_seekable();
+  flow.engine = options.engine_use.engine;
   flow.ordered_write = !output.is_seekable();
   if (input.is_seekable()) {
-    const std::uint64_t chunks = cobblestone::chunk_count(input.bytes());
-    check_text_limit(input, chunks);
-    flow.count = (chunks + batch_chunks - 1) / batch_chunks;
-    flow.read = [&](std::uint64_t index, Batch& batch) {
-      const std::uint64_t offset = index * batch_text_bytes;
-      batch.bytes = static_cast<std::size_t>(
-          std::min<std::uint64_t>(input.bytes() - offset, batch_text_bytes));
-      batch.is_last = index + 1 == flow.count;
-      batch.first_chunk = index * batch_chunks;
-      batch.chunks = chunks_of_text(batch.bytes, batch.is_last);
-      input.read_at(offset, batch.text(batch.bytes));
-      return true;
-    };
+    const Extent extent{header.payload_offset(), input.bytes()};
+    check_chunk_limit(input.name(), extent.chunks());
+    read_text(flow, extent, extent.whole(), batch_chunks, input.reader());
   } else {
-    flow.read = [&, ended = false](std::uint64_t index, Batch& batch) mutable {
-      if (ended) {
-        return false;
-      }
-      batch.bytes = input.read(batch.text(batch_text_bytes));
-      // A batch that is exactly full may be followed by one with nothing but the empty last chunk.
-      batch.is_last = ended = batch.bytes < batch_text_bytes;
-      batch.first_chunk = index * batch_chunks;
-      batch.chunks = chunks_of_text(batch.bytes, batch.is_last);
-      check_text_limit(input, batch.first_chunk + batch.chunks);
-      return true;
-    };
+    read_pipe(flow, input, batch_chunks);
   }
   flow.transform = [&](Batch& batch) {
     const std::size_t bytes = batch.bytes;
     cipher.seal(batch);
     text_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    if (options.progress != nullptr) {
-      options.progress->fetch_add(bytes, std::memory_order_relaxed);
-    }
+    add_progress(options, bytes);
   };
   flow.write = [&](Batch& batch) {
     if (output.is_seekable()) {
@@ -93,7 +74,7 @@ Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Byte
   input.expect_sequential();
   output.expect_sequential();
   try {
-    write_head(output, header, envelope, salt, cipher.commitment());
+    output.write(encode_head(header, envelope, salt, cipher.commitment()));
     run(flow, options.executor, batch_chunks, options.cancel);
     input.check_unchanged();
   } catch (const Error& error) {

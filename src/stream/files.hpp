@@ -1,7 +1,7 @@
 // Where bytes come from and where they go. An Input is a file or a pipe. An Output appears under
-// its name only when it is complete and synced; until then it has no name, or an unpredictable one
-// that is removed on every failure. A program that uses them ignores SIGPIPE and SIGXFSZ, so that a
-// closed pipe and a size limit come as errors.
+// its name only when it is complete and synced; until then it has none, or an unpredictable one
+// that every failure removes, unless it is resumable. A program that uses them ignores SIGPIPE and
+// SIGXFSZ, so that a closed pipe and a size limit come as errors.
 #pragma once
 
 #include <sys/stat.h>
@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,11 +40,28 @@ class Descriptor {
   bool owned_ = true;
 };
 
+// Exactly these bytes at an offset, from or to wherever they lie; any thread, or an exception.
+using ReadAt = std::function<void(std::uint64_t offset, std::span<const iovec> to)>;
+using WriteAt = std::function<void(std::uint64_t offset, std::span<const iovec> from)>;
+
 // What a file is, whatever path led to it.
 struct FileIdentity {
   dev_t device;
   ino_t inode;
   bool operator==(const FileIdentity&) const = default;
+};
+
+// By which a file's content is known to be the same later, without reading it. Every change moves
+// the time of the last status change (ctime), which programs cannot set back.
+struct SourceStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t modified_s = 0;
+  std::uint64_t modified_ns = 0;
+  std::uint64_t changed_s = 0;
+  std::uint64_t changed_ns = 0;
+  bool operator==(const SourceStamp&) const = default;
 };
 
 class Input {
@@ -52,6 +70,9 @@ class Input {
   // Input.
   [[nodiscard]] static Input open(const std::string& path, const Cancel* cancel = nullptr);
   [[nodiscard]] static Input standard_input(const Cancel* cancel = nullptr);
+  // A file that is open already, from where it stands.
+  [[nodiscard]] static Input of(Descriptor descriptor, std::string name,
+                                const Cancel* cancel = nullptr);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // for messages
   [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
@@ -72,11 +93,15 @@ class Input {
   // Exactly these bytes, from any number of threads. Throws when the file has become shorter.
   void read_at(std::uint64_t offset, std::span<const iovec> to) const;
   void read_at(std::uint64_t offset, MutableBytes to) const;
+  // The same as a value, for as long as the Input stays where it is.
+  [[nodiscard]] ReadAt reader() const;
   // Throws when a regular file no longer has the size it had when it was opened.
   void check_same_size() const;
   // The same, and the time of its last modification: what was read may be half old and half new. A
   // new name or other permissions do not count: hours of work are not lost to a chmod.
   void check_unchanged() const;
+  // As the file is now.
+  [[nodiscard]] SourceStamp stamp() const;
   // For pipes: more room between us and the writer. For files: tells the system how it is read.
   void expect_sequential() const noexcept;
 
@@ -102,6 +127,8 @@ struct OutputOptions {
   mode_t permissions = 0600;
   const Input* source = nullptr;   // refused as the output, also through a link
   const Cancel* cancel = nullptr;  // must outlive the Output
+  // The file is written as TARGET.partial and survives a failure: see resumable_files.hpp.
+  bool resumable = false;
   // Ways of placing the file that are not tried, so that tests reach the ones for file systems
   // without them.
   bool avoid_unnamed = false;    // O_TMPFILE
@@ -113,6 +140,8 @@ struct OutputOptions {
 [[nodiscard]] mode_t encrypted_mode(const Input& source) noexcept;
 // A decrypted one is for its owner alone, and under the umask.
 [[nodiscard]] mode_t decrypted_mode(const Input& source) noexcept;
+
+class ResumableFiles;
 
 class Output {
  public:
@@ -134,12 +163,20 @@ class Output {
   // True when a failure leaves nothing behind: no reader can have seen what was written.
   [[nodiscard]] bool is_discardable() const noexcept { return seekable_; }
 
+  // Where the file is until it gets its name, for other processes to open; empty where it has none.
+  [[nodiscard]] std::string temporary_path() const;
+
   // In order; not for concurrent callers. On a seekable output it continues after the last write.
   void write(std::span<const iovec> from);
   void write(Bytes from);
   // At an offset, from any number of threads. Needs is_seekable().
   void write_at(std::uint64_t offset, std::span<const iovec> from) const;
   void write_at(std::uint64_t offset, Bytes from) const;
+  // The same as a value, for as long as the Output stays where it is.
+  [[nodiscard]] WriteAt writer() const;
+  // Of a resumable output, which can be written to once they have been started or taken up; else
+  // null.
+  [[nodiscard]] ResumableFiles* resumable() noexcept { return resumable_.get(); }
   // The error that ended the work, with how much of it went out and cannot be taken back.
   [[nodiscard]] Error with_written(const Error& error) const;
   // Makes a write that waits, and every later one, throw: somebody else has failed.
@@ -159,13 +196,16 @@ class Output {
   enum class Kind {
     unnamed,        // new, without a name until it is complete (O_TMPFILE)
     temporary,      // new, under an unpredictable name until it is complete
+    resumable,      // new or taken up, under a name that the next run finds
     direct,         // what exists and is no regular file, or cannot be written at offsets
     standard_file,  // standard output at the end of a regular file
   };
 
   Output() = default;
   void open_direct();
-  void open_new(const std::string& target);
+  void open_folder(const std::string& target);
+  void open_new();
+  [[nodiscard]] int number() const noexcept;
   [[nodiscard]] std::string descriptor_path() const;
   void set_permissions();
   void place();
@@ -175,9 +215,11 @@ class Output {
   Kind kind_ = Kind::direct;
   std::string name_;       // as the user gave it
   std::string file_;       // the target's name in its folder
+  std::string in_folder_;  // the path of that folder, empty or with a slash at its end
   std::string temporary_;  // the name there of what is being written, or empty
   std::string warning_;
   Descriptor folder_;
+  std::unique_ptr<ResumableFiles> resumable_;
   Descriptor descriptor_;
   OutputOptions options_;
   std::unique_ptr<Cancel> stop_;  // only where writes can wait

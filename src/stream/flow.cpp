@@ -134,7 +134,7 @@ class Turns {
 
 void run(const Flow& flow, const Executor& executor, std::size_t batch_chunks,
          const Cancel* cancel) {
-  BatchPool pool(batch_chunks, flow.shape);
+  BatchPool pool(batch_chunks, flow.shape, flow.engine);
   if (flow.ordered_read || flow.ordered_transform || flow.ordered_write) {
     Turns turns(flow, cancel);
     executor.on_each_thread([&](unsigned) { turns.work(pool); });

@@ -24,6 +24,7 @@ struct Flow {
   bool ordered_write = false;
   std::uint64_t count = 0;  // of batches; of no meaning if ordered_read
   ChunkShape shape = {};
+  Engine* engine = nullptr;  // pins the batches' memory
   // Ends reads and writes that wait, in other threads; called when a step has failed.
   std::function<void()> stop_waiting;
 };

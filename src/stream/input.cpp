@@ -38,6 +38,10 @@ Input Input::standard_input(const Cancel* cancel) {
   return {"standard input", Descriptor(STDIN_FILENO, false), cancel};
 }
 
+Input Input::of(Descriptor descriptor, std::string name, const Cancel* cancel) {
+  return {std::move(name), std::move(descriptor), cancel};
+}
+
 Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
     : name_(std::move(name)), descriptor_(std::move(descriptor)), cancel_(cancel) {
   struct stat status = {};
@@ -130,6 +134,10 @@ void Input::read_at(std::uint64_t offset, MutableBytes to) const {
   read_at(offset, std::span(&one, 1));
 }
 
+ReadAt Input::reader() const {
+  return [this](std::uint64_t offset, std::span<const iovec> to) { read_at(offset, to); };
+}
+
 void Input::check_same_size() const {
   if (seekable_ && is_regular() &&
       static_cast<std::uint64_t>(status_now().st_size) != start_ + bytes_) {
@@ -146,6 +154,15 @@ void Input::check_unchanged() const {
   if (now.tv_sec != modified_.tv_sec || now.tv_nsec != modified_.tv_nsec) {
     throw Error(ErrorCode::failure, name_ + ": changed while it was read");
   }
+}
+
+SourceStamp Input::stamp() const {
+  const struct stat now = status_now();
+  const auto unsigned_of = [](auto value) { return static_cast<std::uint64_t>(value); };
+  return {unsigned_of(now.st_dev),          unsigned_of(now.st_ino),
+          unsigned_of(now.st_size),         unsigned_of(now.st_mtim.tv_sec),
+          unsigned_of(now.st_mtim.tv_nsec), unsigned_of(now.st_ctim.tv_sec),
+          unsigned_of(now.st_ctim.tv_nsec)};
 }
 
 struct stat Input::status_now() const {

@@ -17,6 +17,7 @@
 #include "core/secret.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
+#include "stream/resumable_files.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -91,6 +92,9 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
       throw_exists(path);
     }
     if (!S_ISREG(status.st_mode)) {
+      if (options.resumable) {
+        throw Error(ErrorCode::usage, path + ": is no regular file, which --resume needs");
+      }
       output.block_device_ = S_ISBLK(status.st_mode);
       output.open_direct();
       return output;
@@ -107,7 +111,15 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
   } else if (lstat(path.c_str(), &status) == 0 && !options.overwrite) {
     throw_exists(path);  // a symbolic link that leads nowhere
   }
-  output.open_new(target);
+  output.open_folder(target);
+  if (options.resumable) {
+    output.kind_ = Kind::resumable;
+    output.seekable_ = true;
+    output.resumable_ =
+        std::make_unique<ResumableFiles>(output.folder_.number(), output.file_, target);
+  } else {
+    output.open_new();
+  }
   return output;
 }
 
@@ -127,9 +139,10 @@ void Output::open_direct() {
   }
 }
 
-void Output::open_new(const std::string& target) {
+void Output::open_folder(const std::string& target) {
   const std::size_t slash = target.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+  in_folder_ = slash == std::string::npos ? "" : target.substr(0, slash + 1);
+  const std::string folder = in_folder_.empty() ? "." : in_folder_;
   file_ = slash == std::string::npos ? target : target.substr(slash + 1);
   folder_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_.is_open()) {
@@ -140,6 +153,9 @@ void Output::open_new(const std::string& target) {
   if (!folder_.is_open()) {
     throw_errno(name_);
   }
+}
+
+void Output::open_new() {
   seekable_ = true;
   kind_ = Kind::unnamed;
   if (!options_.avoid_unnamed) {
@@ -197,9 +213,11 @@ Output::Output(Output&& other) noexcept
     : kind_(other.kind_),
       name_(std::move(other.name_)),
       file_(std::move(other.file_)),
+      in_folder_(std::move(other.in_folder_)),
       temporary_(std::exchange(other.temporary_, {})),
       warning_(std::move(other.warning_)),
       folder_(std::move(other.folder_)),
+      resumable_(std::move(other.resumable_)),
       descriptor_(std::move(other.descriptor_)),
       options_(other.options_),
       stop_(std::move(other.stop_)),
@@ -210,7 +228,18 @@ Output::Output(Output&& other) noexcept
       start_(other.start_),
       position_(other.position_) {}
 
-bool Output::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
+std::string Output::temporary_path() const {
+  if (resumable_ != nullptr) {
+    return resumable_->partial_name();
+  }
+  return temporary_.empty() ? std::string() : in_folder_ + temporary_;
+}
+
+int Output::number() const noexcept {
+  return resumable_ != nullptr ? resumable_->partial() : descriptor_.number();
+}
+
+bool Output::is_terminal() const noexcept { return isatty(number()) == 1; }
 
 void Output::write(std::span<const iovec> from) {
   if (seekable_) {
@@ -223,12 +252,12 @@ void Output::write(std::span<const iovec> from) {
   VectorCursor rest(from);
   while (!rest.is_done()) {
     check(options_.cancel);
-    const ssize_t put = writev(descriptor_.number(), rest.data(), rest.count());
+    const ssize_t put = writev(number(), rest.data(), rest.count());
     if (put >= 0) {
       rest.advance(static_cast<std::size_t>(put));
       position_ += static_cast<std::uint64_t>(put);
     } else if (errno == EAGAIN) {
-      wait_ready(descriptor_.number(), POLLOUT, options_.cancel, stop_.get());
+      wait_ready(number(), POLLOUT, options_.cancel, stop_.get());
     } else if (errno != EINTR) {
       throw_errno(name_);
     }
@@ -245,7 +274,7 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) const {
   VectorCursor rest(from);
   auto at = static_cast<off_t>(start_ + offset);
   while (!rest.is_done()) {
-    const ssize_t put = pwritev(descriptor_.number(), rest.data(), rest.count(), at);
+    const ssize_t put = pwritev(number(), rest.data(), rest.count(), at);
     if (put >= 0) {
       rest.advance(static_cast<std::size_t>(put));
       at += put;
@@ -260,6 +289,10 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) const {
 void Output::write_at(std::uint64_t offset, Bytes from) const {
   const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};
   write_at(offset, std::span(&one, 1));
+}
+
+WriteAt Output::writer() const {
+  return [this](std::uint64_t offset, std::span<const iovec> from) { write_at(offset, from); };
 }
 
 Error Output::with_written(const Error& error) const {
@@ -280,7 +313,7 @@ void Output::stop_waiting() noexcept {
 
 void Output::expect_sequential() const noexcept {
   if (!seekable_) {
-    enlarge_pipe(descriptor_.number());
+    enlarge_pipe(number());
   }
 }
 
@@ -290,23 +323,40 @@ std::string Output::descriptor_path() const {
 
 void Output::commit(std::uint64_t bytes) {
   check(options_.cancel);
-  if (seekable_ && ftruncate(descriptor_.number(), static_cast<off_t>(start_ + bytes)) != 0) {
+  if (seekable_ && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
     throw_errno(name_);
   }
   if (kind_ == Kind::standard_file) {
     // Whoever shares the descriptor continues behind us.
-    (void)lseek(descriptor_.number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
+    (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
   } else if (kind_ != Kind::direct) {
-    set_permissions();
-    if (fsync(descriptor_.number()) != 0) {
-      throw_errno(name_);
+    if (resumable_ != nullptr) {
+      // Synced before it is anybody else's to read, because an interruption here leaves it.
+      resumable_->sync();
+      temporary_ = resumable_->partial_file();
     }
-    place();
+    try {
+      set_permissions();
+      if (fsync(number()) != 0) {
+        throw_errno(name_);
+      }
+      place();
+    } catch (const Error&) {
+      if (resumable_ != nullptr) {
+        resumable_->protect();
+      }
+      throw;
+    }
     // Some file systems cannot sync a folder and say so with EINVAL.
-    if (folder_synced_ && fsync(folder_.number()) != 0 && errno != EINVAL) {
+    const int error = folder_synced_ && fsync(folder_.number()) != 0 ? errno : 0;
+    if (resumable_ != nullptr) {
+      resumable_->finish();
+    }
+    if (error != 0 && error != EINVAL) {
+      errno = error;
       throw_errno(name_ + ": complete, but its folder could not be synced");
     }
-  } else if (block_device_ && fsync(descriptor_.number()) != 0) {
+  } else if (block_device_ && fsync(number()) != 0) {
     throw_errno(name_);
   }
   finished_ = true;
@@ -316,13 +366,12 @@ void Output::commit(std::uint64_t bytes) {
 // to lose what was written. It matters where others can do more with the file than they should.
 void Output::set_permissions() {
   const mode_t wanted = options_.permissions & 0777;
-  if (fchmod(descriptor_.number(), wanted) == 0) {
+  if (fchmod(number(), wanted) == 0) {
     return;
   }
   const int error = errno;
   struct stat status = {};
-  if ((error != EPERM && error != EOPNOTSUPP && error != ENOSYS) ||
-      fstat(descriptor_.number(), &status) != 0) {
+  if ((error != EPERM && error != EOPNOTSUPP && error != ENOSYS) || fstat(number(), &status) != 0) {
     errno = error;
     throw_errno(name_);
   }
@@ -401,12 +450,16 @@ void Output::fail_to_place() const {
 }
 
 void Output::discard() noexcept {
+  if (resumable_ != nullptr) {
+    temporary_.clear();
+    resumable_.reset();  // which leaves what the next run can use
+  }
   if (!temporary_.empty()) {
     (void)unlinkat(folder_.number(), temporary_.c_str(), 0);
     temporary_.clear();
   }
   if (!finished_ && kind_ == Kind::standard_file &&
-      ftruncate(descriptor_.number(), static_cast<off_t>(start_)) != 0) {
+      ftruncate(number(), static_cast<off_t>(start_)) != 0) {
     // Nothing can be done about it here; the error that led to this is what the user sees.
   }
   finished_ = true;

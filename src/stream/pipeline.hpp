@@ -13,6 +13,7 @@
 #include "format/container.hpp"
 #include "format/range.hpp"
 #include "kernel/kernel.hpp"
+#include "message/engine.hpp"
 #include "stream/cancel.hpp"
 #include "stream/files.hpp"
 
@@ -20,15 +21,19 @@ namespace paes::stream {
 
 inline constexpr std::size_t default_grain_bytes = std::size_t{256} << 10;
 inline constexpr std::size_t max_grain_bytes = std::size_t{4} << 20;  // bounds memory per thread
+inline constexpr std::size_t max_engine_grain_bytes = std::size_t{16} << 20;  // with an engine
 
 struct Options {
   const Executor& executor;
   const Kernel& kernel;
   // Plaintext a thread takes at a time; rounded up to whole chunks. Throws Error(usage) above
-  // max_grain_bytes.
+  // max_grain_bytes, with an engine above max_engine_grain_bytes. An engine gets no more than it
+  // likes at a time, whatever stands here.
   std::size_t grain_bytes = default_grain_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;  // grows by the plaintext bytes finished
+  // Batches go to the engine; the kernel takes those that it declines, and whatever is chained.
+  EngineUse engine_use = {};
 };
 
 struct Totals {

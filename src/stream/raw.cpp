@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <string>
 
 #include "message/padding.hpp"
@@ -56,56 +57,35 @@ class RawStream {
  private:
   // Data units too long to give each thread one of its own: all threads work on one at a time.
   [[nodiscard]] bool has_long_units() const noexcept {
-    return task_.key.mode() == Mode::xts &&
-           (task_.key.unit_bytes() == 0 || task_.key.unit_bytes() > max_grain_bytes);
+    const Engine* const engine = options_.engine_use.engine;
+    const std::size_t most =
+        engine == nullptr ? max_grain_bytes : std::max(max_grain_bytes, engine->piece_bytes());
+    return task_.key.row().has_units &&
+           (task_.key.unit_bytes() == 0 || task_.key.unit_bytes() > most);
   }
 
   [[nodiscard]] std::size_t piece_bytes() const {
-    const std::size_t grain = chunks_of_grain(options_.grain_bytes) * cobblestone::chunk_text_bytes;
+    const std::size_t grain = chunks_of_grain(options_) * cobblestone::chunk_text_bytes;
     if (has_long_units()) {
       return task_.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes}
                                          : task_.key.unit_bytes();
     }
     const std::size_t step = task_.key.step_bytes();
-    return (grain + step - 1) / step * step;
+    // An engine declines what is longer than it likes.
+    const bool rounds_down = task_.key.has_engine(task_.direction) && grain >= step;
+    return (rounds_down ? grain : grain + step - 1) / step * step;
   }
 
   void check_length(std::uint64_t bytes, bool is_all) const {
-    const std::size_t block = task_.key.block_size();
-    if (encrypts_ && task_.max_blocks != 0) {
-      const std::uint64_t padded = bytes + (task_.pads ? padding_bytes(bytes, block) : 0);
-      if ((padded + block - 1) / block > task_.max_blocks) {
-        throw Error(ErrorCode::usage, input_.name() + ": more than " +
-                                          std::to_string(task_.max_blocks) +
-                                          " blocks, the most that one key of this cipher encrypts");
-      }
-    }
-    if (task_.key.mode() == Mode::xts && task_.key.unit_bytes() == 0 &&
-        bytes > xts::max_unit_bytes) {
-      throw Error(ErrorCode::usage,
-                  input_.name() + ": more than 16 MiB, the most that one data unit of XTS has",
-                  "give the size of the data units with --unit");
-    }
-    if (!is_all ||
-        (task_.pads ? encrypts_ || (bytes != 0 && bytes % block == 0) : task_.key.takes(bytes))) {
-      return;
-    }
-    const std::string why = task_.key.mode() == Mode::xts
-                                ? ": the last data unit has fewer than 16 bytes"
-                                : ": not a whole number of blocks";
-    if (encrypts_) {
-      throw Error(ErrorCode::usage, input_.name() + why,
-                  task_.key.mode() == Mode::xts ? "" : "leave out --no-pad");
-    }
-    throw Error(ErrorCode::corrupt, input_.name() + why, "it is truncated, or of another mode");
+    check_raw_length(input_.name(), task_, bytes, is_all);
   }
 
   void crypt_pieces(std::size_t head_bytes) {
     const bool is_chained = !task_.key.is_parallel(task_.direction);
-    const Mode mode = task_.key.mode();
-    const bool needs_before = !is_chained && (mode == Mode::cbc || mode == Mode::cfb);
-    const std::size_t before_bytes = needs_before ? task_.key.block_size() : 0;
+    const std::size_t before_bytes =
+        task_.key.needs_before(task_.direction) ? task_.key.block_size() : 0;
     Flow flow;
+    flow.engine = is_chained ? nullptr : options_.engine_use.engine;
     if (input_.is_seekable()) {
       pieces_.read_at_offsets(
           flow, input_.bytes() - text_at_, before_bytes,
@@ -147,7 +127,10 @@ class RawStream {
       const auto last_bytes = unpadded_bytes(Bytes(bytes).last(block));
       if (!last_bytes) {
         throw Error(ErrorCode::corrupt, input_.name() + ": the padding is wrong",
-                    "the key, the IV or the mode is another, or the file is damaged");
+                    task_.head.empty()
+                        ? "the key, the IV or the mode is another, or the file is damaged"
+                        : "the passphrase, --iter or the mode is another, or the file is damaged "
+                          "or was made without -pbkdf2");
       }
       batch.bytes -= block - *last_bytes;
     }
@@ -158,14 +141,23 @@ class RawStream {
   }
 
   void crypt_long_units() {
+    // Read beyond a unit before it is written: what follows is nothing, another unit, or too short
+    // for one. The batch has room for it.
+    constexpr std::size_t ahead_bytes = block_bytes;
+    const std::size_t unit_bytes = pieces_.piece_bytes();
     Batch batch(1, pieces_.shape());
+    std::uint8_t* const data = Pieces::data_of(batch);
     RawPosition position = chain_;
-    for (std::uint64_t total = 0;;) {
+    std::uint64_t total = 0;
+    std::size_t held = 0;
+    for (bool has_ended = false;;) {
       check(options_.cancel);
-      batch.bytes = input_.read(MutableBytes(Pieces::data_of(batch), pieces_.piece_bytes()));
-      total += batch.bytes;
-      const bool is_last = batch.bytes < pieces_.piece_bytes();
-      check_length(total, is_last);
+      if (!has_ended) {
+        held += input_.read(MutableBytes(data + held, unit_bytes + ahead_bytes - held));
+        has_ended = held < unit_bytes + ahead_bytes;
+        check_length(total + held, has_ended);
+      }
+      batch.bytes = std::min(held, unit_bytes);
       const MutableBytes bytes = Pieces::bytes_of(batch);
       task_.key.crypt(task_.direction, position, bytes, bytes, options_.executor,
                       options_.grain_bytes);
@@ -175,15 +167,12 @@ class RawStream {
       if (options_.progress != nullptr) {
         count(*options_.progress, batch.bytes);
       }
-      if (is_last) {
+      if (held <= unit_bytes) {
         return;
       }
-      if (task_.key.unit_bytes() == 0) {
-        // Full to the last byte: another one would be too many.
-        std::uint8_t more = 0;
-        check_length(total + input_.read(MutableBytes(&more, 1)), true);
-        return;
-      }
+      total += unit_bytes;
+      held -= unit_bytes;
+      std::memcpy(data, data + unit_bytes, held);
     }
   }
 
@@ -205,6 +194,36 @@ class RawStream {
 };
 
 }  // namespace
+
+void check_raw_length(const std::string& name, const RawTask& task, std::uint64_t bytes,
+                      bool is_all) {
+  const bool encrypts = task.direction == Direction::encrypt;
+  const std::size_t block = task.key.block_size();
+  if (encrypts && task.max_blocks != 0) {
+    const std::uint64_t padded = bytes + (task.pads ? padding_bytes(bytes, block) : 0);
+    if ((padded + block - 1) / block > task.max_blocks) {
+      const bool fits_unpadded = (bytes + block - 1) / block <= task.max_blocks;
+      throw Error(ErrorCode::usage, name + (fits_unpadded ? ": with its padding" : ":") +
+                                        " more than " + std::to_string(task.max_blocks) +
+                                        " blocks, the most that one key of this cipher encrypts");
+    }
+  }
+  if (task.key.row().has_units && task.key.unit_bytes() == 0 && bytes > xts::max_unit_bytes) {
+    throw Error(ErrorCode::usage,
+                name + ": more than 16 MiB, the most that one data unit of XTS has",
+                "give the size of the data units with --unit");
+  }
+  if (!is_all ||
+      (task.pads ? encrypts || (bytes != 0 && bytes % block == 0) : task.key.takes(bytes))) {
+    return;
+  }
+  const std::string why = task.key.row().has_units ? ": the last data unit has fewer than 16 bytes"
+                                                   : ": not a whole number of blocks";
+  if (encrypts) {
+    throw Error(ErrorCode::usage, name + why, task.key.row().has_units ? "" : "leave out --no-pad");
+  }
+  throw Error(ErrorCode::corrupt, name + why, "it is truncated, or of another mode");
+}
 
 Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options) {
   return RawStream(input, output, task, options).run_all();

@@ -4,6 +4,8 @@
 // compute, and where the mode is chained, one encrypts while others read and write.
 #pragma once
 
+#include <string>
+
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
 #include "stream/pipeline.hpp"
@@ -20,6 +22,12 @@ struct RawTask {
   // it, and on a pipe it has been read already.
   Bytes head = {};
 };
+
+// Throws Error(usage) "NAME: ..." for a text of a length that the mode cannot take, Error(corrupt)
+// for such a ciphertext. `bytes` is how much there is without the head, and `is_all` whether more
+// may follow.
+void check_raw_length(const std::string& name, const RawTask& task, std::uint64_t bytes,
+                      bool is_all);
 
 // Writes the whole message and commits the output. Throws Error(usage) for a text of a length that
 // the mode cannot take, Error(corrupt) for such a ciphertext and for wrong padding: before anything

@@ -22,7 +22,7 @@ using gcm::max_plaintext_bytes;
 constexpr std::size_t tag_bytes = gcm::max_tag_bytes;
 
 Pieces pieces_of(const Options& options) {
-  return Pieces(chunks_of_grain(options.grain_bytes) * cobblestone::chunk_text_bytes);
+  return Pieces(chunks_of_grain(options) * cobblestone::chunk_text_bytes);
 }
 
 void check_limit(const Input& input, std::uint64_t text_bytes) {
@@ -71,6 +71,8 @@ class Sealed {
   void keep_pipe() {
     constexpr std::size_t step_bytes = std::size_t{1} << 20;
     constexpr std::size_t most = max_kept_bytes + tag_bytes;
+    // All at once: growing would need twice the memory, and what is not used is never touched.
+    kept_.reserve(most + step_bytes);
     for (std::size_t got = step_bytes; got == step_bytes;) {
       kept_.resize(static_cast<std::size_t>(bytes_) + step_bytes);
       got = input_.read(MutableBytes(kept_).subspan(static_cast<std::size_t>(bytes_)));
@@ -100,6 +102,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   GcmParts parts(message);
   std::atomic<std::uint64_t> text_bytes{0};
   Flow flow;
+  flow.engine = options.engine_use.engine;
   if (input.is_seekable()) {
     check_limit(input, input.bytes());
     pieces.read_at_offsets(flow, input.bytes(), 0, [&](std::uint64_t offset, MutableBytes to) {
@@ -124,7 +127,8 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   try {
     run(flow, options.executor, 1, options.cancel);
     input.check_unchanged();
-    const Block tag = parts.tag(text_bytes.load());
+    Block tag;
+    parts.tag(text_bytes.load(), tag);
     if (output.is_seekable()) {
       output.write_at(text_bytes.load(), Bytes(tag.bytes, tag_bytes));
     } else {
@@ -151,6 +155,7 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
     }
   };
   Flow flow;
+  flow.engine = options.engine_use.engine;
   pieces.read_at_offsets(flow, sealed.text_bytes(), 0, [&](std::uint64_t offset, MutableBytes to) {
     sealed.read_at(offset, to);
   });
@@ -168,7 +173,10 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
     advance(batch.bytes / 2);
   };
   run(flow, options.executor, 1, options.cancel);
-  if (!sealed.has_tag(first.tag(sealed.text_bytes()))) {
+  Block expected_tag;
+  const WipeOnExit wiped_tag(expected_tag.bytes);  // of a forgery, what the forger lacks
+  first.tag(sealed.text_bytes(), expected_tag);
+  if (!sealed.has_tag(expected_tag)) {
     throw Error(ErrorCode::corrupt, input.name() + ": the tag does not match",
                 "it is damaged or forged, or the key, the IV or --aad is another");
   }

@@ -18,7 +18,7 @@ bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept {
 // Consecutive parts of the output, gathered until a hole.
 class Run {
  public:
-  Run(const Output& output, std::uint64_t offset) : output_(output), offset_(offset) {}
+  Run(const WriteAt& write_at, std::uint64_t offset) : write_at_(write_at), offset_(offset) {}
 
   void add(std::uint8_t* from, std::size_t bytes) {
     if (!parts_.empty() &&
@@ -37,7 +37,7 @@ class Run {
 
   void flush() {
     if (!parts_.empty()) {
-      output_.write_at(offset_, parts_);
+      write_at_(offset_, parts_);
     }
     offset_ += bytes_;
     bytes_ = 0;
@@ -45,13 +45,18 @@ class Run {
   }
 
  private:
-  const Output& output_;
+  const WriteAt& write_at_;
   std::uint64_t offset_;
   std::size_t bytes_ = 0;
   std::vector<iovec> parts_;
 };
 
 }  // namespace
+
+TextWriter::TextWriter(Output& output, std::uint64_t first, std::uint64_t end)
+    : TextWriter(output.is_seekable() ? output.writer() : WriteAt(), first, end) {
+  in_order_ = &output;
+}
 
 void TextWriter::write(Batch& batch) {
   const std::uint64_t begin = batch.first_chunk * cobblestone::chunk_text_bytes;
@@ -71,16 +76,16 @@ void TextWriter::write(Batch& batch) {
                        static_cast<std::size_t>(part_to - part_from)});
     }
   }
-  if (output_.is_seekable()) {
+  if (write_at_) {
     write_around_holes(from - first_, parts);
   } else {
-    output_.write(parts);
+    in_order_->write(parts);
   }
   written_.fetch_add(to - from, std::memory_order_relaxed);
 }
 
 void TextWriter::write_around_holes(std::uint64_t offset, std::span<const iovec> parts) {
-  Run run(output_, offset);
+  Run run(write_at_, offset);
   std::uint64_t at = offset;
   for (const iovec& part : parts) {
     auto* from = static_cast<std::uint8_t*>(part.iov_base);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "stream/batch.hpp"
 #include "stream/files.hpp"
@@ -12,11 +13,14 @@ namespace paes::stream {
 
 class TextWriter {
  public:
-  // Wanted are the text's bytes [first, end).
-  TextWriter(Output& output, std::uint64_t first, std::uint64_t end)
-      : output_(output), first_(first), end_(end) {}
+  // Wanted are the text's bytes [first, end), of which the first goes to offset 0.
+  TextWriter(WriteAt write_at, std::uint64_t first, std::uint64_t end)
+      : write_at_(std::move(write_at)), first_(first), end_(end) {}
+  // `output` must outlive the writer.
+  TextWriter(Output& output, std::uint64_t first, std::uint64_t end);
 
-  // The text of an opened batch. Any thread and order on a seekable output, else in order.
+  // The text of an opened batch. Any thread and order, but in order where the output is not
+  // seekable.
   void write(Batch& batch);
 
   // Bytes of text that have gone out so far, holes included.
@@ -25,7 +29,8 @@ class TextWriter {
  private:
   void write_around_holes(std::uint64_t offset, std::span<const iovec> parts);
 
-  Output& output_;
+  WriteAt write_at_;  // empty: to in_order_
+  Output* in_order_ = nullptr;
   std::uint64_t first_;
   std::uint64_t end_;
   std::atomic<std::uint64_t> written_{0};

@@ -150,5 +150,77 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   EXPECT_FALSE(exists(folder / "forged"));
 }
 
+// Does something before the second of the two passes over a file.
+class BetweenPasses final : public Executor {
+ public:
+  explicit BetweenPasses(std::function<void()> change) : change_(std::move(change)) {}
+  [[nodiscard]] unsigned threads() const noexcept override { return serial_->threads(); }
+  void start() const override {}
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const override {
+    begin_pass();
+    serial_->for_each(count, fn);
+  }
+  void on_each_thread(const std::function<void(unsigned)>& fn) const override {
+    begin_pass();
+    serial_->on_each_thread(fn);
+  }
+
+ private:
+  void begin_pass() const {
+    if (++passes_ == 2) {
+      change_();
+    }
+  }
+
+  std::function<void()> change_;
+  std::unique_ptr<Executor> serial_ = make_executor(Schedule::serial, 1);
+  mutable unsigned passes_ = 0;
+};
+
+// Authentic when it was checked, another text when it is decrypted: not a byte of that comes out.
+TEST(RawGcm, WhatChangesAfterItsCheckIsNotWritten) {
+  constexpr std::size_t piece_bytes = 32768;
+  const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
+  const GcmKey key(random_buffer(16, 1), kernel);
+  const Buffer iv = random_buffer(12, 2);
+  const Buffer text = random_buffer(text_bytes + 5, 3);
+  Buffer sealed(text.size() + 16);
+  key.seal(iv, {}, text, MutableBytes(sealed).first(text.size()), MutableBytes(sealed).last(16));
+  const Folder folder;
+  for (const std::size_t at : {std::size_t{0}, 5 * piece_bytes + 7, text.size() - 1}) {
+    for (const bool to_pipe : {false, true}) {
+      write_file(folder / "in", sealed);
+      const std::string target = folder / "out";
+      Buffer drained;
+      std::thread drainer;
+      if (to_pipe) {
+        ASSERT_EQ(mkfifo(target.c_str(), 0600), 0);
+        drainer = drain(target, drained, 30'011);
+      }
+      const BetweenPasses executor([&] {
+        std::fstream file(folder / "in", std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(static_cast<std::streamoff>(at));
+        file.put(static_cast<char>(sealed[at] ^ 1));
+      });
+      const Error error = error_of([&] {
+        Input input = Input::open(folder / "in");
+        Output output = Output::create(target, {.source = &input});
+        (void)open_gcm(input, output, key, iv, {},
+                       {.executor = executor, .kernel = kernel, .grain_bytes = piece_bytes});
+      });
+      EXPECT_EQ(error.code, ErrorCode::corrupt);
+      EXPECT_NE(std::string(error.what()).find("changed between its check"), std::string::npos)
+          << error.what();
+      if (to_pipe) {
+        drainer.join();
+        EXPECT_LE(drained.size(), at / piece_bytes * piece_bytes);
+        EXPECT_TRUE(std::equal(drained.begin(), drained.end(), text.begin()));
+        std::filesystem::remove(target);
+      }
+      EXPECT_FALSE(exists(target));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace paes::stream

@@ -1,45 +1,11 @@
 // Whatever the size, the schedule, the grain and the kind of input and output: the same ciphertext,
 // and the text comes back.
 
-#include "message/gcm.hpp"
+#include "stream/reference.hpp"
 #include "stream/sample.hpp"
 
 namespace paes::stream {
 namespace {
-
-constexpr std::size_t chunk = cobblestone::chunk_text_bytes;
-
-std::vector<std::size_t> sizes_around(std::size_t batch) {
-  return {0,         1,
-          15,        16,
-          17,        chunk - 1,
-          chunk,     chunk + 1,
-          batch,     batch - 1,
-          batch + 1, 5 * batch - 1,
-          5 * batch, 5 * batch + 777};
-}
-
-// Straight from the specification, with one call of GCM a chunk and no pipeline.
-Buffer reference(container::Suite suite, const Buffer& text) {
-  const Buffer input_key = sample_key(suite);
-  const container::Header header = container::layout(suite, sample_envelope.size());
-  Buffer file = container::encode_preamble(header, sample_envelope);
-  const auto keys = cobblestone::derive(suite, input_key, sample_salt,
-                                        Bytes(file).first(container::context_bytes));
-  file.insert(file.end(), sample_salt.begin(), sample_salt.end());
-  file.insert(file.end(), keys->commitment, keys->commitment + cobblestone::commitment_bytes);
-  const GcmKey gcm(Bytes(keys->key, container::key_bytes(suite)),
-                   find_kernel(Cipher::aes, "compute"));
-  for (std::uint64_t number = 0; number < cobblestone::chunk_count(text.size()); ++number) {
-    const Bytes part =
-        Bytes(text).subspan(number * chunk, std::min(chunk, text.size() - number * chunk));
-    Buffer sealed(part.size() + cobblestone::tag_bytes);
-    gcm.seal(cobblestone::chunk_nonce(*keys, number), {}, part,
-             MutableBytes(sealed).first(part.size()), MutableBytes(sealed).subspan(part.size()));
-    file.insert(file.end(), sealed.begin(), sealed.end());
-  }
-  return file;
-}
 
 TEST(RoundTrip, FilesOfEverySizeMatchTheSpecification) {
   const Folder folder;

@@ -122,6 +122,7 @@ struct Setting {
   std::size_t grain_bytes = default_grain_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;
+  EngineUse engine_use = {};
 };
 
 inline Totals encrypt_path(const std::string& from, const std::string& to,
@@ -136,7 +137,8 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
                             .kernel = best_kernel(Cipher::aes),
                             .grain_bytes = setting.grain_bytes,
                             .cancel = setting.cancel,
-                            .progress = setting.progress});
+                            .progress = setting.progress,
+                            .engine_use = setting.engine_use});
 }
 
 inline Totals decrypt_path(const std::string& from, const std::string& to,
@@ -152,7 +154,8 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
                   .kernel = best_kernel(Cipher::aes),
                   .grain_bytes = setting.grain_bytes,
                   .cancel = setting.cancel,
-                  .progress = setting.progress});
+                  .progress = setting.progress,
+                  .engine_use = setting.engine_use});
 }
 
 inline Totals verify_path(const std::string& from, const Setting& setting = {}) {
@@ -164,7 +167,8 @@ inline Totals verify_path(const std::string& from, const Setting& setting = {}) 
                  .kernel = best_kernel(Cipher::aes),
                  .grain_bytes = setting.grain_bytes,
                  .cancel = setting.cancel,
-                 .progress = setting.progress});
+                 .progress = setting.progress,
+                 .engine_use = setting.engine_use});
 }
 
 // The error that `action` throws; a failure of the test when it throws none.

@@ -1,0 +1,265 @@
+#include "stream/resumable_files.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "paes/error.hpp"
+#include "stream/wait.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+constexpr int open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw Error(ErrorCode::failure, name + ": is in the way, " + why,
+              "move it away, or name another output with -o");
+}
+
+void check_own(int descriptor, const std::string& name) {
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0) {
+    throw_errno(name);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    refuse(name, "and is no regular file");
+  }
+  if (status.st_uid != geteuid()) {
+    refuse(name, "and is another user's");
+  }
+  if (status.st_nlink != 1) {
+    refuse(name, "and has another name as well");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    refuse(name, "and other users can write to it");
+  }
+}
+
+// Not open when the file is not there.
+Descriptor open_checked(int folder, const std::string& file, int more_flags,
+                        const std::string& name) {
+  Descriptor descriptor(openat(folder, file.c_str(), open_flags | more_flags, S_IRUSR | S_IWUSR));
+  if (descriptor.is_open()) {
+    check_own(descriptor.number(), name);
+  } else if (errno == ELOOP) {
+    refuse(name, "and is a symbolic link");
+  } else if (errno == EISDIR || errno == ENXIO || errno == ENODEV) {
+    refuse(name, "and is no regular file");
+  } else if (errno == EACCES) {
+    refuse(name, "and cannot be opened: " + std::string(std::strerror(errno)));
+  } else if (errno != ENOENT) {
+    throw_errno(name);
+  }
+  return descriptor;
+}
+
+}  // namespace
+
+std::string partial_path(const std::string& target) { return target + ".partial"; }
+std::string journal_path(const std::string& target) { return target + ".journal"; }
+
+Descriptor open_own_file(int folder, const std::string& file, const std::string& name) {
+  return open_checked(folder, file, 0, name);
+}
+
+ResumableFiles::ResumableFiles(int folder, std::string file, std::string path)
+    : folder_(folder), file_(std::move(file)), name_(std::move(path)) {
+  lock_journal();
+  try {
+    read_header();
+    partial_ = open_own_file(folder_, partial_file(), partial_name());
+    if (partial_.is_open() && journal_is_new_) {
+      refuse(partial_name(), "and no journal of an interrupted run lies beside it");
+    }
+  } catch (...) {
+    if (journal_is_new_) {
+      (void)unlinkat(folder_, journal_path(file_).c_str(), 0);
+    }
+    throw;
+  }
+}
+
+ResumableFiles::~ResumableFiles() {
+  if (journal_.is_open() && journal_is_new_ && !in_use_) {
+    (void)unlinkat(folder_, journal_path(file_).c_str(), 0);
+  }
+}
+
+// The lock is on the file, and a run that ends removes its name: what was locked must still be what
+// the name says.
+void ResumableFiles::lock_journal() {
+  const std::string file = journal_path(file_);
+  const std::string name = journal_name();
+  for (;;) {
+    journal_ = open_checked(folder_, file, O_CREAT, name);
+    if (!journal_.is_open()) {
+      throw_errno(name);
+    }
+    if (flock(journal_.number(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) {
+        throw Error(ErrorCode::failure, name_ + ": another run with --resume is writing it");
+      }
+      throw_errno(name);
+    }
+    struct stat locked = {};
+    struct stat named = {};
+    if (fstat(journal_.number(), &locked) != 0) {
+      throw_errno(name);
+    }
+    if (fstatat(folder_, file.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        named.st_dev == locked.st_dev && named.st_ino == locked.st_ino) {
+      return;
+    }
+  }
+}
+
+// An empty journal, or one that a power loss left without its contents, was never used.
+void ResumableFiles::read_header() {
+  JournalHeader header = {};
+  ssize_t got = 0;
+  do {
+    got = pread(journal_.number(), header.data(), header.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    throw_errno(journal_name());
+  }
+  if (header == JournalHeader{}) {
+    journal_is_new_ = true;
+  } else if (!claims_to_be_journal(Bytes(header).first(static_cast<std::size_t>(got)))) {
+    refuse(journal_name(), "and is no journal of paes");
+  } else if (got == static_cast<ssize_t>(header.size())) {
+    found_ = header;
+  }
+}
+
+void ResumableFiles::take_up() {
+  protect();
+  in_use_ = true;
+}
+
+void ResumableFiles::protect() const noexcept {
+  (void)fchmod(partial_.number(), S_IRUSR | S_IWUSR);
+}
+
+// Between any two steps an interruption leaves either nothing that looks like a partial file, or a
+// journal that does not fit it, or both as they should be.
+void ResumableFiles::start(const JournalHeader& header, std::uint64_t bytes,
+                           std::uint64_t stripes) {
+  const std::string name = journal_name();
+  if (partial_.is_open()) {
+    if (unlinkat(folder_, partial_file().c_str(), 0) != 0) {
+      throw_errno(partial_name());
+    }
+    partial_ = Descriptor();
+    sync_folder();
+  }
+  found_.reset();
+  if (ftruncate(journal_.number(), 0) != 0 ||
+      pwrite(journal_.number(), header.data(), header.size(), 0) !=
+          static_cast<ssize_t>(header.size())) {
+    throw_errno(name);
+  }
+  // So that a full disk does not keep what was done from being recorded.
+  (void)fallocate(journal_.number(), 0, 0,
+                  static_cast<off_t>(header.size() + stripes * sizeof(JournalRecord)));
+  if (fsync(journal_.number()) != 0) {
+    throw_errno(name);
+  }
+  sync_folder();
+  partial_ = Descriptor(
+      openat(folder_, partial_file().c_str(), open_flags | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
+  if (!partial_.is_open()) {
+    const int error = errno;
+    finish();
+    errno = error;
+    throw_errno(partial_name());
+  }
+  in_use_ = true;
+  try {
+    check_own(partial_.number(), partial_name());
+    if (ftruncate(partial_.number(), static_cast<off_t>(bytes)) != 0) {
+      throw_errno(partial_name());
+    }
+  } catch (...) {
+    remove();
+    throw;
+  }
+}
+
+std::uint64_t ResumableFiles::partial_bytes() const {
+  struct stat status = {};
+  if (fstat(partial_.number(), &status) != 0) {
+    throw_errno(partial_name());
+  }
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+ReadAt ResumableFiles::reader() const {
+  return [this](std::uint64_t offset, std::span<const iovec> to) {
+    VectorCursor rest(to);
+    auto at = static_cast<off_t>(offset);
+    while (!rest.is_done()) {
+      const ssize_t got = preadv(partial_.number(), rest.data(), rest.count(), at);
+      if (got == 0) {
+        break;
+      }
+      if (got > 0) {
+        rest.advance(static_cast<std::size_t>(got));
+        at += got;
+      } else if (errno != EINTR) {
+        throw_errno(partial_name());
+      }
+    }
+    while (!rest.is_done()) {
+      std::memset(rest.data()->iov_base, 0, rest.data()->iov_len);
+      rest.advance(rest.data()->iov_len);
+    }
+  };
+}
+
+void ResumableFiles::write(std::uint64_t offset, Bytes from) const {
+  while (!from.empty()) {
+    const ssize_t put =
+        pwrite(partial_.number(), from.data(), from.size(), static_cast<off_t>(offset));
+    if (put >= 0) {
+      from = from.subspan(static_cast<std::size_t>(put));
+      offset += static_cast<std::uint64_t>(put);
+    } else if (errno != EINTR) {
+      throw_errno(partial_name());
+    }
+  }
+}
+
+void ResumableFiles::sync() const {
+  if (fdatasync(partial_.number()) != 0) {
+    throw_errno(partial_name());
+  }
+}
+
+void ResumableFiles::sync_folder() const {
+  // EINVAL and EBADF: a folder that cannot be synced, or only be passed through.
+  if (fsync(folder_) != 0 && errno != EINVAL && errno != EBADF) {
+    throw_errno(name_ + ": its folder could not be synced");
+  }
+}
+
+void ResumableFiles::finish() noexcept {
+  (void)unlinkat(folder_, journal_path(file_).c_str(), 0);
+  in_use_ = false;
+  journal_is_new_ = false;
+}
+
+void ResumableFiles::remove() noexcept {
+  (void)unlinkat(folder_, partial_file().c_str(), 0);
+  (void)fsync(folder_);
+  finish();
+}
+
+}  // namespace paes::stream

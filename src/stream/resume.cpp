@@ -1,0 +1,311 @@
+#include "stream/resume.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "stream/wait.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+void tell(const Note& note, const std::string& what_why) {
+  if (note) {
+    note(what_why);
+  }
+}
+
+void tell_afresh(const Note& note, const ResumableFiles& files, const std::string& why) {
+  if (files.was_interrupted()) {
+    tell(note, files.partial_name() + ": starting afresh, because " + why);
+  }
+}
+
+void refuse_unless_resumable(const Input& input, Output& output) {
+  if (!input.is_regular() || !input.is_seekable()) {
+    throw Error(ErrorCode::usage, input.name() + ": is no regular file, which --resume needs");
+  }
+  if (output.resumable() == nullptr) {
+    throw Error(ErrorCode::usage, output.name() + ": is no regular file, which --resume needs",
+                "name the output with -o");
+  }
+}
+
+// The error, with what can be done if something was left.
+Error with_hint(const Error& error, const std::string& partial_name) {
+  const std::string hint =
+      "what is done is kept in " + partial_name + ": run the same command again to continue";
+  return {error.code, error.what(), error.hint.empty() ? hint : error.hint + "; " + hint};
+}
+
+// Does the work and commits. What a failure leaves is there for the next run, if it is worth it.
+void run_and_commit(Output& output, Journal& journal, bool continues, std::uint64_t bytes,
+                    const std::function<void()>& work) {
+  ResumableFiles& files = *output.resumable();
+  try {
+    work();
+    output.commit(bytes);
+  } catch (const OtherTextWritten&) {
+    throw;
+  } catch (const Error& error) {
+    try {
+      journal.flush();
+    } catch (const Error&) {
+      // What could not be synced is done again; the first error is the one to tell.
+    }
+    if (!files.is_in_use()) {
+      throw;
+    }
+    if (!continues && journal.recorded() == 0) {
+      files.remove();
+      throw;
+    }
+    throw with_hint(error, files.partial_name());
+  }
+}
+
+// What an earlier run left, as far as it can be read without a key.
+struct Left {
+  Preamble preamble;
+  PayloadPrefix prefix;
+
+  [[nodiscard]] std::vector<std::uint8_t> head() const {
+    std::vector<std::uint8_t> head = preamble.bytes;
+    head.insert(head.end(), prefix.begin(), prefix.end());
+    return head;
+  }
+};
+
+std::optional<Left> read_left(const ResumableFiles& files) {
+  try {
+    (void)lseek(files.partial(), 0, SEEK_SET);
+    Input partial = Input::of(Descriptor(files.partial(), false), files.partial_name());
+    Left left{read_preamble(partial), {}};
+    if (!partial.is_seekable()) {
+      return std::nullopt;
+    }
+    left.prefix = read_prefix(partial, left.preamble.header);
+    return left;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// The earlier run's, if this one can continue it; else why not.
+std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& files,
+                                         const ResumableEncryption& task, const SourceStamp& source,
+                                         const Options& options, std::string& why) {
+  if (!files.found()) {
+    why = "its journal is damaged";
+    return std::nullopt;
+  }
+  const std::optional<Left> left = read_left(files);
+  if (!left) {
+    why = "its beginning is damaged";
+    return std::nullopt;
+  }
+  if (left->preamble.header.suite != task.suite) {
+    why = "it is of another suite";
+    return std::nullopt;
+  }
+  std::optional<SecretBytes> key = task.open(left->preamble.envelope());
+  if (!key) {
+    why = "no identity or passphrase given opens it";
+    return std::nullopt;
+  }
+  if (key->size() != container::key_bytes(task.suite)) {
+    why = "it is damaged";
+    return std::nullopt;
+  }
+  const ChunkCipher cipher(task.suite, *key, salt_of(left->prefix), options.kernel);
+  const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
+  const std::vector<std::uint8_t> head = left->head();
+  const JournalFacts facts{Work::encrypt, extent.text_bytes, source, head, task.settings};
+  const JournalKey journal_key(*key, salt_of(left->prefix));
+  why = journal_key.difference(*files.found(), facts, input.name());
+  if (why.empty() && (!equal_constant_time(cipher.commitment(),
+                                           Bytes(left->prefix).subspan(cobblestone::salt_bytes)) ||
+                      files.partial_bytes() != extent.file_bytes())) {
+    why = "it is damaged";
+  }
+  if (!why.empty()) {
+    return std::nullopt;
+  }
+  files.take_up();
+  return StartedEncryption{std::move(*key), left->prefix, extent, *files.found(), true};
+}
+
+}  // namespace
+
+void check_stamp(const Input& input, const SourceStamp& source) {
+  if (input.stamp() != source) {
+    throw Error(ErrorCode::failure, input.name() + ": changed while it was read");
+  }
+}
+
+void wait_for_distinct_stamp(const Input& input, const Cancel* cancel) {
+  using std::chrono::milliseconds;
+  const SourceStamp source = input.stamp();
+  // Whole multiples of 10 ms are what file systems with coarse stamps have; others count the
+  // system's ticks, of at most 10 ms.
+  const bool is_coarse = source.changed_ns % 10'000'000 == 0;
+  const milliseconds granularity = is_coarse ? milliseconds(2000) : milliseconds(100);
+  const auto changed =
+      std::chrono::seconds(source.changed_s) + std::chrono::nanoseconds(source.changed_ns);
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
+  // A change in the future is what the clock of a file server made of it.
+  if (age > granularity) {
+    return;
+  }
+  pollfd stop = {cancel != nullptr ? cancel->descriptor() : -1, POLLIN, 0};
+  const auto end = std::chrono::steady_clock::now() + granularity;
+  for (auto left = granularity; left.count() > 0;
+       left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now())) {
+    (void)poll(&stop, 1, static_cast<int>(left.count()));
+    check(cancel);
+  }
+}
+
+StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
+                                   const ResumableEncryption& task, const SourceStamp& source,
+                                   bool never_continue, const Options& options) {
+  check_chunk_limit(input.name(), cobblestone::chunk_count(input.bytes()));
+  std::string why = input.name() + " is not what was encrypted before";
+  if (!never_continue && files.was_interrupted()) {
+    if (auto started = take_up(input, files, task, source, options, why)) {
+      return std::move(*started);
+    }
+  }
+  tell_afresh(task.note, files, why);
+  NewKey fresh = task.make();
+  PayloadPrefix prefix;
+  const MutableBytes salt = MutableBytes(prefix).first(cobblestone::salt_bytes);
+  random_bytes(salt);
+  const container::Header header = container::layout(task.suite, fresh.envelope.size());
+  const ChunkCipher cipher(task.suite, fresh.input_key, salt, options.kernel);
+  std::copy_n(cipher.commitment().begin(), cobblestone::commitment_bytes,
+              prefix.begin() + cobblestone::salt_bytes);
+  const std::vector<std::uint8_t> head =
+      encode_head(header, fresh.envelope, salt, cipher.commitment());
+  const Extent extent{header.payload_offset(), input.bytes()};
+  const JournalHeader journal_header =
+      JournalKey(fresh.input_key, salt)
+          .header({Work::encrypt, extent.text_bytes, source, head, task.settings});
+  files.start(journal_header, extent.file_bytes(), extent.stripes());
+  try {
+    files.write(0, head);
+  } catch (const Error&) {
+    files.remove();
+    throw;
+  }
+  return {std::move(fresh.input_key), prefix, extent, journal_header, false};
+}
+
+ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
+                                const Options& options) {
+  refuse_unless_resumable(input, output);
+  ResumableFiles& files = *output.resumable();
+  const SourceStamp source = input.stamp();
+  wait_for_distinct_stamp(input, options.cancel);
+  check_stamp(input, source);
+  input.expect_sequential();
+  for (bool never_continue = false;; never_continue = true) {
+    const StartedEncryption started =
+        start_encryption(input, files, task, source, never_continue, options);
+    const ChunkCipher cipher(task.suite, started.input_key, salt_of(started.prefix), options.kernel,
+                             options.engine_use);
+    const JournalKey journal_key(started.input_key, salt_of(started.prefix));
+    Journal journal(journal_key, started.header, files.journal(), files.partial(),
+                    files.partial_name());
+    std::atomic<std::uint64_t> kept{0};
+    const StripeWork work{cipher,
+                          started.extent,
+                          journal,
+                          input.reader(),
+                          output.writer(),
+                          started.continues ? files.reader() : ReadAt(),
+                          kept};
+    const auto check_source = [&] { check_stamp(input, source); };
+    try {
+      run_and_commit(output, journal, started.continues, started.extent.file_bytes(), [&] {
+        seal_stripes(files.partial_name(), work, 0, started.extent.stripes(), check_source,
+                     options);
+        check_source();
+      });
+      return {started.extent.text_bytes, kept.load()};
+    } catch (const OtherTextWritten&) {
+      continue;
+    } catch (const Error& error) {
+      // Nothing of it can be continued, hence nothing of it is left.
+      if (files.is_in_use() && input.stamp() != source) {
+        files.remove();
+        throw Error(error.code, error.what());
+      }
+      throw;
+    }
+  }
+}
+
+StartedDecryption start_decryption(const Input& input, ResumableFiles& files,
+                                   const Preamble& preamble, const PayloadPrefix& prefix,
+                                   const Extent& extent, Bytes input_key, const Note& note) {
+  // What binds key and text: a changed envelope opens the same payload.
+  std::vector<std::uint8_t> head(preamble.bytes.begin(),
+                                 preamble.bytes.begin() + container::context_bytes);
+  head.insert(head.end(), prefix.begin(), prefix.end());
+  const JournalKey journal_key(input_key, salt_of(prefix));
+  const JournalFacts facts{Work::decrypt, extent.text_bytes, {}, head, {}};
+  if (files.was_interrupted()) {
+    std::string why = !files.found() ? "its journal is damaged"
+                                     : journal_key.difference(*files.found(), facts, input.name());
+    if (why.empty() && files.partial_bytes() != extent.text_bytes) {
+      why = "it is damaged";
+    }
+    if (why.empty()) {
+      files.take_up();
+      return {extent, *files.found(), true};
+    }
+    tell_afresh(note, files, why);
+  }
+  const JournalHeader header = journal_key.header(facts);
+  files.start(header, extent.text_bytes, extent.stripes());
+  return {extent, header, false};
+}
+
+ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
+                                Bytes input_key, const Note& note, const Options& options) {
+  refuse_unless_resumable(input, output);
+  ResumableFiles& files = *output.resumable();
+  input.expect_sequential();
+  const Extent extent = extent_of(input, preamble.header);
+  const PayloadPrefix prefix = read_prefix(input, preamble.header);
+  const ChunkCipher cipher(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
+                           options.engine_use);
+  check_commitment(input.name(), cipher, prefix);
+  check_last_chunk(input.name(), cipher, extent, input.reader());
+  const StartedDecryption started =
+      start_decryption(input, files, preamble, prefix, extent, input_key, note);
+  const JournalKey journal_key(input_key, salt_of(prefix));
+  Journal journal(journal_key, started.header, files.journal(), files.partial(),
+                  files.partial_name());
+  std::atomic<std::uint64_t> kept{0};
+  const StripeWork work{cipher,
+                        started.extent,
+                        journal,
+                        input.reader(),
+                        output.writer(),
+                        started.continues ? files.reader() : ReadAt(),
+                        kept};
+  run_and_commit(output, journal, started.continues, extent.text_bytes, [&] {
+    open_stripes(input.name(), work, 0, extent.stripes(), hole_maker(files.partial()), options);
+    input.check_same_size();
+  });
+  return {extent.text_bytes, kept.load()};
+}
+
+}  // namespace paes::stream

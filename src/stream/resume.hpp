@@ -1,0 +1,126 @@
+// Encryption and decryption that can be interrupted and continued. The output is written under a
+// name that survives (resumable_files.hpp) with a journal of its complete stripes (journal.hpp).
+//
+// An encryption that continues uses the nonces of the run before it, hence must never seal another
+// text with them. So the source must be the same in device, inode, size, mtime and ctime; that is
+// looked at again after every read and before anything of it is written; and whatever lies in an
+// unfinished stripe already must be the beginning of the same ciphertext. Else everything starts
+// afresh with a new key.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "paes/error.hpp"
+#include "stream/part.hpp"
+#include "stream/pipeline.hpp"
+#include "stream/resumable_files.hpp"
+
+namespace paes::stream {
+
+// Says that the work starts afresh and why; one line.
+using Note = std::function<void(const std::string& what_why)>;
+
+struct NewKey {
+  SecretBytes input_key;
+  std::vector<std::uint8_t> envelope;
+};
+
+// What an encryption needs of its caller.
+struct ResumableEncryption {
+  container::Suite suite;
+  Bytes settings;  // compared with the earlier run's: for whom
+  // The input key in an envelope that an earlier run wrote, or nothing when it does not open.
+  std::function<std::optional<SecretBytes>(Bytes envelope)> open;
+  std::function<NewKey()> make;  // called when it starts afresh
+  Note note = nullptr;
+};
+
+struct ResumedTotals {
+  std::uint64_t text_bytes = 0;
+  std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run had done
+};
+
+// Waits until every later change of the source gives it another ctime than it has now: time stamps
+// have a granularity, and a change within it would not show. At most two seconds, for file systems
+// with such stamps; mostly nothing.
+void wait_for_distinct_stamp(const Input& input, const Cancel* cancel);
+
+// `output` must be resumable, `input` seekable and a regular file; Error(usage) otherwise. Commits
+// the output. What a failure leaves can be continued, unless the source changed: then nothing is
+// left. Errors that leave something say in their hint how to go on.
+ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
+                                const Options& options);
+
+// The same for decryption, which may continue with another copy of the source: text is kept only
+// if it is what this one authenticates.
+ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
+                                Bytes input_key, const Note& note, const Options& options);
+
+// Throws Error(failure) when the source is not as it was.
+void check_stamp(const Input& input, const SourceStamp& source);
+
+// The two halves of that, for callers whose threads are spread over processes: one decides, with
+// the files locked, and all work.
+
+// An encryption decided upon: the files are started or taken up.
+struct StartedEncryption {
+  SecretBytes input_key;
+  PayloadPrefix prefix;  // salt and commitment
+  Extent extent;
+  JournalHeader header;
+  bool continues = false;
+};
+// `never_continue`: what was found has been seen not to fit.
+[[nodiscard]] StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
+                                                 const ResumableEncryption& task,
+                                                 const SourceStamp& source, bool never_continue,
+                                                 const Options& options);
+
+struct StartedDecryption {
+  Extent extent;
+  JournalHeader header;
+  bool continues = false;
+};
+[[nodiscard]] StartedDecryption start_decryption(const Input& input, ResumableFiles& files,
+                                                 const Preamble& preamble,
+                                                 const PayloadPrefix& prefix, const Extent& extent,
+                                                 Bytes input_key, const Note& note);
+
+// What the threads of one process share.
+struct StripeWork {
+  const ChunkCipher& cipher;
+  const Extent& extent;
+  Journal& journal;
+  ReadAt read_source;
+  WriteAt write;        // to the unfinished output
+  ReadAt read_written;  // what an earlier run wrote there; empty when there was none
+  std::atomic<std::uint64_t>& kept_text_bytes;
+};
+
+// Thrown by seal_stripes when another text was sealed under these nonces before: start afresh.
+struct OtherTextWritten : Error {
+  explicit OtherTextWritten(const std::string& name)
+      : Error(ErrorCode::failure, name + ": is not the beginning of what would be written now") {}
+};
+
+// Keeps what is complete and authentic of the stripes [first, end), and seals the rest. After each
+// read and before anything of it is written `check_source` is called, which throws if the source is
+// not what it was. `name` is the unfinished output's.
+void seal_stripes(const std::string& name, const StripeWork& work, std::uint64_t first,
+                  std::uint64_t end, const std::function<void()>& check_source,
+                  const Options& options);
+
+// Keeps the text of these stripes that is complete and authentic, and opens the rest. `name` is the
+// container's. `make_hole` removes what lies in a part of the output, so that pages of zero bytes
+// need not be written; it may be empty or say that it could not.
+using MakeHole = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
+[[nodiscard]] MakeHole hole_maker(int descriptor);
+void open_stripes(const std::string& name, const StripeWork& work, std::uint64_t first,
+                  std::uint64_t end, const MakeHole& make_hole, const Options& options);
+
+}  // namespace paes::stream
