@@ -1,0 +1,105 @@
+/* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say holds here as well.
+ * Calls return PAES_OK or why not, and paes_keystream_reason() says more. No call ends the program,
+ * and no exception leaves one. */
+#ifndef PAES_KEYSTREAM_H
+#define PAES_KEYSTREAM_H
+
+#include <stddef.h> /* NOLINT: C has no cstddef */
+#include <stdint.h> /* NOLINT: nor cstdint */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The numbers of paes::ErrorCode. */
+enum {
+  PAES_OK = 0,
+  PAES_FAILURE = 1, /* no memory within the budget, no threads, files, or a forked child */
+  PAES_USAGE = 2,   /* names and sizes that cannot be; bytes that have been encrypted before */
+  PAES_CORRUPT = 3  /* a file of nonces that is none */
+};
+
+/* What the last call of this thread that failed had to say, until the next does. Never null. */
+const char* paes_keystream_reason(void);
+
+typedef struct paes_keystream_engine paes_keystream_engine;
+typedef struct paes_keystream_key paes_keystream_key;
+typedef struct paes_keystream_context paes_keystream_context;
+typedef struct paes_nonce_allocator paes_nonce_allocator;
+
+/* 0 in budget_bytes or chunk_bytes: the default, 64 MiB and 4096. */
+typedef struct paes_keystream_options {
+  unsigned workers;
+  size_t budget_bytes;
+  size_t chunk_bytes;
+} paes_keystream_options;
+
+/* A null `options`: all defaults. Freed with null: nothing. An engine lives on as long as a context
+ * of it does. */
+int paes_keystream_engine_new(const paes_keystream_options* options,
+                              paes_keystream_engine** engine);
+void paes_keystream_engine_free(paes_keystream_engine* engine);
+
+/* `cipher` is "aes-128-ctr", "aes-192-ctr", "aes-256-ctr" or "des-ede3-ctr"; `kernel` a name or
+ * null. Contexts that were opened with the key may outlive it. */
+int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
+                           size_t key_bytes, const char* kernel, paes_keystream_key** bound);
+void paes_keystream_key_free(paes_keystream_key* key);
+
+/* As paes::ContextOptions; paes_keystream_context_defaults() has its values. */
+typedef struct paes_keystream_context_options {
+  unsigned window_chunks;
+  uint64_t first_chunk;
+  int64_t stride;
+  int priority;
+  uint64_t limit_bytes;
+} paes_keystream_context_options;
+paes_keystream_context_options paes_keystream_context_defaults(void);
+
+/* `first_counter` has 16 bytes, of 3DES 8. A null `options`: all defaults. */
+int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key* key,
+                        const uint8_t* first_counter, size_t counter_bytes,
+                        const paes_keystream_context_options* options,
+                        paes_keystream_context** context);
+/* Wipes. With null: nothing. */
+void paes_keystream_close(paes_keystream_context* context);
+
+/* `in` and `out` are the same memory or share none. */
+int paes_keystream_encrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
+                           uint8_t* out, size_t bytes);
+int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
+                           uint8_t* out, size_t bytes);
+int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset);
+int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes);
+
+/* Computes ahead in this thread for at most so long. 1: something is left to do; 0: nothing is. */
+int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds);
+
+typedef struct paes_keystream_statistics {
+  uint64_t own;    /* parts of requests encrypted with keystream of the same thread, */
+  uint64_t other;  /* of another thread, */
+  uint64_t direct; /* and without any */
+  uint64_t late;
+  uint64_t bypassed;
+  uint64_t filled_chunks;
+  uint64_t evicted_chunks;
+  size_t memory_bytes;
+  size_t keystream_bytes;
+  size_t unlocked_bytes; /* that the system refused to lock into memory */
+} paes_keystream_statistics;
+int paes_keystream_get_statistics(const paes_keystream_engine* engine,
+                                  paes_keystream_statistics* statistics);
+
+/* Nonces; paes/nonces.hpp says what restarts, copies and forks need. A null `path`: in this
+ * process, for AES alone. `is_3des`: 0 or 1. */
+int paes_nonce_allocator_new(int is_3des, const char* path, paes_nonce_allocator** allocator);
+void paes_nonce_allocator_free(paes_nonce_allocator* allocator);
+/* The first counter block of 16 bytes, of 3DES 8, and how much its counters encrypt. */
+int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t counter[16],
+                        uint64_t* limit_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,170 @@
+// The keystream engine: counter mode (SP 800-38A, section 6.5) whose keystream is computed before
+// the data is there, so that encrypting a small block costs little more than an XOR. For file
+// systems and servers. Nothing here is authenticated but what SealedContext seals (AES-GCM, SP
+// 800-38D).
+//
+//   paes::KeystreamEngine engine({.workers = 1});
+//   const paes::KeystreamKey key = engine.bind("aes-256-ctr", key_bytes);
+//   paes::KeystreamContext file = engine.open(key, first_counter, {.window_chunks = 16});
+//   file.encrypt(offset, text, ciphertext);  // throws where this context has encrypted before
+//   file.decrypt(offset, ciphertext, text);
+//   engine.idle(deadline);                   // without workers: computes ahead in this thread
+//
+// Keystream is a cache over a pure function of the offset: it may be late, never wrong. The engine
+// measures what computing and what fetching costs, and computes directly wherever that is faster.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+namespace keystream {
+class BoundKey;
+class Context;
+class SpeculativeEngine;
+}  // namespace keystream
+
+struct KeystreamOptions {
+  // Threads of the engine's own, which take no processor time that anything else wants. 0: all is
+  // computed in the callers' idle().
+  unsigned workers = 0;
+  // For keystream, keys, contexts and the records of what they have encrypted, together.
+  std::size_t budget_bytes = std::size_t{64} << 20;
+  // What is computed and kept as one: a power of two from 512 to 65536, best the size of requests.
+  std::size_t chunk_bytes = 4096;
+};
+
+struct ContextOptions {
+  // Chunks that are kept ready, 0 to 65536; 0 computes everything directly. An eighth of them, up
+  // to 8, stay behind for clients that overtake each other.
+  unsigned window_chunks = 16;
+  std::uint64_t first_chunk = 0;  // where the window begins
+  // From one chunk to the one that is used next; negative: towards the beginning. Not 0.
+  std::int64_t stride = 1;
+  int priority = 0;  // higher: computed first, and evicted last
+  // Counters that belong to this context: bytes beyond are refused. 0: all offsets there are.
+  std::uint64_t limit_bytes = 0;
+};
+
+// How often each way was taken, in parts of requests that lie in one chunk.
+struct KeystreamUse {
+  std::uint64_t own = 0;       // keystream that the same thread had computed
+  std::uint64_t other = 0;     // keystream that another thread had computed
+  std::uint64_t direct = 0;    // none was there
+  std::uint64_t late = 0;      // of `direct`: it was being computed
+  std::uint64_t bypassed = 0;  // it was there, and computing was measured to be faster
+};
+
+struct KeystreamStatistics {
+  KeystreamUse use;  // of all contexts, closed ones included
+  std::uint64_t filled_chunks = 0;
+  std::uint64_t evicted_chunks = 0;  // taken from a context before it used them
+  std::size_t memory_bytes = 0;      // of the budget
+  std::size_t keystream_bytes = 0;   // of those: for keystream
+  std::size_t unlocked_bytes = 0;    // of those: what the system refused to lock into memory
+  bool is_wiped_in_children = true;  // false: the system does not wipe memory in a forked child
+};
+
+// What a chunk costs as measured, in nanoseconds; 0: not yet measured.
+struct KeystreamCosts {
+  double direct_ns = 0;
+  double own_ns = 0;    // with keystream that the same thread has computed
+  double other_ns = 0;  // with keystream that another thread has computed
+};
+
+// A key, bound to a cipher and a kernel of an engine. Copies share it.
+class KeystreamKey {
+ public:
+  [[nodiscard]] std::string_view kernel() const noexcept;
+  // 16 for AES, 8 for 3DES.
+  [[nodiscard]] std::size_t block_bytes() const noexcept;
+  [[nodiscard]] KeystreamCosts costs() const noexcept;
+
+ private:
+  friend class KeystreamEngine;
+  explicit KeystreamKey(std::shared_ptr<keystream::BoundKey> key) : key_(std::move(key)) {}
+  std::shared_ptr<keystream::BoundKey> key_;
+};
+
+// One stream of counters: a file, a log, a disk. Any number of threads may call encrypt, decrypt,
+// prefetch and mark_used at the same time; close and destruction come after all of them.
+class KeystreamContext {
+ public:
+  KeystreamContext(KeystreamContext&&) noexcept;
+  KeystreamContext& operator=(KeystreamContext&&) noexcept;
+  ~KeystreamContext();  // closes
+
+  // `in` encrypted into `out` (same length; the same memory or none of it shared) with the
+  // keystream from byte `offset` on. Throws Error(usage) where a byte of [offset, offset + size)
+  // has been encrypted in this context or marked as used, or lies beyond the limit, and
+  // Error(failure) when the budget has no room to record it or in a forked child; nothing is
+  // written then. (A child made by a signal handler in the middle of the call gets zeros and the
+  // Error.)
+  void encrypt(std::uint64_t offset, std::span<const std::uint8_t> in, std::span<std::uint8_t> out);
+  // The way back; uses keystream that is ready, and records nothing.
+  void decrypt(std::uint64_t offset, std::span<const std::uint8_t> in, std::span<std::uint8_t> out);
+
+  // Moves the window so that it begins at the chunk of `offset`. Returns at once, whatever its
+  // size.
+  void prefetch(std::uint64_t offset);
+  // Records bytes as encrypted by somebody else: a context on data that exists begins with this.
+  void mark_used(std::uint64_t offset, std::uint64_t bytes);
+
+  [[nodiscard]] KeystreamUse use() const;
+  // Wipes and gives back all that the context holds; the one chunk that a worker may be computing,
+  // when that is done. Later calls throw Error(usage).
+  void close() noexcept;
+
+ private:
+  friend class KeystreamEngine;
+  KeystreamContext(std::shared_ptr<keystream::SpeculativeEngine> engine,
+                   std::shared_ptr<keystream::Context> context) noexcept;
+  [[nodiscard]] keystream::Context& open_context() const;
+
+  std::shared_ptr<keystream::SpeculativeEngine> engine_;
+  std::shared_ptr<keystream::Context> context_;
+};
+
+// Lives on as long as a context of it does; its workers end by themselves. Calls may come from any
+// thread.
+class KeystreamEngine {
+ public:
+  // Throws Error(usage) for options that make no sense, Error(failure) when the system gives no
+  // memory or threads.
+  explicit KeystreamEngine(const KeystreamOptions& options = {});
+  ~KeystreamEngine();
+  KeystreamEngine(KeystreamEngine&&) noexcept;
+  KeystreamEngine& operator=(KeystreamEngine&&) = delete;
+
+  // `cipher` is aes-128-ctr, aes-192-ctr, aes-256-ctr or des-ede3-ctr, `kernel` a name that `paes
+  // devices` lists or "auto". The first key of each cipher and kernel is measured, which takes the
+  // time of eight chunks. 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67,
+  // section 3.4): contexts of one key together are held to that.
+  [[nodiscard]] KeystreamKey bind(std::string_view cipher, std::span<const std::uint8_t> key,
+                                  std::string_view kernel = "auto");
+
+  // `first_counter` is the counter block of byte 0, all of which counts, big-endian, and wraps. No
+  // two contexts of a key may share counters, in this process or any other, unless all but one only
+  // decrypt; NonceAllocator gives counters that differ. Computing of the window begins at once.
+  [[nodiscard]] KeystreamContext open(const KeystreamKey& key,
+                                      std::span<const std::uint8_t> first_counter,
+                                      const ContextOptions& options = {});
+
+  // Computes ahead in this thread, first for the contexts that it used last, until the deadline or
+  // until nothing is left to do. True: something is left.
+  bool idle(std::chrono::steady_clock::time_point deadline);
+
+  [[nodiscard]] KeystreamStatistics statistics() const;
+
+ private:
+  std::shared_ptr<keystream::SpeculativeEngine> engine_;
+};
+
+}  // namespace paes

@@ -1,0 +1,69 @@
+// Nonces for the keystream engine, for those who have none of their own: first counter blocks that
+// never repeat, so that neither do the counters of any two contexts of a key.
+//
+//   paes::NonceAllocator nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes,
+//   "disk.nonces"); const paes::Nonce nonce = nonces.allocate(file_bytes);  // keep it with the
+//   file engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
+//
+// One allocator for each key, or one for several; never two for one key. What else it takes:
+// - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before
+//   they are handed out, so that a crash loses some and repeats none. One that is not in a file
+//   begins anywhere among 2^96 numbers: two runs overlap with a probability of about numbers / 2^96
+//   each.
+// - Copies. Whoever restores a backup or a snapshot of the file, or resumes a snapshot of a machine
+// or
+//   a process, has numbers a second time: take a new key then. Nothing in the process can notice
+//   it. The same holds for copies of the file that two machines use.
+// - fork. A child's allocator throws; make one in the child, on another file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "paes/error.hpp"
+
+namespace paes {
+
+enum class NonceCipher : std::uint8_t { aes = 1, des_ede3 = 2 };
+
+struct Nonce {
+  std::uint8_t counter[16] = {};
+  std::size_t counter_bytes = 16;  // of 3DES 8
+  // How much the counters that belong to this nonce encrypt; ContextOptions has a place for it.
+  std::uint64_t limit_bytes = 0;
+
+  [[nodiscard]] std::span<const std::uint8_t> first_counter() const noexcept {
+    return {counter, counter_bytes};
+  }
+};
+
+// Any number of threads may call.
+class NonceAllocator {
+ public:
+  // AES, from the system's random bytes: a nonce of 96 bits (a start and a count) and a block
+  // counter of 32.
+  [[nodiscard]] static NonceAllocator in_process();
+  // Counts on in a file, which is made if there is none, and locked against other processes. For
+  // AES a nonce of 96 bits (32 that are the file's, a count of 64) and a block counter of 32; for
+  // 3DES, whose 64 bits are too few for anything random, a count of blocks. Throws Error: failure
+  // when the file cannot be used, corrupt when it is none or another cipher's.
+  [[nodiscard]] static NonceAllocator in_file(NonceCipher cipher, const std::string& path);
+  ~NonceAllocator();
+  NonceAllocator(NonceAllocator&&) noexcept;
+  NonceAllocator& operator=(NonceAllocator&&) noexcept;
+
+  // For up to `bytes`, at least 1: with AES at most 64 GiB, and always enough for those; with 3DES
+  // at most 8 MiB, which is all that a key may encrypt. Throws Error: usage for more, failure when
+  // the file cannot be written, when all have been used, and in a forked child.
+  [[nodiscard]] Nonce allocate(std::uint64_t bytes = 1);
+
+ private:
+  struct State;
+  explicit NonceAllocator(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace paes

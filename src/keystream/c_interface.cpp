@@ -1,0 +1,173 @@
+// paes/keystream.h on top of the C++ classes: exceptions become codes, and their texts stay with
+// the thread.
+#include <new>
+#include <string>
+
+#include "core/bytes.hpp"
+#include "paes/keystream.h"
+#include "paes/keystream.hpp"
+#include "paes/nonces.hpp"
+
+struct paes_keystream_engine {
+  paes::KeystreamEngine engine;
+};
+struct paes_keystream_key {
+  paes::KeystreamKey key;
+};
+struct paes_keystream_context {
+  paes::KeystreamContext context;
+};
+struct paes_nonce_allocator {
+  paes::NonceAllocator allocator;
+};
+
+namespace {
+
+using paes::Bytes;
+using paes::MutableBytes;
+
+// Of a fixed size: what failed may have been an allocation.
+thread_local char reason[256] = "";
+
+void set_reason(const char* text) noexcept {
+  std::size_t at = 0;
+  for (; text[at] != '\0' && at + 1 < sizeof reason; ++at) {
+    reason[at] = text[at];
+  }
+  reason[at] = '\0';
+}
+
+template <typename Call>
+int code_of(const Call& call) noexcept {
+  try {
+    call();
+    return PAES_OK;
+  } catch (const paes::Error& error) {
+    set_reason(error.what());
+    return static_cast<int>(error.code);
+  } catch (const std::exception& error) {
+    set_reason(error.what());
+  } catch (...) {
+    set_reason("an unknown failure");
+  }
+  return PAES_FAILURE;
+}
+
+}  // namespace
+
+const char* paes_keystream_reason(void) { return reason; }
+
+int paes_keystream_engine_new(const paes_keystream_options* options,
+                              paes_keystream_engine** engine) {
+  return code_of([&] {
+    paes::KeystreamOptions wanted;
+    if (options != nullptr) {
+      wanted.workers = options->workers;
+      wanted.budget_bytes =
+          options->budget_bytes != 0 ? options->budget_bytes : wanted.budget_bytes;
+      wanted.chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : wanted.chunk_bytes;
+    }
+    *engine = new paes_keystream_engine{paes::KeystreamEngine(wanted)};
+  });
+}
+
+void paes_keystream_engine_free(paes_keystream_engine* engine) { delete engine; }
+
+int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
+                           size_t key_bytes, const char* kernel, paes_keystream_key** bound) {
+  return code_of([&] {
+    *bound = new paes_keystream_key{
+        engine->engine.bind(cipher, Bytes(key, key_bytes), kernel != nullptr ? kernel : "auto")};
+  });
+}
+
+void paes_keystream_key_free(paes_keystream_key* key) { delete key; }
+
+paes_keystream_context_options paes_keystream_context_defaults(void) {
+  const paes::ContextOptions defaults;
+  return {defaults.window_chunks, defaults.first_chunk, defaults.stride, defaults.priority,
+          defaults.limit_bytes};
+}
+
+int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key* key,
+                        const uint8_t* first_counter, size_t counter_bytes,
+                        const paes_keystream_context_options* options,
+                        paes_keystream_context** context) {
+  return code_of([&] {
+    paes::ContextOptions wanted;
+    if (options != nullptr) {
+      wanted = {options->window_chunks, options->first_chunk, options->stride, options->priority,
+                options->limit_bytes};
+    }
+    *context = new paes_keystream_context{
+        engine->engine.open(key->key, Bytes(first_counter, counter_bytes), wanted)};
+  });
+}
+
+void paes_keystream_close(paes_keystream_context* context) { delete context; }
+
+int paes_keystream_encrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
+                           uint8_t* out, size_t bytes) {
+  return code_of(
+      [&] { context->context.encrypt(offset, Bytes(in, bytes), MutableBytes(out, bytes)); });
+}
+
+int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
+                           uint8_t* out, size_t bytes) {
+  return code_of(
+      [&] { context->context.decrypt(offset, Bytes(in, bytes), MutableBytes(out, bytes)); });
+}
+
+int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset) {
+  return code_of([&] { context->context.prefetch(offset); });
+}
+
+int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes) {
+  return code_of([&] { context->context.mark_used(offset, bytes); });
+}
+
+int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
+  int is_left = 0;
+  (void)code_of([&] {
+    is_left = engine->engine.idle(std::chrono::steady_clock::now() +
+                                  std::chrono::nanoseconds(nanoseconds))
+                  ? 1
+                  : 0;
+  });
+  return is_left;
+}
+
+int paes_keystream_get_statistics(const paes_keystream_engine* engine,
+                                  paes_keystream_statistics* statistics) {
+  return code_of([&] {
+    const paes::KeystreamStatistics all = engine->engine.statistics();
+    *statistics = {all.use.own,         all.use.other,     all.use.direct,     all.use.late,
+                   all.use.bypassed,    all.filled_chunks, all.evicted_chunks, all.memory_bytes,
+                   all.keystream_bytes, all.unlocked_bytes};
+  });
+}
+
+int paes_nonce_allocator_new(int is_3des, const char* path, paes_nonce_allocator** allocator) {
+  return code_of([&] {
+    if (path == nullptr) {
+      if (is_3des != 0) {
+        throw paes::Error(paes::ErrorCode::usage, "nonces: 3DES counts in a file alone");
+      }
+      *allocator = new paes_nonce_allocator{paes::NonceAllocator::in_process()};
+      return;
+    }
+    *allocator = new paes_nonce_allocator{paes::NonceAllocator::in_file(
+        is_3des != 0 ? paes::NonceCipher::des_ede3 : paes::NonceCipher::aes, path)};
+  });
+}
+
+void paes_nonce_allocator_free(paes_nonce_allocator* allocator) { delete allocator; }
+
+int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t counter[16],
+                        uint64_t* limit_bytes) {
+  return code_of([&] {
+    const paes::Nonce nonce = allocator->allocator.allocate(bytes);
+    std::memcpy(counter, nonce.counter, nonce.counter_bytes);
+    *limit_bytes = nonce.limit_bytes;
+  });
+}

@@ -1,0 +1,339 @@
+#include "keystream/engine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "kernel/registry.hpp"
+#include "paes/error.hpp"
+
+namespace paes::keystream {
+
+namespace {
+
+// A context with its nodes in the engine's orders and what the allocator adds.
+constexpr std::size_t context_memory_bytes = sizeof(Context) + 320;
+
+// Of the contexts that wait, how many idle() looks at to find one of its own thread.
+constexpr int most_looked_at = 64;
+
+using Clock = std::chrono::steady_clock;
+
+// Nothing is begun that would end too late, but for a tenth.
+bool has_time(Clock::time_point deadline, const Context& context) noexcept {
+  const std::chrono::duration<double, std::nano> left = deadline - Clock::now();
+  return left.count() >= 1.1 * context.direct_ns();
+}
+
+// False: the time was too short for all that could be done.
+bool fill_until(Clock::time_point deadline, Context& context) noexcept {
+  do {
+    if (!has_time(deadline, context)) {
+      return false;
+    }
+  } while (context.fill_again());
+  return true;
+}
+
+}  // namespace
+
+SpeculativeEngine::SpeculativeEngine(const KeystreamOptions& options)
+    : shared_(options.budget_bytes, options.chunk_bytes, options.workers != 0),
+      slots_(options.chunk_bytes, *shared_.budget) {}
+
+SpeculativeEngine::~SpeculativeEngine() { assert(contexts_.empty()); }
+
+std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes key,
+                                                  std::string_view kernel_name) {
+  const CipherName& name = find_cipher_name(cipher);
+  const Kernel& kernel = find_kernel(name, kernel_name);
+  std::shared_ptr<Costs> costs;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Costs>& known = costs_[{&kernel, key.size()}];
+    if (known == nullptr) {
+      known = std::make_shared<Costs>();
+    }
+    costs = known;
+  }
+  auto bound = std::make_shared<BoundKey>(name, key, kernel, costs, shared_.budget);
+  if (costs->direct.ns() == 0) {
+    measure_direct(*bound, shared_.chunk_bytes);
+  }
+  return bound;
+}
+
+std::shared_ptr<Context> SpeculativeEngine::open(std::shared_ptr<BoundKey> key,
+                                                 const Block& first_counter,
+                                                 const ContextOptions& options) {
+  while (!shared_.budget->reserve(context_memory_bytes)) {
+    if (!make_room()) {
+      throw Error(ErrorCode::failure, "keystream: the budget has no room for another context");
+    }
+  }
+  std::shared_ptr<Context> context;
+  try {
+    context = std::make_shared<Context>(*this, shared_, std::move(key), first_counter, options);
+    Ranking nodes;
+    context->waiting_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
+    context->ranked_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
+    const std::lock_guard lock(mutex_);
+    contexts_.insert(context.get());
+    closing_.reserve(contexts_.size());  // so that closing allocates nothing
+  } catch (...) {
+    shared_.budget->release(context_memory_bytes);
+    throw;
+  }
+  const std::lock_guard lock(context->mutex_);
+  context->request_fill();
+  return context;
+}
+
+void SpeculativeEngine::close(std::shared_ptr<Context> context) noexcept {
+  {
+    const std::lock_guard lock(context->mutex_);
+    context->is_closed_ = true;
+  }
+  const Lock lock(mutex_);
+  collect_requests();
+  stop_waiting(*context);
+  (void)context->pins_.fetch_or(Context::closing, std::memory_order_acq_rel);
+  evict(*context);
+  closing_.push_back(std::move(context));
+  finish_closed();
+}
+
+// Of those that are closed the ones that nobody computes for any more.
+void SpeculativeEngine::finish_closed() noexcept {
+  std::erase_if(closing_, [this](const std::shared_ptr<Context>& context) {
+    const bool is_free = context->pins_.load(std::memory_order_acquire) == Context::closing;
+    if (is_free) {
+      release(*context);
+    }
+    return is_free;
+  });
+}
+
+void SpeculativeEngine::release(Context& context) noexcept {
+  evict(context);
+  context.release_ring();
+  contexts_.erase(&context);
+  const KeystreamUse use = context.use();
+  closed_use_.own += use.own;
+  closed_use_.other += use.other;
+  closed_use_.direct += use.direct;
+  closed_use_.late += use.late;
+  closed_use_.bypassed += use.bypassed;
+  closed_filled_chunks_ += context.filled_.load(std::memory_order_relaxed);
+  context.used_.clear();
+  shared_.budget->release(context_memory_bytes);
+}
+
+void SpeculativeEngine::request(Context& context) noexcept {
+  Context* first = requests_.load(std::memory_order_relaxed);
+  do {
+    context.next_requested_ = first;
+  } while (!requests_.compare_exchange_weak(first, &context, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed));
+  if (shared_.has_workers && awake_.load(std::memory_order_seq_cst) == 0) {
+    const std::lock_guard lock(mutex_);
+    wake_.notify_one();
+  }
+}
+
+void SpeculativeEngine::collect_requests() noexcept {
+  Context* requested = requests_.exchange(nullptr, std::memory_order_seq_cst);
+  while (requested != nullptr) {
+    Context& context = *requested;
+    requested = context.next_requested_;
+    // From here on it may be requested again. What its clients have written before, the exchange
+    // shows.
+    (void)context.is_requested_.exchange(false, std::memory_order_acq_rel);
+    if (!context.waiting_node_.empty()) {
+      context.waiting_node_.value() = {-context.priority_, ++arrivals_, &context};
+      context.waiting_at_ = waiting_.insert(std::move(context.waiting_node_)).position;
+    }
+  }
+}
+
+void SpeculativeEngine::stop_waiting(Context& context) noexcept {
+  if (context.waiting_node_.empty()) {
+    context.waiting_node_ = waiting_.extract(context.waiting_at_);
+  }
+}
+
+Context* SpeculativeEngine::pick(const void* client) noexcept {
+  collect_requests();
+  if (waiting_.empty()) {
+    return nullptr;
+  }
+  if (client == nullptr) {
+    return waiting_.begin()->context;
+  }
+  int looked_at = 0;
+  for (const Ranked& ranked : waiting_) {
+    if (ranked.context->is_used_by(client)) {
+      return ranked.context;
+    }
+    if (++looked_at == most_looked_at) {
+      break;
+    }
+  }
+  return nullptr;
+}
+
+// With a slot for it.
+Context::Fill SpeculativeEngine::next_fill(Context& context) noexcept {
+  if (!context.allocate_ring()) {
+    return {};
+  }
+  const Context::Fill fill = context.next_fill();
+  if (fill.entry == nullptr) {
+    return fill;
+  }
+  if (fill.entry->slot == nullptr) {
+    Slots::Slot slot = slots_.take();
+    if (slot.bytes == nullptr && evict_for(context)) {
+      slot = slots_.take();
+    }
+    if (slot.bytes == nullptr) {
+      context.give_up(fill);
+      return {};
+    }
+    fill.entry->slot = slot.bytes;
+    fill.entry->slab = slot.slab;
+  }
+  rank(context);
+  return fill;
+}
+
+bool SpeculativeEngine::fill_one(Lock& lock, Context& context) noexcept {
+  const Context::Fill fill = next_fill(context);
+  if (fill.entry == nullptr) {
+    stop_waiting(context);
+    return false;
+  }
+  (void)context.pin();  // it waits, and is therefore not being closed
+  lock.unlock();
+  context.compute(fill);
+  lock.lock();
+  context.unpin();
+  return true;
+}
+
+void SpeculativeEngine::rank(Context& context) noexcept {
+  if (!context.ranked_node_.empty()) {
+    context.ranked_node_.value() = {context.priority_,
+                                    context.last_used_.load(std::memory_order_relaxed), &context};
+    context.ranked_at_ = ranked_.insert(std::move(context.ranked_node_)).position;
+  }
+}
+
+std::size_t SpeculativeEngine::evict(Context& context) noexcept {
+  std::size_t slots = 0;
+  evicted_chunks_ += context.evict([&](const Entry& entry) {
+    slots_.give_back({entry.slot, entry.slab});
+    ++slots;
+  });
+  if (context.ranked_node_.empty()) {
+    context.ranked_node_ = ranked_.extract(context.ranked_at_);
+  }
+  context.fill_from_.store(context.next_.load(std::memory_order_relaxed),
+                           std::memory_order_relaxed);
+  return slots;
+}
+
+// Whoever asks must matter more than whoever loses: by priority, then by having been used later.
+bool SpeculativeEngine::evict_for(const Context& asker) noexcept {
+  shared_.age.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t asker_used = asker.last_used_.load(std::memory_order_relaxed);
+  while (!ranked_.empty()) {
+    const auto first = ranked_.begin();
+    Context& context = *first->context;
+    const std::uint64_t last_used = context.last_used_.load(std::memory_order_relaxed);
+    if (last_used != first->at) {  // used since it was put here
+      context.ranked_node_ = ranked_.extract(first);
+      rank(context);
+      continue;
+    }
+    if (&context == &asker || context.priority_ > asker.priority_ ||
+        (context.priority_ == asker.priority_ && last_used >= asker_used)) {
+      return false;
+    }
+    if (evict(context) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool SpeculativeEngine::make_room() noexcept {
+  const std::lock_guard lock(mutex_);
+  while (!slots_.shrink()) {
+    if (ranked_.empty()) {
+      return false;
+    }
+    evict(*ranked_.begin()->context);
+  }
+  return true;
+}
+
+bool SpeculativeEngine::idle(Clock::time_point deadline) noexcept {
+  if (!shared_.mark.is_intact()) {
+    return false;
+  }
+  const void* const client = is_client_thread ? this_thread() : nullptr;
+  // The context of the last time first, for which no mutex is needed: a worker may hold it and have
+  // been set aside by the system, and the caller's time is short.
+  static thread_local std::weak_ptr<Context> last;
+  if (const std::shared_ptr<Context> context = last.lock();
+      context != nullptr && &context->engine_ == this && client != nullptr &&
+      context->is_used_by(client) && context->pin()) {
+    const bool is_in_time = fill_until(deadline, *context);
+    context->unpin();
+    if (context->is_closing()) {
+      const Lock lock(mutex_);
+      finish_closed();
+    }
+    if (!is_in_time) {
+      return true;
+    }
+  }
+  Lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return true;
+  }
+  while (Context* const context = pick(client)) {
+    if (!has_time(deadline, *context)) {
+      return true;
+    }
+    last = context->weak_from_this();
+    fill_one(lock, *context);
+    finish_closed();
+  }
+  return false;
+}
+
+KeystreamStatistics SpeculativeEngine::statistics() const {
+  const std::lock_guard lock(mutex_);
+  KeystreamStatistics statistics;
+  statistics.use = closed_use_;
+  statistics.filled_chunks = closed_filled_chunks_;
+  for (const Context* context : contexts_) {
+    const KeystreamUse use = context->use();
+    statistics.use.own += use.own;
+    statistics.use.other += use.other;
+    statistics.use.direct += use.direct;
+    statistics.use.late += use.late;
+    statistics.use.bypassed += use.bypassed;
+    statistics.filled_chunks += context->filled_.load(std::memory_order_relaxed);
+  }
+  statistics.evicted_chunks = evicted_chunks_;
+  statistics.memory_bytes = shared_.budget->used_bytes();
+  statistics.keystream_bytes = slots_.bytes();
+  statistics.unlocked_bytes = slots_.unlocked_bytes();
+  statistics.is_wiped_in_children = shared_.mark.is_wiped_in_children();
+  return statistics;
+}
+
+}  // namespace paes::keystream

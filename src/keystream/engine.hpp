@@ -1,0 +1,88 @@
+// The engine's side: which context gets keystream next, in which memory, and who computes it. One
+// mutex guards all of it; clients take it only when memory or a sleeping worker is wanted.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "keystream/context.hpp"
+#include "keystream/slots.hpp"
+#include "paes/keystream.hpp"
+
+namespace paes::keystream {
+
+class SpeculativeEngine {
+ public:
+  // With its workers, which hold it as well: when the answer's last copy goes they are told to
+  // stop, and nobody waits for one that the system has set aside. Throws Error(failure) without
+  // threads.
+  [[nodiscard]] static std::shared_ptr<SpeculativeEngine> make(const KeystreamOptions& options);
+
+  explicit SpeculativeEngine(const KeystreamOptions& options);
+  ~SpeculativeEngine();
+  SpeculativeEngine(const Engine&) = delete;
+  SpeculativeEngine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] Shared& shared() noexcept { return shared_; }
+  // Measured when they are asked for first.
+  [[nodiscard]] std::shared_ptr<BoundKey> bind(std::string_view cipher, Bytes key,
+                                               std::string_view kernel);
+  [[nodiscard]] std::shared_ptr<Context> open(std::shared_ptr<BoundKey> key,
+                                              const Block& first_counter,
+                                              const ContextOptions& options);
+  // Wipes and frees it; a chunk that a worker is computing for it, when that is done.
+  void close(std::shared_ptr<Context> context) noexcept;
+  // Without the engine's mutex, unless all workers sleep. Under the context's mutex, so that there
+  // is one request of it at a time.
+  void request(Context& context) noexcept;
+  // Gives keystream's memory back to the budget. False: there is none left to give.
+  [[nodiscard]] bool make_room() noexcept;
+  bool idle(std::chrono::steady_clock::time_point deadline) noexcept;
+  [[nodiscard]] KeystreamStatistics statistics() const;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void work() noexcept;
+  void stop() noexcept;
+  void finish_closed() noexcept;
+  void release(Context& context) noexcept;
+  void fill_batch(Lock& lock, Context& context) noexcept;
+  void wait_for_work(Lock& lock, unsigned& polls) noexcept;
+  void look_for_requests(std::chrono::microseconds interval, unsigned& polls) const noexcept;
+  void adapt_interval(std::uint32_t chunks, std::uint32_t depth) noexcept;
+  void collect_requests() noexcept;
+  [[nodiscard]] Context* pick(const void* client) noexcept;
+  [[nodiscard]] Context::Fill next_fill(Context& context) noexcept;
+  bool fill_one(Lock& lock, Context& context) noexcept;
+  void stop_waiting(Context& context) noexcept;
+  void rank(Context& context) noexcept;
+  std::size_t evict(Context& context) noexcept;
+  [[nodiscard]] bool evict_for(const Context& asker) noexcept;
+
+  Shared shared_;
+  std::atomic<Context*> requests_{nullptr};  // those since the last collection
+  std::atomic<unsigned> awake_{0};           // workers that will look at requests by themselves
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;  // workers
+  bool is_stopping_ = false;
+  bool is_polling_ = false;                      // a worker looks at requests from time to time,
+  std::chrono::microseconds poll_interval_{50};  // which is this
+  std::set<Context*> contexts_;
+  std::vector<std::shared_ptr<Context>> closing_;  // that somebody still computes for
+  Ranking waiting_;  // for keystream: highest priority first, then first come
+  Ranking ranked_;   // that hold slots: lowest priority first, then least recently used
+  std::uint64_t arrivals_ = 0;
+  Slots slots_;
+  KeystreamUse closed_use_;
+  std::uint64_t closed_filled_chunks_ = 0;
+  std::uint64_t evicted_chunks_ = 0;
+  std::map<std::pair<const Kernel*, std::size_t>, std::shared_ptr<Costs>> costs_;
+};
+
+}  // namespace paes::keystream

@@ -1,0 +1,69 @@
+#include "keystream/pages.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "core/secret.hpp"
+
+namespace paes::keystream {
+
+namespace {
+
+// Counted on in each child that fork() makes.
+std::atomic<std::uint32_t> fork_generation{0};
+
+void count_fork() { fork_generation.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+std::size_t Pages::whole(std::size_t bytes) noexcept {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+Pages::Pages(std::size_t bytes) : bytes_(whole(bytes)) {
+  void* const memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  data_ = static_cast<std::uint8_t*>(memory);
+  // Hardening: an old kernel that refuses leaves the memory usable.
+  (void)madvise(memory, bytes_, MADV_DONTDUMP);
+  is_wiped_in_children_ = madvise(memory, bytes_, MADV_WIPEONFORK) == 0;
+  is_locked_ = mlock(memory, bytes_) == 0;
+}
+
+Pages::~Pages() {
+  if (data_ != nullptr) {
+    wipe(data_, bytes_);
+    (void)munmap(data_, bytes_);
+  }
+}
+
+Pages::Pages(Pages&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_),
+      is_locked_(other.is_locked_),
+      is_wiped_in_children_(other.is_wiped_in_children_) {}
+
+ForkMark::ForkMark() : page_(1) {
+  static const int registered = pthread_atfork(nullptr, nullptr, count_fork);
+  if (registered != 0) {
+    throw std::bad_alloc();
+  }
+  generation_ = fork_generation.load(std::memory_order_relaxed);
+  *page_.data() = 1;
+}
+
+bool ForkMark::is_intact() const noexcept {
+  return *static_cast<const volatile std::uint8_t*>(page_.data()) == 1 &&
+         fork_generation.load(std::memory_order_relaxed) == generation_;
+}
+
+}  // namespace paes::keystream

@@ -1,0 +1,81 @@
+#include "keystream/slots.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace paes::keystream {
+
+namespace {
+
+// Slots begin a cache line further on in their page each, so that a context's do not all compete
+// for the same sets of a cache.
+constexpr std::size_t line_bytes = 64;
+
+}  // namespace
+
+Slots::Slots(std::size_t chunk_bytes, Budget& budget) noexcept
+    : slot_bytes_(chunk_bytes + line_bytes),
+      slab_bytes_(Pages::whole(slots_in_slab * slot_bytes_)),
+      budget_(budget) {}
+
+Slots::~Slots() { budget_.release(bytes()); }
+
+Slots::Slot Slots::take() noexcept {
+  if (with_free_.empty()) {
+    if (!budget_.reserve(slab_bytes_)) {
+      return {};
+    }
+    try {
+      auto slab = std::make_unique<Slab>(slab_bytes_);
+      slab->free.reserve(slots_in_slab);
+      for (std::size_t i = slots_in_slab; i-- > 0;) {
+        slab->free.push_back(slab->pages.data() + i * slot_bytes_);
+      }
+      slabs_.reserve(slabs_.size() + 1);
+      with_free_.reserve(slabs_.size() + 1);  // each slab finds room there whenever it has a slot
+      with_free_.push_back(slab.get());
+      slabs_.push_back(std::move(slab));
+    } catch (const std::bad_alloc&) {
+      budget_.release(slab_bytes_);
+      return {};
+    }
+  }
+  Slab* const slab = with_free_.back();
+  std::uint8_t* const bytes = slab->free.back();
+  slab->free.pop_back();
+  if (slab->free.empty()) {
+    with_free_.pop_back();
+  }
+  return {bytes, slab};
+}
+
+void Slots::give_back(Slot slot) noexcept {
+  slot.slab->free.push_back(slot.bytes);
+  if (slot.slab->free.size() == 1) {
+    with_free_.push_back(slot.slab);
+  }
+}
+
+bool Slots::shrink() noexcept {
+  const auto all_free = std::find_if(with_free_.begin(), with_free_.end(), [](const Slab* slab) {
+    return slab->free.size() == slots_in_slab;
+  });
+  if (all_free == with_free_.end()) {
+    return false;
+  }
+  const Slab* const slab = *all_free;
+  with_free_.erase(all_free);
+  std::erase_if(slabs_, [slab](const auto& owned) { return owned.get() == slab; });
+  budget_.release(slab_bytes_);
+  return true;
+}
+
+std::size_t Slots::unlocked_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& slab : slabs_) {
+    bytes += slab->pages.is_locked() ? 0 : slab_bytes_;
+  }
+  return bytes;
+}
+
+}  // namespace paes::keystream

@@ -1,0 +1,49 @@
+// Memory for keystream, one slot a chunk, in slabs of several that come from the system and go back
+// to it as a whole. A free slot is all zero: kernels turn it into keystream in place.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "keystream/budget.hpp"
+#include "keystream/pages.hpp"
+
+namespace paes::keystream {
+
+struct Slab {
+  explicit Slab(std::size_t bytes) : pages(bytes) {}
+  Pages pages;
+  std::vector<std::uint8_t*> free;
+};
+
+// Not thread-safe: the engine's mutex guards it.
+class Slots {
+ public:
+  Slots(std::size_t chunk_bytes, Budget& budget) noexcept;
+  ~Slots();
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+
+  struct Slot {
+    std::uint8_t* bytes = nullptr;  // null: neither a free one nor room for more
+    Slab* slab = nullptr;
+  };
+  [[nodiscard]] Slot take() noexcept;
+  void give_back(Slot slot) noexcept;
+  // Gives a slab that is all free back to the system. False: there is none.
+  bool shrink() noexcept;
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return slabs_.size() * slab_bytes_; }
+  [[nodiscard]] std::size_t unlocked_bytes() const noexcept;
+
+  static constexpr std::size_t slots_in_slab = 16;
+
+ private:
+  const std::size_t slot_bytes_;
+  const std::size_t slab_bytes_;
+  Budget& budget_;
+  std::vector<std::unique_ptr<Slab>> slabs_;
+  std::vector<Slab*> with_free_;  // those that have a free slot
+};
+
+}  // namespace paes::keystream

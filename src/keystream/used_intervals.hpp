@@ -1,0 +1,63 @@
+// Which bytes a context has encrypted: disjoint intervals, joined where they touch. Encrypting
+// twice under the same keystream gives away the XOR of both texts, so that nothing is encrypted
+// that is not recorded here before.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <set>
+
+#include "keystream/budget.hpp"
+
+namespace paes::keystream {
+
+// Not thread-safe: its context's mutex guards it.
+class UsedIntervals {
+ public:
+  explicit UsedIntervals(Budget& budget) noexcept : budget_(budget), last_(intervals_.end()) {}
+  ~UsedIntervals() { clear(); }
+  UsedIntervals(const UsedIntervals&) = delete;
+  UsedIntervals& operator=(const UsedIntervals&) = delete;
+
+  enum class Claim { granted, used, no_room };
+
+  // Records [first, end), which is not empty, unless a byte of it is there already. Nothing is
+  // recorded without room for it: neither in the budget nor in memory. Constant time for an
+  // interval right behind the last one claimed.
+  [[nodiscard]] Claim claim(std::uint64_t first, std::uint64_t end) noexcept {
+    if (last_ != intervals_.end() && first == last_->end && end < next_first_) {
+      last_->end = end;
+      return Claim::granted;
+    }
+    return claim_anywhere(first, end);
+  }
+  // Records all of [first, end), whatever is there already.
+  [[nodiscard]] Claim add(std::uint64_t first, std::uint64_t end) noexcept;
+
+  void clear() noexcept;
+  [[nodiscard]] std::size_t count() const noexcept { return intervals_.size(); }
+
+  // What an interval costs with the allocator's own share, and how many are reserved at a time.
+  static constexpr std::size_t interval_bytes = 64;
+  static constexpr std::size_t reserved_at_once = 4;
+
+ private:
+  // Intervals grow and join without changing their order.
+  struct Interval {
+    mutable std::uint64_t first;
+    mutable std::uint64_t end;
+    bool operator<(const Interval& other) const noexcept { return first < other.first; }
+  };
+  using Intervals = std::set<Interval>;
+
+  Claim claim_anywhere(std::uint64_t first, std::uint64_t end) noexcept;
+  void remember(Intervals::iterator last) noexcept;
+
+  Budget& budget_;
+  std::size_t reserved_ = 0;  // intervals that the budget has given
+  Intervals intervals_;
+  Intervals::iterator last_;  // the interval claimed last
+  std::uint64_t next_first_ = std::numeric_limits<std::uint64_t>::max();  // of the one behind it
+};
+
+}  // namespace paes::keystream

@@ -1,0 +1,104 @@
+/* The keystream engine from C: NIST's example of AES-256 in counter mode (SP 800-38A, F.5.5),
+ * blocks encrypted ahead and read back, every refusal that a C program has to tell apart, and
+ * nonces. */
+#include <stdio.h>
+#include <string.h>
+
+#include "paes/keystream.h"
+
+static int failures = 0;
+
+static void check(int is_so, const char* what) {
+  if (!is_so) {
+    printf("wrong: %s (%s)\n", what, paes_keystream_reason());
+    failures = 1;
+  }
+}
+
+static const uint8_t key_bytes[32] = {
+    0x60, 0x3d, 0xeb, 0x10, 0x15, 0xca, 0x71, 0xbe, 0x2b, 0x73, 0xae, 0xf0, 0x85, 0x7d, 0x77, 0x81,
+    0x1f, 0x35, 0x2c, 0x07, 0x3b, 0x61, 0x08, 0xd7, 0x2d, 0x98, 0x10, 0xa3, 0x09, 0x14, 0xdf, 0xf4};
+static const uint8_t counter[16] = {0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7,
+                                    0xf8, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff};
+static const uint8_t text[32] = {0x6b, 0xc1, 0xbe, 0xe2, 0x2e, 0x40, 0x9f, 0x96, 0xe9, 0x3d, 0x7e,
+                                 0x11, 0x73, 0x93, 0x17, 0x2a, 0xae, 0x2d, 0x8a, 0x57, 0x1e, 0x03,
+                                 0xac, 0x9c, 0x9e, 0xb7, 0x6f, 0xac, 0x45, 0xaf, 0x8e, 0x51};
+static const uint8_t sealed[32] = {0x60, 0x1e, 0xc3, 0x13, 0x77, 0x57, 0x89, 0xa5, 0xb7, 0xa7, 0xf5,
+                                   0x04, 0xbb, 0xf3, 0xd2, 0x28, 0xf4, 0x43, 0xe3, 0xca, 0x4d, 0x62,
+                                   0xb5, 0x9a, 0xca, 0x84, 0xe9, 0x90, 0xca, 0xca, 0xf5, 0xc5};
+
+static void check_example(paes_keystream_engine* engine, const paes_keystream_key* key) {
+  paes_keystream_context* context = NULL;
+  paes_keystream_statistics statistics;
+  uint8_t out[4096];
+  uint8_t block[4096];
+  memset(block, 7, sizeof block);
+  check(paes_keystream_open(engine, key, counter, 16, NULL, &context) == PAES_OK, "open");
+  while (paes_keystream_idle(engine, 1000000000U) != 0) {
+  }
+  check(paes_keystream_encrypt(context, 0, text, out, 32) == PAES_OK, "encrypt");
+  check(memcmp(out, sealed, 32) == 0, "the example's ciphertext");
+  check(paes_keystream_encrypt(context, 16, text, out, 32) == PAES_USAGE, "used before");
+  check(strstr(paes_keystream_reason(), "before") != NULL, "the reason");
+  check(paes_keystream_decrypt(context, 0, sealed, out, 32) == PAES_OK, "decrypt");
+  check(memcmp(out, text, 32) == 0, "the example's text");
+  check(paes_keystream_encrypt(context, 4096, block, out, 4096) == PAES_OK, "a chunk");
+  check(memcmp(out, block, 4096) != 0, "a chunk is encrypted");
+  check(paes_keystream_decrypt(context, 4096, out, out, 4096) == PAES_OK, "a chunk in place");
+  check(memcmp(out, block, 4096) == 0, "a chunk's text");
+  check(paes_keystream_mark_used(context, 81920, 4096) == PAES_OK, "mark as used");
+  check(paes_keystream_encrypt(context, 81920, block, out, 1) == PAES_USAGE, "marked");
+  check(paes_keystream_prefetch(context, 409600) == PAES_OK, "prefetch");
+  check(paes_keystream_get_statistics(engine, &statistics) == PAES_OK, "statistics");
+  check(statistics.own >= 2 && statistics.memory_bytes > 4096, "what they say");
+  paes_keystream_close(context);
+}
+
+static void check_refusals(paes_keystream_engine* engine, const paes_keystream_key* key) {
+  paes_keystream_key* none = NULL;
+  paes_keystream_context* context = NULL;
+  paes_keystream_context_options options = paes_keystream_context_defaults();
+  uint8_t byte = 0;
+  check(options.window_chunks == 16 && options.stride == 1, "the defaults");
+  check(paes_keystream_key_new(engine, "aes-256-cbc", key_bytes, 32, NULL, &none) == PAES_USAGE,
+        "a mode that is none");
+  check(paes_keystream_key_new(engine, "aes-256-ctr", key_bytes, 31, NULL, &none) == PAES_USAGE,
+        "a short key");
+  check(none == NULL, "nothing is made");
+  check(paes_keystream_open(engine, key, counter, 8, NULL, &context) == PAES_USAGE,
+        "a short counter");
+  options.limit_bytes = 10;
+  check(paes_keystream_open(engine, key, counter, 16, &options, &context) == PAES_OK, "a limit");
+  check(paes_keystream_encrypt(context, 10, &byte, &byte, 1) == PAES_USAGE, "beyond it");
+  check(paes_keystream_encrypt(context, 9, &byte, &byte, 1) == PAES_OK, "within it");
+  paes_keystream_close(context);
+}
+
+static void check_nonces(void) {
+  paes_nonce_allocator* allocator = NULL;
+  uint8_t first[16];
+  uint8_t second[16];
+  uint64_t limit = 0;
+  check(paes_nonce_allocator_new(1, NULL, &allocator) == PAES_USAGE, "3DES without a file");
+  check(paes_nonce_allocator_new(0, "/no/such/folder", &allocator) == PAES_FAILURE, "no file");
+  check(paes_nonce_allocator_new(0, NULL, &allocator) == PAES_OK, "an allocator");
+  check(paes_nonce_allocate(allocator, 1, first, &limit) == PAES_OK, "a nonce");
+  check(paes_nonce_allocate(allocator, 1, second, &limit) == PAES_OK, "another");
+  check(memcmp(first, second, 12) != 0 && limit == (uint64_t)1 << 36, "they differ");
+  paes_nonce_allocator_free(allocator);
+}
+
+int main(void) {
+  paes_keystream_engine* engine = NULL;
+  paes_keystream_key* key = NULL;
+  check(paes_keystream_engine_new(NULL, &engine) == PAES_OK, "an engine");
+  check(paes_keystream_key_new(engine, "aes-256-ctr", key_bytes, 32, NULL, &key) == PAES_OK,
+        "a key");
+  check_example(engine, key);
+  check_refusals(engine, key);
+  check_nonces();
+  paes_keystream_key_free(key);
+  paes_keystream_engine_free(engine);
+  paes_keystream_engine_free(NULL);
+  return failures;
+}

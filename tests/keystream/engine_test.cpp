@@ -1,0 +1,231 @@
+// The engine's own rules: where keystream comes from and when it is not worth it, limits, and what
+// a caller gets wrong.
+#include "keystream/engine.hpp"
+
+#include "kernel/registry.hpp"
+#include "subject.hpp"
+
+namespace paes::test {
+namespace {
+
+constexpr std::size_t chunk = 4096;
+
+KeystreamContext open_file(KeystreamEngine& engine, const ContextOptions& options = {}) {
+  return engine.open(engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice"), Buffer(16, 1),
+                     options);
+}
+
+void encrypt_chunk(KeystreamContext& context, std::uint64_t at) {
+  const Buffer text(chunk, 1);
+  Buffer out(chunk);
+  context.encrypt(at * chunk, text, out);
+}
+
+TEST(Sources, OfAWorkerAreAnothersAndOfIdleOnesOwn) {
+  KeystreamEngine engine({.workers = 2});
+  KeystreamContext context = open_file(engine);
+  ASSERT_TRUE(wait_until([&] { return engine.statistics().filled_chunks >= 14; }));
+  encrypt_chunk(context, 0);
+  EXPECT_EQ(context.use().other, 1U);
+
+  KeystreamEngine lonely;
+  KeystreamContext own = open_file(lonely);
+  EXPECT_FALSE(lonely.idle(later())) << "all is done";
+  encrypt_chunk(own, 0);
+  EXPECT_EQ(own.use().own, 1U);
+  EXPECT_EQ(own.use().direct, 0U);
+}
+
+TEST(Sources, WithoutTimeNothingIsComputed) {
+  KeystreamEngine engine;
+  KeystreamContext context = open_file(engine);
+  EXPECT_TRUE(engine.idle(Clock::now()));
+  encrypt_chunk(context, 0);
+  EXPECT_EQ(context.use().direct, 1U);
+  EXPECT_EQ(engine.statistics().filled_chunks, 0U);
+}
+
+TEST(Sources, IdleKeepsItsDeadline) {
+  KeystreamEngine engine;
+  const KeystreamKey key = engine.bind("des-ede3-ctr", key_for("des-ede3-ctr"), "bitslice");
+  KeystreamContext context = engine.open(key, Buffer(8, 1), {.window_chunks = 65536});
+  const Clock::time_point start = Clock::now();
+  EXPECT_TRUE(engine.idle(start + std::chrono::milliseconds(5)));
+  // Generous, because others want the processor as well: all of it would take two seconds.
+  EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(1000));
+  EXPECT_GT(engine.statistics().filled_chunks, 0U);
+}
+
+TEST(Sources, AThreadThatHasNoContextsComputesForOthers) {
+  KeystreamEngine engine;
+  KeystreamContext context = open_file(engine);
+  std::thread([&] { EXPECT_FALSE(engine.idle(later())); }).join();
+  EXPECT_EQ(engine.statistics().filled_chunks, 14U);
+  encrypt_chunk(context, 0);
+  EXPECT_EQ(context.use().other, 1U);
+}
+
+// With measurements that say so, keystream that is there is not used, and none is computed.
+TEST(Decision, SlowerIsNotUsed) {
+  const KeystreamOptions options{};
+  const auto engine = keystream::SpeculativeEngine::make(options);
+  const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const auto context = engine->open(key, Block{}, {});
+  engine->idle(later());
+  Buffer text(chunk, 1);
+  Buffer out(chunk);
+  std::uint64_t at = 0;
+  const auto use_some = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      engine->idle(later());
+      context->crypt(Direction::encrypt, at++ * chunk, text, out);
+    }
+    return context->use();
+  };
+  // One's first uses are for learning.
+  const KeystreamUse learnt = use_some(33);
+  EXPECT_EQ(learnt.own, 33U);
+  keystream::Costs& costs = key->costs();
+  const auto pretend = [&](double direct, double own) {
+    for (int i = 0; i < 2000; ++i) {
+      costs.direct.add(direct);
+      costs.of(keystream::Maker::own).add(own);
+    }
+  };
+  pretend(100, 1e6);
+  const KeystreamUse bypassed = use_some(10);
+  EXPECT_EQ(bypassed.own, learnt.own);
+  EXPECT_EQ(bypassed.bypassed, 10U);
+  pretend(100, 1e6);
+  const KeystreamUse direct = use_some(500);
+  EXPECT_LT(direct.bypassed, 100U) << "none is computed any more";
+  EXPECT_GT(direct.direct, 400U);
+  // It is tried again from time to time, and found out when it has become worth it.
+  pretend(1e6, 100);
+  const KeystreamUse again = use_some(6000);
+  EXPECT_GT(again.own, direct.own + 1000);
+  engine->close(context);
+}
+
+TEST(Decision, AMedianForgetsAnInterrupt) {
+  keystream::Cost cost;
+  for (int i = 0; i < 100; ++i) {
+    cost.add(200);
+  }
+  cost.add(100000);
+  EXPECT_LT(cost.ns(), 215);
+  for (int i = 0; i < 60; ++i) {
+    cost.add(400);
+  }
+  EXPECT_GT(cost.ns(), 390);
+}
+
+TEST(Limits, OfTheContext) {
+  KeystreamEngine engine;
+  KeystreamContext context = open_file(engine, {.limit_bytes = 3 * chunk + 5});
+  engine.idle(later());
+  EXPECT_EQ(engine.statistics().filled_chunks, 4U);
+  Buffer text(chunk);
+  EXPECT_EQ(code_of([&] { context.encrypt(3 * chunk, text, text); }), ErrorCode::usage);
+  context.encrypt(3 * chunk, std::span(text).first(5), std::span(text).first(5));
+  EXPECT_EQ(code_of([&] { context.prefetch(3 * chunk + 5); }), ErrorCode::usage);
+  EXPECT_EQ(code_of([&] { context.mark_used(0, 4 * chunk); }), ErrorCode::usage);
+  encrypt_chunk(context, 0);
+}
+
+TEST(Limits, OfABundleOf3Des) {
+  KeystreamEngine engine;
+  const KeystreamKey key = engine.bind("des-ede3-ctr", key_for("des-ede3-ctr"));
+  KeystreamContext one = engine.open(key, Buffer(8, 1), {.window_chunks = 0});
+  KeystreamContext other = engine.open(key, Buffer(8, 9), {.window_chunks = 0});
+  Buffer half((std::size_t{1} << 19) * 8);
+  one.encrypt(0, half, half);
+  other.encrypt(0, std::span(half).first(half.size() - 8), std::span(half).first(half.size() - 8));
+  Buffer two(9);
+  EXPECT_EQ(code_of([&] { other.encrypt(half.size(), two, two); }), ErrorCode::usage);
+  other.encrypt(half.size() * 2, std::span(two).first(8), std::span(two).first(8));
+  EXPECT_EQ(code_of([&] { one.encrypt(half.size() * 2, two, two); }), ErrorCode::usage);
+  one.decrypt(0, half, half);
+}
+
+TEST(Decryption, RecordsNothingAndTakesKeystream) {
+  KeystreamEngine engine;
+  KeystreamContext writer = open_file(engine);
+  KeystreamContext reader = open_file(engine);
+  const Buffer text = varied_bytes(10 * chunk, 4);
+  Buffer sealed(text.size());
+  writer.encrypt(0, text, sealed);
+  engine.idle(later());
+  Buffer opened(text.size());
+  reader.decrypt(0, sealed, opened);
+  EXPECT_EQ(opened, text);
+  EXPECT_EQ(reader.use().own, 10U);
+  reader.decrypt(0, sealed, opened);
+  EXPECT_EQ(opened, text);
+}
+
+TEST(Usage, Refusals) {
+  KeystreamEngine engine;
+  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const auto usage = ErrorCode::usage;
+  EXPECT_EQ(code_of([] { const KeystreamEngine e({.chunk_bytes = 3000}); }), usage);
+  EXPECT_EQ(code_of([] { const KeystreamEngine e({.chunk_bytes = 256}); }), usage);
+  EXPECT_EQ(code_of([] { const KeystreamEngine e({.workers = 5000}); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-gcm", Buffer(32)); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-cbc", Buffer(32)); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-ctr", Buffer(16)); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-ctr", Buffer(32), "nosuch"); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(8), {}); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(16), {.stride = 0}); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(16), {.window_chunks = 70000}); }), usage);
+  KeystreamContext context = engine.open(key, Buffer(16), {});
+  Buffer text(10);
+  EXPECT_EQ(code_of([&] { context.encrypt(0, text, std::span(text).first(9)); }), usage);
+  context.encrypt(0, {}, {});
+  context.close();
+  context.close();
+  EXPECT_EQ(code_of([&] { context.encrypt(0, text, text); }), usage);
+  EXPECT_EQ(code_of([&] { context.prefetch(0); }), usage);
+}
+
+TEST(Usage, AContextKeepsItsEngine) {
+  auto engine = std::make_unique<KeystreamEngine>(KeystreamOptions{.workers = 1});
+  KeystreamContext context = open_file(*engine);
+  engine.reset();
+  encrypt_chunk(context, 0);
+  KeystreamContext moved = std::move(context);
+  encrypt_chunk(moved, 1);
+}
+
+// Contexts come and go while workers compute and other threads idle.
+TEST(Threads, OpenAndCloseUnderWork) {
+  KeystreamEngine engine({.workers = 2, .budget_bytes = 1 << 20});
+  const KeystreamKey key = engine.bind("aes-128-ctr", key_for("aes-128-ctr"), "bitslice");
+  std::atomic<std::uint64_t> encrypted{0};
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned client = 0; client < 3; ++client) {
+      threads.emplace_back([&, client] {
+        for (unsigned i = 0; i < 60; ++i) {
+          Buffer counter(16, static_cast<std::uint8_t>(client));
+          counter[0] = static_cast<std::uint8_t>(i);
+          KeystreamContext context =
+              engine.open(key, counter, {.priority = static_cast<int>(i % 3)});
+          for (std::uint64_t at = 0; at < i % 7; ++at) {
+            encrypt_chunk(context, at);
+            ++encrypted;
+            engine.idle(Clock::now() + std::chrono::microseconds(30));
+          }
+          if (i % 5 == 0) {
+            context.prefetch(i * chunk);
+          }
+        }
+      });
+    }
+  }
+  const KeystreamUse use = engine.statistics().use;
+  EXPECT_EQ(use.own + use.other + use.direct + use.bypassed, encrypted.load());
+}
+
+}  // namespace
+}  // namespace paes::test
