@@ -1,0 +1,105 @@
+// MPI-IO: independent reads and writes at offsets, of buffers that lie apart in one call by a
+// datatype that lists their addresses.
+#include <vector>
+
+#include "mpi/handles.hpp"
+#include "mpi/shared_file.hpp"
+
+namespace paes::mpi {
+
+struct MpiFile::Handle {
+  MPI_File file = MPI_FILE_NULL;
+};
+
+namespace {
+
+void check(int code, const std::string& name) {
+  if (code != MPI_SUCCESS) {
+    throw Error(ErrorCode::failure, name + ": " + text_of(code));
+  }
+}
+
+// Buffers at absolute addresses, as one element of a datatype.
+class Scattered {
+ public:
+  explicit Scattered(std::span<const iovec> parts) {
+    std::vector<int> lengths;
+    std::vector<MPI_Aint> addresses;
+    lengths.reserve(parts.size());
+    addresses.reserve(parts.size());
+    for (const iovec& part : parts) {
+      lengths.push_back(static_cast<int>(part.iov_len));
+      bytes_ += static_cast<int>(part.iov_len);
+      MPI_Aint address = 0;
+      check(MPI_Get_address(part.iov_base, &address), "memory");
+      addresses.push_back(address);
+    }
+    check(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
+                                   addresses.data(), MPI_BYTE, &type_),
+          "memory");
+    check(MPI_Type_commit(&type_), "memory");
+  }
+  ~Scattered() { (void)MPI_Type_free(&type_); }
+  Scattered(const Scattered&) = delete;
+  Scattered& operator=(const Scattered&) = delete;
+
+  [[nodiscard]] MPI_Datatype type() const noexcept { return type_; }
+  [[nodiscard]] int bytes() const noexcept { return bytes_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  int bytes_ = 0;
+};
+
+}  // namespace
+
+MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode, std::string name)
+    : communicator_(communicator), name_(std::move(name)), handle_(std::make_unique<Handle>()) {
+  const std::lock_guard lock(communicator_.handles_->calls);
+  const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  check(MPI_File_open(communicator_.handles_->world, path.c_str(), amode, MPI_INFO_NULL,
+                      &handle_->file),
+        name_);
+}
+
+MpiFile::~MpiFile() {
+  if (!communicator_.handles_->lost) {
+    const std::lock_guard lock(communicator_.handles_->calls);
+    (void)MPI_File_close(&handle_->file);
+  }
+}
+
+void MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+  const std::lock_guard lock(communicator_.handles_->calls);
+  const Scattered parts(to);
+  MPI_Status status;
+  check(MPI_File_read_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1,
+                         parts.type(), &status),
+        name_);
+  int got = 0;
+  check(MPI_Get_elements(&status, parts.type(), &got), name_);
+  if (got != parts.bytes()) {
+    throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
+  }
+}
+
+void MpiFile::write_at(std::uint64_t offset, std::span<const iovec> from) const {
+  const std::lock_guard lock(communicator_.handles_->calls);
+  const Scattered parts(from);
+  MPI_Status status;
+  check(MPI_File_write_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1,
+                          parts.type(), &status),
+        name_);
+  int put = 0;
+  check(MPI_Get_elements(&status, parts.type(), &put), name_);
+  if (put != parts.bytes()) {
+    throw Error(ErrorCode::failure, name_ + ": was not written in full; is there no room left?");
+  }
+}
+
+void MpiFile::sync() {
+  const std::lock_guard lock(communicator_.handles_->calls);
+  check(MPI_File_sync(handle_->file), name_);
+}
+
+}  // namespace paes::mpi

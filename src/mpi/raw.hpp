@@ -1,0 +1,40 @@
+// Raw messages by many ranks, in the modes whose pieces run in parallel, and GCM as one message:
+// the bytes that stream/raw.hpp writes in one process. Chained directions have nothing to share
+// out.
+#pragma once
+
+#include "core/secret.hpp"
+#include "message/gcm.hpp"
+#include "message/raw_key.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/shared_file.hpp"
+#include "stream/raw.hpp"
+
+namespace paes::mpi {
+
+// What only rank 0 has read, and all ranks need: the key, the IV, and what GCM authenticates beside
+// the text.
+struct RawSecrets {
+  SecretBytes key;
+  std::vector<std::uint8_t> iv;
+  std::vector<std::uint8_t> aad;
+};
+
+// Collective, as all that follows; throws the same Error on all ranks.
+void share(Communicator& communicator, RawSecrets& secrets);
+
+// The whole message, committed; `task` is the same on all ranks, and without a head. Throws
+// Error(usage) for a direction that is chained.
+stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
+                         const stream::RawTask& task, const stream::Options& options);
+
+// The ciphertext, then the tag of 16 bytes.
+stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
+
+// As in one process nothing is written before the tag has been checked, and each piece is hashed
+// again as it is decrypted.
+stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
+
+}  // namespace paes::mpi

@@ -1,0 +1,212 @@
+// The shared files but for what MPI-IO itself does. Ranks find the same file by its name; that it
+// is the same is checked, because hosts may mount different file systems in one place.
+#include "mpi/shared_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/secret.hpp"
+#include "mpi/together.hpp"
+#include "stream/wait.hpp"
+
+namespace paes::mpi {
+
+namespace {
+
+// What rank 0 writes into a new output for the others to find there; its contents replace it.
+using Token = std::array<std::uint8_t, 16>;
+
+// What the same file has on every host. Numbers of devices are each host's own.
+struct Attributes {
+  std::uint64_t bytes;
+  std::uint64_t inode;
+  std::int64_t modified_s;
+  std::int64_t modified_ns;
+};
+
+Attributes attributes_of(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) {
+    stream::throw_errno(path);
+  }
+  return {static_cast<std::uint64_t>(status.st_size), status.st_ino, status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec};
+}
+
+template <typename Plain>
+void broadcast(Communicator& communicator, Plain& value) {
+  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&value), sizeof value});
+}
+
+void broadcast(Communicator& communicator, std::string& text) {
+  std::uint64_t bytes = text.size();
+  broadcast(communicator, bytes);
+  text.resize(static_cast<std::size_t>(bytes));
+  communicator.broadcast({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+}
+
+constexpr const char* shared_hint =
+    "all ranks must see it under this name, on a file system that their hosts share";
+
+// At offsets through a descriptor, as stream::Output does for its own.
+void write_all(int descriptor, const std::string& name, std::uint64_t offset,
+               std::span<const iovec> from) {
+  stream::VectorCursor rest(from);
+  auto at = static_cast<off_t>(offset);
+  while (!rest.is_done()) {
+    const ssize_t put = pwritev(descriptor, rest.data(), rest.count(), at);
+    if (put >= 0) {
+      rest.advance(static_cast<std::size_t>(put));
+      at += put;
+    } else if (errno != EINTR) {
+      stream::throw_errno(name);
+    }
+  }
+}
+
+}  // namespace
+
+SharedInput::SharedInput(Communicator& communicator, const std::string& path, FileAccess access)
+    : name_(path) {
+  together(communicator, [&] {
+    if (access == FileAccess::posix || communicator.is_first()) {
+      here_.emplace(stream::Input::open(path, &communicator.signals()));
+      if (!here_->is_regular() && !here_->is_seekable()) {
+        throw Error(ErrorCode::usage, path + ": is a pipe or a device, which ranks cannot share",
+                    "paes reads it");
+      }
+      here_->expect_sequential();
+      bytes_ = here_->bytes();
+    }
+  });
+  if (access == FileAccess::posix) {
+    check_same_file(communicator);
+    return;
+  }
+  broadcast(communicator, bytes_);
+  together(communicator, [&] {
+    by_mpi_ = std::make_unique<MpiFile>(communicator, path, MpiFile::Mode::read, path);
+  });
+}
+
+void SharedInput::check_same_file(Communicator& communicator) {
+  Attributes first = {};
+  together(communicator, [&] { first = attributes_of(name_); });
+  const Attributes own = first;
+  broadcast(communicator, first);
+  together(communicator, [&] {
+    if (std::memcmp(&own, &first, sizeof own) != 0) {
+      throw Error(ErrorCode::failure, name_ + ": is another file here than on rank 0", shared_hint);
+    }
+  });
+}
+
+stream::ReadAt SharedInput::reader() const {
+  return [this](std::uint64_t offset, std::span<const iovec> to) {
+    if (by_mpi_ != nullptr) {
+      by_mpi_->read_at(offset, to);
+    } else {
+      here_->read_at(offset, to);
+    }
+  };
+}
+
+void SharedInput::read_at(std::uint64_t offset, MutableBytes to) const {
+  const iovec one = {to.data(), to.size()};
+  reader()(offset, std::span(&one, 1));
+}
+
+void SharedInput::check_unchanged() const {
+  if (here_) {
+    here_->check_unchanged();
+  }
+}
+
+SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
+                           stream::OutputOptions options, FileAccess access)
+    : communicator_(communicator), name_(path) {
+  Token token = {};
+  std::string found_as;
+  together(communicator, [&] {
+    if (!communicator.is_first()) {
+      return;
+    }
+    options.avoid_unnamed = true;  // the others could not open it
+    made_.emplace(stream::Output::create(path, options));
+    communicator.at_signal([this] { made_->discard(); });
+    found_as = made_->temporary_path();
+    if (found_as.empty()) {
+      throw Error(ErrorCode::usage, path + ": is no file that ranks could share",
+                  "name a new file with -o");
+    }
+    found_as = std::filesystem::absolute(found_as).string();
+    random_bytes(token);
+    made_->write_at(0, Bytes(token));
+  });
+  broadcast(communicator, token);
+  broadcast(communicator, found_as);
+  together(communicator, [&] {
+    if (access == FileAccess::mpi) {
+      by_mpi_ = std::make_unique<MpiFile>(communicator, found_as, MpiFile::Mode::write, path);
+      return;
+    }
+    find(found_as);
+    Token seen = {};
+    if (pread(here_.number(), seen.data(), seen.size(), 0) != static_cast<ssize_t>(seen.size()) ||
+        seen != token) {
+      throw Error(ErrorCode::failure, name_ + ": is another file here than on rank 0", shared_hint);
+    }
+  });
+}
+
+void SharedOutput::find(const std::string& path) {
+  here_ = stream::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!here_.is_open()) {
+    if (errno == ENOENT) {
+      throw Error(ErrorCode::failure, name_ + ": is not here what it is on rank 0", shared_hint);
+    }
+    stream::throw_errno(name_);
+  }
+}
+
+stream::WriteAt SharedOutput::writer() const {
+  return [this](std::uint64_t offset, std::span<const iovec> from) {
+    if (by_mpi_ != nullptr) {
+      by_mpi_->write_at(offset, from);
+    } else {
+      write_all(here_.number(), name_, offset, from);
+    }
+  };
+}
+
+void SharedOutput::write_at(std::uint64_t offset, Bytes from) const {
+  const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};
+  writer()(offset, std::span(&one, 1));
+}
+
+void SharedOutput::sync() {
+  if (by_mpi_ != nullptr) {
+    by_mpi_->sync();
+  } else if (fsync(here_.number()) != 0) {
+    stream::throw_errno(name_);
+  }
+}
+
+void SharedOutput::commit(std::uint64_t bytes) {
+  by_mpi_.reset();  // collective
+  together(communicator_, [&] {
+    if (made_) {
+      made_->commit(bytes);
+    }
+  });
+}
+
+std::string SharedOutput::warning() const { return made_ ? made_->warning() : std::string(); }
+
+}  // namespace paes::mpi

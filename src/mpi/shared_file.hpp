@@ -1,0 +1,100 @@
+// One file that all ranks read, and one that all of them write, each at offsets of its own: by the
+// system's calls where every rank sees the file under the same name, or by MPI's. The output gets
+// its name only when all ranks have finished theirs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mpi/communicator.hpp"
+#include "stream/files.hpp"
+
+namespace paes::mpi {
+
+enum class FileAccess : unsigned {
+  posix,  // open, pread, pwrite: any file system that is mounted on every host
+  mpi,    // MPI-IO: what the MPI library reaches
+};
+
+// A file opened by MPI-IO on all ranks (mpi_file.cpp). Calls at offsets come from any thread.
+class MpiFile {
+ public:
+  enum class Mode : unsigned { read, write };
+  // Collective, as closing it is.
+  MpiFile(Communicator& communicator, const std::string& path, Mode mode, std::string name);
+  ~MpiFile();
+  MpiFile(const MpiFile&) = delete;
+  MpiFile& operator=(const MpiFile&) = delete;
+
+  void read_at(std::uint64_t offset, std::span<const iovec> to) const;
+  void write_at(std::uint64_t offset, std::span<const iovec> from) const;
+  void sync();  // collective
+
+ private:
+  struct Handle;
+  Communicator& communicator_;
+  std::string name_;  // for messages
+  std::unique_ptr<Handle> handle_;
+};
+
+class SharedInput {
+ public:
+  // Collective. Throws the same Error on all ranks when one of them cannot open the file, or opens
+  // another; pipes are refused.
+  SharedInput(Communicator& communicator, const std::string& path, FileAccess access);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  // As this rank sees it.
+  [[nodiscard]] const stream::Input& here() const noexcept { return *here_; }
+  [[nodiscard]] stream::Input& here() noexcept { return *here_; }
+  [[nodiscard]] bool is_here() const noexcept { return here_.has_value(); }
+  // For as long as this stays where it is.
+  [[nodiscard]] stream::ReadAt reader() const;
+  void read_at(std::uint64_t offset, MutableBytes to) const;
+  // Throws when the file has changed since it was opened, as far as this rank sees that.
+  void check_unchanged() const;
+
+ private:
+  void check_same_file(Communicator& communicator);
+
+  std::string name_;
+  std::uint64_t bytes_ = 0;
+  std::optional<stream::Input> here_;  // with MPI-IO on rank 0 alone
+  std::unique_ptr<MpiFile> by_mpi_;
+};
+
+class SharedOutput {
+ public:
+  // Collective. Rank 0 makes the file, under a name that nobody asks for, and the others find it
+  // there. `options` are of use to rank 0 alone, where `permissions` and `source` are known. Throws
+  // the same Error on all ranks, also when one of them sees another file there.
+  SharedOutput(Communicator& communicator, const std::string& path, stream::OutputOptions options,
+               FileAccess access);
+  ~SharedOutput() { communicator_.at_signal(nullptr); }
+  SharedOutput(const SharedOutput&) = delete;
+  SharedOutput& operator=(const SharedOutput&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] stream::WriteAt writer() const;
+  void write_at(std::uint64_t offset, Bytes from) const;
+  // Collective: all that this rank wrote is where rank 0 finds it, and stays. Throws on this rank
+  // alone, so call it in `together`; with MPI-IO in the thread that makes collective calls.
+  void sync();
+  // Collective. The file is complete, `bytes` long, and gets its name.
+  void commit(std::uint64_t bytes);
+  // Of rank 0's file, when it is complete: what is not as it should be.
+  [[nodiscard]] std::string warning() const;
+
+ private:
+  void find(const std::string& path);
+
+  Communicator& communicator_;
+  std::string name_;
+  std::optional<stream::Output> made_;  // on rank 0
+  stream::Descriptor here_;             // POSIX
+  std::unique_ptr<MpiFile> by_mpi_;
+};
+
+}  // namespace paes::mpi

@@ -1,0 +1,144 @@
+#include "mpi/together.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace paes::mpi {
+
+namespace {
+
+// How often ranks that work tell each other so.
+constexpr std::chrono::milliseconds between_rounds{50};
+
+// What the step threw, as an Error; nothing when it returned.
+std::optional<Error> failure_of(const std::function<void()>& step) {
+  try {
+    step();
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::failure, "memory: not enough of it");
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::failure, std::string("internal error: ") + error.what());
+  }
+}
+
+// Texts travel behind their lengths.
+struct ErrorHead {
+  std::int32_t code;
+  std::uint32_t what_bytes;
+  std::uint32_t hint_bytes;
+};
+
+// Collective, when some rank has an error of its own: throws that of the first of them everywhere.
+[[noreturn]] void throw_agreed(Communicator& communicator, const std::optional<Error>& own) {
+  const std::int64_t mine = own ? communicator.rank() : communicator.ranks();
+  const auto first = static_cast<unsigned>(communicator.least(mine));
+  ErrorHead head = {};
+  std::string text;
+  if (communicator.rank() == first) {
+    std::string what = own->what();
+    if (first != 0) {
+      what += " (rank " + std::to_string(first) + " on " + communicator.host() + ")";
+    }
+    text = what + own->hint;
+    head = {static_cast<std::int32_t>(own->code), static_cast<std::uint32_t>(what.size()),
+            static_cast<std::uint32_t>(own->hint.size())};
+  }
+  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&head), sizeof head}, first);
+  text.resize(std::size_t{head.what_bytes} + head.hint_bytes);
+  communicator.broadcast({reinterpret_cast<std::uint8_t*>(text.data()), text.size()}, first);
+  throw Agreed(static_cast<ErrorCode>(head.code), text.substr(0, head.what_bytes),
+               text.substr(head.what_bytes));
+}
+
+// Work in a thread of its own, until it ends or the other ranks say that it is in vain.
+class Worker {
+ public:
+  explicit Worker(const std::function<void(const Touch&)>& work)
+      : thread_([this, &work] {
+          failure_ = failure_of([&] { work({stop_, done_bytes_}); });
+          const std::lock_guard lock(mutex_);
+          ended_ = true;
+          changed_.notify_one();
+        }) {}
+  ~Worker() {
+    stop_.request();
+    thread_.join();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Returns early when it ends. Passes on a request to stop.
+  bool ended_within(std::chrono::milliseconds time, const stream::Cancel& signals) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, time, [this] { return ended_; });
+    if (signals.requested()) {
+      stop_.request();
+    }
+    return ended_;
+  }
+  [[nodiscard]] std::uint64_t done_bytes() const noexcept { return done_bytes_.load(); }
+  // Once it has ended.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+
+ private:
+  stream::Cancel stop_;
+  std::atomic<std::uint64_t> done_bytes_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::optional<Error> failure_;
+  std::thread thread_;  // last: starts when all else is ready
+};
+
+}  // namespace
+
+void together(Communicator& communicator, const std::function<void()>& step) {
+  const std::optional<Error> own = failure_of(step);
+  std::array<std::int64_t, 1> failed = {own ? 1 : 0};
+  communicator.sum(failed);
+  if (failed[0] != 0) {
+    throw_agreed(communicator, own);
+  }
+}
+
+void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
+              const std::function<void(const Touch& touch)>& work) {
+  // A rank that has no thread for it has failed, and tells the others as any other.
+  std::optional<Worker> worker;
+  const std::optional<Error> not_begun = failure_of([&] { worker.emplace(work); });
+  for (;;) {
+    // A round of the ranks: each says how it is doing, and all learn the sums. Those that have
+    // ended say so at once, so the last round ends with the slowest rank's work.
+    const bool ended = !worker || worker->ended_within(between_rounds, communicator.signals());
+    communicator.heed_signal();
+    const std::optional<Error> own = !worker ? not_begun : ended ? worker->failure() : std::nullopt;
+    enum { failed, working, bytes };
+    std::array<std::int64_t, 3> round = {
+        own ? 1 : 0, ended ? 0 : 1,
+        worker ? static_cast<std::int64_t>(worker->done_bytes()) : std::int64_t{0}};
+    communicator.sum(round);
+    if (shown != nullptr) {
+      shown->store(static_cast<std::uint64_t>(round[bytes]), std::memory_order_relaxed);
+    }
+    if (round[failed] != 0) {
+      worker.reset();  // stops it; what fails only now failed because it was stopped
+      throw_agreed(communicator, own);
+    }
+    if (round[working] == 0) {
+      return;
+    }
+  }
+}
+
+}  // namespace paes::mpi

@@ -1,0 +1,36 @@
+// Steps that all ranks take, and that have succeeded only when they did on every rank: one agreed
+// answer, so that no rank goes on where another has failed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "mpi/communicator.hpp"
+#include "stream/cancel.hpp"
+
+namespace paes::mpi {
+
+// An error that all ranks have agreed upon, and throw.
+class Agreed : public Error {
+ public:
+  using Error::Error;
+};
+
+// Collective. Runs the step; returns when every rank's has succeeded, else throws the same Agreed
+// on all ranks: that of the first of those that failed, with its rank where it is not the first.
+void together(Communicator& communicator, const std::function<void()>& step);
+
+// What long work is given, on each rank.
+struct Touch {
+  const stream::Cancel& stop;  // requested by a signal, and when another rank has failed
+  std::atomic<std::uint64_t>& done_bytes;  // to count up
+};
+
+// The same for work that takes long, which runs in a thread of its own while this one keeps in
+// touch with the other ranks: a failure of one ends the work of all within a batch of it. `shown`
+// follows the bytes done by all ranks; it may be null.
+void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
+              const std::function<void(const Touch& touch)>& work);
+
+}  // namespace paes::mpi
