@@ -22,7 +22,7 @@ _paes() {
   case $previous in
     --suite) words="aes-256-gcm aes-128-gcm" ;;
     --schedule) words="dynamic static" ;;
-    --engine) words="auto cpu" ;;
+    --engine) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
       --max-work-factor | --iv | --unit | --iter) return ;;
@@ -33,8 +33,8 @@ _paes() {
       if [[ $current == -* ]]; then
         case $command in
           encrypt) words="$recipients -p --passphrase --passphrase-file --passphrase-fd
-            --new-identity --suite $output $work" ;;
-          decrypt) words="$unlock --range $output $work" ;;
+            --new-identity --suite --resume -i --identity $output $work" ;;
+          decrypt) words="$unlock --range --resume $output $work" ;;
           verify) words="$unlock $work" ;;
           inspect) words="--json --help" ;;
           rekey) words="$unlock $recipients --add --new-passphrase --new-passphrase-file
@@ -47,7 +47,7 @@ _paes() {
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then
         words=$ciphers
       elif [[ $command == bench ]] && ((COMP_CWORD == 2)); then
-        words="kernel file"
+        words="kernel file speculate"
       fi
       ;;
   esac

@@ -4,6 +4,7 @@
 
 #include "paes/bench_file.hpp"
 #include "paes/bench_kernel.hpp"
+#include "paes/bench_speculate.hpp"
 #include "paes/command.hpp"
 #include "paes/decimal.hpp"
 
@@ -14,12 +15,15 @@ namespace {
 void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
   app.add_option("--cipher", request.ciphers,
                  "aes-256-gcm (the default), aes-128-ctr, des-ede3-cbc and so on; several with "
-                 "commas")
+                 "commas (of 3DES far more than the 2^20 blocks that a key may encrypt elsewhere)")
       ->delimiter(',');
   app.add_option("--kernel", request.kernels,
                  "kernels to compare, ratios being to the first named; "
                  "the default is all that run here")
       ->delimiter(',');
+  app.add_option("--engine", request.engine,
+                 "cpu (the default), or cuda: the GPU as well, copies there and back included")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--direction", request.directions, "encrypt (the default), decrypt, verify")
       ->delimiter(',');
   app.add_option("--size", request.message_bytes,
@@ -36,7 +40,10 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
                "the threads work on each message together, in modes that allow it");
   app.add_option("--seconds", request.seconds,
                  "time for each cipher, direction and size (the default is 2)")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(CLI::Range(0.0, 3600.0))
+      ->check([](const std::string& text) {  // "nan" is in every range
+        return text.find_first_of("nN") == std::string::npos ? "" : text + " is no time";
+      });
   app.add_option("--clock", request.clock,
                  "wall (the default), or cpu: processor time, for ratios on a busy machine");
   app.add_flag("--json", request.json, "print JSON (bench/schema/bench-kernel.schema.json)");
@@ -58,7 +65,44 @@ void declare_file(CLI::App& app, FileBenchRequest& request) {
   app.add_option("-T,--threads", request.threads, "threads of paes; 0 is all, the default")
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
+  app.add_option("--engine", request.engine,
+                 "who computes in paes: auto (the default), cpu, cuda, hybrid")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "hybrid"}));
   app.add_flag("--json", request.json, "print JSON (bench/schema/bench-file.schema.json)");
+}
+
+// Numbers with commas between them.
+CLI::Option* list(CLI::App& app, const char* name, std::vector<unsigned>& numbers, unsigned least,
+                  unsigned most, const char* description) {
+  return app.add_option(name, numbers, description)
+      ->delimiter(',')
+      ->check(decimal())
+      ->check(CLI::Range(least, most));
+}
+
+void declare_speculate(CLI::App& app, SpeculateBenchRequest& request) {
+  app.add_option("--cipher", request.cipher,
+                 "aes-256-ctr (the default) or another in counter mode");
+  app.add_option("--kernel", request.kernels, "kernels; several with commas")->delimiter(',');
+  list(app, "--clients", request.clients, 1, 256, "threads that encrypt (the default is 1)");
+  list(app, "--workers", request.workers, 0, 256,
+       "threads of the engine (the default is 0,1); without any, clients compute in their delays");
+  list(app, "--window", request.windows, 1, 65536, "requests computed ahead (the default is 16)");
+  list(app, "--delay-us", request.delays_us, 0, 1000000,
+       "microseconds between a client's requests (the default is 0,20)");
+  app.add_option("--request", request.request_bytes,
+                 "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)")
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal());
+  app.add_option("--bytes", request.bytes,
+                 "bytes that the clients encrypt together in a round (the default is 16MiB; delays "
+                 "make a round long)")
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal());
+  app.add_option("--runs", request.rounds, "rounds, each both ways (the default is 5)")
+      ->check(decimal())
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--json", request.json, "print JSON (bench/schema/bench-speculate.schema.json)");
 }
 
 Action declare(CLI::App& app) {
@@ -69,9 +113,15 @@ Action declare(CLI::App& app) {
   const auto file_request = std::make_shared<FileBenchRequest>();
   CLI::App* file = app.add_subcommand("file", "compare whole programs on a file");
   declare_file(*file, *file_request);
-  return [kernel, kernel_request, file_request] {
+  const auto speculate_request = std::make_shared<SpeculateBenchRequest>();
+  CLI::App* speculate = app.add_subcommand(
+      "speculate", "keystream computed before the data is there, against computing directly");
+  declare_speculate(*speculate, *speculate_request);
+  return [kernel, kernel_request, file_request, speculate, speculate_request] {
     if (kernel->parsed()) {
       bench_kernels(*kernel_request);
+    } else if (speculate->parsed()) {
+      bench_speculation(*speculate_request);
     } else {
       bench_files(*file_request);
     }

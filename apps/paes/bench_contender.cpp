@@ -4,7 +4,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "message/gcm_message.hpp"
 #include "paes/bench_reference.hpp"
+#include "paes/error.hpp"
 
 namespace paes::cli {
 
@@ -24,15 +26,12 @@ void fill_with_random(MutableBytes bytes) {
   }
 }
 
-std::variant<GcmKey, RawKey> bind(const Kernel& kernel, const CipherName& cipher, Bytes key) {
+std::variant<GcmKey, RawKey> bind(const Kernel& kernel, const CipherName& cipher, Bytes key,
+                                  Engine* engine) {
   if (cipher.is_gcm()) {
-    return GcmKey(key, kernel);
+    return GcmKey(key, kernel, {engine, WhenBusy::wait});
   }
-  return RawKey(cipher.cipher, *cipher.mode, key, kernel);
-}
-
-std::size_t iv_bytes(const CipherName& cipher) noexcept {
-  return *cipher.mode == Mode::ecb ? 0 : block_bytes_of(cipher.cipher);
+  return RawKey(cipher.cipher, *cipher.mode, key, kernel, 0, {engine, WhenBusy::wait});
 }
 
 }  // namespace
@@ -54,6 +53,10 @@ bool can_do(const Kernel& kernel, const CipherName& cipher, BenchDirection direc
   return kernel.run(operations[static_cast<unsigned>(direction)]) != nullptr;
 }
 
+bool engine_can_do(const CipherName& cipher, BenchDirection direction) noexcept {
+  return cipher.is_gcm() || (!is_chained(cipher, direction) && !row_of(*cipher.mode).has_units);
+}
+
 std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept {
   return is_chained(*task.cipher, task.direction) ? std::max(kernel.lanes, 1U) : 1;
 }
@@ -66,21 +69,34 @@ void fill(Lane& lane, const BenchTask& task, Bytes key) {
     return;  // sealing changes the IV, so before_check does it
   }
   for (std::size_t i = 0; i < lane.ivs.size(); ++i) {
-    encrypt_raw(*task.cipher, key, {lane.ivs[i].bytes, iv_bytes(*task.cipher)},
+    encrypt_raw(*task.cipher, key, {lane.ivs[i].bytes, task.cipher->iv_bytes()},
                 lane.message(lane.plain, i), lane.message(lane.cipher, i));
   }
 }
 
-Contender::Contender(const Kernel& kernel, const BenchTask& task, Bytes key)
+Contender::Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Engine* engine)
     : kernel_(kernel),
       task_(task),
       key_bytes_(key),
       messages_(messages_at_once(kernel, task)),
-      key_(bind(kernel, *task.cipher, key)) {}
+      engine_(engine),
+      key_(bind(kernel, *task.cipher, key, engine)) {
+  const auto* const gcm = std::get_if<GcmKey>(&key_);
+  if (engine != nullptr &&
+      !(gcm != nullptr ? gcm->has_engine()
+                       : std::get<RawKey>(key_).has_engine(raw_direction(task.direction)))) {
+    throw Error(ErrorCode::failure, std::string("engine: ") + engine->name() +
+                                        " has no room for the key, or lacks " + task.cipher->name);
+  }
+}
 
 void Contender::run(Lane& lane, const Executor& executor) const {
   if (const auto* const gcm = std::get_if<GcmKey>(&key_)) {
-    run_gcm(*gcm, lane);
+    if (engine_ != nullptr) {
+      run_gcm_on_engine(*gcm, lane);
+    } else {
+      run_gcm(*gcm, lane);
+    }
   } else {
     run_raw(std::get<RawKey>(key_), lane, executor);
   }
@@ -102,6 +118,27 @@ void Contender::run_gcm(const GcmKey& key, Lane& lane) const {
     case BenchDirection::verify:
       lane.authentic &= key.verify(lane.iv, {}, lane.cipher.view(), tag);
       break;
+  }
+}
+
+// As the program does with one message; only parts of messages go to an engine.
+void Contender::run_gcm_on_engine(const GcmKey& key, Lane& lane) const {
+  if (task_.direction == BenchDirection::encrypt) {
+    store_le(lane.iv, load_le<std::uint64_t>(lane.iv) + 1);
+  }
+  const GcmMessage message(key, lane.iv, {});
+  GhashPart part = task_.direction == BenchDirection::encrypt
+                       ? message.encrypt(0, lane.plain.view(), lane.out.view())
+                   : task_.direction == BenchDirection::decrypt
+                       ? message.decrypt(0, lane.cipher.view(), lane.out.view())
+                       : message.hash(lane.cipher.view());
+  Block tag;
+  message.tag(part, task_.message_bytes, tag);
+  wipe(part.value.bytes);
+  if (task_.direction == BenchDirection::encrypt) {
+    lane.tag = tag;
+  } else {
+    lane.authentic &= equal_constant_time(tag.bytes, lane.tag.bytes);
   }
 }
 

@@ -1,6 +1,6 @@
-// A kernel bound to a key in one cipher, mode and direction, as `paes bench kernel` runs and checks
-// it: single messages, batches of independent messages where a direction chains its blocks, or one
-// message that all threads share.
+// A kernel or an engine bound to a key in one cipher, mode and direction, as `paes bench kernel`
+// runs and checks it: single messages, batches of independent messages where a direction chains its
+// blocks, or one message that all threads share.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,8 @@ struct BenchTask {
 // Whether the kernel can do it at all.
 [[nodiscard]] bool can_do(const Kernel& kernel, const CipherName& cipher,
                           BenchDirection direction) noexcept;
+// Whether an engine could: what is parallel, for a message in XTS is one data unit here.
+[[nodiscard]] bool engine_can_do(const CipherName& cipher, BenchDirection direction) noexcept;
 // Independent messages that the kernel is given at once: as many as it has lanes, or one.
 [[nodiscard]] std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept;
 
@@ -41,11 +43,17 @@ class PageBuffer {
   static constexpr std::size_t page_bytes = 4096;
 
   explicit PageBuffer(std::size_t bytes)
-      : memory_(static_cast<std::uint8_t*>(::operator new (bytes, std::align_val_t{page_bytes}))),
+      : memory_(static_cast<std::uint8_t*>(
+            ::operator new (whole_pages(bytes), std::align_val_t{page_bytes}))),
         bytes_(bytes) {}
   [[nodiscard]] MutableBytes view() const noexcept { return {memory_.get(), bytes_}; }
+  // What an engine pins: nothing else lies in these.
+  [[nodiscard]] MutableBytes pages() const noexcept { return {memory_.get(), whole_pages(bytes_)}; }
 
  private:
+  static std::size_t whole_pages(std::size_t bytes) noexcept {
+    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  }
   struct Release {
     void operator()(std::uint8_t* memory) const noexcept {
       ::operator delete (memory, std::align_val_t{page_bytes});
@@ -89,10 +97,15 @@ void fill(Lane& lane, const BenchTask& task, Bytes key);
 
 class Contender {
  public:
-  // `key` outlives this. Throws Error(usage) where the kernel cannot do it.
-  Contender(const Kernel& kernel, const BenchTask& task, Bytes key);
+  // `key` and engine outlive this. Throws Error(usage) where the kernel cannot do it,
+  // Error(failure) where the engine has no room for the key.
+  Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Engine* engine = nullptr);
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
+  [[nodiscard]] const Engine* engine() const noexcept { return engine_; }
+  [[nodiscard]] const char* name() const noexcept {
+    return engine_ != nullptr ? engine_->name() : kernel_.name;
+  }
   [[nodiscard]] std::size_t messages() const noexcept { return messages_; }
 
   // The lane's message or batch, once. The executor's threads share it if the task says so.
@@ -105,6 +118,7 @@ class Contender {
 
  private:
   void run_gcm(const GcmKey& key, Lane& lane) const;
+  void run_gcm_on_engine(const GcmKey& key, Lane& lane) const;
   void run_raw(const RawKey& key, Lane& lane, const Executor& executor) const;
   [[nodiscard]] const PageBuffer& raw_input(const Lane& lane) const noexcept;
 
@@ -112,6 +126,7 @@ class Contender {
   BenchTask task_;
   Bytes key_bytes_;
   std::size_t messages_;
+  const Engine* engine_;
   std::variant<GcmKey, RawKey> key_;
 };
 

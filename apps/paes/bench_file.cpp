@@ -269,7 +269,7 @@ void bench_files(const FileBenchRequest& request) {
   const Place place = find_place(request.folder);
   const std::uint64_t file_bytes = choose_file_bytes(request, place, against.size() + 1);
   const ScratchFolder scratch(place.folder);
-  const Tools tools(scratch, against, request.threads);
+  const Tools tools(scratch, against, request.threads, request.engine);
   ordered_json results = ordered_json::array();
   const auto measure = [&](Contest contest, unsigned runs) {
     take_turns(contest, scratch, runs);
@@ -300,6 +300,7 @@ void bench_files(const FileBenchRequest& request) {
                 {"machine", describe_machine()},
                 {"place", {{"folder", place.folder}, {"filesystem", place.filesystem}}},
                 {"threads", request.threads},
+                {"engine", request.engine},
                 {"programs", describe(tools)},
                 {"results", results}});
   }

@@ -15,6 +15,7 @@ struct FileBenchRequest {
   std::optional<std::vector<std::string>> against;  // of age, openssl, gpg; unset: those installed
   unsigned runs = 5;
   unsigned threads = 0;  // for paes; 0 is all
+  std::string engine = "auto";
   bool json = false;
 };
 

@@ -13,6 +13,7 @@
 #include "paes/bench_interrupt.hpp"
 #include "paes/bench_kernel_turns.hpp"
 #include "paes/bench_report.hpp"
+#include "paes/engine_cuda.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 
@@ -92,16 +93,16 @@ std::uint64_t most_message_bytes(const CipherName& cipher) {
   if (cipher.is_gcm()) {
     return gcm::max_plaintext_bytes;
   }
-  return *cipher.mode == Mode::xts ? xts::max_unit_bytes : std::uint64_t{1} << 40;
+  return row_of(*cipher.mode).has_units ? xts::max_unit_bytes : std::uint64_t{1} << 40;
 }
 
 // A message in XTS is one data unit.
 void check_size(const CipherName& cipher, std::uint64_t message_bytes) {
   const std::uint64_t most = most_message_bytes(cipher);
   const std::size_t block = block_bytes_of(cipher.cipher);
-  const bool takes_part =
-      cipher.is_gcm() || row_of(*cipher.mode).takes_any_length ||
-      (*cipher.mode == Mode::xts ? message_bytes >= block : message_bytes % block == 0);
+  const bool takes_part = cipher.is_gcm() || row_of(*cipher.mode).tail == Tail::any ||
+                          (row_of(*cipher.mode).tail == Tail::stolen ? message_bytes >= block
+                                                                     : message_bytes % block == 0);
   if (message_bytes == 0 || message_bytes > most || !takes_part) {
     throw Error(ErrorCode::usage,
                 fmt::format("--size: {} takes no message of {} bytes", cipher.name, message_bytes));
@@ -134,18 +135,19 @@ void check_memory(const Combination& combination, unsigned threads) {
   const double needed = 3.0 * static_cast<double>(combination.message_bytes) *
                         static_cast<double>(messages) * (combination.is_shared ? 1 : threads);
   if (needed > memory / 2) {
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("--size: {} of {} on {} threads would take more than half of the memory",
-                    messages == 1 ? "messages" : fmt::format("{} messages", messages),
-                    exact_bytes(combination.message_bytes), threads));
+    throw Error(ErrorCode::usage,
+                fmt::format("--size: {} of {} on {} would take more than half of the memory",
+                            messages == 1 ? "messages" : fmt::format("{} messages", messages),
+                            exact_bytes(combination.message_bytes),
+                            threads == 1 ? "1 thread" : fmt::format("{} threads", threads)));
   }
 }
 
 struct Row {
   const Combination* combination;
   unsigned threads;
-  const Kernel* kernel;
+  const char* name;
+  const char* engine;
   std::size_t messages;
   std::size_t rounds;
   double seconds_median;
@@ -156,8 +158,8 @@ struct Row {
 ordered_json to_json(const Row& row) {
   return {{"cipher", row.combination->cipher.name},
           {"direction", row.combination->direction.name},
-          {"kernel", row.kernel->name},
-          {"engine", "cpu"},
+          {"kernel", row.name},
+          {"engine", row.engine},
           {"way", row.combination->way()},
           {"bytes", row.combination->message_bytes},
           {"messages", row.messages},
@@ -192,28 +194,29 @@ std::string to_text(const std::vector<Row>& rows) {
                   describe_way(combination, first.threads), first.rounds);
   const bool is_batch = is_chained(combination.cipher, combination.direction.direction);
   for (const Row& row : rows) {
-    text +=
-        fmt::format("  {:<16} {:>8.3f} GB/s  {:>6.2f} x  [{:.2f} .. {:.2f}]  {}{}\n",
-                    row.kernel->name, row.gb_per_s, row.ratio.median, row.ratio.min, row.ratio.max,
-                    is_batch ? fmt::format("{:>3} at once  ", row.messages) : std::string(),
-                    bar(row.gb_per_s, fastest, 30));
+    text += fmt::format("  {:<16} {:>8.3f} GB/s  {:>#6.3g} x  [{:#.3g} .. {:#.3g}]  {}{}\n",
+                        row.name, row.gb_per_s, row.ratio.median, row.ratio.min, row.ratio.max,
+                        is_batch ? fmt::format("{:>3} at once  ", row.messages) : std::string(),
+                        bar(row.gb_per_s, fastest, 30));
   }
   return text;
 }
 
 std::vector<Row> measure(const Combination& combination, const Executor& executor, double seconds,
-                         const NamedClock& clock) {
+                         const NamedClock& clock, Engine* engine) {
   const std::vector<KernelTimes> times =
       take_turns(combination.kernels,
-                 {combination.task(), seconds, clock.clock, stop_if_interrupted}, executor);
+                 {combination.task(), seconds, clock.clock, stop_if_interrupted, engine}, executor);
   std::vector<Row> rows;
   for (const KernelTimes& row : times) {
     const double typical = median(row.seconds);
     const double bytes = static_cast<double>(combination.message_bytes) *
                          (combination.is_shared ? 1 : executor.threads());
-    rows.push_back({&combination, executor.threads(), row.kernel, row.messages, row.seconds.size(),
-                    typical, bytes / typical / 1e9,
-                    rate_ratio(row.seconds, times.front().seconds)});
+    const char* const engine_name = row.engine != nullptr ? row.engine->name() : nullptr;
+    rows.push_back(
+        {&combination, executor.threads(), engine_name != nullptr ? engine_name : row.kernel->name,
+         engine_name != nullptr ? engine_name : "cpu", row.messages, row.seconds.size(), typical,
+         bytes / typical / 1e9, rate_ratio(row.seconds, times.front().seconds)});
   }
   return rows;
 }
@@ -245,6 +248,36 @@ std::vector<Combination> combine(const KernelBenchRequest& request, unsigned thr
   return combinations;
 }
 
+// Null without --engine cuda.
+std::unique_ptr<Engine> open_engine(const KernelBenchRequest& request, const NamedClock& clock) {
+  if (request.engine != "cuda") {
+    return nullptr;
+  }
+  if (clock.clock != BenchClock::wall) {
+    throw Error(ErrorCode::usage, "--engine: only the wall clock measures a device");
+  }
+  std::string why;
+  std::unique_ptr<Engine> engine = open_cuda_engine("", why, Notes::some);
+  if (engine == nullptr || engine->slots() == 0) {
+    throw Error(ErrorCode::failure,
+                "engine: cuda is not available: " + (why.empty() ? "it has no memory left" : why));
+  }
+  return engine;
+}
+
+// What the engine declined a kernel would compute, and the figure would be that kernel's.
+void check_engine(const Engine& engine, const Combination& combination) {
+  if (!engine_can_do(combination.cipher, combination.direction.direction)) {
+    throw Error(ErrorCode::usage,
+                fmt::format("engine: {} cannot {} a message of {} in parts", engine.name(),
+                            combination.direction.name, combination.cipher.name));
+  }
+  if (combination.message_bytes < block_bytes || combination.message_bytes > engine.piece_bytes()) {
+    throw Error(ErrorCode::usage, fmt::format("--size: {} takes a block to {} at a time",
+                                              engine.name(), exact_bytes(engine.piece_bytes())));
+  }
+}
+
 }  // namespace
 
 void bench_kernels(const KernelBenchRequest& request) {
@@ -256,12 +289,19 @@ void bench_kernels(const KernelBenchRequest& request) {
       request.threads == 1 ? Schedule::serial : Schedule::omp_static, request.threads);
   executor->start();
   const std::vector<Combination> combinations = combine(request, executor->threads());
+  const std::unique_ptr<Engine> engine = open_engine(request, clock);
+  for (const Combination& combination : combinations) {
+    if (engine != nullptr) {
+      check_engine(*engine, combination);
+    }
+  }
   ordered_json results = ordered_json::array();
   if (!request.json) {
     print_result(machine_line());
   }
   for (const Combination& combination : combinations) {
-    const std::vector<Row> rows = measure(combination, *executor, request.seconds, clock);
+    const std::vector<Row> rows =
+        measure(combination, *executor, request.seconds, clock, engine.get());
     if (!request.json) {
       print_result(to_text(rows));
     }

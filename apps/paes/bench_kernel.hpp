@@ -13,6 +13,7 @@ struct KernelBenchRequest {
   std::vector<std::string> kernels;  // empty: all that run here, libcrypto's first
   std::vector<std::string> directions = {"encrypt"};
   std::vector<std::uint64_t> message_bytes = {16384};
+  std::string engine = "cpu";  // cuda: the device as well, behind the kernels
   unsigned threads = 1;
   bool share = false;          // threads work on one message together
   std::string clock = "wall";  // or cpu

@@ -1,13 +1,16 @@
 #include "paes/bench_kernel_turns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <deque>
 #include <memory>
 #include <string>
 
+#include "kernel/registry.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {
@@ -33,14 +36,22 @@ class Turns {
     assert(!settings.task.is_shared || settings.clock == BenchClock::wall);
     random_bytes(key_);
     std::size_t messages = 1;
-    rows_.reserve(kernels.size());
+    rows_.reserve(kernels.size() + 1);
     for (const Kernel* kernel : kernels) {
       rows_.push_back({Contender(*kernel, settings.task, key_), 1, {}});
       messages = std::max(messages, rows_.back().contender.messages());
     }
+    if (settings.engine != nullptr) {
+      // Rows that are measured need not be able to do what an engine leaves to its kernel.
+      const Kernel& kernel = best_kernel(settings.task.cipher->cipher);
+      rows_.push_back({Contender(kernel, settings.task, key_, settings.engine), 1, {}});
+    }
     const unsigned lanes = settings.task.is_shared ? 1 : executor.threads();
     for (unsigned lane = 0; lane < lanes; ++lane) {
       lanes_.push_back(std::make_unique<Lane>(settings.task.message_bytes, messages));
+      for (const PageBuffer* const buffer : buffers_of(*lanes_.back())) {
+        pinned_.emplace_back(settings.engine, buffer->pages());
+      }
     }
   }
 
@@ -68,13 +79,35 @@ class Turns {
     }
     std::vector<KernelTimes> times;
     for (Row& row : rows_) {
-      times.push_back({&row.contender.kernel(), row.contender.messages(), std::move(row.seconds)});
+      times.push_back({&row.contender.kernel(), row.contender.engine(), row.contender.messages(),
+                       std::move(row.seconds)});
     }
     return times;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  // Unpins what it has pinned, if there is an engine.
+  class Pinned {
+   public:
+    Pinned(Engine* engine, MutableBytes pages) : engine_(engine), memory_(pages.data()) {
+      if (engine != nullptr) {
+        engine->pin(pages.data(), pages.size());
+      }
+    }
+    ~Pinned() {
+      if (engine_ != nullptr) {
+        engine_->unpin(memory_);
+      }
+    }
+    Pinned(const Pinned&) = delete;
+    Pinned& operator=(const Pinned&) = delete;
+
+   private:
+    Engine* engine_;
+    void* memory_;
+  };
 
   struct Row {
     Contender contender;
@@ -84,6 +117,10 @@ class Turns {
 
   static double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  static std::array<const PageBuffer*, 3> buffers_of(const Lane& lane) {
+    return {&lane.plain, &lane.cipher, &lane.out};
   }
 
   void fill_lanes() {
@@ -152,7 +189,7 @@ class Turns {
   }
 
   [[noreturn]] static void reject(const Row& row, const char* why) {
-    throw Error(ErrorCode::failure, std::string("kernel '") + row.contender.kernel().name +
+    throw Error(ErrorCode::failure, std::string("kernel '") + row.contender.name() +
                                         "': wrong output: " + why +
                                         "; nothing is reported of a run with a wrong output");
   }
@@ -162,6 +199,7 @@ class Turns {
   std::unique_ptr<Executor> serial_;
   SecretBytes key_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::deque<Pinned> pinned_;  // of the lanes' memory, and gone before it
   std::vector<Row> rows_;
 };
 

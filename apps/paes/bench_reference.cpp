@@ -90,7 +90,7 @@ void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, Mutabl
     return;
   }
   // Both keys of XTS are in `key`; its IV is the data unit's number.
-  const std::size_t key_bytes = *cipher.mode == Mode::xts ? key.size() / 2 : key.size();
+  const std::size_t key_bytes = row_of(*cipher.mode).has_units ? key.size() / 2 : key.size();
   const char* const mode = row_of(*cipher.mode).name;  // libcrypto takes small letters
   const std::string name = is_aes ? aes_name(key_bytes, mode) : std::string("DES-EDE3-") + mode;
   update(start(name, key, iv.empty() ? nullptr : iv.data()).get(), in, out);

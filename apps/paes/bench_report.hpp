@@ -1,6 +1,7 @@
 // What both benches say besides their figures: the machine they ran on, and figures as bars.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>

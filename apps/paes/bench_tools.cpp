@@ -69,14 +69,14 @@ std::vector<std::string> choose_tools(const std::optional<std::vector<std::strin
 }
 
 Tools::Tools(const ScratchFolder& scratch, const std::vector<std::string>& against,
-             unsigned threads)
+             unsigned threads, const std::string& engine)
     : scratch_(scratch), self_(std::filesystem::read_symlink("/proc/self/exe")) {
   const std::string key_file = scratch.path("key.txt");
   const Program keygen[] = {{{self_, "keygen", "-o", key_file}}};
   (void)run_programs(keygen, scratch.path("messages"));
   recipient_ = public_key_in(key_file);
   shown_as_ = {{scratch.folder() + "/", ""}, {self_, "paes"}, {recipient_, "age1..."}};
-  add_paes(threads);
+  add_paes(threads, engine);
   for (const std::string& name : against) {
     name == "age" ? add_age() : name == "openssl" ? add_openssl() : add_gpg();
   }
@@ -94,8 +94,8 @@ Tools::~Tools() {
   }
 }
 
-void Tools::add_paes(unsigned threads) {
-  const Arguments settings = {"-q", "-T", std::to_string(threads)};
+void Tools::add_paes(unsigned threads, const std::string& engine) {
+  const Arguments settings = {"-q", "-T", std::to_string(threads), "--engine", engine};
   const std::string key_file = scratch_.path("key.txt");
   ciphers_.push_back(
       {.name = "paes",

@@ -30,7 +30,8 @@ struct Tool {
 // paes and the tools chosen, ready to run. Keys and passphrases are made in `scratch`.
 class Tools {
  public:
-  Tools(const ScratchFolder& scratch, const std::vector<std::string>& against, unsigned threads);
+  Tools(const ScratchFolder& scratch, const std::vector<std::string>& against, unsigned threads,
+        const std::string& engine);
   ~Tools();
   Tools(const Tools&) = delete;
   Tools& operator=(const Tools&) = delete;
@@ -42,7 +43,7 @@ class Tools {
   [[nodiscard]] std::string as_typed(const std::vector<Program>& pipe) const;
 
  private:
-  void add_paes(unsigned threads);
+  void add_paes(unsigned threads, const std::string& engine);
   void add_age();
   void add_openssl();
   void add_gpg();

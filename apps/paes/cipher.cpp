@@ -44,21 +44,31 @@ struct Request {
 struct Secrets {
   SecretBytes key;
   std::vector<std::uint8_t> iv;
-  SecretBytes passphrase;  // --openssl: of which the other two are made
 };
 
 bool is_mode(const CipherName& name, Mode mode) { return name.mode == mode; }
 
-// Modes that take whole blocks.
-bool can_pad(const CipherName& name) {
-  return is_mode(name, Mode::ecb) || is_mode(name, Mode::cbc);
+// Why no engine could do it; empty where one could.
+std::string why_cpu_alone(const Request& request, const CipherName& name) {
+  if (name.is_gcm()) {
+    return "";
+  }
+  const ModeRow& row = row_of(*name.mode);
+  if (formula_of(row.operation(request.direction())).is_chained()) {
+    return name.name + (request.decrypt ? " decrypts" : " encrypts") + " one block after the other";
+  }
+  if (row.has_units && !request.unit_bytes) {
+    return name.name + " without --unit is one data unit";
+  }
+  if (row.has_units && *request.unit_bytes % block_bytes != 0) {
+    return "a data unit of " + std::to_string(*request.unit_bytes) + " bytes has a partial block";
+  }
+  return "";
 }
 
-std::size_t iv_bytes(const CipherName& name) {
-  if (name.is_gcm()) {
-    return gcm::standard_iv_bytes;
-  }
-  return is_mode(name, Mode::ecb) ? 0 : block_bytes_of(name.cipher);
+// Modes that take whole blocks.
+bool can_pad(const CipherName& name) {
+  return !name.is_gcm() && row_of(*name.mode).tail == Tail::padded;
 }
 
 void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {}) {
@@ -87,7 +97,8 @@ void check(const Request& request, const CipherName& name) {
          "--key names a file of " + std::to_string(name.key_bytes) + " raw bytes");
   refuse(request.no_pad && !can_pad(name), "--no-pad: " + name.name + " has no padding");
   refuse(!request.aad_file.empty() && !name.is_gcm(), "--aad: only GCM authenticates anything");
-  refuse(request.unit_bytes && !is_mode(name, Mode::xts), "--unit: only XTS has data units");
+  refuse(request.unit_bytes && (name.is_gcm() || !row_of(*name.mode).has_units),
+         "--unit: only XTS has data units");
   refuse(request.unit_bytes &&
              (*request.unit_bytes < block_bytes || *request.unit_bytes > xts::max_unit_bytes),
          "--unit: a data unit has 16 bytes to 16 MiB (2^20 blocks)");
@@ -97,7 +108,7 @@ void check(const Request& request, const CipherName& name) {
 }
 
 std::vector<std::uint8_t> parse_iv(const std::string& hex, const CipherName& name) {
-  const std::size_t bytes = iv_bytes(name);
+  const std::size_t bytes = name.iv_bytes();
   const std::string wanted = name.name + " takes " + std::to_string(bytes) + " bytes, " +
                              std::to_string(2 * bytes) + " hexadecimal digits";
   refuse(bytes == 0 && !hex.empty(), "--iv: " + name.name + " takes none");
@@ -116,6 +127,30 @@ std::vector<std::uint8_t> parse_iv(const std::string& hex, const CipherName& nam
   return iv;
 }
 
+// One line of nothing else, which chance makes of no key. All bytes are looked at alike: how long
+// it takes tells nothing of a key.
+bool holds_hexadecimal(Bytes contents) {
+  constexpr std::size_t least_digits = 16;
+  std::size_t others = 0;
+  std::size_t last_newline = 0;  // 1 where the last byte is one, which may be there
+  for (const unsigned byte : contents) {
+    const bool is_decimal = byte - '0' < 10U;
+    const bool is_letter = (byte | 0x20U) - 'a' < 6U;
+    others += static_cast<std::size_t>(!is_decimal) & static_cast<std::size_t>(!is_letter);
+    last_newline = static_cast<std::size_t>(byte == '\n');
+  }
+  return (others == last_newline) & (contents.size() - last_newline >= least_digits);
+}
+
+// Looks at all bytes, wherever it finds the one.
+bool holds(Bytes secret, std::uint8_t wanted) {
+  bool found = false;
+  for (const std::uint8_t byte : secret) {
+    found |= byte == wanted;
+  }
+  return found;
+}
+
 SecretBytes read_key(const Request& request, const CipherName& name) {
   constexpr std::size_t no_key_has_so_many_bytes = 4096;
   const std::string wanted =
@@ -126,8 +161,14 @@ SecretBytes read_key(const Request& request, const CipherName& name) {
   } catch (const Error& error) {
     throw Error(error.code, error.what(), error.code == ErrorCode::usage ? wanted : error.hint);
   }
+  const bool is_hex = holds_hexadecimal(key);
   refuse(key.size() != name.key_bytes,
-         request.key_file + ": has " + std::to_string(key.size()) + " bytes", wanted);
+         request.key_file + ": has " + std::to_string(key.size()) + " bytes",
+         is_hex ? wanted + "; it holds hexadecimal digits: xxd -r -p makes bytes of them" : wanted);
+  if (is_hex) {
+    print_warning(request.key_file +
+                  ": holds hexadecimal digits, which are the key's bytes as they stand");
+  }
   if (name.mode && has_equal_halves(*name.mode, key)) {
     const std::string what_why =
         request.key_file + ": its two halves are equal, with which XTS protects less";
@@ -142,6 +183,8 @@ std::vector<std::uint8_t> read_aad(const std::string& path) {
   constexpr std::size_t step_bytes = std::size_t{64} << 10;
   stream::Input input = stream::Input::open(path, &cancel());
   std::vector<std::uint8_t> aad;
+  // All at once: growing would need twice the memory, and what is not used is never touched.
+  aad.reserve(max_bytes + step_bytes);
   for (std::size_t got = step_bytes; got == step_bytes;) {
     const std::size_t filled = aad.size();
     aad.resize(filled + step_bytes);
@@ -154,14 +197,30 @@ std::vector<std::uint8_t> read_aad(const std::string& path) {
 
 Secrets read_secrets(const Request& request, const CipherName& name) {
   Secrets secrets;
-  if (request.openssl) {
-    secrets.passphrase =
-        request.decrypt ? request.passphrase.read_existing() : request.passphrase.read_new();
-  } else {
+  if (!request.openssl) {
     secrets.iv = parse_iv(request.iv, name);
     secrets.key = read_key(request, name);
   }
   return secrets;
+}
+
+// openssl enc takes an empty one, so there may be such files.
+SecretBytes read_passphrase(const Request& request) {
+  SecretBytes passphrase =
+      request.decrypt ? request.passphrase.read_existing() : request.passphrase.read_new();
+  constexpr std::size_t openssl_bytes = 1023;
+  if (holds(passphrase, '\n')) {
+    print_warning("passphrase: has several lines, of which openssl's -pass file: takes the first");
+  }
+  if (holds(passphrase, '\0')) {
+    print_warning("passphrase: has a NUL byte, before which openssl's -pass file: stops");
+  }
+  if (passphrase.size() > openssl_bytes) {
+    print_warning("passphrase: has " + std::to_string(passphrase.size()) +
+                  " bytes, of which openssl's -pass file: takes at most " +
+                  std::to_string(openssl_bytes));
+  }
+  return passphrase;
 }
 
 // Salted__ and the salt: of the input, or new.
@@ -178,11 +237,12 @@ std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const Request& 
   return openssl_salted::encode(salt);
 }
 
+// Asks for the passphrase itself, so that it is gone when its work is done.
 void derive_from(Bytes head, const Request& request, const CipherName& name, Secrets& secrets) {
   const SecretBytes derived =
-      openssl_salted::derive(secrets.passphrase, openssl_salted::parse(head),
+      openssl_salted::derive(read_passphrase(request), openssl_salted::parse(head),
                              request.iterations.value_or(openssl_salted::default_iterations),
-                             name.key_bytes + iv_bytes(name));
+                             name.key_bytes + name.iv_bytes(), until_signal());
   const Bytes all = derived;
   secrets.key = SecretBytes(all.first(name.key_bytes));
   secrets.iv.assign(all.begin() + static_cast<std::ptrdiff_t>(name.key_bytes), all.end());
@@ -197,6 +257,9 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
   if (!request.key_file.empty()) {
     refuse_secret_as_output(path, request.key_file, "key");
   }
+  if (!request.aad_file.empty()) {
+    refuse_secret_as_output(path, request.aad_file, "AAD");
+  }
   request.passphrase.refuse_as_output(path);
   std::array<std::uint8_t, openssl_salted::head_bytes> head;
   if (request.openssl) {
@@ -206,16 +269,17 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
       path, input, request.decrypt ? stream::decrypted_mode(input) : stream::encrypted_mode(input),
       request.transfer.overwrite);
   if (request.openssl) {
+    // Nobody types a passphrase for an input or output that cannot be.
     derive_from(head, request, name, secrets);
   }
   stream::Totals totals;
   if (name.is_gcm()) {
-    const GcmKey key(secrets.key, options.kernel);
+    const GcmKey key(secrets.key, options.kernel, options.engine_use);
     totals = request.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
                              : stream::seal_gcm(input, output, key, secrets.iv, aad, options);
   } else {
     const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
-                     request.unit_bytes.value_or(0));
+                     request.unit_bytes.value_or(0), options.engine_use);
     const bool is_limited = name.cipher == Cipher::des_ede3 && !request.decrypt;
     totals = stream::crypt_raw(input, output,
                                {.key = key,
@@ -238,9 +302,10 @@ int crypt(Request& request) {
   }
   check(request, name);
   settle(request.transfer, true,
-         request.passphrase.reads_standard_input() || is_standard_input(request.key_file) ||
-             is_standard_input(request.aad_file));
-  const Engine engine = request.transfer.engine.choose(name);
+         request.passphrase.standard_input_uses() +
+             standard_input_uses({request.key_file, request.aad_file}));
+  Engines engines =
+      request.transfer.engine.choose(name, why_cpu_alone(request, name), request.transfer.notes());
   Secrets secrets = read_secrets(request, name);
   const std::vector<std::uint8_t> aad =
       request.aad_file.empty() ? std::vector<std::uint8_t>() : read_aad(request.aad_file);
@@ -258,7 +323,7 @@ int crypt(Request& request) {
     document["cipher"] = name.name;
     document["direction"] = request.decrypt ? "decrypt" : "encrypt";
   };
-  return run_transfer(request.transfer, engine, transfer);
+  return run_transfer(request.transfer, engines, transfer);
 }
 
 Action declare(CLI::App& app) {
@@ -280,7 +345,9 @@ Action declare(CLI::App& app) {
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
       ->transform(decimal());
-  app.add_flag("--legacy", request->legacy, "encrypt with 3DES, which NIST disallows");
+  app.add_flag(
+      "--legacy", request->legacy,
+      "encrypt with 3DES, which NIST disallows; at most 2^20 blocks (8 MiB), padding included");
   app.add_flag("--openssl", request->openssl,
                "files of openssl enc -pbkdf2: key and IV from a passphrase, a salt in front");
   request->passphrase.declare(app, "", "--openssl: the passphrase in this file");

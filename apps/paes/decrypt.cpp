@@ -4,6 +4,8 @@
 #include "format/range.hpp"
 #include "paes/command.hpp"
 #include "paes/keys.hpp"
+#include "paes/report.hpp"
+#include "paes/resume.hpp"
 #include "paes/transfer.hpp"
 
 namespace paes::cli {
@@ -33,26 +35,45 @@ std::string name_output(const std::string& input) {
 }
 
 int decrypt_files(Request& request) {
-  settle(request.transfer, true, request.unlock.passphrase.reads_standard_input());
+  settle(request.transfer, true, request.unlock.standard_input_uses());
   std::optional<ByteRange> range;
   if (!request.range.empty()) {
     range = parse_range(request.range);
+    if (request.transfer.resume) {
+      throw Error(ErrorCode::usage, "range: does not go with --resume", "leave out one of them");
+    }
   }
-  const Engine engine = request.transfer.engine.choose();
+  Engines engines = request.transfer.engine.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
+  std::uint64_t resumed_bytes = 0;
   const auto work = [&](stream::Input& input, const std::string& path,
                         const stream::Options& options) {
     refuse_terminal(input);
     request.unlock.refuse_as_output(path);
+    const bool resumable = request.transfer.resume && is_resumable(input, path);
     const stream::Preamble preamble = stream::read_preamble(input);
-    stream::Output output =
-        create_output(path, input, stream::decrypted_mode(input), request.transfer.overwrite);
+    stream::Output output = create_output(path, input, stream::decrypted_mode(input),
+                                          request.transfer.overwrite, resumable);
     const SecretBytes key = unlocker.open(preamble.envelope());
-    const stream::Totals totals = stream::decrypt(input, output, preamble, key, range, options);
+    stream::ResumedTotals totals;
+    if (resumable) {
+      totals = stream::decrypt_resumably(input, output, preamble, key, warn_of_restart, options);
+      if (!request.transfer.quiet) {
+        print_kept(output, totals);
+      }
+    } else {
+      totals.text_bytes = stream::decrypt(input, output, preamble, key, range, options).text_bytes;
+      warn_of_partial(path);
+    }
+    resumed_bytes = totals.kept_text_bytes;
     warn_about(output);
     return totals.text_bytes;
   };
-  return run_transfer(request.transfer, engine, {"decrypt", name_output, work, nullptr});
+  Transfer transfer{"decrypt", name_output, work};
+  if (request.transfer.resume) {
+    transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
+  }
+  return run_transfer(request.transfer, engines, transfer);
 }
 
 Action declare(CLI::App& app) {
@@ -64,6 +85,7 @@ Action declare(CLI::App& app) {
          "included")
       ->type_name("FIRST-LAST");
   request->transfer.declare_output(app);
+  request->transfer.declare_resume(app);
   request->transfer.declare_common(app, "transfer");
   app.add_option("FILE", request->transfer.files,
                  "files to decrypt; - is standard input, the default");

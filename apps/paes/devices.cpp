@@ -1,10 +1,11 @@
 // `paes devices`: every row of the kernel table, whether it runs on this machine, and which one is
-// chosen when nothing is asked for.
+// chosen when nothing is asked for; and the devices of --engine cuda.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cuda/cuda_runtime.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "paes/command.hpp"
@@ -89,10 +90,57 @@ std::string section(const NamedCipher& cipher, const std::vector<const Kernel*>&
                     const Kernel& selected) {
   std::string text =
       fmt::format("\n  {:<16} {:<5} {:<46} {}\n", cipher.name, "runs", "why", "what it is");
+  const std::string insecure = "insecure: ";
   for (const Kernel* kernel : kernels) {
     text += fmt::format("{} {:<16} {:<5} {:<46} {}\n", kernel == &selected ? '*' : ' ',
                         kernel->name, unavailable_reason(*kernel).empty() ? "yes" : "no",
-                        reason_of(*kernel, selected), kernel->summary);
+                        reason_of(*kernel, selected),
+                        kernel->warning != nullptr ? insecure + kernel->summary : kernel->summary);
+  }
+  return text;
+}
+
+// The devices of --engine cuda, or why there are none.
+ordered_json describe_cuda() {
+  std::string why;
+  ordered_json devices = ordered_json::array();
+  for (const cuda::Device& device : cuda::list_cuda_devices(why)) {
+    devices.push_back({{"name", device.name},
+                       {"architecture", device.architecture},
+                       {"multiprocessors", device.shape.multiprocessors},
+                       {"memory_bytes", device.memory_bytes}});
+  }
+  const bool is_available = !devices.empty();
+  ordered_json kernels = ordered_json::array();
+  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
+    kernels.push_back({{"name", kernel->name},
+                       {"cipher", kernel->cipher == Cipher::aes ? "aes" : "des-ede3"},
+                       {"summary", kernel->summary},
+                       {"insecure", kernel->warning != nullptr}});
+  }
+  return {{"available", is_available},
+          {"reason", is_available ? "" : why},
+          {"devices", devices},
+          {"kernels", kernels}};
+}
+
+std::string cuda_section(const ordered_json& cuda) {
+  std::string text = "\ncuda:";
+  if (!cuda["available"].get<bool>()) {
+    return text + " none, " + cuda["reason"].get<std::string>() + "\n";
+  }
+  text += "\n";
+  for (const ordered_json& device : cuda["devices"]) {
+    text += fmt::format("  {}, {}, {} multiprocessors, {}\n", device["name"].get<std::string>(),
+                        device["architecture"].get<std::string>(),
+                        device["multiprocessors"].get<unsigned>(),
+                        human_bytes(device["memory_bytes"].get<double>()));
+  }
+  for (const ordered_json& kernel : cuda["kernels"]) {
+    text += fmt::format("    {:<16} {:<10} {}{}\n", kernel["name"].get<std::string>(),
+                        kernel["cipher"].get<std::string>(),
+                        kernel["insecure"].get<bool>() ? "insecure: " : "",
+                        kernel["summary"].get<std::string>());
   }
   return text;
 }
@@ -112,9 +160,13 @@ int list_devices(bool json) {
     }
   }
   if (json) {
-    print_json({{"command", "devices"}, {"processor", machine_name()}, {"kernels", rows}});
+    print_json({{"command", "devices"},
+                {"processor", machine_name()},
+                {"kernels", rows},
+                {"cuda", describe_cuda()}});
   } else {
-    print_result(text + "\n* is used unless --kernel names another.\n");
+    print_result(text + "\n* is used unless --kernel names another.\n" +
+                 cuda_section(describe_cuda()));
   }
   return exit_done;
 }

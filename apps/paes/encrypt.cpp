@@ -12,6 +12,7 @@
 #include "paes/keys.hpp"
 #include "paes/leftover.hpp"
 #include "paes/report.hpp"
+#include "paes/resume.hpp"
 #include "paes/transfer.hpp"
 
 namespace paes::cli {
@@ -21,6 +22,7 @@ namespace {
 struct Request {
   RecipientOptions recipients;
   PassphraseOptions passphrase;
+  ReopenOptions reopen;
   std::string new_identity;
   std::string suite = "aes-256-gcm";
   TransferOptions transfer;
@@ -47,6 +49,26 @@ void check_recipients(const Request& request) {
   if (!has_recipient && !request.passphrase.given()) {
     throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output",
                 "give -r RECIPIENT, -R FILE, --new-identity FILE or -p");
+  }
+}
+
+void check_resume(const Request& request) {
+  if (!request.transfer.resume) {
+    if (request.reopen.given()) {
+      throw Error(ErrorCode::usage, "identity: encrypting needs none, but with --resume",
+                  "to encrypt to its public key, give that with -r");
+    }
+    return;
+  }
+  if (!request.new_identity.empty()) {
+    throw Error(ErrorCode::usage, "resume: does not go with --new-identity",
+                "make the key first: paes keygen -o FILE");
+  }
+  if (request.passphrase.given() == request.reopen.given()) {
+    throw Error(ErrorCode::usage,
+                request.reopen.given() ? "identity: opens nothing where there is a passphrase"
+                                       : "resume: could not open what it has to continue",
+                "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
   }
 }
 
@@ -92,10 +114,18 @@ struct Sealer {
   SecretBytes passphrase;
 
   [[nodiscard]] std::vector<std::uint8_t> seal(Bytes key) const {
-    return recipients.empty() ? age::seal_to_passphrase(passphrase, key)
-                              : age::seal_to_recipients(recipients, key);
+    return recipients.empty()
+               ? age::seal_to_passphrase(passphrase, key, age::written_work_factor, until_signal())
+               : age::seal_to_recipients(recipients, key);
   }
 };
+
+stream::NewKey make_key(container::Suite suite, const Sealer& sealer) {
+  stream::NewKey made{SecretBytes(container::key_bytes(suite)), {}};
+  random_bytes(made.input_key);
+  made.envelope = sealer.seal(made.input_key);
+  return made;
+}
 
 bool exists(const std::string& path) {
   struct stat status = {};
@@ -104,22 +134,24 @@ bool exists(const std::string& path) {
 
 std::string name_output(const std::string& input) { return input == "-" ? "-" : input + suffix; }
 
-std::uint64_t encrypt_one(const Request& request, container::Suite suite, const Sealer& sealer,
+std::uint64_t encrypt_one(const Request& request, container::Suite suite, Sealer& sealer,
                           NewIdentity& identity, stream::Input& input, const std::string& path,
                           const stream::Options& options) {
   identity.refuse_as_output(path);
   request.passphrase.refuse_as_output(path);
   stream::Output output =
       create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
-  SecretBytes key(container::key_bytes(suite));
-  random_bytes(key);
-  const std::vector<std::uint8_t> envelope = sealer.seal(key);
+  if (sealer.recipients.empty() && sealer.passphrase.empty()) {
+    sealer.passphrase = request.passphrase.read_new();
+  }
+  const stream::NewKey made = make_key(suite, sealer);
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
   std::uint64_t text_bytes = 0;
   try {
-    text_bytes = stream::encrypt(input, output, suite, envelope, key, options).text_bytes;
+    text_bytes =
+        stream::encrypt(input, output, suite, made.envelope, made.input_key, options).text_bytes;
   } catch (...) {
     // The last steps, syncing the folder for one, can fail behind a complete output.
     if (exists(path)) {
@@ -130,29 +162,70 @@ std::uint64_t encrypt_one(const Request& request, container::Suite suite, const 
   identity.keep();
   warn_about(output);
   warn_of_leftover(path);
+  warn_of_partial(path);
   return text_bytes;
+}
+
+stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite suite,
+                                        Sealer& sealer, Reopener& reopener, stream::Input& input,
+                                        const std::string& path, const stream::Options& options) {
+  request.passphrase.refuse_as_output(path);
+  request.reopen.refuse_as_output(path);
+  stream::Output output =
+      create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite, true);
+  if (sealer.recipients.empty() && sealer.passphrase.empty()) {
+    sealer.passphrase = request.passphrase.read_new();
+  }
+  const std::vector<std::uint8_t> settings = reopener.settings();
+  const stream::ResumedTotals totals = stream::encrypt_resumably(
+      input, output,
+      {suite, settings, [&](Bytes envelope) { return reopener.open(envelope); },
+       [&] { return make_key(suite, sealer); }, warn_of_restart},
+      options);
+  if (!request.transfer.quiet) {
+    print_kept(output, totals);
+  }
+  warn_about(output);
+  warn_of_leftover(path);
+  return totals;
 }
 
 int encrypt_files(Request& request) {
   check_recipients(request);
-  settle(request.transfer, true, request.passphrase.reads_standard_input());
+  check_resume(request);
+  settle(request.transfer, true,
+         request.passphrase.standard_input_uses() + request.recipients.standard_input_uses() +
+             request.reopen.standard_input_uses());
   const container::Suite suite = parse_suite(request.suite);
-  const Engine engine = request.transfer.engine.choose();
+  Engines engines = request.transfer.engine.choose(request.transfer.notes());
   Sealer sealer;
   sealer.recipients = request.recipients.load();
-  if (request.passphrase.given()) {
+  Reopener reopener(request.reopen, sealer.recipients, sealer.passphrase);
+  if (request.transfer.resume) {
+    reopener.check_opens();
+  }
+  // Nobody types one for an input or output that cannot be; see encrypt_one.
+  if (request.passphrase.has_source()) {
     sealer.passphrase = request.passphrase.read_new();
   }
   if (!request.new_identity.empty()) {
-    start_threads(request.transfer, engine);
+    start_threads(request.transfer, engines);
   }
   NewIdentity identity(request.new_identity);
   if (identity.recipient()) {
     sealer.recipients.push_back(*identity.recipient());
   }
   Transfer transfer{"encrypt", name_output, nullptr, nullptr};
+  std::uint64_t resumed_bytes = 0;
   transfer.work = [&](stream::Input& input, const std::string& path,
                       const stream::Options& options) {
+    resumed_bytes = 0;
+    if (request.transfer.resume && is_resumable(input, path)) {
+      const stream::ResumedTotals totals =
+          encrypt_resumably(request, suite, sealer, reopener, input, path, options);
+      resumed_bytes = totals.kept_text_bytes;
+      return totals.text_bytes;
+    }
     return encrypt_one(request, suite, sealer, identity, input, path, options);
   };
   transfer.more_members = [&](nlohmann::ordered_json& document) {
@@ -161,7 +234,10 @@ int encrypt_files(Request& request) {
       document["public_key"] = age::to_string(*identity.recipient());
     }
   };
-  const int code = run_transfer(request.transfer, engine, transfer);
+  if (request.transfer.resume) {
+    transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
+  }
+  const int code = run_transfer(request.transfer, engines, transfer);
   if (identity.is_kept() && !request.transfer.quiet) {
     print_note("Public key: " + age::to_string(*identity.recipient()));
   }
@@ -181,6 +257,8 @@ Action declare(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   request->transfer.declare_output(app);
+  request->transfer.declare_resume(app);
+  request->reopen.declare(app);
   request->transfer.declare_common(app, "transfer");
   app.add_option("FILE", request->transfer.files,
                  "files to encrypt, each to FILE.paes; - is standard input, the default");

@@ -9,38 +9,94 @@
 
 #include "exec/executor.hpp"
 #include "message/cipher_name.hpp"
+#include "message/engine.hpp"
+#include "stream/engine_rates.hpp"
 #include "stream/pipeline.hpp"
 
 namespace CLI {
 class App;
 }
 
+namespace paes::cuda {
+struct DeviceKernel;
+}
+
 namespace paes::cli {
 
-// What the options chose, checked.
-struct Engine {
+// Which notes a command prints on standard error: -q none, -v all.
+enum class Notes { none, some, all };
+
+// What the options chose, checked, for one input.
+struct Choice {
   const Kernel& kernel;
   Schedule schedule;
-  unsigned threads;
+  unsigned threads;  // of the CPU
   std::size_t grain_bytes;
+  std::shared_ptr<Engine> engine = nullptr;  // null: the CPU alone
+  WhenBusy when_busy = WhenBusy::wait;
 
+  // "cpu", "hybrid", or the engine's own name.
+  [[nodiscard]] const char* engine_name() const noexcept {
+    return engine == nullptr ? "cpu" : when_busy == WhenBusy::decline ? "hybrid" : engine->name();
+  }
   // No more threads than there are pieces: starting one costs more than a small file does. Nothing
-  // for pipes, whose length is unknown.
+  // for pipes, whose length is unknown. Threads that wait for the engine come on top in a hybrid.
   [[nodiscard]] std::unique_ptr<Executor> executor_for(std::optional<std::uint64_t> bytes) const;
+};
+
+// The same for all inputs; under `auto` they may differ in the engine.
+class Engines {
+ public:
+  // Of the grain as the user gave it, or nothing.
+  Engines(const Kernel& kernel, Schedule schedule, unsigned threads,
+          std::optional<std::size_t> grain_bytes, const CipherName& cipher, Notes notes);
+
+  // --engine cuda and hybrid. Throws Error(failure) "engine: ..." in one line where there is none.
+  void open(const std::string& device_kernel, WhenBusy when_busy);
+  // --engine auto: for inputs worth it, once in this process, and silently unless Notes::all.
+  void allow_automatic() noexcept { is_automatic_ = true; }
+
+  [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
+  [[nodiscard]] Schedule schedule() const noexcept { return schedule_; }
+  [[nodiscard]] Choice for_input(std::optional<std::uint64_t> bytes);
+
+ private:
+  [[nodiscard]] Choice cpu() const;
+  [[nodiscard]] Choice with_engine(WhenBusy when_busy) const;
+  void measure(std::uint64_t bytes);
+  void measure_engine(stream::Rates& rates);
+  [[nodiscard]] double rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const;
+
+  const Kernel& kernel_;
+  Schedule schedule_;
+  unsigned threads_;
+  std::optional<std::size_t> grain_bytes_;
+  const CipherName& cipher_;
+  bool is_automatic_ = false;
+  Notes notes_;
+  double estimated_rate_ = 0;  // of the CPU, bytes a second; 0: not known yet
+  std::shared_ptr<Engine> engine_;
+  WhenBusy when_busy_ = WhenBusy::wait;
 };
 
 class EngineOptions {
  public:
   void declare(CLI::App& app);
-  // Throws Error(usage); prints the kernel's warning if it has one. The kernel is one that has the
-  // cipher: AES-GCM, which the container is made of, or the one named.
-  [[nodiscard]] Engine choose() const;
-  [[nodiscard]] Engine choose(const CipherName& cipher) const;
+  // Throws Error(usage), and Error(failure) where an engine was asked for that is not there; prints
+  // the kernel's warning if it has one. The kernel is one that has the cipher: AES-GCM, which the
+  // container is made of, or the one named. `why_cpu_alone` is empty where an engine could do it;
+  // else the sentence is what `cuda` throws, while `hybrid` and `auto` choose the CPU.
+  [[nodiscard]] Engines choose(Notes notes) const;
+  [[nodiscard]] Engines choose(const CipherName& cipher, const std::string& why_cpu_alone,
+                               Notes notes) const;
 
  private:
+  // Null: `kernel_` is not a device kernel's name.
+  [[nodiscard]] const cuda::DeviceKernel* device_kernel_for(const CipherName& cipher) const;
+
   unsigned threads_ = 0;
   std::string schedule_ = "dynamic";
-  std::size_t grain_bytes_ = stream::default_grain_bytes;
+  std::optional<std::size_t> grain_bytes_;
   std::string kernel_ = "auto";
   std::string engine_ = "auto";
 };

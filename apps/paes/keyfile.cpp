@@ -100,4 +100,14 @@ bool is_standard_input(const std::string& path) {
          named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
 }
 
+unsigned standard_input_uses(const std::vector<std::string>& paths) {
+  return static_cast<unsigned>(std::count_if(paths.begin(), paths.end(), is_standard_input));
+}
+
+void refuse_several_uses_of_standard_input(unsigned uses) {
+  if (uses > 1) {
+    throw Error(ErrorCode::usage, "standard input: can be read for one purpose only");
+  }
+}
+
 }  // namespace paes::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/secret.hpp"
 
@@ -16,7 +17,7 @@ namespace paes::cli {
 [[nodiscard]] SecretBytes read_small_file(int descriptor, const std::string& name,
                                           std::size_t max_bytes);
 
-// With -f an output would replace the file that its key or passphrase came from. Throws
+// With -f an output would replace the file that its key, passphrase or AAD came from. Throws
 // Error(usage) when both names lead to one regular file; `what` it is stands in the message.
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what);
@@ -30,5 +31,11 @@ void write_standard_output(Bytes contents);
 
 // Whether the path is what standard input reads, such as /dev/stdin or the file it comes from.
 [[nodiscard]] bool is_standard_input(const std::string& path);
+
+// How many of the paths are.
+[[nodiscard]] unsigned standard_input_uses(const std::vector<std::string>& paths);
+
+// The first of several readers would leave nothing for the others. Throws Error(usage).
+void refuse_several_uses_of_standard_input(unsigned uses);
 
 }  // namespace paes::cli

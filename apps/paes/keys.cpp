@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "paes/decimal.hpp"
+#include "paes/error.hpp"
 #include "paes/keyfile.hpp"
 
 namespace paes::cli {
@@ -76,10 +77,13 @@ age::Credentials Unlocker::credentials() {
           [this] {
             if (!passphrase_) {
               passphrase_ = options_.passphrase.read_existing();
+              if (passphrase_->empty()) {  // as age has it
+                throw Error(ErrorCode::wrong_key, "passphrase: is empty, which opens nothing");
+              }
             }
             return SecretBytes(Bytes(*passphrase_));
           },
-          options_.max_work_factor};
+          options_.max_work_factor, until_signal()};
 }
 
 SecretBytes identity_file_text(const age::Identity& identity) {

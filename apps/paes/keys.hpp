@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/age.hpp"
@@ -15,6 +16,7 @@ class RecipientOptions {
   void declare(CLI::App& app);
   [[nodiscard]] bool given() const { return !recipients_.empty() || !files_.empty(); }
   [[nodiscard]] std::vector<age::Recipient> load() const;
+  [[nodiscard]] unsigned standard_input_uses() const { return cli::standard_input_uses(files_); }
 
  private:
   std::vector<std::string> recipients_;
@@ -28,6 +30,10 @@ class UnlockOptions {
   std::vector<std::string> identity_files;
   PassphraseOptions passphrase;
   unsigned max_work_factor = age::default_max_work_factor;
+
+  [[nodiscard]] unsigned standard_input_uses() const {
+    return cli::standard_input_uses(identity_files) + passphrase.standard_input_uses();
+  }
 
   // With -f an output of that name would replace what opens the file. Throws Error(usage).
   void refuse_as_output(const std::string& path) const;
@@ -43,6 +49,8 @@ class Unlocker {
   // Valid as long as this object is.
   [[nodiscard]] age::Credentials credentials();
   [[nodiscard]] SecretBytes open(Bytes envelope) { return age::open(envelope, credentials()); }
+  // For a caller who opens with them alone.
+  [[nodiscard]] std::vector<age::Identity> take_identities() { return std::move(identities_); }
 
  private:
   const UnlockOptions& options_;

@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 
 #include <CLI/CLI.hpp>
 
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
+#include "paes/process.hpp"
 #include "paes/prompt.hpp"
+#include "stream/wait.hpp"
 
 namespace paes::cli {
 
@@ -17,6 +20,19 @@ namespace {
 constexpr std::size_t max_passphrase_bytes = std::size_t{64} << 10;
 
 }  // namespace
+
+WaitReadable until_signal() {
+  return [](int descriptor) {
+    try {
+      stream::wait_ready(descriptor, POLLIN, &cancel(), nullptr);
+    } catch (...) {
+      if (cancel().requested()) {
+        throw;
+      }
+      // poll failed, for want of memory for one: the derivation ends without it.
+    }
+  };
+}
 
 void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
                                 const std::string& what_for) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/secret.hpp"
+#include "format/derivation.hpp"
 #include "paes/keyfile.hpp"
 
 namespace CLI {
@@ -13,6 +14,10 @@ class App;
 }
 
 namespace paes::cli {
+
+// For key derivations: waits until a signal asks to stop, which it throws; main then dies by it. It
+// throws nothing else, see WaitReadable.
+[[nodiscard]] WaitReadable until_signal();
 
 class PassphraseOptions {
  public:
@@ -23,8 +28,9 @@ class PassphraseOptions {
 
   [[nodiscard]] bool given() const { return ask || has_source(); }
   [[nodiscard]] bool has_source() const { return !file_.empty() || descriptor_.has_value(); }
-  [[nodiscard]] bool reads_standard_input() const {
-    return descriptor_ == 0 || is_standard_input(file_);
+  // 0 or 1.
+  [[nodiscard]] unsigned standard_input_uses() const {
+    return descriptor_ == 0 || is_standard_input(file_) ? 1 : 0;
   }
 
   // Throws Error(usage) when `path` is the passphrase's file.

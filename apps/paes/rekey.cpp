@@ -36,16 +36,16 @@ void check(const Request& request) {
     throw Error(ErrorCode::usage,
                 "rekey: a passphrase goes alone, the age format allows no other beside it");
   }
-  if (request.unlock.passphrase.reads_standard_input() &&
-      request.new_passphrase.reads_standard_input()) {
-    throw Error(ErrorCode::usage, "standard input: can be read for one purpose only");
-  }
+  refuse_several_uses_of_standard_input(request.unlock.standard_input_uses() +
+                                        request.recipients.standard_input_uses() +
+                                        request.new_passphrase.standard_input_uses());
 }
 
 std::vector<std::uint8_t> new_envelope(const Request& request, Unlocker& unlocker, Bytes envelope,
                                        Bytes input_key) {
   if (request.new_passphrase.given()) {
-    return age::seal_to_passphrase(request.new_passphrase.read_new(), input_key);
+    return age::seal_to_passphrase(request.new_passphrase.read_new(), input_key,
+                                   age::written_work_factor, until_signal());
   }
   const std::vector<age::Recipient> recipients = request.recipients.load();
   return request.add ? age::add_recipients(envelope, unlocker.credentials(), recipients)

@@ -10,6 +10,7 @@
 
 #include "core/secret.hpp"
 #include "paes/command.hpp"
+#include "paes/keyfile.hpp"
 #include "paes/leftover.hpp"
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
@@ -28,6 +29,9 @@ struct Outcome {
   std::uint64_t text_bytes = 0;
   double seconds = 0;
   unsigned threads = 0;
+  std::string engine = "cpu";
+  std::size_t grain_bytes = 0;
+  ordered_json more = ordered_json::object();
   std::optional<Error> error;
 };
 
@@ -48,7 +52,7 @@ Error about(const Outcome& outcome, const Error& error) {
   return Error(error.code, name + ": " + text, error.hint);
 }
 
-void run_one(const TransferOptions& options, const Engine& engine, const Transfer& transfer,
+void run_one(const TransferOptions& options, Engines& engines, const Transfer& transfer,
              Outcome& outcome) {
   if (transfer.name_output) {
     outcome.output = options.output.empty() ? transfer.name_output(outcome.input) : options.output;
@@ -58,22 +62,41 @@ void run_one(const TransferOptions& options, const Engine& engine, const Transfe
 
   const std::optional<std::uint64_t> total =
       input.is_seekable() ? std::optional(input.bytes()) : std::nullopt;
-  const std::unique_ptr<Executor> executor = engine.executor_for(total);
+  const Choice choice = engines.for_input(total);
+  outcome.engine = choice.engine_name();
+  outcome.grain_bytes = choice.grain_bytes;
+  const std::unique_ptr<Executor> executor = choice.executor_for(total);
   executor->start();
   outcome.threads = executor->threads();
   ProgressMeter meter(!options.quiet && !options.no_progress, input.name(), total);
   const Clock::time_point start = Clock::now();
-  outcome.text_bytes = transfer.work(
-      input, outcome.output,
-      stream::Options{*executor, engine.kernel, engine.grain_bytes, &cancel(), meter.counter()});
+  outcome.text_bytes = transfer.work(input, outcome.output,
+                                     stream::Options{*executor,
+                                                     choice.kernel,
+                                                     choice.grain_bytes,
+                                                     &cancel(),
+                                                     meter.counter(),
+                                                     {choice.engine.get(), choice.when_busy}});
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (transfer.more_of_file) {
+    transfer.more_of_file(outcome.more);
+  }
 }
 
-void print_timing(const Outcome& outcome, const Engine& engine) {
-  print_note(fmt::format(
-      "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, threads {}, {}, grain {})", outcome.input,
-      human_bytes(static_cast<double>(outcome.text_bytes)), outcome.seconds, gb_per_s(outcome),
-      engine.kernel.name, outcome.threads, name_of(engine.schedule), engine.grain_bytes));
+void print_timing(const Outcome& outcome, const Engines& engines) {
+  const std::string engine = outcome.engine == "cpu" ? "" : "engine " + outcome.engine + ", ";
+  print_note(
+      fmt::format("paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, grain {})",
+                  outcome.input, human_bytes(static_cast<double>(outcome.text_bytes)),
+                  outcome.seconds, gb_per_s(outcome), engines.kernel().name, engine,
+                  outcome.threads, name_of(engines.schedule()), outcome.grain_bytes));
+}
+
+// Of all inputs: that of those which did not stay with the CPU, if there are any.
+std::string engine_of(const std::vector<Outcome>& outcomes) {
+  const auto found = std::find_if(outcomes.begin(), outcomes.end(),
+                                  [](const Outcome& o) { return o.engine != "cpu"; });
+  return found == outcomes.end() ? "cpu" : found->engine;
 }
 
 ordered_json describe(const Outcome& outcome) {
@@ -90,6 +113,8 @@ ordered_json describe(const Outcome& outcome) {
   file["seconds"] = outcome.seconds;
   file["gb_per_s"] = gb_per_s(outcome);
   file["threads"] = outcome.threads;
+  file["engine"] = outcome.engine;
+  file.update(outcome.more);
   return file;
 }
 
@@ -117,14 +142,20 @@ void TransferOptions::declare_output(CLI::App& app) {
   app.add_flag("-f,--force", overwrite, "replace an output that exists; write to a terminal");
 }
 
-void settle(TransferOptions& options, bool has_output, bool secret_on_standard_input) {
+void TransferOptions::declare_resume(CLI::App& app) {
+  app.add_flag("--resume", resume,
+               "continue where an interrupted run with --resume stopped, and be able to again");
+}
+
+void settle(TransferOptions& options, bool has_output, unsigned other_uses) {
   if (options.files.empty()) {
     options.files.emplace_back("-");
   }
   const auto from_standard_input = std::count(options.files.begin(), options.files.end(), "-");
-  if (from_standard_input + (secret_on_standard_input ? 1 : 0) > 1) {
-    throw Error(ErrorCode::usage, "standard input: can be read for one purpose only");
-  }
+  const auto uses_of_files =
+      std::count_if(options.files.begin(), options.files.end(),
+                    [](const std::string& name) { return name == "-" || is_standard_input(name); });
+  refuse_several_uses_of_standard_input(static_cast<unsigned>(uses_of_files) + other_uses);
   if (!options.output.empty() && options.files.size() > 1) {
     throw Error(ErrorCode::usage, "output: -o names one file, but there are several inputs",
                 "leave -o out, or run paes once for each");
@@ -137,16 +168,17 @@ void settle(TransferOptions& options, bool has_output, bool secret_on_standard_i
   }
 }
 
-int run_transfer(const TransferOptions& options, const Engine& engine, const Transfer& transfer) {
+int run_transfer(const TransferOptions& options, Engines& engines, const Transfer& transfer) {
   std::vector<Outcome> outcomes;
   for (const std::string& name : options.files) {
     Outcome& outcome = outcomes.emplace_back();
     outcome.input = name;
+    outcome.grain_bytes = engines.for_input(std::nullopt).grain_bytes;
     try {
-      run_one(options, engine, transfer, outcome);
+      run_one(options, engines, transfer, outcome);
       warn_of_leftover(name);
       if (options.verbose) {
-        print_timing(outcome, engine);
+        print_timing(outcome, engines);
       }
     } catch (const Error& error) {
       outcome.error = with_leftover_hint(name, about(outcome, error));
@@ -163,10 +195,12 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
   }
   const int code = exit_code(outcomes, options.files.size());
   if (options.json) {
-    ordered_json document = {
-        {"command", transfer.command},          {"exit_code", code},
-        {"kernel", engine.kernel.name},         {"engine", "cpu"},
-        {"schedule", name_of(engine.schedule)}, {"grain_bytes", engine.grain_bytes}};
+    ordered_json document = {{"command", transfer.command},
+                             {"exit_code", code},
+                             {"kernel", engines.kernel().name},
+                             {"engine", engine_of(outcomes)},
+                             {"schedule", name_of(engines.schedule())},
+                             {"grain_bytes", outcomes.front().grain_bytes}};
     if (transfer.more_members) {
       transfer.more_members(document);
     }
@@ -179,7 +213,7 @@ int run_transfer(const TransferOptions& options, const Engine& engine, const Tra
   return code;
 }
 
-void start_threads(const TransferOptions& options, const Engine& engine) {
+void start_threads(const TransferOptions& options, Engines& engines) {
   std::optional<std::uint64_t> largest = 0;
   for (const std::string& name : options.files) {
     struct stat status = {};
@@ -193,7 +227,7 @@ void start_threads(const TransferOptions& options, const Engine& engine) {
       largest = std::max(*largest, static_cast<std::uint64_t>(status.st_size));
     }
   }
-  engine.executor_for(largest)->start();
+  engines.for_input(largest).executor_for(largest)->start();
 }
 
 void refuse_terminal(const stream::Input& input) {
@@ -209,12 +243,13 @@ void warn_about(const stream::Output& output) {
 }
 
 stream::Output create_output(const std::string& path, const stream::Input& source,
-                             mode_t permissions, bool overwrite) {
+                             mode_t permissions, bool overwrite, bool resumable) {
   stream::OutputOptions options;
   options.overwrite = overwrite;
   options.permissions = permissions;
   options.source = &source;
   options.cancel = &cancel();
+  options.resumable = resumable;
   stream::Output output = path == "-" ? stream::Output::standard_output(options)
                                       : stream::Output::create(path, options);
   if (output.is_terminal() && !overwrite) {

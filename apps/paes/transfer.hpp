@@ -18,6 +18,7 @@ inline constexpr const char* suffix = ".paes";
 struct TransferOptions {
   void declare_common(CLI::App& app, const std::string& schema);
   void declare_output(CLI::App& app);
+  void declare_resume(CLI::App& app);
 
   std::vector<std::string> files;
   std::string output;  // empty: named after the input
@@ -26,7 +27,13 @@ struct TransferOptions {
   bool verbose = false;
   bool json = false;
   bool no_progress = false;
+  bool resume = false;
   EngineOptions engine;
+
+  // -v is for who wants the figures, also beside -q, which is for the rest.
+  [[nodiscard]] Notes notes() const noexcept {
+    return verbose ? Notes::all : quiet ? Notes::none : Notes::some;
+  }
 };
 
 // One file's work. `output` is a path, "-", or empty for verify. Gives back the plaintext bytes.
@@ -39,20 +46,22 @@ struct Transfer {
   std::function<std::string(const std::string& input)> name_output;
   FileWork work;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
+  // Of the file that was done last.
+  std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
 };
 
 // Defaults and contradictions: standard input when no file is named, -o with several files, --json
-// where the output itself goes to standard output. `secret_on_standard_input` says that something
-// else is read from there.
-void settle(TransferOptions& options, bool has_output, bool secret_on_standard_input);
+// where the output itself goes to standard output. `other_uses` counts what else than the files is
+// read from standard input.
+void settle(TransferOptions& options, bool has_output, unsigned other_uses);
 
 // Runs all files and returns the exit code. Failures are printed, not thrown.
-[[nodiscard]] int run_transfer(const TransferOptions& options, const Engine& engine,
+[[nodiscard]] int run_transfer(const TransferOptions& options, Engines& engines,
                                const Transfer& transfer);
 
 // Starts as many threads as the largest of the inputs will use. Throws Error(failure) when the
 // system does not give them. For what makes a file before the first input is opened.
-void start_threads(const TransferOptions& options, const Engine& engine);
+void start_threads(const TransferOptions& options, Engines& engines);
 
 // Nobody types an encrypted file. Throws Error(usage).
 void refuse_terminal(const stream::Input& input);
@@ -62,6 +71,7 @@ void warn_about(const stream::Output& output);
 
 // Opens the output; refuses a terminal unless overwriting was asked for.
 [[nodiscard]] stream::Output create_output(const std::string& path, const stream::Input& source,
-                                           mode_t permissions, bool overwrite);
+                                           mode_t permissions, bool overwrite,
+                                           bool resumable = false);
 
 }  // namespace paes::cli

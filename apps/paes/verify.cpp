@@ -16,8 +16,8 @@ struct Request {
 };
 
 int verify_files(Request& request) {
-  settle(request.transfer, false, request.unlock.passphrase.reads_standard_input());
-  const Engine engine = request.transfer.engine.choose();
+  settle(request.transfer, false, request.unlock.standard_input_uses());
+  Engines engines = request.transfer.engine.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
   const auto work = [&](stream::Input& input, const std::string&, const stream::Options& options) {
     refuse_terminal(input);
@@ -30,7 +30,7 @@ int verify_files(Request& request) {
     }
     return text_bytes;
   };
-  return run_transfer(request.transfer, engine, {"verify", nullptr, work, nullptr});
+  return run_transfer(request.transfer, engines, {"verify", nullptr, work, nullptr});
 }
 
 Action declare(CLI::App& app) {

@@ -1,0 +1,212 @@
+#include "paes/bench_clients.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "message/cipher_name.hpp"
+#include "message/raw_limits.hpp"
+#include "paes/bench_interrupt.hpp"
+#include "paes/cipher.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A call that schedules comes once in so many requests.
+constexpr std::uint64_t requests_per_schedule = 16;
+
+double seconds_of(clockid_t clock) {
+  timespec time = {};
+  (void)clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+Latency latency_of(std::vector<float>& nanoseconds) {
+  const auto at = [&](std::size_t percent) {
+    const auto place =
+        nanoseconds.begin() + static_cast<std::ptrdiff_t>((nanoseconds.size() - 1) * percent / 100);
+    std::nth_element(nanoseconds.begin(), place, nanoseconds.end());
+    return static_cast<double>(*place);
+  };
+  return {at(50), at(99)};
+}
+
+void add(KeystreamUse& sum, const KeystreamUse& use) {
+  sum.own += use.own;
+  sum.other += use.other;
+  sum.direct += use.direct;
+  sum.late += use.late;
+  sum.bypassed += use.bypassed;
+}
+
+class Client {
+ public:
+  Client(KeystreamEngine& engine, const ClientTask& task)
+      : engine_(engine),
+        task_(task),
+        name_(find_cipher_name(task.cipher)),
+        text_(task.request_bytes),
+        out_(task.request_bytes) {
+    encrypt_ns.reserve(task.requests);
+    schedule_ns.reserve(task.requests / requests_per_schedule + 1);
+    random_bytes(text_);
+    begin_context();
+  }
+
+  void run() {
+    for (std::uint64_t i = 0; i < task_.requests; ++i) {
+      if (offset_ + task_.request_bytes > limit_bytes_) {
+        begin_context();
+      }
+      if (i % requests_per_schedule == 0) {
+        const auto start = Clock::now();
+        context_->prefetch(offset_);
+        schedule_ns.push_back(elapsed_ns(start));
+        if (is_interrupted()) {
+          break;
+        }
+      }
+      const auto start = Clock::now();
+      context_->encrypt(offset_, text_, out_);
+      encrypt_ns.push_back(elapsed_ns(start));
+      if (i == 0 || i + 1 == task_.requests) {
+        check_output();
+      }
+      offset_ += task_.request_bytes;
+      wait();
+    }
+    add(use, context_->use());
+  }
+
+  std::vector<float> encrypt_ns;
+  std::vector<float> schedule_ns;
+  double waited_seconds = 0;  // of processor time
+  KeystreamUse use;
+  std::exception_ptr failure;
+
+ private:
+  static float elapsed_ns(Clock::time_point start) {
+    return std::chrono::duration<float, std::nano>(Clock::now() - start).count();
+  }
+
+  // Of 3DES a key encrypts no more than 8 MiB; then another one takes its place.
+  void begin_context() {
+    if (context_ != nullptr) {
+      add(use, context_->use());
+    }
+    key_ = SecretBytes(name_.key_bytes);
+    random_bytes(key_);
+    counter_.resize(block_bytes_of(name_.cipher));
+    random_bytes(counter_);
+    limit_bytes_ = name_.cipher == Cipher::des_ede3 ? max_des_blocks * 8 : ~std::uint64_t{0};
+    offset_ = 0;
+    context_ = std::make_unique<KeystreamContext>(
+        engine_.open(engine_.bind(task_.cipher, key_, task_.kernel), counter_,
+                     {.window_chunks = task_.window_chunks}));
+  }
+
+  void wait() {
+    if (task_.delay_us == 0) {
+      return;
+    }
+    const auto end = Clock::now() + std::chrono::microseconds(task_.delay_us);
+    if (task_.window_chunks != 0) {
+      engine_.idle(end);
+    }
+    const double before = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    while (Clock::now() < end) {
+    }
+    waited_seconds += seconds_of(CLOCK_THREAD_CPUTIME_ID) - before;
+  }
+
+  void check_output() {
+    // The request alone, as one message whose counter is where it begins.
+    std::vector<std::uint8_t> counter = counter_;
+    std::uint64_t carry = offset_ / counter.size();
+    for (std::size_t i = counter.size(); i-- > 0;) {
+      carry += counter[i];
+      counter[i] = static_cast<std::uint8_t>(carry);
+      carry >>= 8;
+    }
+    std::vector<std::uint8_t> expected(text_.size());
+    RawCipher(task_.cipher, key_, "openssl").encrypt(counter, text_, expected);
+    if (expected != out_) {
+      throw Error(ErrorCode::failure,
+                  fmt::format("bench: wrong output of the keystream engine at {}", offset_));
+    }
+  }
+
+  KeystreamEngine& engine_;
+  const ClientTask& task_;
+  const CipherName& name_;
+  SecretBytes key_;
+  std::vector<std::uint8_t> counter_;
+  std::vector<std::uint8_t> text_;
+  std::vector<std::uint8_t> out_;
+  std::unique_ptr<KeystreamContext> context_;
+  std::uint64_t limit_bytes_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace
+
+ClientRun run_clients(const ClientTask& task) {
+  KeystreamEngine engine({.workers = task.window_chunks == 0 ? 0 : task.workers,
+                          .budget_bytes = std::size_t{256} << 20,
+                          .chunk_bytes = task.request_bytes});
+  std::vector<std::unique_ptr<Client>> clients;
+  for (unsigned i = 0; i < task.clients; ++i) {
+    clients.push_back(std::make_unique<Client>(engine, task));
+  }
+  Clock::time_point start;
+  double cpu_start = 0;
+  std::barrier begin(static_cast<std::ptrdiff_t>(task.clients), [&]() noexcept {
+    start = Clock::now();
+    cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  });
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(clients.size());
+    for (const auto& client : clients) {
+      threads.emplace_back([&begin, &client] {
+        begin.arrive_and_wait();
+        try {
+          client->run();
+        } catch (...) {
+          client->failure = std::current_exception();
+        }
+      });
+    }
+  }
+  ClientRun run = {};
+  run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  run.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
+  stop_if_interrupted();
+  std::vector<float> encrypt_ns;
+  std::vector<float> schedule_ns;
+  for (const auto& client : clients) {
+    if (client->failure != nullptr) {
+      std::rethrow_exception(client->failure);
+    }
+    encrypt_ns.insert(encrypt_ns.end(), client->encrypt_ns.begin(), client->encrypt_ns.end());
+    schedule_ns.insert(schedule_ns.end(), client->schedule_ns.begin(), client->schedule_ns.end());
+    run.cpu_seconds -= client->waited_seconds;
+    add(run.use, client->use);
+  }
+  run.encrypt = latency_of(encrypt_ns);
+  run.schedule = latency_of(schedule_ns);
+  return run;
+}
+
+}  // namespace paes::cli

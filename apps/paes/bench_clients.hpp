@@ -1,0 +1,40 @@
+// The clients of `paes bench speculate`: threads that encrypt one request after the other, with a
+// delay between that stands in for a fast disk, and take the time of each call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "paes/keystream.hpp"
+
+namespace paes::cli {
+
+struct ClientTask {
+  std::string cipher;
+  std::string kernel;
+  unsigned clients;
+  unsigned workers;
+  unsigned window_chunks;  // 0: without speculation
+  unsigned delay_us;
+  std::size_t request_bytes;
+  std::uint64_t requests;  // of each client
+};
+
+struct Latency {
+  double p50_ns;
+  double p99_ns;
+};
+
+struct ClientRun {
+  double seconds;      // from the first request to the last client's end
+  double cpu_seconds;  // of all threads, without what clients spent waiting for the delay's end
+  Latency schedule;    // of prefetch
+  Latency encrypt;
+  KeystreamUse use;
+};
+
+// Each client has a key and a context of its own, and encrypts in order. With a delay it calls
+// idle() and waits for what is left. Throws Error(failure) when an output is wrong.
+[[nodiscard]] ClientRun run_clients(const ClientTask& task);
+
+}  // namespace paes::cli

@@ -1,0 +1,213 @@
+#include "paes/bench_speculate.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "kernel/registry.hpp"
+#include "message/cipher_name.hpp"
+#include "paes/bench_clients.hpp"
+#include "paes/bench_interrupt.hpp"
+#include "paes/bench_report.hpp"
+#include "paes/bench_statistics.hpp"
+#include "paes/error.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// Medians of the rounds, one way of the two.
+struct Figures {
+  double gb_per_s;
+  double cpu_seconds;
+  Latency schedule;
+  Latency encrypt;
+};
+
+struct Row {
+  ClientTask task;
+  bool is_oversubscribed;
+  Figures direct;
+  Figures speculative;
+  KeystreamUse use;  // of all rounds
+  Ratio throughput;  // speculative over direct, by round
+  Ratio p50;         // direct over speculative: how many times shorter
+};
+
+unsigned usable_cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
+}
+
+template <typename Value>
+double median_of(const std::vector<ClientRun>& runs, const Value& value) {
+  std::vector<double> values;
+  values.reserve(runs.size());
+  for (const ClientRun& run : runs) {
+    values.push_back(value(run));
+  }
+  return median(std::move(values));
+}
+
+Figures figures_of(const ClientTask& task, const std::vector<ClientRun>& runs) {
+  const double bytes =
+      static_cast<double>(task.requests) * static_cast<double>(task.request_bytes) * task.clients;
+  return {bytes / median_of(runs, [](const ClientRun& run) { return run.seconds; }) / 1e9,
+          median_of(runs, [](const ClientRun& run) { return run.cpu_seconds; }),
+          {median_of(runs, [](const ClientRun& run) { return run.schedule.p50_ns; }),
+           median_of(runs, [](const ClientRun& run) { return run.schedule.p99_ns; })},
+          {median_of(runs, [](const ClientRun& run) { return run.encrypt.p50_ns; }),
+           median_of(runs, [](const ClientRun& run) { return run.encrypt.p99_ns; })}};
+}
+
+template <typename Value>
+Ratio ratio_of(const std::vector<ClientRun>& above, const std::vector<ClientRun>& below,
+               const Value& value) {
+  std::vector<double> upper;
+  std::vector<double> lower;
+  for (std::size_t round = 0; round < above.size(); ++round) {
+    upper.push_back(value(above[round]));
+    lower.push_back(value(below[round]));
+  }
+  return rate_ratio(lower, upper);
+}
+
+Row measure(const ClientTask& task, unsigned rounds) {
+  ClientTask direct_task = task;
+  direct_task.window_chunks = 0;
+  std::vector<ClientRun> direct;
+  std::vector<ClientRun> speculative;
+  Row row = {};
+  for (unsigned round = 0; round < rounds; ++round) {
+    stop_if_interrupted();
+    direct.push_back(run_clients(direct_task));
+    speculative.push_back(run_clients(task));
+    const KeystreamUse& use = speculative.back().use;
+    row.use.own += use.own;
+    row.use.other += use.other;
+    row.use.direct += use.direct;
+    row.use.late += use.late;
+    row.use.bypassed += use.bypassed;
+  }
+  row.task = task;
+  row.is_oversubscribed = task.clients + task.workers > usable_cores();
+  row.direct = figures_of(task, direct);
+  row.speculative = figures_of(task, speculative);
+  const auto seconds = [](const ClientRun& run) { return run.seconds; };
+  const auto p50 = [](const ClientRun& run) { return run.encrypt.p50_ns; };
+  row.throughput = ratio_of(direct, speculative, seconds);
+  row.p50 = ratio_of(direct, speculative, p50);
+  return row;
+}
+
+double hit_rate(const KeystreamUse& use) {
+  const double hits = static_cast<double>(use.own + use.other);
+  return hits / (hits + static_cast<double>(use.direct + use.bypassed));
+}
+
+ordered_json to_json(const Latency& latency) {
+  return {{"p50_ns", latency.p50_ns}, {"p99_ns", latency.p99_ns}};
+}
+
+ordered_json to_json(const Figures& figures) {
+  return {{"gb_per_s", figures.gb_per_s},
+          {"cpu_seconds", figures.cpu_seconds},
+          {"schedule", to_json(figures.schedule)},
+          {"encrypt", to_json(figures.encrypt)}};
+}
+
+ordered_json to_json(const Row& row, unsigned rounds) {
+  ordered_json speculative = to_json(row.speculative);
+  speculative["hit_rate"] = hit_rate(row.use);
+  speculative["own"] = row.use.own;
+  speculative["other"] = row.use.other;
+  speculative["direct"] = row.use.direct;
+  speculative["late"] = row.use.late;
+  speculative["bypassed"] = row.use.bypassed;
+  return {{"cipher", row.task.cipher},
+          {"kernel", row.task.kernel},
+          {"clients", row.task.clients},
+          {"workers", row.task.workers},
+          {"oversubscribed", row.is_oversubscribed},
+          {"delay_us", row.task.delay_us},
+          {"window_chunks", row.task.window_chunks},
+          {"request_bytes", row.task.request_bytes},
+          {"requests", row.task.requests * row.task.clients},
+          {"rounds", rounds},
+          {"direct", to_json(row.direct)},
+          {"speculative", speculative},
+          {"throughput_ratio", to_json(row.throughput)},
+          {"p50_ratio", to_json(row.p50)}};
+}
+
+std::string to_text(const Row& row) {
+  return fmt::format(
+      "{:<14} {:>2} clients {:>2} workers {:>4} us window {:>4}  encrypt p50 {:>7.0f} -> {:>6.0f} "
+      "ns"
+      " ({:#.3g} x)  p99 {:>7.0f} -> {:>6.0f}  {:.3f} -> {:.3f} GB/s  hits {:.0f} %"
+      "  schedule p50 {:.0f} ns{}\n",
+      row.task.kernel, row.task.clients, row.task.workers, row.task.delay_us,
+      row.task.window_chunks, row.direct.encrypt.p50_ns, row.speculative.encrypt.p50_ns,
+      row.p50.median, row.direct.encrypt.p99_ns, row.speculative.encrypt.p99_ns,
+      row.direct.gb_per_s, row.speculative.gb_per_s, 100 * hit_rate(row.use),
+      row.speculative.schedule.p50_ns, row.is_oversubscribed ? "  more threads than cores" : "");
+}
+
+// Names that users type become those of kernels, and what cannot be is refused before anything
+// runs.
+std::vector<std::string> kernel_names(const SpeculateBenchRequest& request) {
+  const CipherName& cipher = find_cipher_name(request.cipher);
+  if (cipher.is_gcm() || *cipher.mode != Mode::ctr) {
+    throw Error(ErrorCode::usage, fmt::format("--cipher: {} is no counter mode", cipher.name));
+  }
+  if (!std::has_single_bit(request.request_bytes) || request.request_bytes < 512 ||
+      request.request_bytes > 65536) {
+    throw Error(ErrorCode::usage, "--request: a power of two from 512 bytes to 64 KiB");
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : request.kernels) {
+    names.emplace_back(find_kernel(cipher, name).name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void bench_speculation(const SpeculateBenchRequest& request) {
+  ordered_json results = ordered_json::array();
+  const std::vector<std::string> kernels = kernel_names(request);
+  if (!request.json) {
+    print_result(machine_line());
+  }
+  for (const std::string& kernel : kernels) {
+    for (const unsigned clients : request.clients) {
+      for (const unsigned workers : request.workers) {
+        for (const unsigned delay_us : request.delays_us) {
+          for (const unsigned window : request.windows) {
+            const std::uint64_t requests =
+                std::max<std::uint64_t>(request.bytes / request.request_bytes / clients, 1);
+            const Row row = measure({request.cipher, kernel, clients, workers, window, delay_us,
+                                     request.request_bytes, requests},
+                                    request.rounds);
+            if (!request.json) {
+              print_result(to_text(row));
+            }
+            results.push_back(to_json(row, request.rounds));
+          }
+        }
+      }
+    }
+  }
+  if (request.json) {
+    print_json(
+        {{"command", "bench speculate"}, {"machine", describe_machine()}, {"results", results}});
+  }
+}
+
+}  // namespace paes::cli
