@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,21 @@ PAES = os.environ.get("PAES", "")
 OK, FAILURE, USAGE, CORRUPT, WRONG_KEY, SOME_FAILED = range(6)
 
 TIMEOUT_S = 120
+
+# What stands before a command whose memory is measured: a small interpreter of its own, because a
+# process inherits the high-water mark of the one that started it, so that a large parent would hide
+# what paes took. Prints code and peak bytes.
+MEASURED = [
+    sys.executable,
+    "-S",
+    "-c",
+    """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:])
+_, status, usage = os.wait4(child.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024, file=sys.stderr)
+""",
+]
 
 
 @dataclass

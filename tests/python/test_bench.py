@@ -154,12 +154,64 @@ def test_rows_without_a_hash_cannot_verify():
     (["--cipher", "aes-128-cbc", "--share"], "--share.*aes-128-cbc"),
     (["--cipher", "aes-128-ctr", "--share", "--clock", "cpu"], "--share.*clock"),
     (["--cipher", "aes-128-ofb", "--kernel", "vaes_loop"], "vaes_loop"),
+    (["--engine", "gpu"], "--engine.*cuda"),
+    (["--engine", "cuda", "--clock", "cpu"], "--engine.*clock"),
     (["--size", "1QB"], "--size"),
     (["--size", "60GiB", "--threads", "4096"], "--size.*memory"),
     (["--threads", "-1"], "--threads"),
 ])
 def test_kernel_usage(arguments, says):
     program.fail("bench", "kernel", *arguments, code=USAGE, says=says)
+
+
+def test_a_device_has_its_turns_or_is_not_there():
+    cuda = json.loads(program.succeed("devices", "--json").out)["cuda"]
+    arguments = ("kernel", "--kernel", "bitslice", "--engine", "cuda", "--size", "1MiB", "--seconds", "0")
+    if not cuda["available"]:
+        failed = program.fail("bench", *arguments, code=FAILURE)
+        assert failed.err == f"paes: engine: cuda is not available: {cuda['reason']}\n"
+        return
+    document = bench(*arguments)
+    validate(document, "bench-kernel.schema.json")
+    assert [(row["kernel"], row["engine"]) for row in document["results"]] == [
+        ("bitslice", "cpu"), ("cuda", "cuda")]
+    program.fail("bench", *arguments, "--cipher", "aes-128-xts", code=USAGE, says="engine: cuda cannot")
+    program.fail("bench", *arguments, "--size", "128MiB", code=USAGE, says="--size: cuda takes")
+
+
+def test_speculation_beside_direct_computing():
+    document = bench("speculate", "--kernel", "bitslice", "--clients", "1,2", "--workers", "0,1",
+                     "--delay-us", "0,30", "--window", "8", "--bytes", "256KiB", "--runs", "2")
+    validate(document, "bench-speculate.schema.json")
+    rows = document["results"]
+    assert [(r["clients"], r["workers"], r["delay_us"]) for r in rows] == [
+        (clients, workers, delay) for clients in (1, 2) for workers in (0, 1) for delay in (0, 30)]
+    for row in rows:
+        speculative = row["speculative"]
+        ways = sum(speculative[way] for way in ("own", "other", "direct", "bypassed"))
+        assert ways == row["requests"] * row["rounds"] == 64 * 2
+        assert speculative["late"] <= speculative["direct"]
+        assert speculative["hit_rate"] == (speculative["own"] + speculative["other"]) / ways
+        if row["workers"] == 0 and row["delay_us"] == 0:
+            assert speculative["hit_rate"] == 0, "nobody had time to compute"
+    assert any(r["speculative"]["own"] > 0 for r in rows)
+
+
+def test_speculation_takes_new_keys_of_3des():
+    document = bench("speculate", "--cipher", "des-ede3-ctr", "--delay-us", "0", "--workers", "0",
+                     "--bytes", "9MiB", "--runs", "1", "--request", "64KiB")
+    validate(document, "bench-speculate.schema.json")
+    assert document["results"][0]["requests"] == 144
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--cipher", "aes-256-gcm"], "counter mode"),
+    (["--kernel", "nonesuch"], "nonesuch"),
+    (["--clients", "0"], "--clients"),
+    (["--request", "3000"], "power of two"),
+])
+def test_speculation_that_cannot_be(arguments, says):
+    program.fail("bench", "speculate", *arguments, code=USAGE, says=says)
 
 
 def test_bench_alone_is_a_usage_error():

@@ -1,9 +1,12 @@
 # `paes cipher` where it must refuse or fails in the middle: one clear line, the right exit code, no
 # output, no temporary file, and the source as it was.
 import os
+import re
+import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import program
 import pytest
@@ -111,7 +114,27 @@ def test_equal_halves_can_be_read(keys_of):
         ["cipher", "aes-256-gcm", "--iv", "00" * 12, "--key", "k32", "--aad", "/dev/stdin"],
         ["cipher", "aes-256-ctr", "--openssl", "--passphrase-file", "/dev/fd/0"],
         ["encrypt", "--passphrase-file", "/dev/stdin"],
+        # Twice, and the file to encrypt is another.
+        ["cipher", "aes-256-gcm", "--iv", "00" * 12, "plain", "--key", "/dev/stdin", "--aad", "/dev/stdin"],
+        ["cipher", "aes-256-gcm", "--iv", "00" * 12, "plain", "--key", "/dev/fd/0", "--aad", "/proc/self/fd/0"],
+        # The file to encrypt, by another name than "-".
+        ["cipher", "aes-256-ctr", "--iv", IV, "--key", "/dev/stdin", "/dev/stdin"],
+        ["cipher", "aes-256-gcm", "--iv", "00" * 12, "--key", "k32", "--aad", "/dev/stdin", "/dev/fd/0"],
+        ["cipher", "aes-256-ctr", "--openssl", "--passphrase-fd", "0", "/proc/self/fd/0"],
+        ["encrypt", "--passphrase-fd", "0", "-o", "out", "/dev/stdin"],
+        ["encrypt", "-R", "/dev/stdin", "-o", "out"],
+        ["encrypt", "-R", "/dev/stdin", "-R", "/dev/fd/0", "-o", "out", "plain"],
+        ["encrypt", "-R", "k32", "/dev/stdin", "-"],
+        ["decrypt", "--passphrase-fd", "0", "-o", "out", "/dev/stdin"],
+        ["decrypt", "-i", "/dev/stdin", "-o", "out"],
+        ["decrypt", "-i", "/dev/stdin", "--passphrase-fd", "0", "-o", "out", "plain"],
+        ["verify", "--passphrase-fd", "0", "/dev/stdin"],
+        ["verify", "-i", "k32", "/dev/fd/0", "/dev/stdin"],
+        ["verify", "-i", "/dev/stdin", "-i", "/dev/stdin", "plain"],
+        ["rekey", "-i", "/dev/stdin", "-R", "/dev/stdin", "plain"],
+        ["rekey", "-i", "/dev/stdin", "--new-passphrase-fd", "0", "plain"],
     ],
+    ids=" ".join,
 )
 def test_standard_input_serves_one_purpose(arguments, keys_of):
     secret = bytes(range(32))
@@ -124,6 +147,58 @@ def test_key_from_standard_input(keys_of):
     arguments = ["cipher", "aes-256-ctr", "--iv", IV, "plain", "--key"]
     piped = succeed(*arguments, "/dev/stdin", cwd=keys_of, stdin=(keys_of / "k32").read_bytes())
     assert piped.out == succeed(*arguments, "k32", cwd=keys_of).out
+    text = (keys_of / "plain").read_bytes()
+    arguments = ["cipher", "aes-256-ctr", "--iv", IV, "--key", "k32", "/dev/stdin"]
+    assert succeed(*arguments, cwd=keys_of, stdin=text).out == piped.out
+
+
+def test_a_key_in_hexadecimal_is_noticed(keys_of):
+    words = ("cipher", "aes-128-ctr", "--iv", IV, "plain", "--key")
+    for text in ("0123456789abcdefABCDEF9876543210", "0123456789abcdef0123456789abcdef\n"):
+        (keys_of / "hex").write_text(text)
+        fail(*words, "hex", code=USAGE, says="(?s)hex: has 3[23] bytes.*xxd -r -p", cwd=keys_of)
+    # One byte beside the digits, wherever it stands and on either side of a range of them.
+    hexadecimal = b"0123456789abcdefABCDEF9876543210"
+    for place in (0, 7, 31):
+        for byte in b"/:@G`g\n\0\x80\xb0\xff":
+            (keys_of / "hex").write_bytes(hexadecimal[:place] + bytes([byte]) + hexadecimal[place + 1 :])
+            is_line = byte == 10 and place == 31
+            says = fail(*words, "hex", code=USAGE, says="hex: has 32 bytes", cwd=keys_of).err
+            assert ("xxd" in says) == is_line
+    (keys_of / "hex").write_text("0123456789abcde\n")
+    assert succeed(*words, "hex", cwd=keys_of).err == ""
+    (keys_of / "hex").write_text("0123456789abcdef")  # as long as a key, and most likely half of one
+    assert "holds hexadecimal digits" in succeed(*words, "hex", cwd=keys_of).err
+    assert succeed(*words, "k16", cwd=keys_of).err == ""
+    assert "xxd" not in fail(*words, "k32", code=USAGE, cwd=keys_of).err
+
+
+def openssl_enc(passphrase_file, derivation="-pbkdf2"):
+    words = ["openssl", "enc", "-aes-128-cbc", derivation, "-pass", f"file:{passphrase_file}"]
+    return subprocess.run(
+        words, input=b"text", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
+    ).stdout
+
+
+def test_openssl_passphrases_that_are_not_one_line(keys_of):
+    """openssl takes the first line alone, and an empty one too."""
+    words = ("cipher", "aes-128-cbc", "--openssl", "--passphrase-file")
+    (keys_of / "lines").write_text("first\nsecond\n")
+    (keys_of / "empty").write_text("\n")
+    assert "several lines" in succeed(*words, keys_of / "lines", stdin=b"text").err
+    assert succeed(*words, keys_of / "pass", stdin=b"text").err == ""
+    for words_taken, more, warning in (
+        (b"word", b"\0more\n", "NUL"),
+        (b"x" * 1023, b"y\n", "has 1024 bytes, of which .* at most 1023"),
+    ):
+        (keys_of / "taken").write_bytes(words_taken + b"\n")
+        (keys_of / "more").write_bytes(words_taken + more)
+        assert re.search(warning, succeed(*words, keys_of / "more", stdin=b"text").err)
+        made = openssl_enc(keys_of / "more")
+        taken = succeed(*words, keys_of / "taken", "-d", stdin=made)
+        assert (taken.out, taken.err) == (b"text", "")
+    fail(*words, keys_of / "empty", stdin=b"text", code=USAGE, says="is empty")
+    assert succeed(*words, keys_of / "empty", "-d", stdin=openssl_enc(keys_of / "empty")).out == b"text"
 
 
 def test_missing_files(keys_of, unchanged):
@@ -139,14 +214,17 @@ def test_missing_files(keys_of, unchanged):
 
 
 @pytest.mark.parametrize("force", [[], ["-f"]])
-@pytest.mark.parametrize("target", ["plain", "k16", "pass", "taken"])
+@pytest.mark.parametrize("target", ["plain", "k16", "aad", "pass", "taken"])
 def test_what_is_never_replaced(target, force, keys_of, unchanged):
     (keys_of / "taken").write_text("precious")
+    (keys_of / "aad").write_text("precious")
     check = unchanged()
-    arguments = ["--key", "k16", "--iv", IV]
+    arguments = ["aes-128-cbc", "--key", "k16", "--iv", IV]
+    if target == "aad":
+        arguments = ["aes-128-gcm", "--key", "k16", "--iv", IV[:24], "--aad", "aad"]
     if target == "pass":
-        arguments = ["--openssl", "--passphrase-file", "pass"]
-    arguments = ["cipher", "aes-128-cbc", *arguments, *force, "-o", target, "plain"]
+        arguments = ["aes-128-cbc", "--openssl", "--passphrase-file", "pass"]
+    arguments = ["cipher", *arguments, *force, "-o", target, "plain"]
     if target == "taken" and force:
         succeed(*arguments, cwd=keys_of)
         return
@@ -220,8 +298,35 @@ def test_the_wrong_passphrase_is_bad_padding_at_best(keys_of):
     refused = 0
     for _ in range(4):  # one in 256 has padding by chance
         sealed = succeed(*arguments, keys_of / "pass", stdin=b"text").out
-        refused += run(*arguments, keys_of / "other", "-d", stdin=sealed).code == CORRUPT
+        result = run(*arguments, keys_of / "other", "-d", stdin=sealed)
+        if result.code == CORRUPT:
+            refused += 1
+            assert re.search("the passphrase, --iter or the mode .*without -pbkdf2", result.err)
+            assert "the key, the IV" not in result.err
     assert refused >= 2
+
+
+def test_a_failed_poll_does_not_leave_a_derivation(keys_of):
+    """What waits for a key must not give up and let exit handlers run beside the derivation."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    process = start(
+        *("cipher", "aes-128-cbc", "-T", 1, "--openssl", "--iter", 3_000_000),
+        *("--passphrase-file", keys_of / "pass", "-o", keys_of / "out", keys_of / "plain"),
+        stderr=subprocess.PIPE,
+    )
+    tasks = Path(f"/proc/{process.pid}/task")
+    program.wait_until(lambda: len(list(tasks.iterdir())) > 1, "a thread that derives")
+    time.sleep(0.05)  # to let it open what it needs
+    # A poll of more descriptors than a process may have fails, and one that was stopped begins anew.
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (2, limits[1]))
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(0.05)
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, limits)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == OK, err
+    assert err == b""
 
 
 # Limits
@@ -231,11 +336,12 @@ def test_the_wrong_passphrase_is_bad_padding_at_best(keys_of):
 def test_triple_des_encrypts_no_more_than_its_limit(name, most, keys_of):
     """The last byte that fits, and one more; decryption has no limit."""
     common = ("cipher", name, "--legacy", "-q", "--key", keys_of / "k24", "--iv", IV[:16])
+    above = ": with its padding" if name.endswith("cbc") else r"in\w*:"
     (keys_of / "in").write_bytes(bytes(most + 1))
     for source, data in (([keys_of / "in"], b""), ([], bytes(most + 1))):
         fail(
             *common, "-o", keys_of / "out", *source,
-            stdin=data, code=USAGE, says="1048576 blocks",
+            stdin=data, code=USAGE, says=f"{above} more than 1048576 blocks",
         )
         assert not (keys_of / "out").exists()
     (keys_of / "in").write_bytes(bytes(most))
@@ -267,6 +373,38 @@ def test_a_data_unit_has_at_most_16_mib(way, keys_of):
         assert result.code == USAGE
         program.assert_error_lines(result.err, "(?s)one data unit.*--unit")
         assert not (keys_of / "out").exists()
+
+
+@pytest.mark.parametrize("unit, size", [(None, (16 << 20) + 1), ("8MiB", (8 << 20) + 15)])
+def test_a_text_with_bytes_too_many_is_refused_before_any_of_it_is_written(unit, size, keys_of):
+    """From a pipe, where the length is not known beforehand."""
+    words = ["cipher", "aes-128-xts", "--key", keys_of / "k32", "--iv", IV]
+    words += ["--unit", unit] if unit else []
+    for direction, code in (([], USAGE), (["-d"], CORRUPT if unit else USAGE)):
+        fail(*words, *direction, stdin=bytes(size), code=code, says="one data unit|fewer than 16")
+        with open(keys_of / "whole", "wb") as output:
+            feed = subprocess.run(
+                [PAES, *map(str, words), *direction],
+                input=bytes(size), stdout=output, stderr=subprocess.PIPE, check=False,
+            )
+        assert feed.returncode == code
+        assert (keys_of / "whole").stat().st_size == 0
+
+
+def test_long_units_from_a_pipe_are_those_of_a_file(keys_of, random_bytes):
+    """Units of more than a thread's grain, the last one of every kind of length."""
+    words = ["cipher", "aes-128-xts", "--key", keys_of / "k32", "--iv", IV, "--unit", "5MiB"]
+    text = random_bytes(4 << 20) * 3
+    for size in (0, 16, 5 << 20, (5 << 20) + 16, (10 << 20) - 1, 10 << 20, (10 << 20) + 17):
+        (keys_of / "in").write_bytes(text[:size])
+        piped = succeed(*words, stdin=text[:size]).out
+        (keys_of / "first").write_bytes(text[5 << 20 : min(size, 10 << 20)])
+        assert piped == succeed(*words, keys_of / "in").out
+        if size > 5 << 20:  # the second unit alone, by its number
+            second = [*words[:5], f"{int(IV[:2], 16) + 1:02x}{IV[2:]}"]
+            alone = succeed(*second, keys_of / "first").out
+            assert piped[5 << 20 : 10 << 20] == alone
+        assert succeed(*words, "-d", stdin=piped).out == text[:size]
 
 
 # Faults around the work

@@ -3,7 +3,10 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
+import age_file
+import container
 import program
 import pytest
 from program import FAILURE, PAES, fail, start, succeed
@@ -83,3 +86,56 @@ def test_nor_where_it_was_taken_back(plain, keys, folder):
         code=program.CORRUPT,
     )
     assert "already written" not in result.err
+
+
+# Key derivations, which libcrypto never ends early
+
+
+def hard_envelope(work_factor):
+    """A container whose passphrase nobody knows, and takes long to be wrong."""
+    stanza = age_file.stanza(
+        [b"scrypt", age_file.base64_unpadded(bytes(16)), b"%d" % work_factor], bytes(32)
+    )
+    envelope = b"age-encryption.org/v1\n" + stanza + b"--- " + b"A" * 43 + b"\n" + bytes(64)
+    return container.preamble(2, envelope) + bytes(1000)
+
+
+def computes(process, seconds):
+    """Whether so much processor time has gone by."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12]) >= seconds * os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("number", program.SIGNALS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cipher", "aes-256-cbc", "--openssl", "--iter", "100000000", "-o", "out", "plain"],
+        ["cipher", "aes-256-cbc", "-d", "--openssl", "--iter", "100000000", "-o", "out", "salted"],
+        ["cipher", "aes-256-cbc", "--openssl", "--iter", "100000000", "plain"],
+        ["decrypt", "--max-work-factor", "21", "-o", "out", "hard.paes"],
+        ["verify", "--max-work-factor", "21", "hard.paes"],
+        ["rekey", "--max-work-factor", "21", "--new-passphrase-file", "pass", "hard.paes"],
+    ],
+)
+def test_a_signal_ends_a_key_derivation(words, number, plain, folder):
+    (folder / "pass").write_text("word\n")
+    (folder / "salted").write_bytes(b"Salted__12345678" + bytes(64))
+    (folder / "hard.paes").write_bytes(hard_envelope(21))
+    before = program.tree(folder)
+    process = start(
+        *words, "--passphrase-file", "pass",
+        cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )
+    program.wait_until(lambda: computes(process, 0.2), "the derivation to begin")
+    process.send_signal(number)
+    try:
+        out, err = process.communicate(timeout=2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        pytest.fail("the derivation goes on")
+    assert program.died_of(process.returncode, number)
+    program.assert_error_lines(err.decode(), "interrupted: ")
+    assert out == b""
+    assert program.tree(folder) == before

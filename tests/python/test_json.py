@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 from pathlib import Path
 
 import age_file
@@ -175,6 +176,12 @@ def test_inspect_for_people(sealed):
     assert "aes-256-gcm" in shown
     assert "100000" in shown.replace(",", "").replace(" ", "") or "100.00 kB" in shown
     assert "not authenticated" in shown
+
+
+def test_devices_says_which_kernels_are_insecure():
+    """Those that look up tables, and no others."""
+    insecure = re.findall(r"^. (\w+) .* insecure: ", succeed("devices").out.decode(), re.M)
+    assert insecure == ["tables", "compute", "tables", "openssl", "compute"]
 
 
 def test_devices():

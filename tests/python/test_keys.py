@@ -198,6 +198,12 @@ def test_passphrase_from_standard_input(sealed_by_passphrase, folder):
 
 def test_an_empty_passphrase_is_refused(folder):
     (folder / "empty").write_bytes(b"\n")
+    (folder / "pass").write_bytes(b"word\n")
+    sealed = succeed("encrypt", "--passphrase-file", folder / "pass", stdin=b"x").out
+    fail(
+        *("decrypt", "--passphrase-file", folder / "empty"),
+        stdin=sealed, code=WRONG_KEY, says="passphrase: is empty",
+    )
     fail("encrypt", "--passphrase-file", folder / "empty", stdin=b"x", code=USAGE, says="empty")
 
 

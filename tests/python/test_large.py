@@ -7,7 +7,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -22,15 +21,6 @@ ROOM_BYTES = 3 * TEXT_BYTES + (256 << 20)
 STEP_BYTES = 4 << 20
 THREADS = 2
 CAP_BYTES = (128 << 20) + THREADS * (16 << 20)
-
-# Runs in a small interpreter of its own: a process inherits the high-water mark of the one that
-# started it, so a large parent would hide what paes took. Prints code and peak bytes.
-MEASURE = """
-import os, subprocess, sys
-child = subprocess.Popen(sys.argv[1:])
-_, status, usage = os.wait4(child.pid, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024, file=sys.stderr)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +58,7 @@ def text(roomy):
 def start_measured(command, *arguments, **options):
     words = [PAES, command, "-T", str(THREADS), *map(str, arguments)]
     return subprocess.Popen(
-        [sys.executable, "-S", "-c", MEASURE, *words],
+        [*program.MEASURED, *words],
         stderr=subprocess.PIPE,
         env=clean_environment(),
         **options,

@@ -3,12 +3,14 @@
 import os
 import random
 import struct
+import subprocess
 import time
 
 import age_file
 import container
+import program
 import pytest
-from program import CORRUPT, OK, USAGE, fail, run, succeed
+from program import CORRUPT, OK, PAES, USAGE, fail, run, succeed
 
 QUICK_S = 1.0  # a refusal; generous for a busy machine, far below an scrypt run of 2^21
 
@@ -192,3 +194,33 @@ def test_a_small_file_is_quick(keys, folder, random_bytes, record_property):
     seconds = best_seconds("decrypt", "-f", "-i", keys.path, "-o", folder / "out", sealed)
     print(f"decrypt 1 KiB: {seconds * 1000:.2f} ms")
     assert seconds < 0.05
+
+
+# What GCM keeps of a pipe, for it is written only when its tag has been checked
+
+
+def peak_bytes(*words, stdin):
+    done = subprocess.run(
+        [*program.MEASURED, PAES, *map(str, words)],
+        input=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        env=program.clean_environment(), check=True,
+    )
+    code, peak = map(int, done.stderr.split()[-2:])
+    assert code == OK, done.stderr
+    return peak
+
+
+@pytest.mark.parametrize("kept", ["text", "aad"])
+def test_gcm_keeps_a_pipe_once(kept, folder):
+    size = 64 << 20  # the most there is of either
+    (folder / "key").write_bytes(bytes(range(16)))
+    words = ["cipher", "aes-128-gcm", "-T", 1, "--key", folder / "key", "--iv", "00" * 12]
+    if kept == "text":
+        sealed = succeed(*words, stdin=bytes(size)).out
+        least = peak_bytes(*words, "-d", stdin=succeed(*words, stdin=b"").out)
+        most = peak_bytes(*words, "-d", stdin=sealed)
+    else:
+        (folder / "text").write_bytes(b"")
+        words += ["--aad", "/dev/stdin", folder / "text"]
+        least, most = peak_bytes(*words, stdin=b""), peak_bytes(*words, stdin=bytes(size))
+    assert size < most < least + size + (8 << 20)

@@ -36,3 +36,8 @@ def test_decimal_numbers_are_taken(keys, folder):
 def test_an_empty_command():
     fail("", code=USAGE, says="the command is empty")
     fail("", "--help", code=USAGE, says="the command is empty")
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "inf", "-1"])
+def test_times_are_finite(text):
+    fail("bench", "kernel", f"--seconds={text}", code=USAGE, says="--seconds")

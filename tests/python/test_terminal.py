@@ -254,3 +254,29 @@ def test_encrypted_input_is_not_read_from_a_terminal(keys):
 def test_no_progress_without_a_terminal(folder, keys):
     (folder / "plain").write_bytes(bytes(1 << 20))
     assert succeed("encrypt", "-r", keys.recipient, folder / "plain").err == ""
+
+
+CHEAP = [
+    (["encrypt", "-p", "-o", "taken", "plain"], b"already exists"),
+    (["encrypt", "-p", "nobody"], b"No such file"),
+    (["encrypt", "-p", "."], b"is a directory"),
+    (["encrypt", "-p", "-o", "-", "plain"], b"is a terminal"),
+    (["cipher", "aes-128-cbc", "--openssl", "-o", "taken", "plain"], b"already exists"),
+    (["cipher", "aes-128-cbc", "--openssl", "-o", "out", "nobody"], b"No such file"),
+    (["cipher", "aes-128-cbc", "--openssl", "-o", "out", "."], b"is a directory"),
+    (["cipher", "aes-128-cbc", "--openssl", "plain"], b"is a terminal"),
+    (["cipher", "aes-128-cbc", "--openssl", "-d", "-o", "out", "plain"], b"not a file of openssl"),
+]
+
+
+@pytest.mark.parametrize("words, says", CHEAP, ids=[" ".join(words) for words, _ in CHEAP])
+def test_no_passphrase_is_asked_for_what_cannot_be(words, says, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "plain").write_bytes(b"text")
+    (folder / "taken").write_bytes(b"precious")
+    terminal = Terminal(*words)
+    while terminal.read_some():
+        assert b"assphrase: " not in terminal.shown
+    assert terminal.finish() != OK
+    assert says in terminal.shown
+    assert (folder / "taken").read_bytes() == b"precious"

@@ -1,0 +1,153 @@
+# --engine: who computes changes no byte; a device that is not there is one clear line, and auto does
+# without it.
+import json
+import os
+
+import pytest
+from program import FAILURE, OK, USAGE, fail, run, succeed
+
+CUDA = json.loads(succeed("devices", "--json").out)["cuda"]
+needs_device = pytest.mark.skipif(not CUDA["available"], reason=f"cuda: {CUDA['reason']}")
+needs_none = pytest.mark.skipif(CUDA["available"], reason="there is a CUDA device")
+IV = "ff" * 16
+
+
+@pytest.fixture
+def plain(folder, random_bytes):
+    path = folder / "plain"
+    path.write_bytes((random_bytes(4 << 20) * 3)[:9_000_001])
+    return path
+
+
+@pytest.fixture
+def sealed(folder, plain, keys):
+    path = folder / "sealed.paes"
+    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
+    return path
+
+
+@pytest.fixture
+def key(folder):
+    path = folder / "key"
+    path.write_bytes(bytes(range(32)))
+    return path
+
+
+def cipher(name, key, plain, *options):
+    return succeed("cipher", name, "--key", key, *options, plain).out
+
+
+@needs_none
+@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
+def test_without_a_device_it_is_one_line(engine, plain, sealed, key, keys, folder):
+    out = folder / "out"
+    to_out = ("-o", out, "--engine", engine)
+    for arguments in (
+        ("encrypt", "-r", keys.recipient, *to_out, plain),
+        ("encrypt", "--new-identity", folder / "new", *to_out, plain),
+        ("decrypt", "-i", keys.path, *to_out, sealed),
+        ("verify", "-i", keys.path, "--engine", engine, sealed),
+        ("cipher", "aes-256-ctr", "--key", key, "--iv", IV, *to_out, plain),
+    ):
+        result = run(*arguments)
+        assert result.code == FAILURE
+        assert result.err == f"paes: engine: cuda is not available: {CUDA['reason']}\n"
+        assert not out.exists() and not (folder / "new").exists()
+
+
+def test_names(plain, keys, folder):
+    fail("encrypt", "-r", keys.recipient, "--engine", "gpu", plain, code=USAGE, says="cuda, hybrid")
+    fail(
+        "encrypt", "-r", keys.recipient, "--kernel", "cuda_tables", "--engine", "cpu", plain,
+        code=USAGE, says="unknown name",
+    )
+    assert os.listdir(folder) == ["plain"]
+
+
+CPU_ALONE = [
+    (("aes-256-ofb", "--iv", IV), "aes-256-ofb encrypts one block after the other"),
+    (("aes-256-ofb", "--iv", IV, "-d"), "aes-256-ofb decrypts one block after the other"),
+    (("aes-256-cbc", "--iv", IV), "aes-256-cbc encrypts one block after the other"),
+    (("aes-256-cfb", "--iv", IV), "aes-256-cfb encrypts one block after the other"),
+    (("aes-128-xts", "--iv", IV), "aes-128-xts without --unit is one data unit"),
+    (("aes-128-xts", "--iv", IV, "--unit", "520"), "a data unit of 520 bytes has a partial block"),
+]
+
+
+@pytest.mark.parametrize("arguments, why", CPU_ALONE)
+def test_what_no_device_can_do_is_the_cpus_and_said_to_be(arguments, why, plain, key, folder):
+    out = folder / "out"
+    command = ("cipher", *arguments, "--key", key, "-o", out, plain)
+    result = run(*command, "--engine", "cuda")
+    assert result.code == USAGE
+    assert result.err.splitlines()[0] == f"paes: engine: cuda cannot do it: {why}"
+    assert not out.exists()
+    want = cipher(arguments[0], key, plain, *arguments[1:], "--engine", "cpu")
+    for engine in ("hybrid", "auto"):
+        result = run(*command, "--engine", engine, "--json", "-v", "-f")
+        assert result.code == OK, result.err
+        report = json.loads(result.out)
+        assert report["engine"] == report["files"][0]["engine"] == "cpu"
+        note = f"paes: engine: the CPU does all of the work: {why}\n"
+        assert (note in result.err) == (engine == "hybrid")
+        assert "engine hybrid" not in result.err and "engine cuda" not in result.err
+        assert out.read_bytes() == want
+        assert run(*command, "--engine", engine, "-q", "-f").err == ""
+
+
+@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
+def test_a_device_kernel_that_lacks_the_mode_is_not_quietly_the_cpu(engine, plain, key, keys):
+    wanted = ("--engine", engine, "--kernel")
+    gcm = ("cipher", "aes-256-gcm", "--key", key, "--iv", "00" * 12)
+    lacks = dict(code=USAGE, says="lacks aes-256-gcm")
+    fail("encrypt", "-r", keys.recipient, *wanted, "cuda_bitslice", plain, **lacks)
+    fail(*gcm, *wanted, "cuda_bitslice", plain, **lacks)
+    fail(*gcm, *wanted, "cuda_des_bitslice", plain, **lacks)
+
+
+def test_a_device_that_is_missing_is_no_matter_to_auto(plain, key, folder):
+    """Also for a file that the CPU has to work on for longer than a device takes to start."""
+    with open(plain, "wb") as file:
+        file.truncate(80 << 20)
+    slow = ("cipher", "aes-256-gcm", "--iv", "00" * 12, "--key", key)
+    slow += ("--kernel", "compute", "-T", "1")
+    result = run(*slow, "-v", "--json", "-o", folder / "out", plain)
+    assert result.code == OK, result.err
+    engine = json.loads(result.out)["engine"]
+    if CUDA["available"]:
+        assert "paes: engine: cpu" in result.err
+    else:
+        assert engine == "cpu"
+        assert f"engine: cpu, because cuda is not available: {CUDA['reason']}\n" in result.err
+    quiet = run(*slow, "-o", folder / "quiet", plain)
+    assert "engine" not in quiet.err
+    assert (folder / "quiet").read_bytes() == (folder / "out").read_bytes()
+
+
+@needs_device
+@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("aes-256-ctr", ("--iv", IV)),
+        ("aes-256-ecb", ()),
+        ("aes-256-gcm", ("--iv", "00" * 12)),
+        ("aes-128-xts", ("--iv", IV, "--unit", "4096")),
+        ("aes-256-cbc", ("--iv", IV, "-d", "--no-pad")),
+    ],
+)
+def test_the_same_bytes_from_a_device(engine, name, options, plain, key):
+    plain.write_bytes(plain.read_bytes()[: 8 << 20])
+    want = cipher(name, key, plain, *options, "--engine", "cpu")
+    assert cipher(name, key, plain, *options, "--engine", engine) == want
+
+
+@needs_device
+@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
+def test_the_container_on_a_device(engine, plain, sealed, keys, folder):
+    succeed("decrypt", "-i", keys.path, "--engine", engine, "-o", folder / "back", sealed)
+    assert (folder / "back").read_bytes() == plain.read_bytes()
+    succeed("verify", "-i", keys.path, "--engine", engine, sealed)
+    succeed("encrypt", "-r", keys.recipient, "--engine", engine, "-o", folder / "new", plain)
+    succeed("decrypt", "-i", keys.path, "--engine", "cpu", "-o", folder / "again", folder / "new")
+    assert (folder / "again").read_bytes() == plain.read_bytes()

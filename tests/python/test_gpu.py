@@ -1,0 +1,190 @@
+# What `./dev gpu` leaves behind, proven on the emulated device: its results are what bench/schema
+# says, what was recorded in bench/results still is, and without a device it ends in one line.
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import program
+import pytest
+from test_bench import validate
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = sorted((ROOT / "bench" / "results").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_recorded_results_are_what_the_schemas_say(path):
+    document = json.loads(path.read_text())
+    words = document["command"].split()
+    schema = "gpu" if words[0] == "gpu" else "-".join(words)
+    if schema == "bench-kernel":
+        for row in document["results"]:  # the oldest have no other way
+            row.setdefault("way", "message")
+            row.setdefault("messages", 1)
+    if schema == "bench-file":
+        document.setdefault("engine", "cpu")  # the oldest have no other
+    validate(document, f"{schema}.schema.json")
+    if schema == "gpu":
+        assert path.with_suffix(".log").exists()
+        assert document["bench"] is None or not document["bench"]["device"]["emulated"]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """The benchmark's JSON and text, of the emulated device."""
+    file = tmp_path_factory.mktemp("gpu") / "bench.json"
+    done = subprocess.run(
+        [Path(program.PAES).parent / "gpu_bench", "--json", file],
+        env=program.clean_environment(PAES_EMULATED_DEVICE="1"),
+        capture_output=True, text=True, check=False,
+    )
+    found = json.loads(file.read_text())
+    assert done.returncode == (3 if found["left_out"] else 0)
+    return found, done.stdout
+
+
+def as_result(bench):
+    part = {"name": "bench", "seconds": 1, "outcome": "passed"}
+    return {"command": "gpu bench", "date": "2026-11-21T00:00:00Z", "nvcc": "13.0.1",
+            "architecture": "sm_90", "seconds": 1, "parts": [part], "bench": bench}
+
+
+def test_bench_measures_every_mode(bench):
+    found, text = bench
+    validate(as_result(found), "gpu.schema.json")
+    assert found["failures"] == 0
+    assert all(what.endswith("no engine") for what in found["left_out"])
+    assert "EMULATED" in text and found["device"]["emulated"]
+    ciphers = {row["cipher"] for row in found["resident"]}
+    for bits in (128, 192, 256):
+        for mode in ("ecb", "ctr", "cbc", "cfb", "gcm"):
+            assert f"aes-{bits}-{mode}" in ciphers
+    assert {"aes-128-xts", "aes-256-xts"} <= ciphers
+    assert {row["way"] for row in found["host"]} == {
+        "pinned", "pageable", "keystream", "processor", "hybrid"}
+    for row in found["resident"]:
+        assert row["gb_per_s"] == pytest.approx(row["bytes"] / row["seconds_median"] / 1e9, rel=1e-4)
+    (row,) = [row for row in found["resident"]
+              if row["cipher"] == "aes-128-ctr" and row["kernel"] == "cuda_tables"]
+    device = found["device"]
+    assert row["limit"]["per_block"] == 133
+    assert row["limit"]["gb_per_s"] == pytest.approx(
+        device["multiprocessors"] * device["clock_hz"] * 32 / 133 * 16 / 1e9, rel=1e-4)
+
+
+def test_schema_rejects_what_is_not_a_result(bench):
+    result = as_result(json.loads(json.dumps(bench[0])))
+    del result["bench"]["resident"][0]["seconds_median"]
+    with pytest.raises(jsonschema.ValidationError):
+        validate(result, "gpu.schema.json")
+
+
+def test_bench_leaves_out_what_has_no_time():
+    done = subprocess.run(
+        [Path(program.PAES).parent / "gpu_bench", "--seconds", "0"],
+        env=program.clean_environment(PAES_EMULATED_DEVICE="1"),
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 1
+    assert "left out: aes-128-ctr" in done.stdout
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Runs a copy of `dev` on a machine that has only what a test gives it."""
+    tools = tmp_path / "tools" / "gpu"
+    tools.mkdir(parents=True)
+    shutil.copy(ROOT / "dev", tmp_path)
+    shutil.copy(ROOT / "tools/gpu/run", tools)
+    stand_ins = tmp_path / "stand-ins"
+    stand_ins.mkdir()
+
+    def stand_in(name, text):
+        (stand_ins / name).write_text(f"#!/bin/sh\n{text}\n")
+        (stand_ins / name).chmod(0o755)
+
+    def run(*arguments):
+        environment = program.clean_environment(CUDA_PATH="/nonexistent")
+        environment["PATH"] = f"{stand_ins}:{environment['PATH']}"
+        return subprocess.run([tmp_path / "dev", "gpu", *arguments], env=environment,
+                              capture_output=True, text=True, check=False)
+
+    stand_in("nvcc", "exit 0")
+    stand_in("nvidia-smi", "exit 9")
+    run.stand_in = stand_in
+    run.folder = tmp_path
+    return run
+
+
+def test_no_device_is_one_line(machine):
+    for part in ((), ("all",), ("build",), ("test",), ("sanitize",), ("bench",)):
+        done = machine(*part)
+        assert done.returncode == 1
+        assert (done.stdout + done.stderr) == "dev: gpu: there is no CUDA device here\n"
+    assert machine("nonesuch").returncode == 2
+    assert machine("test", "--seconds", "soon").returncode == 1
+
+
+def test_parts_are_noted_whatever_becomes_of_them(machine):
+    """The programs are stand-ins: one passes, one fails, the sanitizer is missing."""
+    binary = machine.folder / "build/gpu/bin"
+    binary.mkdir(parents=True)
+    machine.stand_in("cmake", "exit 0")
+    machine.stand_in("nvidia-smi", "echo 9.0")
+    machine.stand_in("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    for name, text in {
+        "gpu_tests": 'if [ "$1" = --device ]; then echo "NVIDIA H200"; fi; echo ran',
+        "gpu_bench": "exit 1",
+    }.items():
+        (binary / name).write_text(f"#!/bin/sh\n{text}\n")
+        (binary / name).chmod(0o755)
+    done = machine("all", "--results", str(machine.folder / "results"))
+    assert done.returncode == 1
+    results = sorted(os.listdir(machine.folder / "results"))
+    assert len(results) == 2 and results[0].endswith("-h200.json")
+    assert results[1].endswith("-h200.log")
+    result = json.loads((machine.folder / "results" / results[0]).read_text())
+    validate(result, "gpu.schema.json")
+    assert {part["name"]: part["outcome"] for part in result["parts"]} == {
+        "build": "passed", "gpu_tests_long": "passed", "gpu_tests_engine": "passed",
+        "gpu_tests_rows": "passed", "gcm_vectors": "missing", "raw_vectors": "missing",
+        "bench": "failed", "memcheck": "missing", "racecheck": "missing", "initcheck": "missing",
+        "synccheck": "missing"}
+    assert "dev: gpu: bench: failed: exit code 1" in (
+        machine.folder / "results" / results[1]).read_text()
+
+
+def test_time_that_is_up_cuts(machine):
+    test_parts_are_noted_whatever_becomes_of_them(machine)
+    done = machine("test", "--seconds", "3", "--results", str(machine.folder / "short"))
+    assert done.returncode == 1
+    assert "gpu_tests_rows: cut: no time was left for it" in done.stdout
+
+
+def test_nothing_left_out_reads_passed(machine):
+    """And what the device cannot do is missing, not failed; the architecture's name is device enough."""
+    test_parts_are_noted_whatever_becomes_of_them(machine)
+    binary = machine.folder / "build/gpu/bin"
+    machine.stand_in("nvidia-smi", "echo clocks")
+    (binary / "gpu_bench").write_text("#!/bin/sh\nexit 3\n")
+    machine.stand_in("compute-sanitizer", "echo Error: Device not supported; exit 1")
+    done = machine("all", "--architecture", "90", "--results", str(machine.folder / "third"))
+    assert done.returncode == 1
+    assert "bench: cut: it left something out" in done.stdout
+    assert "clocks during the bench:\nclocks\n" in done.stdout
+    for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
+        assert f"{tool}: missing: compute-sanitizer does not support this device" in done.stdout
+
+
+def test_build_has_an_end(machine):
+    script = machine.folder / "tools/gpu/run"
+    text = script.read_text()
+    assert "build_limit=300" in text
+    script.write_text(text.replace("build_limit=300", "build_limit=1"))
+    machine.stand_in("cmake", 'case $1 in --build) sleep 60 ;; esac')
+    done = machine("build", "--architecture", "90")
+    assert done.returncode == 1
+    assert "the build was stopped after 1 s" in done.stdout
