@@ -18,6 +18,10 @@ door=encrypt_with_salt
 nm --demangle "$1"/libpaes_stream.a 2>/dev/null | grep " T .*$door" >"$folder/found" || complain "libpaes_stream.a has no $door: what do tests use now?"
 ! nm --demangle "$paes" | grep "$door" || complain "$paes contains $door"
 
+# A device that is emulated leaves what it computes in the memory of the process.
+! nm --demangle "$paes" | grep EmulatedRuntime || complain "$paes contains an emulated device"
+nm --demangle "$1"/src/cuda/libpaes_cuda.a 2>/dev/null | grep EmulatedRuntime >"$folder/found" || complain "libpaes_cuda.a has no EmulatedRuntime: what do tests use now?"
+
 # Every option of every subcommand.
 for command in $("$paes" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
   [ "$command" = bench ] && continue # measures with random keys, writes none of them

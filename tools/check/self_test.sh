@@ -45,3 +45,12 @@ echo '#include <immintrin.h>' >src/core/bad.hpp
 must_fail "immintrin.h outside src/kernel" "$here/include_rule.py" .
 echo '  #  include <omp.h>' >src/core/bad.hpp
 must_fail "omp.h outside src/exec" "$here/include_rule.py" .
+rm src/core/bad.hpp
+mkdir -p src/mpi src/stream
+echo '#include <mpi.h>' >src/mpi/good.hpp
+echo '#include "stream/part.hpp"' >src/mpi/good.cpp
+must_pass "$here/include_rule.py" .
+echo '#include <mpi.h>' >src/stream/bad.hpp
+must_fail "mpi.h outside src/mpi" "$here/include_rule.py" .
+echo '#include "mpi/placement.hpp"' >src/stream/bad.hpp
+must_fail "an arrow from stream to mpi" "$here/include_rule.py" .
