@@ -18,22 +18,6 @@ struct Request {
   std::string range;
 };
 
-// FILE.paes becomes FILE, in the folder where it lies.
-std::string name_output(const std::string& input) {
-  if (input == "-") {
-    return "-";
-  }
-  const std::string_view ending = suffix;
-  const std::size_t slash = input.rfind('/');
-  const std::size_t name_bytes =
-      slash == std::string::npos ? input.size() : input.size() - slash - 1;
-  if (!input.ends_with(ending) || name_bytes == ending.size()) {
-    throw Error(ErrorCode::usage, input + ": has no suffix .paes to leave out",
-                "name the output with -o");
-  }
-  return input.substr(0, input.size() - ending.size());
-}
-
 int decrypt_files(Request& request) {
   settle(request.transfer, true, request.unlock.standard_input_uses());
   std::optional<ByteRange> range;
@@ -69,7 +53,7 @@ int decrypt_files(Request& request) {
     warn_about(output);
     return totals.text_bytes;
   };
-  Transfer transfer{"decrypt", name_output, work};
+  Transfer transfer{"decrypt", decrypted_name, work};
   if (request.transfer.resume) {
     transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
   }

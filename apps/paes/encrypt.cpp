@@ -13,6 +13,7 @@
 #include "paes/leftover.hpp"
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
+#include "paes/sealing.hpp"
 #include "paes/transfer.hpp"
 
 namespace paes::cli {
@@ -27,30 +28,6 @@ struct Request {
   std::string suite = "aes-256-gcm";
   TransferOptions transfer;
 };
-
-container::Suite parse_suite(const std::string& name) {
-  if (name == "aes-256-gcm") {
-    return container::Suite::cobblestone_256;
-  }
-  if (name == "aes-128-gcm") {
-    return container::Suite::cobblestone_128;
-  }
-  throw Error(ErrorCode::usage, "suite: unknown name '" + name + "'",
-              "there are: aes-256-gcm, aes-128-gcm");
-}
-
-void check_recipients(const Request& request) {
-  const bool has_recipient = request.recipients.given() || !request.new_identity.empty();
-  if (has_recipient && request.passphrase.given()) {
-    throw Error(ErrorCode::usage,
-                "recipients: a passphrase goes alone, the age format allows no other beside it",
-                "leave out -p or the recipients");
-  }
-  if (!has_recipient && !request.passphrase.given()) {
-    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output",
-                "give -r RECIPIENT, -R FILE, --new-identity FILE or -p");
-  }
-}
 
 void check_resume(const Request& request) {
   if (!request.transfer.resume) {
@@ -109,30 +86,10 @@ class NewIdentity {
   bool kept_ = false;
 };
 
-struct Sealer {
-  std::vector<age::Recipient> recipients;
-  SecretBytes passphrase;
-
-  [[nodiscard]] std::vector<std::uint8_t> seal(Bytes key) const {
-    return recipients.empty()
-               ? age::seal_to_passphrase(passphrase, key, age::written_work_factor, until_signal())
-               : age::seal_to_recipients(recipients, key);
-  }
-};
-
-stream::NewKey make_key(container::Suite suite, const Sealer& sealer) {
-  stream::NewKey made{SecretBytes(container::key_bytes(suite)), {}};
-  random_bytes(made.input_key);
-  made.envelope = sealer.seal(made.input_key);
-  return made;
-}
-
 bool exists(const std::string& path) {
   struct stat status = {};
   return lstat(path.c_str(), &status) == 0;
 }
-
-std::string name_output(const std::string& input) { return input == "-" ? "-" : input + suffix; }
 
 std::uint64_t encrypt_one(const Request& request, container::Suite suite, Sealer& sealer,
                           NewIdentity& identity, stream::Input& input, const std::string& path,
@@ -191,7 +148,8 @@ stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite
 }
 
 int encrypt_files(Request& request) {
-  check_recipients(request);
+  check_recipients(request.recipients.given() || !request.new_identity.empty(),
+                   request.passphrase.given());
   check_resume(request);
   settle(request.transfer, true,
          request.passphrase.standard_input_uses() + request.recipients.standard_input_uses() +
@@ -215,7 +173,7 @@ int encrypt_files(Request& request) {
   if (identity.recipient()) {
     sealer.recipients.push_back(*identity.recipient());
   }
-  Transfer transfer{"encrypt", name_output, nullptr, nullptr};
+  Transfer transfer{"encrypt", encrypted_name, nullptr, nullptr};
   std::uint64_t resumed_bytes = 0;
   transfer.work = [&](stream::Input& input, const std::string& path,
                       const stream::Options& options) {

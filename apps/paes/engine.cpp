@@ -100,8 +100,12 @@ Engines EngineOptions::choose(const CipherName& cipher, const std::string& why_c
   if (on_device != nullptr && why_cpu_alone.empty()) {
     warn_about_kernel(on_device->name, on_device->warning);
   }
-  Engines engines(kernel, schedule, make_executor(schedule, threads_)->threads(), grain_bytes_,
+  const unsigned threads = threads_ != 0 ? threads_ : default_threads_;
+  Engines engines(kernel, schedule, make_executor(schedule, threads)->threads(), grain_bytes_,
                   cipher, notes);
+  if (device_share_) {
+    engines.take_one_device(*device_share_);
+  }
   if (why_cpu_alone.empty() && wants_engine) {
     engines.open(on_device != nullptr ? kernel_ : "",
                  engine_ == "hybrid" ? WhenBusy::decline : WhenBusy::wait);
@@ -134,7 +138,7 @@ Choice Engines::with_engine(WhenBusy when_busy) const {
 
 void Engines::open(const std::string& device_kernel, WhenBusy when_busy) {
   std::string why;
-  engine_ = open_cuda_engine(device_kernel, why, notes_);
+  engine_ = open_cuda_engine(device_kernel, why, notes_, device_share_);
   when_busy_ = when_busy;
   if (engine_ == nullptr && !why.empty()) {
     throw Error(ErrorCode::failure, "engine: cuda is not available: " + why);

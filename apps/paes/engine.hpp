@@ -53,6 +53,8 @@ class Engines {
 
   // --engine cuda and hybrid. Throws Error(failure) "engine: ..." in one line where there is none.
   void open(const std::string& device_kernel, WhenBusy when_busy);
+  // Of the machine's devices this process takes one, that of this number modulo how many there are.
+  void take_one_device(unsigned number) noexcept { device_share_ = number; }
   // --engine auto: for inputs worth it, once in this process, and silently unless Notes::all.
   void allow_automatic() noexcept { is_automatic_ = true; }
 
@@ -74,6 +76,7 @@ class Engines {
   const CipherName& cipher_;
   bool is_automatic_ = false;
   Notes notes_;
+  std::optional<unsigned> device_share_;
   double estimated_rate_ = 0;  // of the CPU, bytes a second; 0: not known yet
   std::shared_ptr<Engine> engine_;
   WhenBusy when_busy_ = WhenBusy::wait;
@@ -82,6 +85,12 @@ class Engines {
 class EngineOptions {
  public:
   void declare(CLI::App& app);
+  // This process is one of several on the machine: so many threads where the user names no number,
+  // and of the devices the one of this number.
+  void share_machine(unsigned threads, unsigned device) noexcept {
+    default_threads_ = threads;
+    device_share_ = device;
+  }
   // Throws Error(usage), and Error(failure) where an engine was asked for that is not there; prints
   // the kernel's warning if it has one. The kernel is one that has the cipher: AES-GCM, which the
   // container is made of, or the one named. `why_cpu_alone` is empty where an engine could do it;
@@ -95,6 +104,8 @@ class EngineOptions {
   [[nodiscard]] const cuda::DeviceKernel* device_kernel_for(const CipherName& cipher) const;
 
   unsigned threads_ = 0;
+  unsigned default_threads_ = 0;  // 0: every processor
+  std::optional<unsigned> device_share_;
   std::string schedule_ = "dynamic";
   std::optional<std::size_t> grain_bytes_;
   std::string kernel_ = "auto";

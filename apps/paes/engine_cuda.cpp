@@ -7,8 +7,9 @@
 namespace paes::cli {
 
 std::unique_ptr<Engine> open_cuda_engine(const std::string& device_kernel, std::string& why,
-                                         Notes notes, bool copies_keystream) {
-  std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(why);
+                                         Notes notes, std::optional<unsigned> share,
+                                         bool copies_keystream) {
+  std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(why, share);
   if (runtime == nullptr) {
     return nullptr;
   }

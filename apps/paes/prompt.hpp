@@ -8,6 +8,10 @@
 
 namespace paes::cli {
 
+// For processes that somebody else started, such as mpirun: where another process group has the
+// terminal, the system would stop this one for good. From now on that is as if there were none.
+void never_prompt_in_background() noexcept;
+
 // At most one at a time: signal handlers have to find it.
 class Prompt {
  public:

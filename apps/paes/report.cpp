@@ -13,9 +13,14 @@ namespace paes::cli {
 
 namespace {
 
+bool is_silent = false;
+
 // One write per line, so that lines of several processes do not interleave. A closed standard error
 // leaves nobody to tell.
 void write_line(std::string line) {
+  if (is_silent) {
+    return;
+  }
   line += '\n';
   (void)std::fwrite(line.data(), 1, line.size(), stderr);
   (void)std::fflush(stderr);
@@ -84,6 +89,8 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+void silence() noexcept { is_silent = true; }
+
 void print_error(const Error& error) {
   write_line("paes: " + printable(error.what()));
   if (!error.hint.empty()) {
@@ -100,6 +107,9 @@ void print_hint(std::string_view hint) { write_line("paes: hint: " + printable(h
 void print_note(std::string_view line) { write_line(printable(line)); }
 
 void print_result(std::string_view text) {
+  if (is_silent) {
+    return;
+  }
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {

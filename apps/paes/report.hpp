@@ -14,6 +14,9 @@ namespace paes::cli {
 // Control characters, and bytes that are not UTF-8, as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// Nothing is said any more, on either stream: of several processes that do one thing one speaks.
+void silence() noexcept;
+
 void print_error(const Error& error);  // with its hint line, if it has a hint
 void print_warning(std::string_view what_why);
 void print_hint(std::string_view hint);

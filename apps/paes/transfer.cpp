@@ -1,6 +1,5 @@
 #include "paes/transfer.hpp"
 
-#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/leftover.hpp"
+#include "paes/outcome.hpp"
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
 #include "paes/report.hpp"
@@ -22,35 +22,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-struct Outcome {
-  std::string input;
-  std::string output;
-  std::uint64_t text_bytes = 0;
-  double seconds = 0;
-  unsigned threads = 0;
-  std::string engine = "cpu";
-  std::size_t grain_bytes = 0;
-  ordered_json more = ordered_json::object();
-  std::optional<Error> error;
-};
-
-double gb_per_s(const Outcome& outcome) {
-  return outcome.seconds > 0 ? static_cast<double>(outcome.text_bytes) / 1e9 / outcome.seconds : 0;
-}
-
-// Errors from the formats do not know which of several files they are about; those of inputs and
-// outputs name them.
-Error about(const Outcome& outcome, const Error& error) {
-  const std::string name = outcome.input == "-" ? "standard input" : outcome.input;
-  const std::string text = error.what();
-  for (const std::string& known : {name, outcome.output, std::string("standard output")}) {
-    if (!known.empty() && text.rfind(known + ":", 0) == 0) {
-      return error;
-    }
-  }
-  return Error(error.code, name + ": " + text, error.hint);
-}
 
 void run_one(const TransferOptions& options, Engines& engines, const Transfer& transfer,
              Outcome& outcome) {
@@ -83,39 +54,11 @@ void run_one(const TransferOptions& options, Engines& engines, const Transfer& t
   }
 }
 
-void print_timing(const Outcome& outcome, const Engines& engines) {
-  const std::string engine = outcome.engine == "cpu" ? "" : "engine " + outcome.engine + ", ";
-  print_note(
-      fmt::format("paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, grain {})",
-                  outcome.input, human_bytes(static_cast<double>(outcome.text_bytes)),
-                  outcome.seconds, gb_per_s(outcome), engines.kernel().name, engine,
-                  outcome.threads, name_of(engines.schedule()), outcome.grain_bytes));
-}
-
 // Of all inputs: that of those which did not stay with the CPU, if there are any.
 std::string engine_of(const std::vector<Outcome>& outcomes) {
   const auto found = std::find_if(outcomes.begin(), outcomes.end(),
                                   [](const Outcome& o) { return o.engine != "cpu"; });
   return found == outcomes.end() ? "cpu" : found->engine;
-}
-
-ordered_json describe(const Outcome& outcome) {
-  ordered_json file = {{"input", outcome.input}};
-  if (!outcome.output.empty()) {
-    file["output"] = outcome.output;
-  }
-  file["status"] = outcome.error ? "failed" : "done";
-  if (outcome.error) {
-    file["error"] = to_json(*outcome.error);
-    return file;
-  }
-  file["text_bytes"] = outcome.text_bytes;
-  file["seconds"] = outcome.seconds;
-  file["gb_per_s"] = gb_per_s(outcome);
-  file["threads"] = outcome.threads;
-  file["engine"] = outcome.engine;
-  file.update(outcome.more);
-  return file;
 }
 
 int exit_code(const std::vector<Outcome>& outcomes, std::size_t asked) {
@@ -168,6 +111,23 @@ void settle(TransferOptions& options, bool has_output, unsigned other_uses) {
   }
 }
 
+std::string encrypted_name(const std::string& input) { return input == "-" ? "-" : input + suffix; }
+
+std::string decrypted_name(const std::string& input) {
+  if (input == "-") {
+    return "-";
+  }
+  const std::string_view ending = suffix;
+  const std::size_t slash = input.rfind('/');
+  const std::size_t name_bytes =
+      slash == std::string::npos ? input.size() : input.size() - slash - 1;
+  if (!input.ends_with(ending) || name_bytes == ending.size()) {
+    throw Error(ErrorCode::usage, input + ": has no suffix .paes to leave out",
+                "name the output with -o");
+  }
+  return input.substr(0, input.size() - ending.size());
+}
+
 int run_transfer(const TransferOptions& options, Engines& engines, const Transfer& transfer) {
   std::vector<Outcome> outcomes;
   for (const std::string& name : options.files) {
@@ -178,7 +138,7 @@ int run_transfer(const TransferOptions& options, Engines& engines, const Transfe
       run_one(options, engines, transfer, outcome);
       warn_of_leftover(name);
       if (options.verbose) {
-        print_timing(outcome, engines);
+        print_note(timing_of(outcome, engines));
       }
     } catch (const Error& error) {
       outcome.error = with_leftover_hint(name, about(outcome, error));
@@ -206,7 +166,7 @@ int run_transfer(const TransferOptions& options, Engines& engines, const Transfe
     }
     document["files"] = ordered_json::array();
     for (const Outcome& outcome : outcomes) {
-      document["files"].push_back(describe(outcome));
+      document["files"].push_back(to_json(outcome));
     }
     print_json(document);
   }

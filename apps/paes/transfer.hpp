@@ -15,6 +15,11 @@ namespace paes::cli {
 
 inline constexpr const char* suffix = ".paes";
 
+// FILE.paes for FILE, and back, in the folder where it lies; "-" for "-". The second throws
+// Error(usage) for a name without the suffix.
+[[nodiscard]] std::string encrypted_name(const std::string& input);
+[[nodiscard]] std::string decrypted_name(const std::string& input);
+
 struct TransferOptions {
   void declare_common(CLI::App& app, const std::string& schema);
   void declare_output(CLI::App& app);

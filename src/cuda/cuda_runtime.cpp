@@ -246,9 +246,14 @@ std::vector<Device> list_cuda_devices(std::string& why) {
   return devices;
 }
 
-std::unique_ptr<Runtime> open_cuda_runtime(std::string& why) {
+std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsigned> share) {
+  std::vector<Device> listed = list_cuda_devices(why);
+  if (share && !listed.empty()) {
+    // Before any is initialised: that costs memory on each.
+    listed = {std::move(listed[*share % listed.size()])};
+  }
   std::vector<Device> devices;
-  for (Device& device : list_cuda_devices(why)) {
+  for (Device& device : listed) {
     try {
       // Threads that wait sleep: the processor has work of its own.
       PAES_CHECKED(cudaInitDevice, device.ordinal, cudaDeviceScheduleBlockingSync,
@@ -276,7 +281,7 @@ std::vector<Device> list_cuda_devices(std::string& why) {
   return {};
 }
 
-std::unique_ptr<Runtime> open_cuda_runtime(std::string& why) {
+std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsigned>) {
   (void)list_cuda_devices(why);
   return nullptr;
 }

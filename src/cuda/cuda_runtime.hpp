@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace paes::cuda {
 // Empty, with one line of why, where there are none.
 [[nodiscard]] std::vector<Device> list_cuda_devices(std::string& why);
 
-// On those of them that nobody else has for himself. Null, with one line of why, where this build
-// has no CUDA or this machine no driver or device.
-[[nodiscard]] std::unique_ptr<Runtime> open_cuda_runtime(std::string& why);
+// On those of them that nobody else has for himself; `share`: on one of them, the number of it
+// modulo how many there are, for processes of one machine that share its devices out. Null, with
+// one line of why, where this build has no CUDA or this machine no driver or device.
+[[nodiscard]] std::unique_ptr<Runtime> open_cuda_runtime(
+    std::string& why, std::optional<unsigned> share = std::nullopt);
 
 }  // namespace paes::cuda

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# Nothing in the release program takes a key, salt or nonce of the caller's choice for a file of
+# Nothing in the release programs takes a key, salt or nonce of the caller's choice for a file of
 # paes: reuse of any of them breaks AES-GCM. Looks at its symbols, its options and what it makes. Usage: no_injection.sh
 # BUILD_FOLDER
 set -euo pipefail
 paes=$1/bin/paes
+programs=("$paes")
+# Another name of one of them; a build without MPI has none.
+for program in "$1"/bin/paes-mpi*; do
+  [ ! -f "$program" ] || [ -L "$program" ] || programs+=("$program")
+done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 bad=0
@@ -16,26 +21,29 @@ complain() {
 # right thing.
 door=encrypt_with_salt
 nm --demangle "$1"/libpaes_stream.a 2>/dev/null | grep " T .*$door" >"$folder/found" || complain "libpaes_stream.a has no $door: what do tests use now?"
-! nm --demangle "$paes" | grep "$door" || complain "$paes contains $door"
-
 # A device that is emulated leaves what it computes in the memory of the process.
-! nm --demangle "$paes" | grep EmulatedRuntime || complain "$paes contains an emulated device"
+for program in "${programs[@]}"; do
+  ! nm --demangle "$program" | grep "$door" || complain "$program contains $door"
+  ! nm --demangle "$program" | grep EmulatedRuntime || complain "$program contains an emulated device"
+done
 nm --demangle "$1"/src/cuda/libpaes_cuda.a 2>/dev/null | grep EmulatedRuntime >"$folder/found" || complain "libpaes_cuda.a has no EmulatedRuntime: what do tests use now?"
 
 # Every option of every subcommand.
-for command in $("$paes" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-  [ "$command" = bench ] && continue # measures with random keys, writes none of them
-  options=$("$paes" "$command" --help | grep -oE -- '--[a-z-]+')
-  # Raw modes have the caller's key and IV by their nature; a salt is random there, too.
-  [ "$command" = cipher ] && options=$(grep -vxE -- '--iv' <<<"$options")
-  if grep -E <<<"$options" 'salt|nonce|seed|-iv|input-key|file-key|random|test'; then
-    complain "paes $command: an option like that must not exist"
-  fi
+for program in "${programs[@]}"; do
+  for command in $("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+    [ "$command" = bench ] && continue # measures with random keys, writes none of them
+    options=$("$program" "$command" --help | grep -oE -- '--[a-z-]+')
+    # Raw modes have the caller's key and IV by their nature; a salt is random there, too.
+    [ "$command" = cipher ] && options=$(grep -vxE -- '--iv' <<<"$options")
+    if grep -E <<<"$options" 'salt|nonce|seed|-iv|input-key|file-key|random|test'; then
+      complain "$program $command: an option like that must not exist"
+    fi
+  done
 done
 
 # No variable of the environment steers the main job.
-for variable in $(strings -n 4 "$paes" | grep -xE '[A-Z][A-Z0-9]*_[A-Z0-9_]+' | grep -iE 'paes|salt|nonce|seed'); do
-  complain "$paes knows a variable $variable"
+for variable in $(strings -n 4 "${programs[@]}" | grep -xE '[A-Z][A-Z0-9]*_[A-Z0-9_]+' | grep -iE 'paes|salt|nonce|seed'); do
+  complain "the programs know a variable $variable"
 done
 
 # The same input twice, to the same recipient: key, salt and commitment differ.

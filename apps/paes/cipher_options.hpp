@@ -1,0 +1,58 @@
+// The options that say which raw mode, with which key, IV and associated data, the same in every
+// program; key and data are read where they are asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "message/cipher_name.hpp"
+#include "mode/mode.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace paes::cli {
+
+struct CipherOptions {
+  void declare(CLI::App& app);
+
+  std::string name;
+  bool decrypt = false;
+  std::string key_file;
+  std::string iv;
+  bool no_pad = false;
+  std::string aad_file;
+  std::optional<std::size_t> unit_bytes;
+  bool legacy = false;
+
+  [[nodiscard]] Direction direction() const {
+    return decrypt ? Direction::decrypt : Direction::encrypt;
+  }
+
+  // Contradictions, with each other and with the cipher: Error(usage). `makes_key`: the caller has
+  // another source of key and IV.
+  void check(const CipherName& cipher, bool makes_key) const;
+  // Why no engine could do it; empty where one could.
+  [[nodiscard]] std::string why_cpu_alone(const CipherName& cipher) const;
+  [[nodiscard]] bool pads(const CipherName& cipher) const;
+  // How much a key may encrypt, as stream::RawTask has it.
+  [[nodiscard]] std::uint64_t max_blocks(const CipherName& cipher) const;
+  // What --legacy allows is said all the same.
+  void note_if_disallowed(const CipherName& cipher) const;
+
+  [[nodiscard]] std::vector<std::uint8_t> parse_iv(const CipherName& cipher) const;
+  // Warns of a key that looks like something else.
+  [[nodiscard]] SecretBytes read_key(const CipherName& cipher) const;
+  [[nodiscard]] std::vector<std::uint8_t> read_aad() const;  // empty without a file
+  // With -f an output of that name would replace key or data. Throws Error(usage).
+  void refuse_as_output(const std::string& path) const;
+};
+
+// Throws Error(usage).
+void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {});
+
+}  // namespace paes::cli
