@@ -58,7 +58,7 @@ void Communicator::Handles::check(int code) {
 }
 
 void Communicator::Handles::run(Communicator& communicator,
-                                const std::function<int(MPI_Request*)>& operation) {
+                                const std::function<int(MPI_Request*)>& operation, Waits waits) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const std::lock_guard lock(calls);
@@ -87,7 +87,7 @@ void Communicator::Handles::run(Communicator& communicator,
     // The longer it takes, the longer the naps: a step among ranks that are all here takes
     // microseconds, one that waits for work on a file much more.
     const auto waited = std::chrono::duration_cast<microseconds>(now - start);
-    if (waited < microseconds(50)) {
+    if (waits == Waits::for_data || waited < microseconds(50)) {
       (void)sched_yield();
     } else {
       std::this_thread::sleep_for(std::min(waited / 8, longest_sleep));
@@ -219,19 +219,25 @@ void Communicator::scatter(const std::uint8_t* all, std::span<const Range> range
                            MutableBytes mine) {
   assert(ranges.size() == ranks_ && mine.size() == ranges[rank_].count() * block_bytes);
   const BlockLists lists(ranges);
-  handles_->run(*this, [&](MPI_Request* request) {
-    return MPI_Iscatterv(all, lists.counts.data(), lists.starts.data(), lists.type, mine.data(),
-                         lists.counts[rank_], lists.type, 0, handles_->world, request);
-  });
+  handles_->run(
+      *this,
+      [&](MPI_Request* request) {
+        return MPI_Iscatterv(all, lists.counts.data(), lists.starts.data(), lists.type, mine.data(),
+                             lists.counts[rank_], lists.type, 0, handles_->world, request);
+      },
+      Handles::Waits::for_data);
 }
 
 void Communicator::gather(Bytes mine, std::span<const Range> ranges, std::uint8_t* all) {
   assert(ranges.size() == ranks_ && mine.size() == ranges[rank_].count() * block_bytes);
   const BlockLists lists(ranges);
-  handles_->run(*this, [&](MPI_Request* request) {
-    return MPI_Igatherv(mine.data(), lists.counts[rank_], lists.type, all, lists.counts.data(),
-                        lists.starts.data(), lists.type, 0, handles_->world, request);
-  });
+  handles_->run(
+      *this,
+      [&](MPI_Request* request) {
+        return MPI_Igatherv(mine.data(), lists.counts[rank_], lists.type, all, lists.counts.data(),
+                            lists.starts.data(), lists.type, 0, handles_->world, request);
+      },
+      Handles::Waits::for_data);
 }
 
 }  // namespace paes::mpi

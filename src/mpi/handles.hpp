@@ -23,8 +23,11 @@ struct Communicator::Handles {
   bool lost = false;
 
   void check(int code);  // throws Lost
-  // Starts an operation and waits for its end.
-  void run(Communicator& communicator, const std::function<int(MPI_Request*)>& operation);
+  // Starts an operation and waits for its end. MPI moves data when it is asked how far it is, so a
+  // wait for much of it takes no naps.
+  enum class Waits { for_ranks, for_data };
+  void run(Communicator& communicator, const std::function<int(MPI_Request*)>& operation,
+           Waits waits = Waits::for_ranks);
 };
 
 }  // namespace paes::mpi
