@@ -38,8 +38,13 @@ def mpirun(library):
     return "mpirun" + library.removeprefix("mpi")
 
 
+def paes_mpi(library):
+    """The program for this library."""
+    return test_program(library, "paes-mpi")
+
+
 def test_program(library, name):
-    """A program of tests/mpi for this library."""
+    """Any of our programs, which are built beside each other, for this library."""
     return str(Path(PROGRAMS[library]).with_name(name + library.removeprefix("mpi")))
 
 
@@ -71,10 +76,14 @@ def outcome(done):
     )
 
 
-def run(library, ranks, *arguments, cwd=None, timeout_s=program.TIMEOUT_S, **options):
+def run(library, ranks, *arguments, cwd=None, timeout_s=program.TIMEOUT_S, stdin=b"", **options):
+    return run_command(command(library, ranks, *arguments, **options), cwd, timeout_s, stdin)
+
+
+def run_command(words, cwd=None, timeout_s=program.TIMEOUT_S, stdin=b""):
     done = subprocess.run(
-        command(library, ranks, *arguments, **options),
-        stdin=subprocess.DEVNULL,
+        words,
+        input=stdin,
         capture_output=True,
         cwd=cwd,
         env=environment(),

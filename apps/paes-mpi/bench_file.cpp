@@ -1,0 +1,160 @@
+// `paes-mpi bench file`: a container written, read and authenticated by all ranks together, opening
+// and syncing included, with a key that nobody keeps.
+#include <fmt/core.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+
+#include "core/secret.hpp"
+#include "kernel/registry.hpp"
+#include "mpi/container.hpp"
+#include "mpi/together.hpp"
+#include "paes-mpi/bench_runs.hpp"
+#include "paes-mpi/ranks.hpp"
+#include "paes/bench_place.hpp"
+#include "paes/bench_report.hpp"
+#include "paes/bench_statistics.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+class FileBench {
+ public:
+  FileBench(const RankBenchRequest& request, std::uint64_t bytes)
+      : request_(request),
+        bytes_(bytes),
+        access_(request.access == "mpi" ? mpi::FileAccess::mpi : mpi::FileAccess::posix),
+        executor_(bench_executor(request)) {
+    std::array<char, 1024> folder = {};
+    mpi::together(ranks(), [&] {
+      kernel_ = &find_kernel(find_cipher_name("aes-256-gcm"), request.kernel);
+      if (ranks().is_first()) {
+        make_files(folder);
+      }
+    });
+    ranks().broadcast({reinterpret_cast<std::uint8_t*>(folder.data()), folder.size()});
+    folder_ = folder.data();
+  }
+
+  std::vector<ordered_json> run() {
+    std::vector<double> encrypt;
+    std::vector<double> decrypt;
+    std::vector<double> verify;
+    for (unsigned run = 0; run < request_.runs; ++run) {
+      encrypt.push_back(seconds_of_all([&] { this->encrypt(); }));
+      verify.push_back(seconds_of_all([&] { this->verify(); }));
+      decrypt.push_back(seconds_of_all([&] { this->decrypt(); }));
+      if (run == 0) {
+        on_first([&] { require_equal_files(path("back"), path("text"), "paes-mpi"); });
+      }
+      on_first([&] {
+        std::filesystem::remove(path("sealed"));
+        std::filesystem::remove(path("back"));
+      });
+    }
+    return {row("encrypt", encrypt), row("decrypt", decrypt), row("verify", verify)};
+  }
+
+ private:
+  static constexpr auto suite = container::Suite::cobblestone_256;
+
+  [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
+  [[nodiscard]] stream::Options options() const { return {*executor_, *kernel_}; }
+
+  // On rank 0.
+  void make_files(std::array<char, 1024>& folder) {
+    const Place place = find_place(request_.folder);
+    filesystem_ = place.filesystem;
+    // Text, ciphertext and text again.
+    if (place.room_bytes / 3 < bytes_) {
+      throw Error(ErrorCode::failure,
+                  place.folder + ": has no room for three files of " + exact_bytes(bytes_));
+    }
+    scratch_.emplace(std::filesystem::absolute(place.folder).string());
+    if (scratch_->folder().size() >= folder.size()) {
+      throw Error(ErrorCode::usage, place.folder + ": the name is too long");
+    }
+    scratch_->folder().copy(folder.data(), folder.size() - 1);
+    write_random_file(scratch_->path("text"), bytes_);
+    key_ = SecretBytes(container::key_bytes(suite));
+    random_bytes(key_);
+  }
+
+  // What stands in the place of an envelope: this container is opened with the key in memory.
+  [[nodiscard]] SecretBytes key() const {
+    return ranks().is_first() ? SecretBytes(Bytes(key_)) : SecretBytes();
+  }
+
+  void encrypt() {
+    mpi::SharedInput input(ranks(), path("text"), access_);
+    mpi::SharedOutput output(ranks(), path("sealed"), {}, access_);
+    (void)mpi::encrypt(ranks(), input, output,
+                       {suite, std::vector<std::uint8_t>(envelope_bytes), key()}, options());
+  }
+
+  [[nodiscard]] mpi::Opened open(mpi::SharedInput& input) const {
+    mpi::Opened opened;
+    on_first([&] { opened = {stream::read_preamble(input.here()).header, key()}; });
+    return opened;
+  }
+
+  void decrypt() {
+    mpi::SharedInput input(ranks(), path("sealed"), access_);
+    mpi::SharedOutput output(ranks(), path("back"), {}, access_);
+    (void)mpi::decrypt(ranks(), input, output, open(input), options());
+  }
+
+  void verify() {
+    mpi::SharedInput input(ranks(), path("sealed"), access_);
+    (void)mpi::verify(ranks(), input, open(input), options());
+  }
+
+  [[nodiscard]] ordered_json row(const char* direction, const std::vector<double>& seconds) const {
+    return {{"direction", direction},
+            {"kernel", kernel_->name},
+            {"threads", executor_->threads()},
+            {"bytes", bytes_},
+            {"runs", request_.runs},
+            {"access", request_.access},
+            {"filesystem", filesystem_},
+            {"seconds", summary_of(seconds)},
+            {"gb_per_s", static_cast<double>(bytes_) / 1e9 / median(seconds)}};
+  }
+
+  static constexpr std::size_t envelope_bytes = 200;
+
+  const RankBenchRequest& request_;
+  std::uint64_t bytes_;
+  mpi::FileAccess access_;
+  std::unique_ptr<Executor> executor_;
+  const Kernel* kernel_ = nullptr;
+  std::string folder_;
+  std::string filesystem_;
+  std::optional<ScratchFolder> scratch_;  // on rank 0
+  SecretBytes key_;                       // there, too
+};
+
+}  // namespace
+
+void bench_ranks_on_file(const RankBenchRequest& request) {
+  std::vector<ordered_json> rows;
+  for (const std::uint64_t bytes :
+       request.bytes.empty() ? std::vector{std::uint64_t{1} << 30} : request.bytes) {
+    for (ordered_json& row : FileBench(request, bytes).run()) {
+      rows.push_back(std::move(row));
+    }
+  }
+  print_rows(request, "bench file", rows, [](const ordered_json& row) {
+    return fmt::format("{} of {} on {}, {} threads a rank: {:.3f} s, {:.2f} GB/s",
+                       row["direction"].get<std::string>(),
+                       exact_bytes(row["bytes"].get<std::uint64_t>()),
+                       row["filesystem"].get<std::string>(), row["threads"].get<unsigned>(),
+                       row["seconds"]["median"].get<double>(), row["gb_per_s"].get<double>());
+  });
+}
+
+}  // namespace paes::cli

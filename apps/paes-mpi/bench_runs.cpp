@@ -1,0 +1,157 @@
+#include "paes-mpi/bench_runs.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <set>
+
+#include "core/secret.hpp"
+#include "kernel/registry.hpp"
+#include "message/gcm_message.hpp"
+#include "mode/gcm.hpp"
+#include "mpi/together.hpp"
+#include "paes-mpi/ranks.hpp"
+#include "paes/bench_report.hpp"
+#include "paes/bench_statistics.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "stream/pipeline.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t page_bytes = 4096;
+
+std::uint64_t word_at(std::uint64_t index) { return (index + 1) * 0x9e3779b97f4a7c15U; }
+
+// Collective. By their names; rank 0 knows all.
+std::size_t count_hosts() {
+  const std::uint64_t mine = std::hash<std::string>()(ranks().host());
+  std::vector<std::uint64_t> all(ranks().ranks());
+  ranks().gather({reinterpret_cast<const std::uint8_t*>(&mine), sizeof mine},
+                 {reinterpret_cast<std::uint8_t*>(all.data()), all.size() * sizeof mine});
+  return std::set<std::uint64_t>(all.begin(), all.end()).size();
+}
+
+}  // namespace
+
+double seconds_of_all(const std::function<void()>& work) {
+  mpi::together(ranks(), [] { cancel().check(); });
+  ranks().barrier();
+  const Clock::time_point start = Clock::now();
+  work();
+  ranks().barrier();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+ordered_json summary_of(const std::vector<double>& seconds) {
+  const auto [min, max] = std::minmax_element(seconds.begin(), seconds.end());
+  return {{"median", median(seconds)}, {"min", *min}, {"max", *max}};
+}
+
+void print_rows(const RankBenchRequest& request, const char* command,
+                const std::vector<ordered_json>& rows,
+                const std::function<std::string(const ordered_json& row)>& line) {
+  const std::size_t hosts = count_hosts();
+  on_first([&] {
+    if (request.json) {
+      print_json({{"command", command},
+                  {"machine", describe_machine()},
+                  {"mpi",
+                   {{"library", mpi::Communicator::library()},
+                    {"ranks", ranks().ranks()},
+                    {"hosts", hosts}}},
+                  {"results", rows}});
+      return;
+    }
+    std::string text = machine_line();
+    for (const ordered_json& row : rows) {
+      text += line(row) + "\n";
+    }
+    print_result(text);
+  });
+}
+
+std::unique_ptr<Executor> bench_executor(const RankBenchRequest& request) {
+  const unsigned own = own_processors();
+  std::unique_ptr<Executor> executor;
+  mpi::together(ranks(), [&] {
+    executor = make_executor(Schedule::omp_dynamic, request.threads != 0 ? request.threads : own);
+    executor->start();
+  });
+  return executor;
+}
+
+MemoryCipher::MemoryCipher(const RankBenchRequest& request, std::uint64_t message_bytes)
+    : name_([&]() -> const CipherName& {
+        const CipherName* found = nullptr;
+        mpi::together(ranks(), [&] { found = &find_cipher_name(request.cipher); });
+        return *found;
+      }()) {
+  on_first([&] {
+    secrets_.key = SecretBytes(name_.key_bytes);
+    random_bytes(secrets_.key);
+    secrets_.iv.resize(name_.iv_bytes());
+    random_bytes(secrets_.iv);
+  });
+  mpi::share(ranks(), secrets_);
+  mpi::together(ranks(), [&] {
+    kernel_ = &find_kernel(name_, request.kernel);
+    if (name_.is_gcm()) {
+      if (message_bytes > gcm::max_plaintext_bytes) {
+        throw Error(ErrorCode::usage, "bytes: more than a message of GCM may have (64 GiB)");
+      }
+      gcm_.emplace(secrets_.key, *kernel_);
+      return;
+    }
+    raw_.emplace(name_.cipher, *name_.mode, secrets_.key, *kernel_,
+                 row_of(*name_.mode).has_units ? page_bytes : 0);
+    if (!raw_->is_parallel(Direction::encrypt)) {
+      throw Error(ErrorCode::usage,
+                  "cipher: " + name_.name + " encrypts one block after the other");
+    }
+  });
+}
+
+void MemoryCipher::crypt(Direction direction, std::uint64_t offset, MutableBytes data,
+                         const Executor& executor) const {
+  if (raw_) {
+    RawPosition position = raw_->at(secrets_.iv, offset, {});
+    raw_->crypt(direction, position, data, data, executor, stream::default_grain_bytes);
+    return;
+  }
+  const GcmMessage message(*gcm_, secrets_.iv, {});
+  constexpr std::size_t piece_bytes = stream::default_grain_bytes;
+  executor.for_each((data.size() + piece_bytes - 1) / piece_bytes, [&](std::size_t index) {
+    const std::size_t first = index * piece_bytes;
+    const MutableBytes piece = data.subspan(first, std::min(piece_bytes, data.size() - first));
+    GhashPart part = direction == Direction::encrypt
+                         ? message.encrypt(offset + first, piece, piece)
+                         : message.decrypt(offset + first, piece, piece);
+    wipe(part.value.bytes);
+  });
+}
+
+void fill_pattern(std::uint64_t offset, MutableBytes data) {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= data.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = word_at((offset + at) / sizeof word);
+    std::memcpy(data.data() + at, &word, sizeof word);
+  }
+}
+
+bool is_pattern(std::uint64_t offset, Bytes data) {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= data.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = word_at((offset + at) / sizeof word);
+    if (std::memcmp(data.data() + at, &word, sizeof word) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,70 @@
+// `paes-mpi decrypt`: rank 0 opens the envelope; each rank decrypts a run of stripes.
+#include <CLI/CLI.hpp>
+
+#include "message/cipher_name.hpp"
+#include "mpi/container.hpp"
+#include "paes-mpi/job.hpp"
+#include "paes-mpi/open.hpp"
+#include "paes-mpi/ranks.hpp"
+#include "paes/report.hpp"
+#include "paes/resume.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  UnlockOptions unlock;
+  JobOptions job;
+};
+
+std::uint64_t decrypt_file(const Request& request, std::optional<Unlocker>& unlocker,
+                           mpi::SharedInput& input, const std::string& path,
+                           const stream::Options& options) {
+  mpi::SharedOutput output(ranks(), path, output_options(request.job, input, false),
+                           request.job.file_access());
+  const stream::Totals totals =
+      mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), options);
+  if (ranks().is_first()) {
+    if (!output.warning().empty()) {
+      print_warning(output.warning());
+    }
+    warn_of_partial(path);
+  }
+  return totals.text_bytes;
+}
+
+int decrypt(Request& request) {
+  std::string path;
+  settle(request.job, request.unlock.standard_input_uses());
+  mpi::together(ranks(), [&] {
+    path = request.job.transfer.output.empty() ? decrypted_name(request.job.file)
+                                               : request.job.transfer.output;
+  });
+  Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
+  std::optional<Unlocker> unlocker;
+  on_first([&] {
+    request.unlock.refuse_as_output(path);
+    unlocker.emplace(request.unlock);
+  });
+  const Job job{
+      "decrypt", path,
+      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
+        return decrypt_file(request, unlocker, input, output, options);
+      }};
+  return run_job(request.job, engines, job);
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->unlock.declare(app);
+  request->job.transfer.declare_output(app);
+  request->job.declare(app);
+  return [request] { return decrypt(*request); };
+}
+
+}  // namespace
+
+const Command mpi_command_decrypt = {"decrypt", "decrypt and authenticate a file", declare};
+
+}  // namespace paes::cli

@@ -1,0 +1,149 @@
+#include "paes-mpi/job.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <optional>
+
+#include "mpi/placement.hpp"
+#include "mpi/together.hpp"
+#include "paes-mpi/ranks.hpp"
+#include "paes/keyfile.hpp"
+#include "paes/leftover.hpp"
+#include "paes/outcome.hpp"
+#include "paes/process.hpp"
+#include "paes/progress.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+void run_together(const JobOptions& options, Engines& engines, const Job& job, Outcome& outcome) {
+  mpi::Communicator& all = ranks();
+  mpi::SharedInput input(all, options.file, options.file_access());
+  const std::uint64_t own_bytes =
+      mpi::share_of_groups(input.bytes(), mpi::batch_bytes, all.ranks(), all.rank()).count();
+  std::optional<Choice> choice;
+  std::unique_ptr<Executor> executor;
+  mpi::together(all, [&] {
+    choice.emplace(engines.for_input(own_bytes));
+    executor = choice->executor_for(own_bytes);
+    executor->start();
+  });
+  outcome.engine = choice->engine_name();
+  outcome.grain_bytes = choice->grain_bytes;
+  outcome.threads = executor->threads();
+  ProgressMeter meter(all.is_first() && !options.transfer.quiet && !options.transfer.no_progress,
+                      input.name(), input.bytes());
+  all.barrier();
+  const Clock::time_point start = Clock::now();
+  outcome.text_bytes = job.work(input, job.output,
+                                stream::Options{*executor,
+                                                choice->kernel,
+                                                choice->grain_bytes,
+                                                &cancel(),
+                                                meter.counter(),
+                                                {choice->engine.get(), choice->when_busy}});
+  all.barrier();
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (job.more_of_file) {
+    job.more_of_file(outcome.more);
+  }
+}
+
+ordered_json to_json(const JobOptions& options, const Engines& engines, const Job& job,
+                     const Outcome& outcome, int code) {
+  ordered_json document = {{"command", job.command},
+                           {"exit_code", code},
+                           {"kernel", engines.kernel().name},
+                           {"engine", outcome.engine},
+                           {"schedule", name_of(engines.schedule())},
+                           {"grain_bytes", outcome.grain_bytes},
+                           {"mpi",
+                            {{"library", mpi::Communicator::library()},
+                             {"ranks", ranks().ranks()},
+                             {"access", options.access}}}};
+  if (job.more_members) {
+    job.more_members(document);
+  }
+  document["files"] = ordered_json::array({to_json(outcome)});
+  return document;
+}
+
+}  // namespace
+
+void JobOptions::declare(CLI::App& app) {
+  transfer.declare_common(app, "transfer");
+  app.add_option("--access", access,
+                 "how ranks reach the file: posix, a file system that all hosts have mounted, or "
+                 "mpi, whatever the MPI library reaches")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"posix", "mpi"}));
+  app.add_option("FILE", file, "the file, which every rank must see under this name")->required();
+}
+
+mpi::FileAccess JobOptions::file_access() const {
+  return access == "mpi" ? mpi::FileAccess::mpi : mpi::FileAccess::posix;
+}
+
+void settle(JobOptions& options, unsigned other_uses) {
+  on_first([&] {
+    if (options.file == "-" || options.transfer.output == "-") {
+      throw Error(ErrorCode::usage, "standard input and output: ranks cannot share them",
+                  "name files, or use paes");
+    }
+    refuse_several_uses_of_standard_input(other_uses);
+  });
+  options.transfer.engine.share_machine(own_processors(), ranks().local_rank());
+}
+
+Engines choose_engines(const JobOptions& options, const CipherName& cipher,
+                       const std::string& why_cpu_alone) {
+  std::optional<Engines> engines;
+  mpi::together(ranks(), [&] {
+    engines.emplace(
+        options.transfer.engine.choose(cipher, why_cpu_alone, options.transfer.notes()));
+  });
+  return std::move(*engines);
+}
+
+int run_job(const JobOptions& options, Engines& engines, const Job& job) {
+  Outcome outcome;
+  outcome.input = options.file;
+  outcome.output = job.output;
+  outcome.grain_bytes = engines.for_input(std::nullopt).grain_bytes;
+  try {
+    run_together(options, engines, job, outcome);
+    warn_of_leftover(options.file);
+    if (options.transfer.verbose) {
+      print_note(timing_of(outcome, engines));
+    }
+  } catch (const mpi::Agreed& error) {
+    outcome.error = with_leftover_hint(options.file, about(outcome, error));
+    print_error(*outcome.error);
+  }
+  const int code = outcome.error ? static_cast<int>(outcome.error->code) : exit_done;
+  if (options.transfer.json) {
+    on_first([&] { print_json(to_json(options, engines, job, outcome, code)); });
+  }
+  return code;
+}
+
+stream::OutputOptions output_options(const JobOptions& options, const mpi::SharedInput& input,
+                                     bool encrypts) {
+  stream::OutputOptions made;
+  if (ranks().is_first()) {
+    made.overwrite = options.transfer.overwrite;
+    made.permissions =
+        encrypts ? stream::encrypted_mode(input.here()) : stream::decrypted_mode(input.here());
+    made.source = &input.here();
+    made.cancel = &cancel();
+  }
+  return made;
+}
+
+}  // namespace paes::cli

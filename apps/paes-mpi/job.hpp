@@ -1,0 +1,55 @@
+// What encrypt, decrypt, verify and cipher share: the options, the one file that all ranks work on,
+// the clock between two barriers, the report of rank 0.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "mpi/shared_file.hpp"
+#include "paes/engine.hpp"
+#include "paes/transfer.hpp"
+
+namespace paes::cli {
+
+struct JobOptions {
+  TransferOptions transfer;
+  std::string file;
+  std::string access = "posix";
+
+  void declare(CLI::App& app);
+  [[nodiscard]] mpi::FileAccess file_access() const;
+  [[nodiscard]] std::string output_or(const std::string& name) const {
+    return transfer.output.empty() ? name : transfer.output;
+  }
+};
+
+// One file's work on one rank. Gives back the plaintext bytes of the whole file.
+using JobWork = std::function<std::uint64_t(mpi::SharedInput& input, const std::string& output,
+                                            const stream::Options& options)>;
+
+struct Job {
+  const char* command;
+  std::string output;  // empty: none
+  JobWork work;
+  std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
+  std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
+};
+
+// Throws the same Error(usage) on all ranks: no pipes here, and standard input serves one purpose
+// on rank 0. Then each rank's share of its machine.
+void settle(JobOptions& options, unsigned other_uses);
+
+// Collective. The engine of each rank, as the options have it.
+[[nodiscard]] Engines choose_engines(const JobOptions& options, const CipherName& cipher,
+                                     const std::string& why_cpu_alone = "");
+
+// Collective. Runs the job and gives back the exit code; what the ranks agree has failed is
+// reported, not thrown.
+[[nodiscard]] int run_job(const JobOptions& options, Engines& engines, const Job& job);
+
+// What rank 0 knows of a new output; nothing on the others.
+[[nodiscard]] stream::OutputOptions output_options(const JobOptions& options,
+                                                   const mpi::SharedInput& input, bool encrypts);
+
+}  // namespace paes::cli

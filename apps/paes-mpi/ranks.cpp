@@ -1,0 +1,76 @@
+#include "paes-mpi/ranks.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "mpi/together.hpp"
+#include "paes/command_line.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+mpi::Communicator* communicator = nullptr;
+
+// An error that not all ranks have agreed upon is nobody's turn to wait for: the others may be in
+// a step that this one will never take, so the job ends with it.
+int run_agreed(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const mpi::Agreed&) {
+    throw;
+  } catch (...) {
+    communicator->abandon();
+    throw;
+  }
+}
+
+}  // namespace
+
+mpi::Communicator& ranks() noexcept { return *communicator; }
+
+int run_on_ranks(const std::function<int()>& work) {
+  mpi::Communicator all(cancel());
+  communicator = &all;
+  if (!all.is_first()) {
+    silence();
+  }
+  // Inside of the communicator's life: the message comes before the end of the job.
+  return run_reporting([&] { return run_agreed(work); });
+}
+
+void on_first(const std::function<void()>& step) {
+  mpi::together(ranks(), [&] {
+    if (ranks().is_first()) {
+      step();
+    }
+  });
+}
+
+unsigned own_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) {
+    return 1;
+  }
+  const std::string_view as_text(reinterpret_cast<const char*>(&set), sizeof set);
+  const std::array<std::uint64_t, 2> mine = {std::hash<std::string>()(ranks().host()),
+                                             std::hash<std::string_view>()(as_text)};
+  std::vector<std::array<std::uint64_t, 2>> all(ranks().ranks());
+  const MutableBytes bytes = {reinterpret_cast<std::uint8_t*>(all.data()),
+                              all.size() * sizeof mine};
+  ranks().gather({reinterpret_cast<const std::uint8_t*>(&mine), sizeof mine}, bytes);
+  ranks().broadcast(bytes);
+  const auto sharing = static_cast<unsigned>(std::count(all.begin(), all.end(), mine));
+  return std::max(1U, static_cast<unsigned>(CPU_COUNT(&set)) / std::max(sharing, 1U));
+}
+
+}  // namespace paes::cli

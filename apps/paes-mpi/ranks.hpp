@@ -1,0 +1,32 @@
+// The ranks of this job, as the commands see them. Every command runs on all of them, with the same
+// command line; what can fail on one alone is done in `together`.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "mpi/communicator.hpp"
+#include "paes/command.hpp"
+
+namespace paes::cli {
+
+// Those of the process; there while a command runs.
+[[nodiscard]] mpi::Communicator& ranks() noexcept;
+
+// Starts MPI, runs the work on every rank and ends MPI; the exit code, the same on all ranks that
+// live. Only rank 0 is heard.
+[[nodiscard]] int run_on_ranks(const std::function<int()>& work);
+
+// A step that only rank 0 takes, because it has the keys, the terminal and the output: all ranks
+// go on when it has succeeded, else all throw its error.
+void on_first(const std::function<void()>& step);
+
+// Collective: the processors that this rank may run on, shared out among the ranks that may run on
+// exactly the same ones. Launchers bind each rank to its own, or none.
+[[nodiscard]] unsigned own_processors();
+
+#define PAES_COMMAND(name) extern const Command mpi_command_##name;
+#include "paes-mpi/commands.def"
+#undef PAES_COMMAND
+
+}  // namespace paes::cli

@@ -1,0 +1,52 @@
+// `paes-mpi verify`: every rank authenticates a run of stripes; nothing is written.
+#include <CLI/CLI.hpp>
+
+#include "message/cipher_name.hpp"
+#include "mpi/container.hpp"
+#include "paes-mpi/job.hpp"
+#include "paes-mpi/open.hpp"
+#include "paes-mpi/ranks.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  UnlockOptions unlock;
+  JobOptions job;
+};
+
+int verify(Request& request) {
+  settle(request.job, request.unlock.standard_input_uses());
+  Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
+  std::optional<Unlocker> unlocker;
+  on_first([&] { unlocker.emplace(request.unlock); });
+  const auto work = [&](mpi::SharedInput& input, const std::string&,
+                        const stream::Options& options) {
+    const std::uint64_t text_bytes =
+        mpi::verify(ranks(), input, open_envelope(unlocker, input), options).text_bytes;
+    if (!request.job.transfer.quiet && !request.job.transfer.json) {
+      on_first([&] {
+        print_result(printable(input.name()) + ": authentic, " + std::to_string(text_bytes) +
+                     " bytes\n");
+      });
+    }
+    return text_bytes;
+  };
+  return run_job(request.job, engines, {"verify", "", work});
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->unlock.declare(app);
+  request->job.declare(app);
+  return [request] { return verify(*request); };
+}
+
+}  // namespace
+
+const Command mpi_command_verify = {"verify", "authenticate a file without writing anything",
+                                    declare};
+
+}  // namespace paes::cli

@@ -1,0 +1,271 @@
+# paes-mpi as its users meet it, of every MPI library that was found: what it writes paes opens and the
+# reverse, what fails says so once and leaves nothing, and its reports are what their schemas say.
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import mpi
+import program
+import pytest
+from program import CORRUPT, FAILURE, USAGE, WRONG_KEY
+from test_bench import validate
+from test_json import validator
+
+MIB = 1 << 20
+CHUNK = 16384
+# Large enough that three ranks have stripes of their own, and the last a partial one.
+TEXT_BYTES = 13 * MIB + 21
+
+
+def start(library, ranks, *arguments, **options):
+    return mpi.run(library, ranks, *arguments, program_path=mpi.paes_mpi(library), **options)
+
+
+def succeed(library, ranks, *arguments, **options):
+    result = start(library, ranks, *arguments, **options)
+    assert result.code == 0, (arguments, result)
+    assert result.said == [], result
+    return result
+
+
+def running(word):
+    """Processes with this in their command line, but for this one."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if os.fsencode(str(word)) in line and int(entry.name) != os.getpid():
+            found.append(line)
+    return found
+
+
+def fail(library, ranks, *arguments, code, says, cwd, **options):
+    """The job must fail with `code` and say so once, write nothing and end altogether."""
+    before = program.tree(cwd)
+    result = start(library, ranks, *arguments, cwd=cwd, **options)
+    assert result.code == code, result
+    program.assert_error_lines("\n".join(result.said), says)
+    assert result.out == ""
+    assert program.tree(cwd) == before
+    program.wait_until(lambda: not running(cwd), "the end of all ranks")
+    return result
+
+
+@pytest.fixture(scope="module")
+def text():
+    return os.urandom(TEXT_BYTES)
+
+
+@pytest.fixture
+def plain(folder, text):
+    path = folder / "plain"
+    path.write_bytes(text)
+    return path
+
+
+@pytest.fixture
+def sealed(folder, plain, keys):
+    path = folder / "sealed.paes"
+    program.succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
+    return path
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
+@mpi.each_library
+def test_round_trips_with_paes(library, ranks, folder, keys, plain, sealed, text):
+    succeed(library, ranks, "encrypt", "-r", keys.recipient, plain)
+    back = folder / "back"
+    program.succeed("decrypt", "-i", keys.path, "-o", back, f"{plain}.paes")
+    assert back.read_bytes() == text
+    back.unlink()
+    succeed(library, ranks, "decrypt", "-i", keys.path, "-o", back, sealed)
+    assert back.read_bytes() == text
+    assert sorted(os.listdir(folder)) == ["back", "plain", "plain.paes", "sealed.paes"]
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK, 4 * MIB - 1, 4 * MIB])
+@mpi.each_library
+def test_sizes_of_few_pieces(library, size, folder, text, keys):
+    """More ranks than stripes, and the other suite."""
+    plain = folder / "plain"
+    plain.write_bytes(text[:size])
+    plain.chmod(0o640)
+    succeed(library, 3, "encrypt", "--suite", "aes-128-gcm", "-r", keys.recipient, plain)
+    assert (folder / "plain.paes").stat().st_mode & 0o777 == 0o640
+    program.succeed("verify", "-i", keys.path, f"{plain}.paes")
+    plain.unlink()
+    if size in (0, 4 * MIB):
+        succeed(library, 3, "decrypt", "-i", keys.path, f"{plain}.paes")
+        assert plain.read_bytes() == text[:size]
+
+
+@mpi.each_library
+def test_passphrase(library, folder, plain, text, tmp_path):
+    """Rank 0 alone reads it, also from what mpirun gives it as standard input."""
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_text("several words\n")
+    succeed(library, 2, "encrypt", "--passphrase-fd", "0", plain, stdin=b"several words")
+    program.succeed("verify", "--passphrase-file", passphrase, f"{plain}.paes")
+    plain.unlink()
+    succeed(library, 2, "decrypt", "--passphrase-file", passphrase, f"{plain}.paes")
+    assert plain.read_bytes() == text
+    plain.unlink()
+    fail(library, 2, "decrypt", "--passphrase-fd", "0", f"{plain}.paes", stdin=b"other words",
+         code=WRONG_KEY, says="passphrase", cwd=folder)
+
+
+@pytest.mark.parametrize("access", ["posix", "mpi"])
+@mpi.each_library
+def test_verify(library, access, folder, keys, sealed):
+    result = succeed(library, 3, "verify", "--access", access, "-i", keys.path, sealed)
+    assert result.out == f"{sealed}: authentic, {TEXT_BYTES} bytes\n"
+    damaged = bytearray(sealed.read_bytes())
+    damaged[-CHUNK * 3] ^= 1  # in the last rank's share
+    sealed.write_bytes(damaged)
+    fail(library, 3, "verify", "--access", access, "-i", keys.path, sealed,
+         code=CORRUPT, says=r"chunk .* \(rank 2 on ", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    "cipher, more",
+    [
+        ("aes-256-ctr", []),
+        ("aes-128-cbc", []),
+        ("aes-256-xts", ["--unit", "4KiB"]),
+        ("aes-192-gcm", ["--aad", "aad"]),
+    ],
+)
+@mpi.each_library
+def test_raw_modes(library, cipher, more, folder, plain, text):
+    bits, mode = int(cipher[4:7]), cipher[8:]
+    (folder / "key").write_bytes(os.urandom(bits // 8 * (2 if mode == "xts" else 1)))
+    (folder / "aad").write_bytes(b"beside the text")
+    iv = os.urandom(12 if mode == "gcm" else 16).hex()
+    options = [cipher, "--key", "key", "--iv", iv, *more]
+    program.succeed("cipher", *options, "-o", "expected", plain, cwd=folder)
+    if mode != "cbc":  # in which encryption is chained
+        succeed(library, 3, "cipher", *options, "-o", "got", plain, cwd=folder)
+        assert (folder / "got").read_bytes() == (folder / "expected").read_bytes()
+    succeed(library, 3, "cipher", "-d", *options, "-o", "back", "expected", cwd=folder)
+    assert (folder / "back").read_bytes() == text
+
+
+@mpi.each_library
+def test_failures_that_all_agree_upon(library, folder, keys, other_keys, plain, sealed, tmp_path):
+    (folder / "key").write_bytes(bytes(32))
+    taken = folder / "taken"
+    taken.write_bytes(b"mine")
+    recipient = ["-r", keys.recipient]
+    failures = [
+        (["decrypt", "-i", other_keys.path, "-o", "x", sealed], WRONG_KEY, "identit"),
+        (["decrypt", "-i", tmp_path / "absent", "-o", "x", sealed], FAILURE, "absent: No such file"),
+        (["encrypt", *recipient, "missing"], FAILURE, "missing: No such file"),
+        (["encrypt", *recipient, "-o", taken, plain], FAILURE, "taken: already exists"),
+        (["encrypt", *recipient, "-f", "-o", plain, plain], USAGE, "plain"),
+        (["encrypt", *recipient, folder], FAILURE, "directory"),
+        (["encrypt", plain], USAGE, "nobody could decrypt"),
+        (["encrypt", *recipient, "-"], USAGE, "ranks cannot share"),
+        (["encrypt", *recipient, "--kernel", "none", plain], USAGE, "none"),
+        (["encrypt", *recipient, "--no-such-option", plain], USAGE, "no-such-option"),
+        (["encrypt", *recipient, "--engine", "cuda", "-o", "x", "missing"], FAILURE,
+         "cuda|missing"),
+        (["frobnicate"], USAGE, "no command 'frobnicate'"),
+        (["cipher", "aes-256-cbc", "--key", "key", "--iv", "00" * 16, "-o", "x", plain], USAGE,
+         "chained"),
+        (["cipher", "aes-128-ctr", "--key", "key", "--iv", "00" * 16, "-o", "x", plain], USAGE,
+         "has 32 bytes"),
+    ]
+    # Open MPI's mpirun takes more than a second to end a job that failed.
+    few = library == "mpi.openmpi" and not os.environ.get("PAES_EXHAUSTIVE")
+    for arguments, code, says in failures[::5] if few else failures:
+        fail(library, 2, *arguments, code=code, says=says, cwd=folder)
+
+
+def in_two_folders(library, *arguments, folders):
+    """Rank 0 in the first folder, rank 1 in the second: what fails on one of them alone."""
+    first = mpi.command(library, 1, *arguments, program_path=mpi.paes_mpi(library),
+                        launcher_options=["-wdir", str(folders[0])])
+    at = first.index("-wdir")
+    second = ["-wdir", str(folders[1]), *first[first.index("-n"):]]
+    return [*first[:at], *first[at:], ":", *second]
+
+
+@mpi.each_library
+def test_failure_on_one_rank(library, folder, keys, plain, tmp_path):
+    """A file that one rank does not see, and one that is another there."""
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    for says in (r"plain: No such file.* \(rank 1 on ", r"is another file here .*\(rank 1 on "):
+        before = program.tree(folder)
+        command = in_two_folders(
+            library, "encrypt", "-r", keys.recipient, "plain", folders=(folder, elsewhere)
+        )
+        result = mpi.run_command(command)
+        assert result.code == FAILURE, result
+        program.assert_error_lines("\n".join(result.said), says)
+        assert program.tree(folder) == before
+        program.wait_until(lambda: not running(folder), "the end of all ranks")
+        shutil.copy(plain, elsewhere / "plain")
+
+
+@mpi.each_library
+def test_what_only_one_rank_says(library, folder, keys, plain):
+    assert succeed(library, 2, "--version").out.count("paes-mpi ") == 1
+    assert succeed(library, 2, "encrypt", "--help").out.count("Usage:") == 1
+    result = start(library, 2, "encrypt", "-v", "-r", keys.recipient, plain)
+    assert result.code == 0
+    assert len(result.said) == 1 and "GB/s" in result.said[0], result
+
+
+@mpi.each_library
+def test_json(library, folder, keys, plain):
+    document = json.loads(
+        succeed(library, 2, "encrypt", "--json", "-T", "1", "-r", keys.recipient, plain).out
+    )
+    validator("transfer").validate(document)
+    assert document["mpi"]["ranks"] == 2
+    (file,) = document["files"]
+    assert (file["status"], file["text_bytes"], file["threads"]) == ("done", TEXT_BYTES, 1)
+    again = start(library, 2, "encrypt", "--json", "-r", keys.recipient, plain)
+    assert again.code == FAILURE
+    document = json.loads(again.out)
+    validator("transfer").validate(document)
+    assert document["exit_code"] == FAILURE
+    assert document["files"][0]["error"]["message"].endswith("already exists")
+
+
+@mpi.each_library
+def test_bench(library, folder):
+    def bench(*arguments, ranks=2):
+        result = succeed(library, ranks, "bench", *arguments, "--runs", 2, "--json")
+        document = json.loads(result.out)
+        validate(document, "bench-mpi.schema.json")
+        assert document["mpi"]["ranks"] == ranks
+        assert document["mpi"]["hosts"] == 1
+        return document["results"]
+
+    sizes = [4096, 5 * MIB]
+    rows = bench("memory", "--cipher", "aes-128-ctr", "-T", 1, "--bytes", "1,5MiB", ranks=3)
+    assert [row["bytes"] for row in rows] == sizes
+    rows = bench("scatter", "--bytes", "1,5MiB")
+    assert [(row["bytes"], row["cipher"]) for row in rows] == [(n, "aes-256-gcm") for n in sizes]
+    rows = bench("file", "--bytes", "1MiB", "--dir", folder)
+    assert [row["direction"] for row in rows] == ["encrypt", "decrypt", "verify"]
+    assert os.listdir(folder) == []
+    for row in rows:
+        assert row["seconds"]["min"] <= row["seconds"]["median"] <= row["seconds"]["max"]
+
+
+@mpi.each_library
+def test_bench_refuses(library, folder):
+    if library != "mpi.openmpi":
+        fail(library, 2, "bench", "memory", "--cipher", "aes-256-cbc", code=USAGE,
+             says="one block after the other", cwd=folder)
+        fail(library, 2, "bench", "scatter", "--bytes", "1TB", code=USAGE, says="scattered",
+             cwd=folder)
+    fail(library, 2, "bench", "file", "--dir", folder / "absent", code=FAILURE, says="absent",
+         cwd=folder)
