@@ -3,7 +3,11 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/secret.hpp"
@@ -42,37 +47,74 @@ inline std::size_t count_in(const std::uint8_t* memory, std::size_t bytes,
   return found;
 }
 
-// In all memory that can be written.
+// Where memory is copied to be searched: a mapping of its own between pages that nobody may touch,
+// so that the kernel does not join it with its neighbours and it can be left out of the search
+// exactly.
+class SearchedCopy {
+ public:
+  static constexpr std::size_t bytes = std::size_t{1} << 20;
+
+  SearchedCopy()
+      : all_(static_cast<std::uint8_t*>(mmap(nullptr, bytes + 2 * guard, PROT_NONE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    usable_ = all_ != MAP_FAILED && mprotect(data(), bytes, PROT_READ | PROT_WRITE) == 0;
+  }
+  ~SearchedCopy() {
+    if (usable_) {
+      wipe(data(), bytes);
+    }
+    if (all_ != MAP_FAILED) {
+      (void)munmap(all_, bytes + 2 * guard);
+    }
+  }
+  SearchedCopy(const SearchedCopy&) = delete;
+  SearchedCopy& operator=(const SearchedCopy&) = delete;
+
+  [[nodiscard]] bool is_usable() const { return usable_; }
+  [[nodiscard]] std::uint8_t* data() const { return all_ + guard; }
+  [[nodiscard]] bool is_at(std::uint64_t address) const {
+    return address == reinterpret_cast<std::uintptr_t>(data());
+  }
+
+ private:
+  static constexpr std::size_t guard = std::size_t{1} << 16;
+
+  std::uint8_t* all_;
+  bool usable_ = false;
+};
+
+inline constexpr std::uint64_t smallest_page = 4096;
+
+// In all memory that can be written. What lies across the border of two searched pieces is not seen.
 inline std::size_t count_in_memory(const std::vector<std::uint8_t>& inverted_bytes) {
+  const SearchedCopy copy;
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  if (memory < 0) {
+  if (memory < 0 || !copy.is_usable()) {
+    ADD_FAILURE() << "this process's memory cannot be read";
     return 0;
   }
-  std::vector<std::uint8_t> copy;
-  std::size_t found = 0;
-  std::ifstream maps("/proc/self/maps");
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     std::uint64_t first = 0;
     std::uint64_t end = 0;
     char rights[5] = {};
     if (std::sscanf(line.c_str(), "%lx-%lx %4s", &first, &end, rights) == 3 && rights[0] == 'r' &&
-        rights[1] == 'w') {
+        rights[1] == 'w' && !copy.is_at(first)) {
       ranges.emplace_back(first, end);
     }
   }
-  constexpr std::size_t most = std::size_t{1} << 20;
+  std::size_t found = 0;
   for (const auto& [first, end] : ranges) {
-    for (std::uint64_t at = first; at < end; at += most) {
-      copy.resize(std::min<std::uint64_t>(most, end - at));
-      const ssize_t got = pread(memory, copy.data(), copy.size(), static_cast<off_t>(at));
+    for (std::uint64_t at = first; at < end;) {
+      const ssize_t got =
+          pread(memory, copy.data(), std::min<std::uint64_t>(SearchedCopy::bytes, end - at),
+                static_cast<off_t>(at));
       if (got > 0) {
-        const auto own = reinterpret_cast<std::uintptr_t>(copy.data());
-        if (own + copy.size() <= at || own >= at + static_cast<std::uint64_t>(got)) {
-          found += count_in(copy.data(), static_cast<std::size_t>(got), inverted_bytes);
-        }
+        found += count_in(copy.data(), static_cast<std::size_t>(got), inverted_bytes);
       }
-      wipe(copy.data(), copy.size());
+      // Another thread may have unmapped a page meanwhile; those behind it are to be searched.
+      at += got > 0 ? static_cast<std::uint64_t>(got) : smallest_page;
     }
   }
   (void)close(memory);
