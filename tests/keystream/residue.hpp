@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -85,7 +84,8 @@ class SearchedCopy {
 
 inline constexpr std::uint64_t smallest_page = 4096;
 
-// In all memory that can be written. What lies across the border of two searched pieces is not seen.
+// In all memory that can be written. What lies across the border of two searched pieces is not
+// seen.
 inline std::size_t count_in_memory(const std::vector<std::uint8_t>& inverted_bytes) {
   const SearchedCopy copy;
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
