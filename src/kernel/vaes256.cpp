@@ -87,6 +87,11 @@ struct Vector256 {
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm256_aesdeclast_epi128(state, key);
   }
+  // What a stream past the caches will read next.
+  PAES_INLINE static void prefetch(const std::uint8_t* in) noexcept {
+    constexpr std::size_t ahead = 768;  // by measurement (docs/performance.md)
+    _mm_prefetch(reinterpret_cast<const char*>(in) + ahead, _MM_HINT_NTA);
+  }
   // Past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm256_stream_si256(static_cast<__m256i*>(to), value);
@@ -131,6 +136,10 @@ struct Vector256 {
   }
   PAES_INLINE static Register double_halves(Register value) noexcept {
     return _mm256_add_epi64(value, value);
+  }
+  // Each half, whose top six bits are zero, times 64.
+  PAES_INLINE static Register times_64(Register value) noexcept {
+    return _mm256_slli_epi64(value, 6);
   }
   PAES_INLINE static Register and2(Register a, Register b) noexcept {
     return _mm256_and_si256(a, b);

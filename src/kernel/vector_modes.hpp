@@ -118,7 +118,6 @@ struct VectorModes {
     Counters counters;
   };
   using Tweaks = Register[flight];
-  static constexpr std::size_t prefetch_bytes = 768;  // ahead, by measurement
 
   struct WholeRegisters {
     bool streams;
@@ -249,7 +248,7 @@ struct VectorModes {
     } else if (memory.streams) {
       // The processor's own prefetching keeps up with less than the memory can give.
       for (std::size_t line = 0; line < Count * vector_bytes; line += 64) {
-        _mm_prefetch(reinterpret_cast<const char*>(in) + prefetch_bytes + line, _MM_HINT_NTA);
+        Vector::prefetch(in + line);
       }
       for (unsigned i = 0; i < Count; ++i) {
         Vector::stream(out + i * vector_bytes, text[i]);
@@ -274,8 +273,7 @@ struct VectorModes {
   PAES_INLINE static Register next_flights(Register tweak, Register mask) noexcept {
     const Register rotated = Vector::template rotate_bytes_left<lanes>(tweak);
     const Register y = Vector::and2(rotated, mask);
-    const Register halved =
-        Vector::xor3(y, Vector::double_halves(y), Vector::template shift_left<6>(y));
+    const Register halved = Vector::xor3(y, Vector::double_halves(y), Vector::times_64(y));
     return Vector::xor2(rotated, Vector::double_halves(halved));
   }
 
