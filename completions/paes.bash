@@ -47,7 +47,7 @@ _paes() {
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then
         words=$ciphers
       elif [[ $command == bench ]] && ((COMP_CWORD == 2)); then
-        words="kernel file speculate"
+        words="kernel threads file speculate"
       fi
       ;;
   esac

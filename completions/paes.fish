@@ -70,6 +70,6 @@ complete -c paes -n $raw -l passphrase-file -r -d 'read the passphrase from this
 complete -c paes -n $raw -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $raw -s q -l quiet -d 'errors and warnings only'
 complete -c paes -n '__fish_seen_subcommand_from keygen' -s o -l output -r -d 'file for the key'
-complete -c paes -n '__fish_seen_subcommand_from bench' -f -a 'kernel file speculate'
+complete -c paes -n '__fish_seen_subcommand_from bench' -f -a 'kernel threads file speculate'
 complete -c paes -n "__fish_seen_subcommand_from $commands" -l json -d 'print JSON'
 complete -c paes -s h -l help -d 'help'

@@ -5,6 +5,7 @@
 #include "paes/bench_file.hpp"
 #include "paes/bench_kernel.hpp"
 #include "paes/bench_speculate.hpp"
+#include "paes/bench_threads.hpp"
 #include "paes/command.hpp"
 #include "paes/decimal.hpp"
 
@@ -105,6 +106,37 @@ void declare_speculate(CLI::App& app, SpeculateBenchRequest& request) {
   app.add_flag("--json", request.json, "print JSON (bench/schema/bench-speculate.schema.json)");
 }
 
+void declare_threads(CLI::App& app, ThreadsBenchRequest& request) {
+  app.add_option("--cipher", request.ciphers,
+                 "aes-128-ecb (the default) or others whose blocks do not depend on each other")
+      ->delimiter(',');
+  app.add_option("--kernel", request.kernels, "kernels; several with commas")->delimiter(',');
+  app.add_option("--direction", request.directions, "encrypt (the default), decrypt")
+      ->delimiter(',');
+  app.add_option("--size", request.message_bytes,
+                 "bytes of the message, 512KiB or 15MB (the default is 16MiB); several with commas")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal());
+  list(app, "--threads", request.threads, 0, 4096,
+       "threads that share the message; 0 is all (the default is 1,0)");
+  app.add_option("--schedule", request.schedules, "static (the default), dynamic")->delimiter(',');
+  app.add_option("--grain", request.grains,
+                 "bytes that a thread takes at a time (the default is 256KiB); several with commas")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(decimal())
+      ->check(CLI::Range(std::uint64_t{16}, std::uint64_t{1} << 40));
+  app.add_option("--split", request.splits,
+                 "pieces (the default), or what others have tried: blocks, inside (SubBytes and "
+                 "ShiftRows of a block in parallel), nested (both)")
+      ->delimiter(',');
+  app.add_option("--runs", request.rounds, "rounds (the default is 5)")
+      ->check(decimal())
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--json", request.json, "print JSON (bench/schema/bench-threads.schema.json)");
+}
+
 Action declare(CLI::App& app) {
   app.require_subcommand(1, 1);
   const auto kernel_request = std::make_shared<KernelBenchRequest>();
@@ -117,11 +149,18 @@ Action declare(CLI::App& app) {
   CLI::App* speculate = app.add_subcommand(
       "speculate", "keystream computed before the data is there, against computing directly");
   declare_speculate(*speculate, *speculate_request);
-  return [kernel, kernel_request, file_request, speculate, speculate_request] {
+  const auto threads_request = std::make_shared<ThreadsBenchRequest>();
+  CLI::App* threads = app.add_subcommand(
+      "threads", "compare threads, schedules and grains on one message in memory");
+  declare_threads(*threads, *threads_request);
+  return [kernel, kernel_request, file_request, speculate, speculate_request, threads,
+          threads_request] {
     if (kernel->parsed()) {
       bench_kernels(*kernel_request);
     } else if (speculate->parsed()) {
       bench_speculation(*speculate_request);
+    } else if (threads->parsed()) {
+      bench_threads(*threads_request);
     } else {
       bench_files(*file_request);
     }

@@ -12,14 +12,15 @@ import pytest
 import referencing
 from program import FAILURE, USAGE
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "bench" / "schema"
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "bench" / "schema"
 
 
 def validate(document, name):
-    """Validates against a schema whose references are files beside it."""
+    """Validates against a schema whose references are files beside it, or those of the documents."""
     resources = [
         (path.name, referencing.Resource.from_contents(json.loads(path.read_text())))
-        for path in SCHEMAS.glob("*.json")
+        for folder in (SCHEMAS, ROOT / "docs" / "schema") for path in folder.glob("*.json")
     ]
     registry = referencing.Registry().with_resources(resources)
     schema = json.loads((SCHEMAS / name).read_text())
@@ -212,6 +213,56 @@ def test_speculation_takes_new_keys_of_3des():
 ])
 def test_speculation_that_cannot_be(arguments, says):
     program.fail("bench", "speculate", *arguments, code=USAGE, says=says)
+
+
+def test_threads_schedules_and_grains_side_by_side():
+    document = bench("threads", "--kernel", "bitslice", "--cipher", "aes-128-ecb,des-ede3-ctr", "--direction",
+                     "encrypt,decrypt", "--size", "4096", "--threads", "1,2", "--schedule", "static,dynamic",
+                     "--grain", "64,1KiB", "--runs", "2")
+    validate(document, "bench-threads.schema.json")
+    rows = document["results"]
+    # One thread has no schedule.
+    assert [(r["direction"], r["cipher"], r["threads"], r["schedule"], r["grain_bytes"]) for r in rows] == [
+        (direction, cipher, threads, schedule, grain)
+        for direction in ("encrypt", "decrypt")
+        for cipher in ("aes-128-ecb", "des-ede3-ctr")
+        for threads, schedule in ((1, "serial"), (2, "static"), (2, "dynamic"))
+        for grain in (64, 1024)
+    ]
+    for row in rows:
+        assert row["rounds"] == 2 and row["split"] == "pieces"
+        assert row["seconds_min"] <= row["seconds_median"] <= row["seconds_max"]
+        assert row["gb_per_s"] == pytest.approx(4096 / row["seconds_median"] / 1e9)
+        assert row["oversubscribed"] == (row["threads"] > document["machine"]["cores"])
+        check_ratio(row, rows[0] if row["direction"] == "encrypt" else rows[len(rows) // 2])
+
+
+def test_parallelism_inside_a_block_computes_the_same():
+    """The bench compares each output with libcrypto's, and fails where it differs."""
+    arguments = ("threads", "--kernel", "compute", "--split", "pieces,blocks,inside,nested", "--size", "160",
+                 "--threads", "1,2", "--grain", "32", "--runs", "1", "--json")
+    program.fail("bench", *arguments, code=USAGE, says="OMP_MAX_ACTIVE_LEVELS=2")
+    done = program.succeed("bench", *arguments, prefix=("env", "OMP_MAX_ACTIVE_LEVELS=2"))
+    document = json.loads(done.out)
+    validate(document, "bench-threads.schema.json")
+    assert [(r["split"], r["threads"]) for r in document["results"]] == [
+        (split, threads) for split in ("pieces", "blocks", "inside", "nested") for threads in (1, 2)]
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--cipher", "aes-128-cbc"], "cannot share a message of aes-128-cbc encrypt"),
+    (["--cipher", "aes-128-gcm"], "cannot share a message of aes-128-gcm"),
+    (["--size", "100"], "no whole blocks"),
+    (["--size", "2000TiB"], "more than half of the memory"),
+    (["--schedule", "guided"], "unknown name 'guided'"),
+    (["--split", "sideways"], "unknown name 'sideways'"),
+    (["--split", "inside"], "compute"),
+    (["--split", "inside", "--kernel", "compute", "--direction", "decrypt"], "encryption"),
+    (["--direction", "verify"], "unknown name 'verify'"),
+    (["--grain", "8"], "--grain"),
+])
+def test_threads_usage(arguments, says):
+    program.fail("bench", "threads", *arguments, code=USAGE, says=says)
 
 
 def test_bench_alone_is_a_usage_error():

@@ -1,0 +1,368 @@
+#include "paes/bench_threads.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "kernel/registry.hpp"
+#include "message/raw_key.hpp"
+#include "paes/bench_contender.hpp"
+#include "paes/bench_interrupt.hpp"
+#include "paes/bench_reference.hpp"
+#include "paes/bench_report.hpp"
+#include "paes/bench_splits.hpp"
+#include "paes/error.hpp"
+#include "paes/report.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+// A turn of a short message repeats it until it takes so long.
+constexpr double least_turn_seconds = 0.01;
+
+struct NamedSplit {
+  const char* name;
+  Split split;
+};
+constexpr NamedSplit splits[] = {{"pieces", Split::pieces},
+                                 {"blocks", Split::blocks},
+                                 {"inside", Split::inside},
+                                 {"nested", Split::nested}};
+
+const NamedSplit& find_split(const std::string& name) {
+  for (const NamedSplit& row : splits) {
+    if (name == row.name) {
+      return row;
+    }
+  }
+  throw Error(ErrorCode::usage, "split: unknown name '" + name + "'",
+              "there are: pieces, blocks, inside, nested");
+}
+
+Direction find_direction(const std::string& name) {
+  if (name != "encrypt" && name != "decrypt") {
+    throw Error(ErrorCode::usage, "direction: unknown name '" + name + "'",
+                "there are: encrypt, decrypt");
+  }
+  return name == "encrypt" ? Direction::encrypt : Direction::decrypt;
+}
+
+unsigned usable_cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
+}
+
+// Short messages are many, one after the other: a processor that meets the same few blocks again
+// and again learns their branches and table look-ups by heart, and no file is like that.
+constexpr std::size_t least_text_bytes = std::size_t{1} << 20;
+
+// The messages, and what every contestant must make of them.
+struct Text {
+  const CipherName* cipher;
+  Direction direction;
+  std::size_t message_bytes;
+  std::size_t messages;
+  SecretBytes key;
+  std::vector<Block> ivs;
+  PageBuffer plain;
+  PageBuffer encrypted;
+  PageBuffer out;
+
+  Text(const CipherName& name, Direction way, std::uint64_t bytes)
+      : cipher(&name),
+        direction(way),
+        message_bytes(bytes),
+        messages(std::max<std::size_t>(least_text_bytes / bytes, 1)),
+        key(name.key_bytes),
+        ivs(messages),
+        plain(bytes * messages),
+        encrypted(bytes * messages),
+        out(bytes * messages) {
+    random_bytes(key);
+    random_bytes({ivs.data()->bytes, ivs.size() * sizeof(Block)});
+    constexpr std::size_t part_bytes = std::size_t{1} << 24;
+    for (std::size_t at = 0; at < plain.view().size(); at += part_bytes) {
+      random_bytes(plain.view().subspan(at, std::min(part_bytes, plain.view().size() - at)));
+    }
+    for (std::size_t i = 0; i < messages; ++i) {
+      encrypt_raw(name, key, {ivs[i].bytes, name.iv_bytes()}, message(plain, i),
+                  message(encrypted, i));
+    }
+  }
+  [[nodiscard]] MutableBytes message(const PageBuffer& buffer, std::size_t index) const {
+    return buffer.view().subspan(index * message_bytes, message_bytes);
+  }
+  [[nodiscard]] const PageBuffer& in() const {
+    return direction == Direction::encrypt ? plain : encrypted;
+  }
+  [[nodiscard]] const PageBuffer& wanted() const {
+    return direction == Direction::encrypt ? encrypted : plain;
+  }
+};
+
+// A kernel, a number of threads, a schedule, a grain.
+class Contestant {
+ public:
+  Contestant(const Text& text, const NamedSplit& split, const Kernel& kernel, Schedule schedule,
+             unsigned threads, std::size_t grain)
+      : text_(text),
+        split_(split),
+        kernel_(kernel),
+        executor_(make_executor(schedule, threads)),
+        schedule_(executor_->threads() == 1 ? "serial" : name_of(schedule)),
+        grain_(grain) {
+    executor_->start();
+    if (split.split == Split::pieces) {
+      key_ = std::make_unique<RawKey>(text.cipher->cipher, *text.cipher->mode, text.key, kernel);
+    }
+  }
+
+  // Checked runs, and how often a turn repeats them. A first run says little of a short message.
+  void warm_up() {
+    for (int again = 0; again < 3; ++again) {
+      const double seconds = turn();
+      if (seconds >= least_turn_seconds / 2) {
+        break;
+      }
+      const double each = std::max(seconds / static_cast<double>(runs_), 1e-8);
+      runs_ = static_cast<std::uint64_t>(std::ceil(least_turn_seconds / each));
+    }
+  }
+  void take_turn() { seconds_.push_back(turn() / static_cast<double>(runs_)); }
+
+  [[nodiscard]] ordered_json to_json(const Contestant& first) const {
+    const auto [least, most] = std::minmax_element(seconds_.begin(), seconds_.end());
+    const double typical = median(seconds_);
+    const auto bytes = text_.message_bytes;
+    return {{"cipher", text_.cipher->name},
+            {"direction", text_.direction == Direction::encrypt ? "encrypt" : "decrypt"},
+            {"kernel", kernel_.name},
+            {"split", split_.name},
+            {"schedule", schedule_},
+            {"threads", executor_->threads()},
+            {"oversubscribed", computing_threads() > usable_cores()},
+            {"grain_bytes", grain_},
+            {"bytes", bytes},
+            {"rounds", seconds_.size()},
+            {"runs", runs_},
+            {"seconds_median", typical},
+            {"seconds_min", *least},
+            {"seconds_max", *most},
+            {"gb_per_s", static_cast<double>(bytes) / typical / 1e9},
+            {"ratio_to_first", cli::to_json(rate_ratio(seconds_, first.seconds_))}};
+  }
+
+  [[nodiscard]] std::string to_text(const Contestant& first) const {
+    const double typical = median(seconds_);
+    const Ratio ratio = rate_ratio(seconds_, first.seconds_);
+    return fmt::format(
+        "{} {} of {:<8} {:<10} {:<7} {:>3} thread{} {:<8} grain {:>8}  {:>10.6f} s  {:>7.3f} GB/s  "
+        "{:#.3g} x  [{:#.3g} .. {:#.3g}]{}\n",
+        text_.cipher->name, text_.direction == Direction::encrypt ? "encrypt" : "decrypt",
+        exact_bytes(text_.message_bytes), kernel_.name, split_.name, executor_->threads(),
+        executor_->threads() == 1 ? " " : "s", schedule_, exact_bytes(grain_), typical,
+        static_cast<double>(text_.message_bytes) / typical / 1e9, ratio.median, ratio.min,
+        ratio.max, computing_threads() > usable_cores() ? "  more threads than cores" : "");
+  }
+
+ private:
+  [[nodiscard]] unsigned computing_threads() const {
+    const unsigned threads = executor_->threads();
+    return split_.split == Split::nested ? threads * threads : threads;
+  }
+
+  void run(std::size_t index) {
+    const Bytes in = text_.message(text_.in(), index);
+    const MutableBytes out = text_.message(text_.out, index);
+    if (split_.split != Split::pieces) {
+      encrypt_split(split_.split, text_.key, in, out, *executor_,
+                    std::max<std::size_t>(grain_ / block_bytes, 1));
+      return;
+    }
+    RawPosition position = key_->start({text_.ivs[index].bytes, key_->iv_bytes()});
+    key_->crypt(text_.direction, position, in, out, *executor_, grain_);
+  }
+
+  // The output is of this turn: what was there before is gone, and what is there now is right.
+  double turn() {
+    stop_if_interrupted();
+    const MutableBytes out = text_.out.view();
+    std::fill(out.begin(), out.end(), std::uint8_t{0});
+    const auto start = Clock::now();
+    for (std::uint64_t i = 0; i < runs_; ++i) {
+      run(i % text_.messages);
+      asm volatile("" : : "r"(out.data()) : "memory");
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const std::size_t done = std::min<std::uint64_t>(runs_, text_.messages) * text_.message_bytes;
+    if (!equal_constant_time(out.first(done), text_.wanted().view().first(done))) {
+      throw Error(
+          ErrorCode::failure,
+          fmt::format("kernel '{}', split {}: wrong output: differs from libcrypto; nothing "
+                      "is reported of a run with a wrong output",
+                      kernel_.name, split_.name));
+    }
+    return seconds;
+  }
+
+  const Text& text_;
+  const NamedSplit& split_;
+  const Kernel& kernel_;
+  std::unique_ptr<Executor> executor_;
+  const char* schedule_;
+  std::size_t grain_;
+  std::unique_ptr<RawKey> key_;
+  std::uint64_t runs_ = 1;
+  std::vector<double> seconds_;
+};
+
+void check_split(const NamedSplit& split, const CipherName& cipher, Direction direction,
+                 const std::string& kernel) {
+  if (split.split == Split::pieces) {
+    return;
+  }
+  if (cipher.name != "aes-128-ecb" || direction != Direction::encrypt || kernel != "compute") {
+    throw Error(ErrorCode::usage,
+                fmt::format("--split: {} is there for encryption with aes-128-ecb "
+                            "by --kernel compute",
+                            split.name));
+  }
+  const char* const levels = std::getenv("OMP_MAX_ACTIVE_LEVELS");
+  if (split.split == Split::nested && (levels == nullptr || std::strtol(levels, nullptr, 10) < 2)) {
+    throw Error(ErrorCode::usage, "--split: nested regions would have one thread each",
+                "set OMP_MAX_ACTIVE_LEVELS=2 in the environment");
+  }
+}
+
+void check_message(const CipherName& cipher, Direction direction, std::uint64_t bytes,
+                   std::size_t messages) {
+  if (cipher.is_gcm() || row_of(*cipher.mode).has_units ||
+      formula_of(row_of(*cipher.mode).operation(direction)).is_chained()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("--cipher: threads cannot share a message of {} {}", cipher.name,
+                            direction == Direction::encrypt ? "encrypt" : "decrypt"));
+  }
+  if (bytes == 0 || bytes % block_bytes_of(cipher.cipher) != 0) {
+    throw Error(ErrorCode::usage, fmt::format("--size: {} bytes are no whole blocks", bytes));
+  }
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (3.0 * static_cast<double>(bytes) * static_cast<double>(messages) > memory / 2) {
+    throw Error(ErrorCode::usage, fmt::format("--size: {} would take more than half of the memory",
+                                              exact_bytes(bytes)));
+  }
+}
+
+// Everything that is compared for one direction and size.
+class Contest {
+ public:
+  Contest(const ThreadsBenchRequest& request, Direction direction, std::uint64_t bytes) {
+    for (const std::string& name : request.ciphers) {
+      const CipherName& cipher = find_cipher_name(name);
+      texts_.emplace_back(cipher, direction, bytes);
+      enter(request, texts_.back());
+    }
+    for (Contestant& contestant : contestants_) {
+      contestant.warm_up();
+    }
+    for (unsigned round = 0; round < request.rounds; ++round) {
+      for (Contestant& contestant : contestants_) {
+        contestant.take_turn();
+      }
+    }
+  }
+
+  void append_to(ordered_json& results) const {
+    for (const Contestant& contestant : contestants_) {
+      results.push_back(contestant.to_json(contestants_.front()));
+    }
+  }
+  [[nodiscard]] std::string to_text() const {
+    std::string text = "\n";
+    for (const Contestant& contestant : contestants_) {
+      text += contestant.to_text(contestants_.front());
+    }
+    return text;
+  }
+
+ private:
+  // One thread has no schedule: such doubles are left out.
+  void enter(const ThreadsBenchRequest& request, const Text& text) {
+    for (const std::string& kernel_name : request.kernels) {
+      const Kernel& kernel = find_kernel(*text.cipher, kernel_name);
+      for (const std::string& split_name : request.splits) {
+        const NamedSplit& split = find_split(split_name);
+        for (const unsigned threads : request.threads) {
+          for (std::size_t i = 0; i < (threads == 1 ? 1 : request.schedules.size()); ++i) {
+            for (const std::uint64_t grain : request.grains) {
+              contestants_.emplace_back(text, split, kernel, parse_schedule(request.schedules[i]),
+                                        threads, grain);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  std::deque<Text> texts_;
+  std::deque<Contestant> contestants_;
+};
+
+// Everything that is asked for, before anything is measured.
+void check_request(const ThreadsBenchRequest& request) {
+  for (const std::string& direction_name : request.directions) {
+    const Direction direction = find_direction(direction_name);
+    for (const std::string& cipher_name : request.ciphers) {
+      const CipherName& cipher = find_cipher_name(cipher_name);
+      for (const std::uint64_t bytes : request.message_bytes) {
+        check_message(cipher, direction, bytes, request.ciphers.size());
+      }
+      for (const std::string& kernel : request.kernels) {
+        (void)find_kernel(cipher, kernel);
+        for (const std::string& split : request.splits) {
+          check_split(find_split(split), cipher, direction, kernel);
+        }
+      }
+    }
+  }
+  for (const std::string& schedule : request.schedules) {
+    (void)parse_schedule(schedule);
+  }
+}
+
+}  // namespace
+
+void bench_threads(const ThreadsBenchRequest& request) {
+  check_request(request);
+  ordered_json results = ordered_json::array();
+  if (!request.json) {
+    print_result(machine_line());
+  }
+  for (const std::string& direction_name : request.directions) {
+    for (const std::uint64_t bytes : request.message_bytes) {
+      const Contest contest(request, find_direction(direction_name), bytes);
+      if (request.json) {
+        contest.append_to(results);
+      } else {
+        print_result(contest.to_text());
+      }
+    }
+  }
+  if (request.json) {
+    print_json(
+        {{"command", "bench threads"}, {"machine", describe_machine()}, {"results", results}});
+  }
+}
+
+}  // namespace paes::cli
