@@ -31,8 +31,8 @@ def tree(tmp_path):
     for name, text in STAND_INS.items():
         (tools / name).write_text(f"#!/bin/sh\ncd {tmp_path}\n{text}\n")
     binary = tmp_path / "build/release/bin/paes"
-    wanted = tmp_path / "tests/python/requirements.txt"
-    for path in (binary, wanted, tmp_path / "build/venv/requirements.txt"):
+    wanted = [tmp_path / folder / "requirements.txt" for folder in ("tests/python", "bench")]
+    for path in (binary, *wanted, tmp_path / "build/venv/requirements.txt"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     binary.write_text('#!/bin/sh\necho "paes $*"\n')

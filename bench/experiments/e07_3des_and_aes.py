@@ -1,0 +1,73 @@
+"""E7: 3DES beside AES-256, ECB beside CTR, over sizes; the processor against CUDA where there is one."""
+from laboratory import contests, programs
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table
+from laboratory.published import value as published
+from laboratory.values import derive, given, size
+
+KB, MB = 1 << 10, 1 << 20
+CIPHERS = ("aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr")
+BUFFER = 512 * KB  # the study's
+
+
+def measure(lab):
+    for kernel, sizes in (("compute", lab.pick([KB, 16 * KB, 256 * KB], [KB, 4 * KB, 64 * KB, MB, 4 * MB])),
+                          ("auto", lab.pick([KB, 64 * KB, MB, 16 * MB],
+                                            [KB, 4 * KB, 64 * KB, MB, 16 * MB, 256 * MB]))):
+        contests.threads(lab, sizes=sizes, kernels=(kernel,), ciphers=CIPHERS, rounds=3, grains=(BUFFER,),
+                         first=f"rate to {CIPHERS[0]}")
+        for row in lab.measurements:
+            row["of"].setdefault("choice", kernel)
+    lab.leave_out(f"more than {size(lab.pick(256 * KB, 4 * MB))} with every step computed", "for the time")
+    reason = programs.cuda_reason()
+    lab.leave_out("CUDA: speedup, and the size below which the processor wins",
+                  f"no device: {reason}" if reason else
+                  "device kernels are measured by ./dev gpu, not yet from here")
+
+
+def show(measured):
+    of = dict(choice="compute")
+    sizes = measured.factors("bytes", **of)
+    largest = sizes[-1]
+
+    def ratio(cipher, choice, bytes_):
+        return measured.value("rate to aes-256-ecb", cipher=cipher, choice=choice, bytes=bytes_)
+    des = derive("inverse", ratio("des-ede3-ecb", "compute", largest))
+    fast_sizes = measured.factors("bytes", choice="auto")
+    fast = derive("inverse", ratio("des-ede3-ecb", "auto", fast_sizes[-1]))
+    ctr = derive("inverse", ratio("aes-256-ctr", "compute", largest))
+    outcome = "holds" if float(des) > 4 and 0.8 < float(ctr) < 1.25 else "in part"
+    panels, tables = [], []
+    for choice, title in (("compute", "Every step computed"), ("auto", "The fastest constant-time kernels")):
+        at = measured.factors("bytes", choice=choice)
+        panels.append(Panel(f"{title}, one core", "bytes", "seconds", [
+            Series(cipher, [given(size_) for size_ in at],
+                   [measured.value("time", cipher=cipher, choice=choice, bytes=size_) for size_ in at])
+            for cipher in CIPHERS], logx=True, logy=True, x_is="bytes"))
+        rows = []
+        for cipher in CIPHERS:
+            kernel = measured.factors("kernel", cipher=cipher, choice=choice)[0]
+            rows.append([f"{cipher}, `{kernel}`",
+                         *[measured.value("time", cipher=cipher, choice=choice, bytes=size_) for size_ in at],
+                         derive("inverse", ratio(cipher, choice, at[-1]))])
+        tables.append(Table(f"{title}: seconds on one core",
+                            ["", *[size(size_) for size_ in at], "time to aes-256-ecb's"], rows))
+    study = "pizzuti"
+    return Shown(outcome,
+                 ["3DES took ", published(f"{study}/ratio_3des_to_aes_time/sequential"),
+                  " times as long as AES-256 on the processor and ",
+                  published(f"{study}/ratio_3des_to_aes_time/cuda"), " times with CUDA, which was up to ",
+                  published(f"{study}/max_speedup/3des"), " x (3DES) and ",
+                  published(f"{study}/max_speedup/aes-256"), " x (AES-256) as fast; CTR cost about what ECB cost"],
+                 ["on one core 3DES took ", des, " times as long as AES-256, each computed step by step, and ",
+                  fast, f" times with the fastest constant-time kernels; CTR took ", ctr, " times as long as ECB"],
+                 panels, tables,
+                 ["The part of the finding that a processor can show: 3DES takes several times as long (held from "
+                  "four times), and CTR within a quarter of ECB's time."])
+
+
+EXPERIMENT = Experiment(
+    name="E7", title="3DES and AES-256, ECB and CTR", study="pizzuti",
+    did="Compared sequential C++ with CUDA for 3DES and AES-256 in ECB and CTR, in buffers of 512 KB, without the "
+        "disk; files up to hundreds of MB.",
+    here="The kernel `compute` and the fastest constant-time kernels on one core, in memory, pieces of 512 KB.",
+    measure=measure, show=show, seconds={"quick": 14, "full": 45})

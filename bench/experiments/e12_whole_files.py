@@ -1,0 +1,64 @@
+"""E12: the whole tool on a file in memory, beside cp, cat, age, openssl and gpg."""
+from laboratory import programs
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table
+from laboratory.values import derive, given, size
+
+GIB = 1 << 30
+OPERATIONS = ("encrypt", "decrypt", "verify", "encrypt-pipe")
+
+
+def measure(lab):
+    lab.step("paes and the programs that are installed")
+    document = programs.paes_bench("file", "--size", lab.pick(GIB // 8, 2 * GIB), "--runs", 3)
+    if lab.quick:
+        lab.leave_out("a file of 2 GiB", "for the time; --full has it")
+    installed = {program["name"] for program in document["programs"]}
+    for name in ("age", "openssl", "gpg"):
+        if name not in installed:
+            lab.leave_out(name, "is not installed")
+    for row in document["results"]:
+        of = {key: row[key] for key in ("operation", "program", "bytes")}
+        lab.record(of, "time", "s", row["seconds_median"], row["runs"])
+        lab.record_ratio(of, "rate to copying", row["ratio_to_first"], row["runs"])
+        lab.record(of, "processor time", "s", row["cpu_seconds_median"], row["runs"])
+        lab.record(of, "peak memory", "bytes", row["peak_memory_bytes"], row["runs"])
+
+
+def show(measured):
+    bytes_ = max(measured.factors("bytes"))
+    of = dict(bytes=bytes_)
+    names = measured.factors("program", **of)
+    tables = []
+    for operation in OPERATIONS:
+        rows = []
+        for name in measured.factors("program", operation=operation, **of):
+            at = dict(operation=operation, program=name, **of)
+            rows.append([name, measured.value("time", **at),
+                         derive("GB/s", measured.value("time", **at), given(bytes_)),
+                         measured.value("rate to copying", **at), measured.value("processor time", **at),
+                         derive("mega", measured.value("peak memory", **at))])
+        tables.append(Table(f"{operation}, {size(bytes_)} in memory",
+                            ["", "seconds", "GB/s", "rate to copying", "processor s", "peak MB"], rows))
+
+    def rate(name, operation):
+        value = measured.value("time", program=name, operation=operation, **of)
+        return derive("GB/s", value, given(bytes_)) if value else None
+    operations = [operation for operation in OPERATIONS if measured.find(operation=operation, **of)]
+    panel = Panel(f"A file of {size(bytes_)}", "", "GB/s", [
+        Series(name, operations, [rate(name, operation) for operation in operations]) for name in names], kind="bars")
+    ours = [measured.value("rate to copying", program="paes", operation=operation, **of)
+            for operation in ("encrypt", "decrypt")]
+    outcome = "answered"
+    return Shown(outcome, ["like the others it timed a cipher; a user waits for a program and a file"],
+                 ["`paes encrypt` ran at ", ours[0], " of the rate of `cp`, `paes decrypt` at ", ours[1]],
+                 [panel], tables,
+                 ["Each program's output was compared byte by byte before anything was timed. Peak memory includes "
+                  "what Linux counts of the process that starts the program."])
+
+
+EXPERIMENT = Experiment(
+    name="E12", title="Whole programs on a file", study="meyer",
+    did="Timed a program on files; no other program stood beside it.",
+    here="`paes encrypt`, `decrypt` and `verify` (AES-256-GCM, authenticated) beside `cp`, `cat`, age, openssl enc and "
+         "gpg, those that are installed.",
+    measure=measure, show=show, seconds={"quick": 16, "full": 120})

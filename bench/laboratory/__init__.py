@@ -1,0 +1,1 @@
+"""What bench/lab and bench/report are made of. One experiment is one file of bench/experiments."""

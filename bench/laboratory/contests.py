@@ -1,0 +1,47 @@
+"""Rows of paes bench as measurements, with the names of their factors."""
+from . import programs
+
+
+
+def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
+            counts=(1,), schedules=("static",), grains=None, splits=("pieces",), rounds=5, first,
+            **options):
+    """Runs `paes bench threads` once for each size, and records time and the ratio to the first row,
+    whose name is `first` ("speedup", "ratio to compute"). Where no grain is given each thread takes an
+    equal share of a message, as in the studies, of at most 256 KiB."""
+    for size in sizes:
+        share = max(-(-size // (16 * max(counts))) * 16, 16)
+        lab.step(f"{', '.join(ciphers)}, {size} bytes")
+        document = programs.paes_bench(
+            "threads", "--cipher", ",".join(ciphers), "--kernel", ",".join(kernels), "--direction",
+            ",".join(directions), "--size", size, "--threads", ",".join(map(str, counts)), "--schedule",
+            ",".join(schedules), "--grain", ",".join(map(str, grains or (min(share, 256 << 10),))),
+            "--split", ",".join(splits), "--runs", rounds, **options)
+        for row in document["results"]:
+            of = {key: row[key] for key in ("cipher", "direction", "kernel", "split", "schedule",
+                                            "threads", "oversubscribed", "grain_bytes", "bytes")}
+            of["executor"] = "sequential" if row["schedule"] == "serial" else "openmp"
+            lab.record(of, "time", "s", row["seconds_median"], row["rounds"], row["seconds_min"],
+                       row["seconds_max"])
+            lab.record_ratio(of, first, row["ratio_to_first"], row["rounds"])
+
+
+def kernels(lab, *, ciphers, sizes, names, directions=("encrypt",), seconds, count=1, first):
+    """Runs `paes bench kernel` once for each cipher and records rate and the ratio to the first row."""
+    for cipher in ciphers:
+        lab.step(f"{cipher}: {', '.join(names)}")
+        document = programs.paes_bench(
+            "kernel", "--cipher", cipher, "--kernel", ",".join(names), "--direction",
+            ",".join(directions), "--size", ",".join(map(str, sizes)), "--threads", count,
+            "--seconds", seconds)
+        for row in document["results"]:
+            of = {key: row[key] for key in ("cipher", "direction", "kernel", "engine", "way", "bytes",
+                                            "threads")}
+            lab.record(of, "rate", "GB/s", row["gb_per_s"], row["rounds"])
+            lab.record_ratio(of, first, row["ratio_to_first"], row["rounds"])
+
+
+def available_kernels(cipher, wanted):
+    """Those of the wanted kernels that run here and have the cipher."""
+    rows = {row["name"]: row for row in programs.devices()["kernels"] if cipher in row["ciphers"]}
+    return [name for name in wanted if name in rows and rows[name]["available"]]

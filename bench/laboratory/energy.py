@@ -1,0 +1,91 @@
+"""Energy counters: the processor's through Linux' powercap (Documentation/power/powercap) and an NVIDIA
+GPU's through NVML's nvmlDeviceGetTotalEnergyConsumption. Only counters are read, nothing is estimated
+from power limits or times."""
+import ctypes
+from pathlib import Path
+
+from .experiment import Unavailable
+
+POWERCAP = Path("/sys/class/powercap")
+NVML = "libnvidia-ml.so.1"
+NVML_SUCCESS = 0
+
+
+class PackageCounter:
+    """A zone of powercap that is a whole processor package, in microjoules, with its wrap-around."""
+
+    def __init__(self, zone):
+        self._energy = zone / "energy_uj"
+        self._range_uj = int((zone / "max_energy_range_uj").read_text())
+        self.name = (zone / "name").read_text().strip()
+        self.read()
+
+    def read(self):
+        return int(self._energy.read_text())
+
+    def joules_between(self, before, after):
+        # One wrap-around at most: at 200 W a range of 2^32 uJ lasts 21 s, and none is measured longer
+        # than that without a reading in between.
+        microjoules = after - before if after >= before else after - before + self._range_uj
+        return microjoules / 1e6
+
+
+def package_counters(folder=POWERCAP):
+    """One for each package. Throws Unavailable with the reason."""
+    if not folder.is_dir():
+        raise Unavailable(f"{folder}: this system has no powercap, as virtual machines usually have not")
+    zones = [zone for zone in sorted(folder.glob("intel-rapl:*"))
+             if (zone / "name").is_file() and (zone / "name").read_text().strip().startswith("package")]
+    if not zones:
+        raise Unavailable(f"{folder}: has no zone of a processor package")
+    try:
+        return [PackageCounter(zone) for zone in zones]
+    except PermissionError as error:
+        raise Unavailable(f"{error.filename}: cannot be read without being root") from error
+    except (OSError, ValueError) as error:
+        raise Unavailable(f"powercap: {error}") from error
+
+
+class DeviceCounter:
+    """The energy that the first GPU has taken since its driver was loaded, in millijoules."""
+
+    def __init__(self, library=NVML):
+        try:
+            self._nvml = ctypes.CDLL(library)
+        except OSError as error:
+            raise Unavailable(f"NVML: {error}") from error
+        self._call("nvmlInit_v2")
+        self._device = ctypes.c_void_p()
+        self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(0), ctypes.byref(self._device))
+        self.name = "gpu"
+        self.read()
+
+    def _call(self, function, *arguments):
+        code = getattr(self._nvml, function)(*arguments)
+        if code != NVML_SUCCESS:
+            raise Unavailable(f"NVML: {function} gives error {code}")
+
+    def read(self):
+        energy = ctypes.c_ulonglong()
+        self._call("nvmlDeviceGetTotalEnergyConsumption", self._device, ctypes.byref(energy))
+        return energy.value
+
+    @staticmethod
+    def joules_between(before, after):
+        return (after - before) / 1e3
+
+
+class Meter:
+    """Joules over all counters, added up between readings, so that none wraps around unseen."""
+
+    def __init__(self, counters):
+        self._counters = counters
+        self._last = [counter.read() for counter in counters]
+        self.joules = 0.0
+
+    def update(self):
+        now = [counter.read() for counter in self._counters]
+        self.joules += sum(counter.joules_between(before, after)
+                           for counter, before, after in zip(self._counters, self._last, now))
+        self._last = now
+        return self.joules

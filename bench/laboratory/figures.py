@@ -1,0 +1,137 @@
+"""Figures as SVG that stands in a page: drawn by matplotlib in marker colours, which then become the
+page's own variables, so that one drawing serves light and dark."""
+import io
+import re
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib import ticker  # noqa: E402
+
+from .values import shown, size  # noqa: E402
+
+# Never seen: each becomes var(--name). Unlike any colour that matplotlib uses by itself.
+INK, GRID, PAPER = "#0a0b0c", "#0a0b0d", "#0a0b0e"
+SERIES = [f"#1a2b{number:02x}" for number in range(1, 13)]
+VARIABLES = {INK: "ink", GRID: "grid", PAPER: "paper",
+             **{colour: f"s{number}" for number, colour in enumerate(SERIES, 1)}}
+MARKERS = "osD^vP*Xh<>d"
+KINDS = {"measured": {"linestyle": "-", "linewidth": 1.8}, "published": {"linestyle": "--", "linewidth": 1.2},
+         "ideal": {"linestyle": ":", "linewidth": 1.4}}
+
+plt.rcParams.update({
+    "svg.fonttype": "none", "svg.hashsalt": "paes", "font.family": "sans-serif", "font.size": 11,
+    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "axes.facecolor": "none",
+    "xtick.color": INK, "ytick.color": INK, "grid.color": GRID, "figure.facecolor": "none",
+    "legend.facecolor": PAPER, "legend.edgecolor": GRID, "axes.titlesize": 11, "axes.spines.top": False,
+    "axes.spines.right": False})
+
+
+def plain(label):
+    return label.replace("`", "")
+
+
+def _points(series):
+    """(x, y) of what has a y; y as a number."""
+    return [(x, float(y)) for x, y in zip(series.xs, series.ys) if y is not None]
+
+
+def _lines(axes, panel):
+    styles = {}
+    for number, series in enumerate(panel.series):
+        points = _points(series)
+        if not points:
+            continue
+        colour = INK if series.kind == "ideal" else SERIES[number % len(SERIES)]
+        marker = "" if series.kind == "ideal" else MARKERS[number % len(MARKERS)]
+        fill = colour if series.kind == "measured" else PAPER
+        (line,) = axes.plot([float(x) for x, _ in points], [y for _, y in points], color=colour, marker=marker,
+                            markersize=5, markerfacecolor=fill, label=plain(series.label), **KINDS[series.kind])
+        styles[series.label] = line
+    if panel.logx:
+        axes.set_xscale("log", base=2 if panel.x_is == "bytes" else 10)
+    if panel.logy:
+        axes.set_yscale("log")
+    ticks = sorted({float(x) for series in panel.series for x, _ in _points(series)})
+    if panel.x_is == "bytes":
+        # No two labels closer than a tenth of the axis.
+        kept = []
+        for tick in ticks:
+            if not kept or not panel.logx or tick / kept[-1] > (ticks[-1] / ticks[0]) ** 0.1:
+                kept.append(tick)
+        axes.set_xticks(kept, [size(int(tick)) for tick in kept])
+        axes.xaxis.set_minor_locator(ticker.NullLocator())
+    elif len(ticks) <= 10:
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+def _bars(axes, panel):
+    categories = list(dict.fromkeys(x for series in panel.series for x in series.xs))
+    drawn = [series for series in panel.series if _points(series)]
+    width = 0.8 / max(len(drawn), 1)
+    for number, series in enumerate(drawn):
+        points = _points(series)
+        at = [categories.index(x) + (number - (len(drawn) - 1) / 2) * width for x, _ in points]
+        colour = SERIES[number % len(SERIES)]
+        look = ({"facecolor": colour, "edgecolor": PAPER} if series.kind == "measured" else
+                {"facecolor": PAPER, "edgecolor": colour, "hatch": "///"})
+        bars = axes.bar(at, [y for _, y in points], width, label=plain(series.label), linewidth=0.8, **look)
+        if len(drawn) * len(categories) <= 16:
+            axes.bar_label(bars, [shown(y) for _, y in points], fontsize=8.5, padding=1.5)
+    longest = max((len(plain(str(category))) for category in categories), default=0)
+    turned = longest * len(categories) > 42
+    axes.set_xticks(range(len(categories)), [plain(str(category)) for category in categories],
+                    rotation=40 if turned else 0, ha="right" if turned else "center", rotation_mode="anchor")
+    if panel.logy:
+        axes.set_yscale("log")
+    axes.margins(y=0.1)
+
+
+def _number(value, _):
+    return shown(value, 1) if 0 < abs(value) < 1 else f"{value:g}"
+
+
+def draw(panels, prefix):
+    """An SVG for each panel: a phone shows them as wide as it is."""
+    return "".join(_draw(panel, f"{prefix}-{number}") for number, panel in enumerate(panels))
+
+
+def _draw(panel, prefix):
+    rows = (len([series for series in panel.series if _points(series)]) + 1) // 2
+    figure, axes = plt.subplots(figsize=(5.2, 3.1 + 0.2 * rows), layout="constrained")
+    (_bars if panel.kind == "bars" else _lines)(axes, panel)
+    axes.set_title(plain(panel.title), loc="left", fontweight="bold")
+    if panel.xlabel:
+        axes.set_xlabel(panel.xlabel)
+    axes.set_ylabel(panel.ylabel)
+    axes.grid(True, axis="y" if panel.kind == "bars" else "both", linewidth=0.6)
+    axes.set_axisbelow(True)
+    if panel.logy:
+        low, high = axes.get_ylim()
+        if high / low < 50:  # or there might be one label, or none
+            axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(ticker.FuncFormatter(_number))
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+    else:
+        axes.set_ylim(bottom=0)
+    if len(axes.get_legend_handles_labels()[0]) > 1:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return _for_a_page(buffer.getvalue(), prefix)
+
+
+def _for_a_page(svg, prefix):
+    svg = svg[svg.index("<svg"):]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Ids are one page's, and several drawings have the same.
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
+    svg = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}-", svg)
+    for colour, name in VARIABLES.items():
+        svg = svg.replace(colour, f"var(--{name})")
+    # As wide as the page allows; the size it was drawn for is the viewBox'.
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    return re.sub(r"font: ([^;\"]*?)'[^;\"]*sans-serif", r"font: \1sans-serif", svg)

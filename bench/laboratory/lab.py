@@ -1,0 +1,177 @@
+"""Runs experiments one after the other and stores each result as it comes."""
+import datetime
+import os
+import resource
+import sys
+import time
+
+from . import programs
+from .experiment import Failed, Unavailable
+from .results import VERSION, ResultFile
+
+# An experiment that this would be exceeded by is not begun: `--quick` has to end under three minutes,
+# with the report, also where something is slower than it was thought to be.
+QUICK_SECONDS = 155
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def duration(seconds):
+    seconds = round(seconds)
+    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60} s"
+
+
+class Lab:
+    """What an experiment's measure() is given."""
+
+    def __init__(self, quick, cores, progress):
+        self.quick = quick
+        self.cores = cores
+        self.measurements = []
+        self.left_out = []
+        self._progress = progress
+
+    def pick(self, quick, full):
+        return quick if self.quick else full
+
+    def threads(self):
+        """1, 2, 4 and so on, up to the cores, and once beyond them."""
+        counts = [1]
+        while counts[-1] * 2 <= self.cores:
+            counts.append(counts[-1] * 2)
+        if counts[-1] != self.cores:
+            counts.append(self.cores)
+        return counts
+
+    def step(self, what):
+        self._progress.step(what)
+
+    def leave_out(self, what, why):
+        self.left_out.append({"what": what, "why": why})
+
+    def record(self, of, quantity, unit, median, rounds, least=None, most=None):
+        row = {"of": of, "quantity": quantity, "unit": unit, "median": median, "rounds": rounds}
+        if least is not None:
+            row["min"] = least
+            row["max"] = most
+        self.measurements.append(row)
+
+    def record_ratio(self, of, quantity, ratio, rounds):
+        self.record(of, quantity, "ratio", ratio["median"], rounds, ratio["min"], ratio["max"])
+
+    def record_rounds(self, of, quantity, unit, numbers):
+        """Numbers of several rounds, as their median and spread."""
+        self.record(of, quantity, unit, median(numbers), len(numbers), min(numbers), max(numbers))
+
+
+def median(numbers):
+    ordered = sorted(numbers)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def processor_seconds():
+    """(of all programs, of ours), since the machine and we began. What a host takes away counts as others'."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _iowait, *interrupts = map(int, file.readline().split()[1:9])
+    all_seconds = (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return all_seconds, sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+class Progress:
+    """On standard error: which experiment, what it does, and the time left, by what the others took of
+    the time they were thought to take."""
+
+    def __init__(self, experiments, effort):
+        self._effort = effort
+        self._left = [experiment.seconds[effort] for experiment in experiments]
+        self._count = len(experiments)
+        self._expected = 0.0
+        self._taken = 0.0
+        self._on_terminal = sys.stderr.isatty()
+        self._title = ""
+
+    def left(self):
+        pace = self._taken / self._expected if self._expected > 5 else 1.0
+        return sum(self._left) * min(max(pace, 0.3), 4.0)
+
+    def begin(self, experiment):
+        number = self._count - len(self._left) + 1
+        self._title = f"lab: {number}/{self._count} {experiment.name} {experiment.title}"
+        print(f"{self._title} (about {duration(self.left())} left)", file=sys.stderr, flush=True)
+
+    def step(self, what):
+        if self._on_terminal:
+            print(f"\r\033[K  {what}", end="", file=sys.stderr, flush=True)
+
+    def end(self, seconds):
+        if self._on_terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self._expected += self._left.pop(0)
+        self._taken += seconds
+
+
+def new_document(effort):
+    return {"command": "lab", "version": VERSION, "effort": effort, "machine": programs.machine(),
+            "devices": programs.devices(), "finished": False, "experiments": {}}
+
+
+def measure(experiment, lab, document):
+    """The entry of one experiment, whatever becomes of it."""
+    begun, processors = time.monotonic(), processor_seconds()
+    entry = {"outcome": "measured", "date": now(), "seconds": 0.0, "measurements": [], "left_out": []}
+    if "commit" in document["machine"]:
+        entry["commit"] = document["machine"]["commit"]
+    try:
+        if experiment.measure is None:
+            of = document["experiments"].get(experiment.uses, {"outcome": "missing"})
+            if of["outcome"] != "measured":
+                raise Unavailable(f"it is made of {experiment.uses}'s measurements, and there are none")
+            entry["outcome"] = "derived"
+        else:
+            experiment.measure(lab)
+            if not lab.measurements:
+                why = "; ".join(f"{row['what']}: {row['why']}" for row in lab.left_out)
+                raise Unavailable(why or "nothing was measured")
+    except Unavailable as reason:
+        entry["outcome"], entry["reason"] = "unavailable", str(reason)
+    except Failed as reason:
+        entry["outcome"], entry["reason"] = "failed", str(reason)
+    entry["measurements"] = lab.measurements
+    entry["left_out"] = lab.left_out
+    seconds = time.monotonic() - begun
+    entry["seconds"] = round(seconds, 3)
+    if experiment.measure is not None and seconds > 1:
+        every, ours = (after - before for before, after in zip(processors, processor_seconds()))
+        share = (every - ours) / (seconds * os.cpu_count())
+        entry["others"] = round(min(max(share, 0.0), 1.0), 3)
+    return entry
+
+
+def run(experiments, file: ResultFile, limit_seconds=None):
+    """Measures those that the file does not have yet. Returns the names of those that failed."""
+    document = file.document
+    waiting = [e for e in experiments if document["experiments"].get(e.name, {}).get("outcome")
+               not in ("measured", "derived", "unavailable")]
+    progress = Progress(waiting, document["effort"])
+    begun = time.monotonic()
+    for experiment in waiting:
+        progress.begin(experiment)
+        lab = Lab(document["effort"] == "quick", document["machine"]["cores"], progress)
+        spent = time.monotonic() - begun
+        if limit_seconds and experiment.measure and spent + experiment.seconds["quick"] > limit_seconds:
+            entry = {"outcome": "failed", "date": now(), "seconds": 0.0, "measurements": [],
+                     "left_out": [], "reason": f"no time was left for it in --quick after {duration(spent)}; "
+                                               f"run it alone: ./dev lab --only {experiment.name}"}
+        else:
+            entry = measure(experiment, lab, document)
+        file.store(experiment.name, entry)
+        progress.end(entry["seconds"])
+        if entry["outcome"] in ("failed", "unavailable"):
+            print(f"  {entry['outcome']}: {entry['reason']}", file=sys.stderr)
+    document["finished"] = True
+    file.save()
+    return [e.name for e in experiments if document["experiments"][e.name]["outcome"] == "failed"]

@@ -1,0 +1,45 @@
+"""The one place that knows how ranks are started: mpirun and `paes-mpi bench`."""
+import os
+import shutil
+
+from . import programs
+from .experiment import Unavailable
+
+
+def program():
+    """paes-mpi and the mpirun of its library. Throws Unavailable."""
+    path = programs.BIN / "paes-mpi"
+    if not path.exists():
+        raise Unavailable("paes-mpi is not built")
+    suffix = path.resolve().name.removeprefix("paes-mpi")
+    launcher = shutil.which("mpirun" + suffix.replace("-", ".")) or shutil.which("mpirun")
+    if launcher is None:
+        raise Unavailable("no mpirun is installed")
+    return path, launcher
+
+
+def bench(ranks, kind, *arguments):
+    """The rows of `mpirun -n RANKS paes-mpi bench KIND ...`."""
+    path, launcher = program()
+    # More ranks than cores, and as root, are what Open MPI refuses by itself; both are meant here.
+    environment = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                   "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    if os.geteuid() == 0:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    document = programs.document(
+        [launcher, "-n", ranks, path, "bench", kind, *arguments, "--json"],
+        "bench-mpi.schema.json", environment=environment)
+    return document["results"]
+
+
+def in_turns(lab, counts, kind, sizes, *arguments, rounds):
+    """Runs each number of ranks in each round, and gives rows[ranks][size's place], a list by round of what
+    the ranks measured together."""
+    rows = {ranks: [[] for _ in sizes] for ranks in counts}
+    for turn in range(rounds):
+        for ranks in counts:
+            lab.step(f"{ranks} ranks, {kind}, round {turn + 1} of {rounds}")
+            found = bench(ranks, kind, "--bytes", ",".join(map(str, sizes)), *arguments)
+            for by_round, row in zip(rows[ranks], found, strict=True):
+                by_round.append(row)
+    return rows

@@ -1,0 +1,170 @@
+"""One HTML page of one or several result files, with nothing outside it: no script, no network."""
+from html import escape
+
+from . import published
+from .figures import draw
+from .presentation import BUSY, MISSING, OUTCOMES, gpu, others, presentation, title_of
+from .values import Value, shown
+
+STYLE = """
+:root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1d2126; --soft: #5a626c; --grid: #d4d8dc;
+  --card: #f3f4f1; --good: #1b6e3c; --part: #8a5a00; --bad: #a3242b;
+  --s1: #0063b2; --s2: #c44e00; --s3: #007a53; --s4: #9b2f8d; --s5: #8a6d00; --s6: #b3203a; --s7: #00798c;
+  --s8: #5b4bc4; --s9: #5c6b00; --s10: #7a4a2a; --s11: #445566; --s12: #b0006e; }
+@media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e8ea; --soft: #a3abb4;
+  --grid: #3a4048; --card: #1e2227; --good: #6fce92; --part: #e3b45c; --bad: #f08a8a;
+  --s1: #6cb6ff; --s2: #ff9c55; --s3: #4fd1a0; --s4: #e58ad8; --s5: #e0c04a; --s6: #ff8597; --s7: #57cfe2;
+  --s8: #b3a7ff; --s9: #c3d44a; --s10: #d8a37c; --s11: #b4c3d2; --s12: #ff7ec4; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin: 2.5rem 0 0.5rem; }
+h3 { font-size: 1rem; margin: 0 0 0.5rem; color: var(--soft); }
+a { color: var(--s1); } p { margin: 0.5rem 0; max-width: 48rem; }
+.soft, figcaption, caption { color: var(--soft); font-size: 0.9rem; }
+.files { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+.files > article { background: var(--card); border-radius: 0.5rem; padding: 0.75rem; min-width: 0; }
+.verdict strong { display: block; } .holds strong { color: var(--good); } .in-part strong { color: var(--part); }
+.does-not-hold strong { color: var(--bad); }
+figure { margin: 0.75rem 0; } figure svg { width: 100%; max-width: 38rem; height: auto; display: block; }
+figure svg text { font-family: system-ui, sans-serif; }
+.table { overflow-x: auto; margin: 0.75rem 0; }
+table { border-collapse: collapse; font-size: 0.85rem; } caption { text-align: left; padding-bottom: 0.25rem; }
+th, td { padding: 0.15rem 0.5rem; text-align: right; border-bottom: 1px solid var(--grid); }
+th { font-weight: 600; } th:first-child { text-align: left; } tbody th { min-width: 8.5rem; } thead th { vertical-align: bottom; }
+td { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.machines td { text-align: left; white-space: normal; }
+code { font-size: 0.92em; }
+""".strip()
+
+
+def text(words):
+    """Plain text with `code`."""
+    parts = escape(words, quote=False).split("`")
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def number(value, file):
+    """A number that says where it comes from."""
+    source = " ".join(value.sources)
+    return (f'<data value="{value.number!r}" data-from="{escape(source)}" data-how="{value.how}" '
+            f'data-file="{file}">{shown(value.number)}</data>')
+
+
+def cell(content, file, head=False):
+    if head:
+        return f'<th scope="row">{text(content)}</th>'
+    if content is None:
+        return f"<td>{MISSING}</td>"
+    return f"<td>{number(content, file)}</td>" if isinstance(content, Value) else f"<td>{text(content)}</td>"
+
+
+def table(made, file):
+    heads = "".join(f'<th scope="col">{text(column)}</th>' for column in made.columns)
+    rows = []
+    for row in made.rows:
+        has_head = bool(row) and isinstance(row[0], str)
+        rows.append("<tr>" + "".join(cell(content, file, head=has_head and at == 0)
+                                     for at, content in enumerate(row)) + "</tr>")
+    return (f'<div class="table"><table><caption>{text(made.caption)}</caption><thead><tr>{heads}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>")
+
+
+def capital(words):
+    return words[:1].upper() + words[1:]
+
+
+def sentence(parts, file):
+    return "".join(number(part, file) if isinstance(part, Value) else text(MISSING if part is None else part)
+                   for part in parts)
+
+
+def verdict(shown_, entry, file):
+    """One sentence: the study's finding, whether it holds here, the numbers."""
+    why = ""
+    outcome = shown_.outcome
+    if entry["outcome"] in ("unavailable", "failed"):
+        outcome, why = "open", entry["reason"]
+    here = sentence(shown_.here, file) if not why else text(why)
+    colon = ": " if here else ""
+    kind = outcome.replace(" ", "-")
+    return (f'<p class="verdict {kind}"><strong>{OUTCOMES[outcome]}</strong> '
+            f"The study: {sentence(shown_.finding, file)}. Here{colon}{here}.</p>")
+
+
+def article(experiment, document, file, title):
+    shown_, entry = presentation(experiment, document)
+    if shown_ is None:
+        return (f"<article><h3>{text(title)}</h3><p class=\"verdict open\"><strong>{OUTCOMES['open']}</strong> "
+                f"{text(capital(entry['reason']))}.</p></article>")
+    body = [f"<h3>{text(title)}</h3>", verdict(shown_, entry, file)]
+    if shown_.panels:
+        body.append(f"<figure>{draw(shown_.panels, f'f{file}-{experiment.name.lower()}')}"
+                    f"<figcaption>{figure_caption(shown_.panels)}</figcaption></figure>")
+    body += [table(made, file) for made in shown_.tables]
+    body += [f'<p class="soft">{text(note)}</p>' for note in shown_.notes]
+    if entry.get("others", 0) > BUSY:
+        body.append(f'<p class="soft"><b>Disturbed:</b> other programs used {number(others(experiment, entry), file)} % '
+                    "of the processors meanwhile.</p>")
+    body += [f'<p class="soft">Left out: {text(row["what"])}: {text(row["why"])}.</p>' for row in entry["left_out"]]
+    return f"<article>{''.join(body)}</article>"
+
+
+def figure_caption(panels):
+    dashed = any(series.kind == "published" for panel in panels for series in panel.series)
+    dotted = any(series.kind == "ideal" for panel in panels for series in panel.series)
+    words = ["Measured: filled."]
+    if dashed:
+        words.append("Published: dashed or hatched.")
+    if dotted:
+        words.append("Ideal: dotted.")
+    return " ".join(words)
+
+
+def machines(documents):
+    rows = []
+    for name, key in (("Processor", "cpu"), ("Cores", "cores"), ("System", "os"), ("Compiler", "compiler"),
+                      ("Flags", "flags"), ("libcrypto", "libcrypto"), ("paes", "paes"), ("Commit", "commit"),
+                      ("Begun", "date")):
+        rows.append([name, *[str(document["machine"].get(key, MISSING)) for document in documents]])
+    rows.append(["GPU", *[gpu(document) for document in documents]])
+    rows.append(["Effort", *[document["effort"] + ("" if document["finished"] else ", not finished")
+                             for document in documents]])
+    body = "".join('<tr><th scope="row">' + text(row[0]) + "</th>" + "".join(f"<td>{text(value)}</td>" for value in row[1:])
+                   + "</tr>" for row in rows)
+    return f'<div class="table machines"><table><tbody>{body}</tbody></table></div>'
+
+
+def overview(experiments, documents):
+    heads = "".join(f'<th scope="col">{text(title_of(document))}</th>' for document in documents)
+    rows = []
+    for experiment in experiments:
+        cells = []
+        for document in documents:
+            shown_, _ = presentation(experiment, document)
+            cells.append(f"<td>{OUTCOMES[shown_.outcome if shown_ else 'open']}</td>")
+        rows.append(f'<tr><th scope="row"><a href="#{experiment.name.lower()}">{experiment.name}</a> '
+                    f"{text(experiment.title)}</th>{''.join(cells)}</tr>")
+    return (f'<div class="table"><table><thead><tr><th scope="col">experiment</th>{heads}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>")
+
+
+def make(experiments, documents):
+    sections = []
+    for experiment in experiments:
+        articles = "".join(article(experiment, document, file, title_of(document))
+                           for file, document in enumerate(documents))
+        sections.append(
+            f'<section id="{experiment.name.lower()}"><h2>{experiment.name}. {text(experiment.title)}</h2>'
+            f'<p><b>The study.</b> {text(experiment.did)} <cite class="soft">{text(published.cite(experiment.study))}</cite></p>'
+            f"<p><b>Here.</b> {text(experiment.here)}</p><div class=\"files\">{articles}</div></section>")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>paes: the studies, run again</title><style>{STYLE}</style></head><body><main>"
+        "<h1>Parallel AES: five studies, run again</h1>"
+        "<p>What five published studies measured, measured on the machines below by one program, paes. Times are of "
+        "data in memory, rates decimal. What is compared took turns in one run; figures are medians of the rounds, "
+        "and each ratio was formed within a round. A dash stands where nothing was measured.</p>"
+        f"{machines(documents)}<h2>In short</h2>{overview(experiments, documents)}{''.join(sections)}"
+        "</main></body></html>\n")

@@ -1,0 +1,61 @@
+"""The programs that measure: paes bench, paes-mpi, bench_aes_ci. Each document they print is
+validated by its own schema."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from . import schemas
+from .experiment import Failed, TimedOut
+
+ROOT = schemas.ROOT
+BIN = Path(os.environ.get("PAES_BIN", ROOT / "build" / "release" / "bin"))
+
+
+def run(command, seconds=900, environment=None):
+    """Its standard output. A failure is the last line of what it said; after so many seconds it is stopped."""
+    # Its threads are the experiment's factor, and nothing of the caller's decides them.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
+    try:
+        done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=seconds, check=False,
+                              env={**inherited, **(environment or {})})
+    except FileNotFoundError as error:
+        raise Failed(f"{error.filename}: is not there") from error
+    except subprocess.TimeoutExpired as error:
+        raise TimedOut(f"{Path(command[0]).name}: took more than {seconds} seconds") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+        raise Failed(f"{Path(str(command[0])).name}: exit code {done.returncode}: {said[-1]}")
+    return done.stdout
+
+
+def document(command, schema, **options):
+    try:
+        made = json.loads(run(command, **options))
+    except ValueError as error:
+        raise Failed(f"{Path(str(command[0])).name}: printed no JSON: {error}") from error
+    wrong = schemas.first_violation(made, schema) if schema else None
+    if wrong is not None:
+        raise Failed(f"{Path(str(command[0])).name}: {schema}: {wrong}")
+    return made
+
+
+def paes_bench(kind, *arguments, **options):
+    return document([BIN / "paes", "bench", kind, *arguments, "--json"],
+                    f"bench-{kind}.schema.json", **options)
+
+
+def devices():
+    return document([BIN / "paes", "devices", "--json"], "devices.schema.json")
+
+
+def machine():
+    """What paes says of the machine and of its own build."""
+    return paes_bench("kernel", "--kernel", "bitslice", "--size", "16", "--seconds", "0")["machine"]
+
+
+def cuda_reason():
+    """None where a device is there, else why it is not."""
+    cuda = devices()["cuda"]
+    return None if cuda["available"] else cuda["reason"]

@@ -1,0 +1,37 @@
+"""The studies' own figures (bench/published.json), each with the place it comes from."""
+import functools
+import json
+from pathlib import Path
+
+from .values import Value
+
+PATH = Path(__file__).resolve().parents[1] / "published.json"
+
+
+@functools.cache
+def document():
+    return json.loads(PATH.read_text(encoding="utf-8"))
+
+
+def look_up(path):
+    """What stands at 'studies/pousa/time_s/cuda/0'."""
+    here = document()
+    for step in path.split("/"):
+        here = here[int(step)] if isinstance(here, list) else here[step]
+    return here
+
+
+def value(path):
+    """The number at a place below 'studies', as a Value."""
+    path = f"studies/{path}"
+    return Value(look_up(path), (f"published:{path}",))
+
+
+def values(path):
+    """A list of numbers; null stays None."""
+    numbers = look_up(f"studies/{path}")
+    return [None if number is None else value(f"{path}/{i}") for i, number in enumerate(numbers)]
+
+
+def cite(study):
+    return look_up(f"studies/{study}/cite")

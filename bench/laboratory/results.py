@@ -1,0 +1,68 @@
+"""The result file of a lab run: written after each experiment, so that an interrupted run keeps what
+it has. Each write replaces the whole file at once; a reader never meets half of one of ours, but may
+be given half of a copy."""
+import json
+import os
+from pathlib import Path
+
+from . import schemas
+
+SCHEMA = "lab.schema.json"
+VERSION = 1
+
+
+class ResultError(Exception):
+    """One line, for the user."""
+
+
+def load(path):
+    """The document of a result file. Throws ResultError."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(f"{path}: cannot be read: {error}") from error
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise ResultError(f"{path}: is not complete JSON, as after a copy that was cut short: "
+                          f"{error}") from error
+    if not isinstance(document, dict) or document.get("command") != "lab":
+        raise ResultError(f"{path}: is not a result of the lab")
+    version = document.get("version")
+    if version != VERSION:
+        age = "an older" if isinstance(version, int) and version < VERSION else "another"
+        raise ResultError(f"{path}: was written by {age} version of the lab (its results are version "
+                          f"{version}, this one reads {VERSION}): run the lab again")
+    wrong = schemas.first_violation(document, SCHEMA)
+    if wrong is not None:
+        raise ResultError(f"{path}: is no valid result: {wrong}")
+    return document
+
+
+class ResultFile:
+    """A result that grows."""
+
+    def __init__(self, path, document):
+        self.path = Path(path)
+        self.document = document
+
+    def save(self):
+        """Writes all of it, in the place of what was there."""
+        wrong = schemas.first_violation(self.document, SCHEMA)
+        if wrong is not None:
+            raise ResultError(f"{self.path}: would be no valid result: {wrong}")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(json.dumps(self.document, indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def store(self, name, entry):
+        self.document["experiments"][name] = entry
+        self.save()

@@ -1,0 +1,29 @@
+"""Validation against the schemas of bench/schema and docs/schema, whose references are file names."""
+import functools
+import json
+from pathlib import Path
+
+import jsonschema
+import referencing
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (ROOT / "bench" / "schema", ROOT / "docs" / "schema")
+
+
+@functools.cache
+def _validator(name):
+    paths = {path.name: path for folder in FOLDERS for path in folder.glob("*.json")}
+    resources = [(file, referencing.Resource.from_contents(json.loads(path.read_text())))
+                 for file, path in paths.items()]
+    registry = referencing.Registry().with_resources(resources)
+    return jsonschema.Draft202012Validator(json.loads(paths[name].read_text()), registry=registry)
+
+
+def first_violation(document, name):
+    """None, or one line: where in the document, and what is wrong there."""
+    error = jsonschema.exceptions.best_match(_validator(name).iter_errors(document))
+    if error is None:
+        return None
+    where = "/".join(str(step) for step in error.absolute_path) or "the whole document"
+    message = error.message.splitlines()[0]
+    return f"{where}: {message if len(message) < 200 else message[:200] + '...'}"

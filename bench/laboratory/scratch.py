@@ -1,0 +1,66 @@
+"""Files in memory for experiments that run whole programs, and a clock around one."""
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from . import programs
+from .experiment import Failed
+
+MEMORY = Path("/dev/shm")
+
+
+def room():
+    """Bytes free in memory for files."""
+    return shutil.disk_usage(folder()).free
+
+
+def folder():
+    return MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def scratch_folder():
+    with tempfile.TemporaryDirectory(prefix="paes-lab-", dir=folder()) as path:
+        yield Path(path)
+
+
+def random_file(path, count):
+    with open(path, "wb") as file:
+        for at in range(0, count, 1 << 24):
+            file.write(os.urandom(min(1 << 24, count - at)))
+    return path
+
+
+def seconds_of(command):
+    """From its start to its end. Throws Failed."""
+    begun = time.perf_counter()
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    seconds = time.perf_counter() - begun
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+        raise Failed(f"{Path(str(command[0])).name}: exit code {done.returncode}: {said[-1]}")
+    return seconds
+
+
+def cipher(name, key, source, output, **options):
+    """The command line of `paes cipher`."""
+    command = [programs.BIN / "paes", "cipher", name, "--key", key, "-f", "-q", "-o", output]
+    for option, value in options.items():
+        command += [f"--{option.replace('_', '-')}", value]
+    return [*command, source]
+
+
+def same(first, second):
+    """Byte for byte."""
+    if os.path.getsize(first) != os.path.getsize(second):
+        return False
+    with open(first, "rb") as one, open(second, "rb") as other:
+        while chunk := one.read(1 << 22):
+            if chunk != other.read(1 << 22):
+                return False
+    return True

@@ -1,0 +1,77 @@
+"""A number that is shown, with where it comes from: one or more places in a result file or in
+bench/published.json, and how it was made of them. So every number of a page can be checked."""
+import math
+from dataclasses import dataclass
+
+# How a shown number is made of those at its sources. A test has a table of its own.
+DERIVATIONS = {
+    "itself": lambda x: x,
+    "inverse": lambda x: 1 / x,
+    "quotient": lambda x, y: x / y,
+    "product": lambda x, y: x * y,
+    "percent": lambda x: 100 * x,
+    "percent less": lambda ratio: 100 * (1 - 1 / ratio),
+    "percent of": lambda x, y: 100 * x / y,
+    "least": lambda *all: min(all),
+    "most": lambda *all: max(all),
+    "GB/s": lambda seconds, count: count / seconds / 1e9,
+    "MB/s": lambda seconds, count: count / seconds / 1e6,
+    "milli": lambda x: 1e3 * x,
+    "mega": lambda x: x / 1e6,
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    number: float
+    sources: tuple  # "published:PATH", "measured:EXPERIMENT/INDEX/FIELD", "given:NUMBER"
+    how: str = "itself"
+
+    def __float__(self):
+        return float(self.number)
+
+
+def derive(how, *values):
+    """A Value made of others that are themselves, not derived."""
+    assert all(value.how == "itself" for value in values), "one step from the sources"
+    number = DERIVATIONS[how](*(value.number for value in values))
+    return Value(number, tuple(source for value in values for source in value.sources), how)
+
+
+def given(number):
+    """A factor of the experiment: a size, a number of threads."""
+    return Value(number, (f"given:{number}",))
+
+
+def best(how, values):
+    """The least or most of Values, themselves."""
+    chosen = (min if how == "least" else max)(values, key=float)
+    return chosen
+
+
+def shown(number, digits=3):
+    """Three significant digits, plainly written."""
+    if number == 0:
+        return "0"
+    if isinstance(number, int) and abs(number) < 10**digits:
+        return str(number)
+    places = digits - 1 - math.floor(math.log10(abs(number)))
+    rounded = round(number, places)
+    if rounded != 0 and abs(rounded) < 1e-4:
+        return f"{number:.{digits - 1}e}"
+    if places > 0:
+        # Rounding may have carried: 9.996 is 10.0.
+        places = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
+        return f"{rounded:.{places}f}"
+    return f"{rounded:,.0f}".replace(",", "\u202f")
+
+
+def size(count):
+    """Sizes as people write them: binary units where they fit, else decimal."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= unit and count % unit == 0:
+            return f"{count // unit} {name}"
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return f"{count} B"

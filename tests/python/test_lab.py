@@ -1,0 +1,451 @@
+# The lab (bench/lab) and its report (bench/report): each number of a page is the result file's or the
+# studies' own, what is no result is refused in one line, an interrupted run goes on where it stopped,
+# and energy is what counters say. How fast anything is, no test can say.
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import html5lib
+import program
+import pytest
+
+SVG = "{http://www.w3.org/2000/svg}"
+ROOT = Path(__file__).resolve().parents[2]
+BENCH = ROOT / "bench"
+sys.path.insert(0, str(BENCH))
+from laboratory import energy, lab, results, values  # noqa: E402
+from laboratory.experiment import Unavailable  # noqa: E402
+
+RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
+PUBLISHED = json.loads((BENCH / "published.json").read_text())
+
+# How numbers of a page are made of those at their sources, said here once more.
+FORMULAS = {
+    "itself": lambda x: x,
+    "inverse": lambda x: 1 / x,
+    "quotient": lambda x, y: x / y,
+    "percent": lambda x: x * 100,
+    "percent less": lambda x: 100 - 100 / x,
+    "percent of": lambda x, y: x / y * 100,
+    "GB/s": lambda seconds, count: count / 1e9 / seconds,
+    "MB/s": lambda seconds, count: count / 1e6 / seconds,
+    "mega": lambda x: x / 1e6,
+}
+
+
+def run(script, *arguments, **environment):
+    done = subprocess.run([sys.executable, BENCH / script, *map(str, arguments)], capture_output=True, text=True,
+                          env={**program.clean_environment(), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+                          timeout=program.TIMEOUT_S, check=False)
+    return done
+
+
+def changed(document, tmp_path, change):
+    """A recorded document after a change, in a file of its own."""
+    document = json.loads(json.dumps(document))
+    change(document)
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    assert RECORDED, "a result of the lab is committed"
+    return [json.loads(path.read_text()) for path in RECORDED]
+
+
+@pytest.fixture(scope="module")
+def pages(recorded, tmp_path_factory):
+    """(documents, text of the page, its tree, the summary): all recorded results, and one more whose
+    numbers are all different, so that none can come from anywhere else."""
+    folder = tmp_path_factory.mktemp("pages")
+    other = json.loads(json.dumps(recorded[0]))
+    other["machine"]["cpu"] = "Another <machine> & its `name`"
+    for entry in other["experiments"].values():
+        for row in entry["measurements"]:
+            for field in ("median", "min", "max"):
+                if field in row:
+                    row[field] = row[field] * 1.25 + 0.001
+    (folder / "other.json").write_text(json.dumps(other))
+    page = folder / "page.html"
+    done = run("report", *RECORDED, folder / "other.json", "--output", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+    return [*recorded, other], text, tree, page.with_suffix(".md").read_text()
+
+
+def source(documents, file, where):
+    kind, _, path = where.partition(":")
+    if kind == "given":
+        return float(path)
+    steps = path.split("/")
+    if kind == "entry":
+        return documents[file]["experiments"][steps[0]][steps[1]]
+    if kind == "measured":
+        return documents[file]["experiments"][steps[0]]["measurements"][int(steps[1])][steps[2]]
+    assert kind == "published"
+    here = PUBLISHED
+    for step in steps:
+        here = here[int(step)] if isinstance(here, list) else here[step]
+    return here
+
+
+def test_each_number_is_what_its_source_says(pages):
+    documents, _, tree, _ = pages
+    numbers = tree.findall(".//data")
+    assert len(numbers) > 1000
+    kinds = set()
+    for element in numbers:
+        sources = [source(documents, int(element.get("data-file")), where) for where in element.get("data-from").split()]
+        wanted = FORMULAS[element.get("data-how")](*sources)
+        assert float(element.get("value")) == pytest.approx(wanted, rel=1e-9), element.attrib
+        said = float(element.text.replace("\u202f", ""))
+        assert said == pytest.approx(wanted, rel=6e-3), element.attrib
+        kinds.add(element.get("data-from").partition(":")[0])
+    assert {"measured", "published"} <= kinds
+
+
+def test_no_cell_of_a_table_holds_another_number(pages):
+    _, _, tree, _ = pages
+    cells = [cell for article in tree.iter("article") for cell in article.iter("td")]
+    assert len(cells) > 500
+    for cell in cells:
+        assert [child.tag for child in cell] == ["data"] or "".join(cell.itertext()) == "\u2014"
+        assert not (cell.text or "").strip("\u2014").strip()
+
+
+def numerals(text):
+    return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+def test_no_verdict_holds_another_number(pages):
+    """Besides its numbers a verdict has only factors: threads, sizes, names of ciphers."""
+    documents, _, tree, _ = pages
+    seen = 0
+    for section in tree.iter("section"):
+        for article, document in zip(section.iter("article"), documents):
+            entry = document["experiments"].get(section.get("id").upper())
+            if entry is None or entry["outcome"] not in ("measured", "derived"):
+                continue
+            rows = entry["measurements"] or document["experiments"]["E1"]["measurements"]
+            factors = {str(value) for row in rows for value in row["of"].values()}
+            factors |= {values.size(int(value)) for value in factors if value.isdigit()}
+            allowed = numerals(" ".join(factors)) | numerals(json.dumps(PUBLISHED)) | {str(document["machine"]["cores"])}
+            (verdict,) = [p for p in article.iter("p") if (p.get("class") or "").startswith("verdict")]
+            for number in list(verdict.iter("data")):
+                number.text = ""
+            words = "".join(verdict.itertext())
+            # Decimals are measured or published, never written by hand.
+            assert numerals(words) <= allowed | {"3", "2", "128", "256", "64", "16", "255", "8"}, words
+            assert {n for n in numerals(words) if "." in n} <= allowed, words
+            seen += 1
+    assert seen >= 8
+
+
+def test_the_page_stands_alone_and_needs_no_script(pages):
+    _, text, tree, _ = pages
+    tags = {element.tag for element in tree.iter() if isinstance(element.tag, str)}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed"}
+    ids = [element.get("id") for element in tree.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    for element in tree.iter():
+        for name, value in element.attrib.items():
+            name = name if isinstance(name, str) else name[1]
+            assert not name.lower().startswith("on")
+            if name.endswith("href"):
+                assert value[:1] == "#" and value[1:] in ids, value
+            for target in re.findall(r"url\(([^)]*)\)", value):
+                assert target[:1] == "#" and target[1:] in ids, target
+    assert "@import" not in text and not re.search(r"url\((?!#)", text)
+    assert "prefers-color-scheme: dark" in text and 'name="viewport"' in text
+    assert "Another &lt;machine&gt; &amp; its" in text
+
+
+def test_each_experiment_has_its_place(pages):
+    documents, _, tree, summary = pages
+    listed = run("lab", "--list").stdout.split()
+    names = [word for word in listed if re.fullmatch(r"E\d+", word)]
+    assert names[:12] == [f"E{number}" for number in range(1, 13)]
+    sections = {section.get("id"): section for section in tree.iter("section")}
+    assert list(sections) == [name.lower() for name in names]
+    for name in names:
+        assert f"## {name}. " in summary
+        articles = list(sections[name.lower()].iter("article"))
+        assert len(articles) == len(documents)
+        for article, document in zip(articles, documents):
+            entry = document["experiments"][name]
+            said = "".join(article.itertext())
+            if entry["outcome"] in ("unavailable", "failed"):
+                assert "cannot be said here" in said and entry["reason"][1:] in said
+            else:
+                assert article.find(".//table") is not None and article.find(f".//figure/{SVG}svg") is not None, name
+
+
+def test_figures_take_the_colours_of_the_page(pages):
+    _, text, tree, _ = pages
+    assert "#0a0b0" not in text and "#1a2b" not in text
+    drawn = list(tree.iter(f"{SVG}svg"))
+    assert drawn and all(element.get("viewBox") and not element.get("width") for element in drawn)
+    # A marker for each point of E3's lines: what is drawn is what is measured.
+    document = pages[0][0]
+    speedups = [row for row in document["experiments"]["E1"]["measurements"] if row["quantity"] == "speedup"
+                and row["of"]["direction"] == "encrypt" and row["of"].get("threads", 2) > 1
+                and row["of"].get("ranks", 2) > 1]
+    (figure,) = [svg for svg in drawn if any((e.get("id") or "").startswith("f0-e3-") for e in svg.iter())]
+    points = [use for use in figure.iter(f"{SVG}use") if "var(--s" in (use.get("style") or "")]
+    published = PUBLISHED["studies"]["pousa"]["speedup_over_sequential"]
+    assert len(points) >= len(speedups) + len(published["openmp_8"]) + len(published["mpi_32"])
+
+
+def numbers_of(tree):
+    return [(e.get("data-from"), e.get("data-how"), e.get("value"), e.text) for e in tree.iter("data")]
+
+
+@pytest.mark.parametrize("path", [path for path in RECORDED if path.with_suffix(".html").exists()],
+                         ids=lambda path: path.stem)
+def test_a_committed_page_is_of_its_result(path, tmp_path):
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    committed = numbers_of(parser.parse(path.with_suffix(".html").read_text()))
+    assert run("report", path, "--output", tmp_path / "page.html").returncode == 0
+    assert committed == numbers_of(parser.parse((tmp_path / "page.html").read_text()))
+
+
+@pytest.mark.parametrize("change, says", [
+    (lambda d: d["experiments"]["E4"]["measurements"][0].pop("median"), "E4/measurements/0: 'median' is a required"),
+    (lambda d: d["machine"].update(cores="two"), "machine/cores: 'two' is not of type"),
+    (lambda d: d["experiments"]["E2"].pop("reason"), "E2: 'reason' is a required"),
+    (lambda d: d.update(version=0), "older version of the lab .*version 0, this one reads 1"),
+    (lambda d: d.update(version=7), "another version of the lab"),
+    (lambda d: d.update(command="bench file"), "is not a result of the lab"),
+])
+def test_what_is_no_result_is_refused_in_one_line(change, says, recorded, tmp_path):
+    path = changed(recorded[0], tmp_path, change)
+    done = run("report", path, "--output", tmp_path / "page.html")
+    assert done.returncode == 1 and done.stdout == ""
+    assert re.fullmatch(rf"report: {re.escape(str(path))}: .*{says}.*\n", done.stderr), done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_half_a_result_is_refused(tmp_path):
+    path = tmp_path / "half.json"
+    path.write_bytes(RECORDED[0].read_bytes()[:5000])
+    done = run("report", path, "--output", tmp_path / "page.html")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "is not complete JSON" in done.stderr
+    assert "cannot be read" in run("report", tmp_path / "none.json").stderr
+    refused = run("lab", "--continue", "--only", "E2", "--output", path, PAES_BIN=str(Path(program.PAES).parent))
+    assert refused.returncode == 1 and "is not complete JSON" in refused.stderr
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """paes, and a bench_aes_ci that begins, waits to be let go, and prints a recorded document."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "paes").symlink_to(program.PAES)
+    row = {"variant": "plain", "compiled": "O0", "bytes": 160, "seconds": [0.5, 0.25]}
+    rows = [{**row, "variant": name, "compiled": level} for level in ("O3", "O0") for name in ("plain", "multiply")]
+    document = {"command": "bench aes_ci", "results": [{**row, "variant": "compute", "compiled": "O3"}, *rows]}
+    (folder / "document").write_text(json.dumps(document))
+    os.mkfifo(folder / "go")
+    waiting = folder / "bench_aes_ci"
+    waiting.write_text(f"#!/bin/sh\necho >>{folder}/begun\nread -r _ <{folder}/go\ncat {folder}/document\n")
+    waiting.chmod(0o755)
+    return folder
+
+
+def test_an_interrupted_run_goes_on(programs, tmp_path):
+    path = tmp_path / "result.json"
+    command = [sys.executable, BENCH / "lab", "--only", "E2,E10,E13", "--output", path]
+    environment = program.clean_environment(PAES_BIN=str(programs), PYTHONDONTWRITEBYTECODE="1")
+    started = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    program.wait_until((programs / "begun").exists, "E13 to begin")
+    os.killpg(started.pid, signal.SIGINT)
+    _, said = started.communicate(timeout=program.TIMEOUT_S)
+    assert started.returncode == 130
+    assert "2 experiments are kept" in said and "--continue goes on" in said
+    kept = results.load(path)
+    assert list(kept["experiments"]) == ["E2", "E10"] and not kept["finished"]
+
+    going_on = subprocess.Popen([*command, "--continue"], env=environment, stdout=subprocess.PIPE, text=True)
+    with open(programs / "go", "w", encoding="ascii") as go:
+        go.write("\n")
+    out, _ = going_on.communicate(timeout=program.TIMEOUT_S)
+    assert going_on.returncode == 0 and out == f"{path}\n"
+    done = results.load(path)
+    assert done["finished"] and list(done["experiments"]) == ["E2", "E10", "E13"]
+    assert done["experiments"]["E2"] == kept["experiments"]["E2"]
+    rates = [row["median"] for row in done["experiments"]["E13"]["measurements"] if row["quantity"] == "rate"]
+    assert rates == [pytest.approx((160 / 0.5 + 160 / 0.25) / 2 / 1e6)] * 5
+    page = tmp_path / "page.html"
+    assert run("report", path, "--output", page).returncode == 0
+    assert "it was not run" in page.with_suffix(".md").read_text()
+
+
+def test_a_program_that_fails_fails_its_experiment_alone(programs, tmp_path):
+    (programs / "bench_aes_ci").write_text("#!/bin/sh\necho plain: wrong output >&2\nexit 1\n")
+    path = tmp_path / "result.json"
+    done = run("lab", "--only", "E2,E13", "--output", path, PAES_BIN=str(programs))
+    assert done.returncode == 1 and "failed: E13" in done.stderr
+    entry = results.load(path)["experiments"]["E13"]
+    assert entry["outcome"] == "failed" and entry["reason"].endswith("exit code 1: plain: wrong output")
+    (programs / "bench_aes_ci").write_text("#!/bin/sh\necho '{\"command\": \"bench aes_ci\", \"results\": []}'\n")
+    run("lab", "--only", "E13", "--continue", "--output", path, PAES_BIN=str(programs))
+    assert "bench-aes-ci.schema.json: results: []" in results.load(path)["experiments"]["E13"]["reason"]
+
+
+def test_results_of_two_machines_do_not_mix(recorded, tmp_path):
+    path = changed(recorded[0], tmp_path, lambda d: d["machine"].update(cpu="Another processor"))
+    done = run("lab", "--only", "E2", "--continue", f"--{recorded[0]['effort']}", "--output", path,
+               PAES_BIN=str(Path(program.PAES).parent))
+    assert done.returncode == 1 and "begun with another cpu: Another processor" in done.stderr
+
+
+def test_unknown_experiments_are_named():
+    done = run("lab", "--only", "E4,E99")
+    assert done.returncode == 1 and "no experiment 'E99'; there are: E1, E2" in done.stderr
+
+
+def test_a_result_is_replaced_as_a_whole(recorded, tmp_path):
+    path = tmp_path / "result.json"
+    file = results.ResultFile(path, json.loads(json.dumps(recorded[0])))
+    file.save()
+    before = path.read_bytes()
+    file.document["machine"].pop("cpu")
+    with pytest.raises(results.ResultError, match="would be no valid result"):
+        file.save()
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("number, said", [
+    (0.000064562, "6.46e-05"), (0.0098, "0.00980"), (9.996, "10.0"), (123.4, "123"), (98765.4, "98\u202f800"),
+    (2, "2"), (1.0, "1.00"), (0, "0"), (0.9999, "1.00"), (1e-12, "1.00e-12")])
+def test_numbers_have_three_digits(number, said):
+    assert values.shown(number) == said
+
+
+# Recorded on a machine with an Intel processor of two packages: /sys/class/powercap, the files that are
+# read. dram is a zone below a package and would count it twice.
+POWERCAP = {
+    "intel-rapl:0": ("package-0", 262143328850, 1000),
+    "intel-rapl:1": ("package-1", 262143328850, 262143328000),
+    "intel-rapl:0:0": ("dram", 65712999613, 77),
+    "intel-rapl-mmio:0": ("package-0", 262143328850, 5),
+}
+
+
+def test_the_processors_energy_is_what_its_counters_say(tmp_path):
+    for zone, (name, most, energy_uj) in POWERCAP.items():
+        (tmp_path / zone).mkdir()
+        (tmp_path / zone / "name").write_text(f"{name}\n")
+        (tmp_path / zone / "max_energy_range_uj").write_text(f"{most}\n")
+        (tmp_path / zone / "energy_uj").write_text(f"{energy_uj}\n")
+    counters = energy.package_counters(tmp_path)
+    assert [counter.name for counter in counters] == ["package-0", "package-1"]
+    meter = energy.Meter(counters)
+    (tmp_path / "intel-rapl:0/energy_uj").write_text("2501000\n")
+    (tmp_path / "intel-rapl:1/energy_uj").write_text("1499150\n")  # it wrapped around
+    assert meter.update() == pytest.approx(2.5 + 1.5)
+    (tmp_path / "intel-rapl:0/energy_uj").write_text("3501000\n")
+    assert meter.update() == pytest.approx(5.0)
+
+
+def test_without_counters_there_is_a_reason_and_no_estimate(tmp_path):
+    with pytest.raises(Unavailable, match="has no powercap"):
+        energy.package_counters(tmp_path / "none")
+    with pytest.raises(Unavailable, match="no zone of a processor package"):
+        energy.package_counters(tmp_path)
+    with pytest.raises(Unavailable, match="NVML"):
+        energy.DeviceCounter("libno-such-library.so.1")
+
+
+# NVML's functions, as nvml.h declares them.
+NVML = """
+typedef void *nvmlDevice_t;
+static unsigned long long energy = ENERGY;
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device) {
+  if (index != 0) return 2;
+  *device = &energy;
+  return 0;
+}
+int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *millijoules) {
+  if (device != &energy) return 2;
+  *millijoules = energy;
+  energy += 1500;
+  return RESULT;
+}
+"""
+
+
+@pytest.fixture
+def nvml(tmp_path):
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler is in PATH")
+
+    def build(result):
+        library = tmp_path / f"libnvml{result}.so"
+        (tmp_path / "nvml.c").write_text(NVML)
+        subprocess.run([compiler, "-shared", "-fPIC", "-DENERGY=5000000000ULL", f"-DRESULT={result}",
+                        "-o", library, tmp_path / "nvml.c"], check=True)
+        return str(library)
+    return build
+
+
+def test_a_devices_energy_is_what_nvml_says(nvml):
+    meter = energy.Meter([energy.DeviceCounter(nvml(0))])
+    assert meter.update() == pytest.approx(1.5)
+    assert meter.update() == pytest.approx(3.0)
+    assert ctypes.sizeof(ctypes.c_ulonglong) == 8
+    with pytest.raises(Unavailable, match="nvmlDeviceGetTotalEnergyConsumption gives error 3"):
+        energy.DeviceCounter(nvml(3))
+
+
+def test_threads_of_the_lab():
+    counts = {1: [1], 2: [1, 2], 4: [1, 2, 4], 6: [1, 2, 4, 6], 16: [1, 2, 4, 8, 16]}
+    for cores, wanted in counts.items():
+        assert lab.Lab(True, cores, None).threads() == wanted
+
+
+@pytest.fixture
+def documents(tmp_path):
+    """A copy of the documents that hold numbers."""
+    (tmp_path / "docs").mkdir()
+    for name in ("README.md", "docs/reproducing.md", "docs/lab.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_documents_say_what_results_say(documents):
+    done = run("write_numbers", "--check", "--root", documents)
+    assert done.returncode == 0, done.stderr
+    path = documents / "docs" / "reproducing.md"
+    text = path.read_text()
+    (block,) = re.findall(r"<!-- numbers: lab-table \S+ E13 0 -->\n(.*?)<!-- end", text, re.DOTALL)
+    digit = re.search(r"[1-8]", block.splitlines()[-1].rpartition(" | ")[2])[0]
+    line = block.splitlines()[-1]
+    head, bar, last = line.rpartition(" | ")
+    path.write_text(text.replace(line, head + bar + last.replace(digit, "9", 1)))
+    drifted = run("write_numbers", "--check", "--root", documents)
+    assert drifted.returncode == 1
+    assert drifted.stderr == "numbers: docs/reproducing.md: does not say what its results say; ./dev numbers writes them\n"
+    assert run("write_numbers", "--root", documents).returncode == 0
+    assert path.read_text() == text
+
+
+def test_documents_keep_their_blocks(documents):
+    path = documents / "README.md"
+    text = path.read_text()
+    path.write_text(text.replace("<!-- numbers: ", "<!-- figures: ", 1))
+    assert "README.md: has" in run("write_numbers", "--check", "--root", documents).stderr
+    path.write_text(text.replace("<!-- numbers: kernel ", "<!-- numbers: kernels ", 1))
+    assert "unknown kind 'kernels'" in run("write_numbers", "--root", documents).stderr
