@@ -31,9 +31,9 @@ def one(experiment, document):
     for made in shown_.tables:
         lines += table(made)
     lines += [f"{note}" for note in shown_.notes] + ([""] if shown_.notes else [])
-    if entry.get("others", 0) > BUSY:
-        lines += [f"Disturbed: other programs used {shown(others(experiment, entry).number)} % of the processors "
-                  "meanwhile.", ""]
+    share = others(experiment, document)
+    if share and float(share) > 100 * BUSY:
+        lines += [f"Disturbed: other programs used {shown(share.number)} % of the processors meanwhile.", ""]
     for row in entry["left_out"]:
         lines.append(f"Left out: {row['what']}: {row['why']}.")
     return [*lines, ""]

@@ -103,9 +103,10 @@ def article(experiment, document, file, title):
                     f"<figcaption>{figure_caption(shown_.panels)}</figcaption></figure>")
     body += [table(made, file) for made in shown_.tables]
     body += [f'<p class="soft">{text(note)}</p>' for note in shown_.notes]
-    if entry.get("others", 0) > BUSY:
-        body.append(f'<p class="soft"><b>Disturbed:</b> other programs used {number(others(experiment, entry), file)} % '
-                    "of the processors meanwhile.</p>")
+    share = others(experiment, document)
+    if share and float(share) > 100 * BUSY:
+        body.append(f'<p class="soft"><b>Disturbed:</b> other programs used {number(share, file)} % of the processors '
+                    "meanwhile.</p>")
     body += [f'<p class="soft">Left out: {text(row["what"])}: {text(row["why"])}.</p>' for row in entry["left_out"]]
     return f"<article>{''.join(body)}</article>"
 

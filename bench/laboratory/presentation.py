@@ -3,9 +3,14 @@ from .experiment import Measured
 from .values import Value
 
 OUTCOMES = {"holds": "holds here", "in part": "holds here in part", "does not hold": "does not hold here",
-            "answered": "asked by the study, answered here", "open": "cannot be said here"}
+            "answered": "asked by the study, answered here", "open": "cannot be said here",
+            "disturbed": "not judged, for others used the processors"}
+JUDGED = ("holds", "in part", "does not hold")
 MISSING = "\u2014"
-BUSY = 0.05  # of the processors, above which it is said
+# Shares of the processors that others used meanwhile: above the one it is said, above the other no
+# finding is judged by such figures.
+BUSY = 0.05
+DISTURBED = 0.15
 
 
 def presentation(experiment, document):
@@ -20,11 +25,20 @@ def presentation(experiment, document):
         measured = Measured(experiment.name, entry, document["machine"])
     if entry["outcome"] in ("unavailable", "failed") and not (entry["measurements"] or experiment.bare):
         return None, entry
-    return experiment.show(measured), entry
+    shown_ = experiment.show(measured)
+    share = others(experiment, document)
+    if share and float(share) > 100 * DISTURBED and shown_.outcome in JUDGED:
+        shown_.outcome = "disturbed"
+    return shown_, entry
 
 
-def others(experiment, entry):
-    return Value(100 * entry["others"], (f"entry:{experiment.name}/others",), "percent")
+def others(experiment, document):
+    """The share of the processors that others used while it was measured, in per cent; None: unknown."""
+    name = experiment.name
+    if document["experiments"].get(name, {}).get("outcome") == "derived":
+        name = experiment.uses
+    share = document["experiments"].get(name, {}).get("others")
+    return None if share is None else Value(100 * share, (f"entry:{name}/others",), "percent")
 
 
 def title_of(document):

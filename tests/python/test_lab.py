@@ -234,6 +234,20 @@ def test_what_is_no_result_is_refused_in_one_line(change, says, recorded, tmp_pa
     assert not (tmp_path / "page.html").exists()
 
 
+def test_no_finding_is_judged_by_disturbed_figures(recorded, tmp_path):
+    quiet, busy = tmp_path / "quiet.md", tmp_path / "busy.md"
+    for path, share in ((quiet, 0.04), (busy, 0.4567)):
+        def disturb(document, share=share):
+            for entry in document["experiments"].values():
+                entry["others"] = share
+        done = run("report", changed(recorded[0], tmp_path, disturb), "--output", path.with_suffix(".html"))
+        assert done.returncode == 0, done.stderr
+    assert "holds here" in quiet.read_text() and "Disturbed" not in quiet.read_text()
+    assert "holds here" not in busy.read_text() and "does not hold here" not in busy.read_text()
+    assert "not judged, for others used the processors" in busy.read_text()
+    assert "Disturbed: other programs used 45.7 % of the processors meanwhile." in busy.read_text()
+
+
 def test_half_a_result_is_refused(tmp_path):
     path = tmp_path / "half.json"
     path.write_bytes(RECORDED[0].read_bytes()[:5000])
