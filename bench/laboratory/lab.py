@@ -151,10 +151,11 @@ def measure(experiment, lab, document):
     return entry
 
 
-def run(experiments, file: ResultFile, limit_seconds=None):
-    """Measures those that the file does not have yet. Returns the names of those that failed."""
+def run(experiments, file: ResultFile, limit_seconds=None, again=False):
+    """Measures those that the file does not have yet, or all of them once more; what it has stays until there is
+    something in its place. Returns the names of those that failed."""
     document = file.document
-    waiting = [e for e in experiments if document["experiments"].get(e.name, {}).get("outcome")
+    waiting = [e for e in experiments if again or document["experiments"].get(e.name, {}).get("outcome")
                not in ("measured", "derived", "unavailable")]
     progress = Progress(waiting, document["effort"])
     begun = time.monotonic()

@@ -299,6 +299,17 @@ def test_an_interrupted_run_goes_on(programs, tmp_path):
     assert done["experiments"]["E2"] == kept["experiments"]["E2"]
     rates = [row["median"] for row in done["experiments"]["E13"]["measurements"] if row["quantity"] == "rate"]
     assert rates == [pytest.approx((160 / 0.5 + 160 / 0.25) / 2 / 1e6)] * 5
+
+    # Once more, and interrupted again: what was measured stays.
+    (programs / "begun").unlink()
+    once_more = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, start_new_session=True)
+    program.wait_until((programs / "begun").exists, "E13 to begin")
+    os.killpg(once_more.pid, signal.SIGINT)
+    once_more.communicate(timeout=program.TIMEOUT_S)
+    kept = results.load(path)
+    assert once_more.returncode == 130 and not kept["finished"]
+    assert kept["experiments"]["E13"] == done["experiments"]["E13"]
+
     page = tmp_path / "page.html"
     assert run("report", path, "--output", page).returncode == 0
     assert "it was not run" in page.with_suffix(".md").read_text()
