@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "core/secret.hpp"
+#include "mpi/broadcast.hpp"
 #include "mpi/together.hpp"
 #include "stream/wait.hpp"
 
@@ -39,21 +40,6 @@ Attributes attributes_of(const std::string& path) {
           status.st_mtim.tv_nsec};
 }
 
-template <typename Plain>
-void broadcast(Communicator& communicator, Plain& value) {
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&value), sizeof value});
-}
-
-void broadcast(Communicator& communicator, std::string& text) {
-  std::uint64_t bytes = text.size();
-  broadcast(communicator, bytes);
-  text.resize(static_cast<std::size_t>(bytes));
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-}
-
-constexpr const char* shared_hint =
-    "all ranks must see it under this name, on a file system that their hosts share";
-
 // At offsets through a descriptor, as stream::Output does for its own.
 void write_all(int descriptor, const std::string& name, std::uint64_t offset,
                std::span<const iovec> from) {
@@ -71,6 +57,12 @@ void write_all(int descriptor, const std::string& name, std::uint64_t offset,
 }
 
 }  // namespace
+
+stream::WriteAt writer_at(int descriptor, std::string name) {
+  return [descriptor, name = std::move(name)](std::uint64_t offset, std::span<const iovec> from) {
+    write_all(descriptor, name, offset, from);
+  };
+}
 
 SharedInput::SharedInput(Communicator& communicator, const std::string& path, FileAccess access)
     : name_(path) {

@@ -17,6 +17,13 @@ enum class FileAccess : unsigned {
   mpi,    // MPI-IO: what the MPI library reaches
 };
 
+// The hint where a rank does not see the file that rank 0 sees.
+inline constexpr const char* shared_hint =
+    "all ranks must see it under this name, on a file system that their hosts share";
+
+// Writes all at its offset; `name` is for errors. The descriptor stays the caller's.
+[[nodiscard]] stream::WriteAt writer_at(int descriptor, std::string name);
+
 // A file opened by MPI-IO on all ranks (mpi_file.cpp). Calls at offsets come from any thread.
 class MpiFile {
  public:

@@ -26,23 +26,6 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
   }
 }
 
-void refuse_unless_resumable(const Input& input, Output& output) {
-  if (!input.is_regular() || !input.is_seekable()) {
-    throw Error(ErrorCode::usage, input.name() + ": is no regular file, which --resume needs");
-  }
-  if (output.resumable() == nullptr) {
-    throw Error(ErrorCode::usage, output.name() + ": is no regular file, which --resume needs",
-                "name the output with -o");
-  }
-}
-
-// The error, with what can be done if something was left.
-Error with_hint(const Error& error, const std::string& partial_name) {
-  const std::string hint =
-      "what is done is kept in " + partial_name + ": run the same command again to continue";
-  return {error.code, error.what(), error.hint.empty() ? hint : error.hint + "; " + hint};
-}
-
 // Does the work and commits. What a failure leaves is there for the next run, if it is worth it.
 void run_and_commit(Output& output, Journal& journal, bool continues, std::uint64_t bytes,
                     const std::function<void()>& work) {
@@ -65,7 +48,7 @@ void run_and_commit(Output& output, Journal& journal, bool continues, std::uint6
       files.remove();
       throw;
     }
-    throw with_hint(error, files.partial_name());
+    throw with_resume_hint(error, files.partial_name());
   }
 }
 
@@ -141,6 +124,22 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
 }
 
 }  // namespace
+
+void refuse_unless_resumable(const Input& input, Output& output) {
+  if (!input.is_regular() || !input.is_seekable()) {
+    throw Error(ErrorCode::usage, input.name() + ": is no regular file, which --resume needs");
+  }
+  if (output.resumable() == nullptr) {
+    throw Error(ErrorCode::usage, output.name() + ": is no regular file, which --resume needs",
+                "name the output with -o");
+  }
+}
+
+Error with_resume_hint(const Error& error, const std::string& partial_name) {
+  const std::string hint =
+      "what is done is kept in " + partial_name + ": run the same command again to continue";
+  return {error.code, error.what(), error.hint.empty() ? hint : error.hint + "; " + hint};
+}
 
 void check_stamp(const Input& input, const SourceStamp& source) {
   if (input.stamp() != source) {

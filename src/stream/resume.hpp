@@ -67,6 +67,11 @@ void check_stamp(const Input& input, const SourceStamp& source);
 // The two halves of that, for callers whose threads are spread over processes: one decides, with
 // the files locked, and all work.
 
+// Throws Error(usage).
+void refuse_unless_resumable(const Input& input, Output& output);
+// The error, with how to go on with what was left in this file.
+[[nodiscard]] Error with_resume_hint(const Error& error, const std::string& partial_name);
+
 // An encryption decided upon: the files are started or taken up.
 struct StartedEncryption {
   SecretBytes input_key;

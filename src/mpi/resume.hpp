@@ -1,0 +1,28 @@
+// Containers by many ranks in runs that can be interrupted and continued (stream/resume.hpp says
+// how, and when that is safe). Rank 0 has the lock and decides; each rank syncs and records the
+// stripes that it has done itself, in the one journal. So a file that one process began many ranks
+// can continue, and the reverse, whatever their number.
+#pragma once
+
+#include "core/secret.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/shared_file.hpp"
+#include "stream/resume.hpp"
+
+namespace paes::mpi {
+
+// Both are collective, throw the same Agreed on all ranks, and commit the output. `output` is rank
+// 0's, made resumable, and null on the others, which find its files under their names. The input is
+// reached by FileAccess::posix. Of `task`, `preamble` and `input_key` only rank 0's are looked at.
+
+stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,
+                                        stream::Output* output,
+                                        const stream::ResumableEncryption& task,
+                                        const stream::Options& options);
+
+stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput& input,
+                                        stream::Output* output, const stream::Preamble& preamble,
+                                        SecretBytes input_key, const stream::Note& note,
+                                        const stream::Options& options);
+
+}  // namespace paes::mpi
