@@ -3,6 +3,7 @@
 
 #include "message/cipher_name.hpp"
 #include "mpi/container.hpp"
+#include "mpi/resume.hpp"
 #include "paes-mpi/job.hpp"
 #include "paes-mpi/open.hpp"
 #include "paes-mpi/ranks.hpp"
@@ -34,6 +35,30 @@ std::uint64_t decrypt_file(const Request& request, std::optional<Unlocker>& unlo
   return totals.text_bytes;
 }
 
+stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Unlocker>& unlocker,
+                                        mpi::SharedInput& input, const std::string& path,
+                                        const stream::Options& options) {
+  std::optional<stream::Output> output;  // on rank 0, as what follows
+  stream::Preamble preamble = {};
+  SecretBytes key;
+  on_first([&] {
+    preamble = stream::read_preamble(input.here());
+    output.emplace(create_output(path, input.here(), stream::decrypted_mode(input.here()),
+                                 request.job.transfer.overwrite, true));
+    key = unlocker->open(preamble.envelope());
+  });
+  const stream::ResumedTotals totals =
+      mpi::decrypt_resumably(ranks(), input, output ? &*output : nullptr, preamble, std::move(key),
+                             warn_of_restart, options);
+  if (output) {
+    if (!request.job.transfer.quiet) {
+      print_kept(*output, totals);
+    }
+    warn_about(*output);
+  }
+  return totals;
+}
+
 int decrypt(Request& request) {
   std::string path;
   settle(request.job, request.unlock.standard_input_uses());
@@ -47,11 +72,21 @@ int decrypt(Request& request) {
     request.unlock.refuse_as_output(path);
     unlocker.emplace(request.unlock);
   });
-  const Job job{
-      "decrypt", path,
-      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
-        return decrypt_file(request, unlocker, input, output, options);
-      }};
+  std::uint64_t resumed_bytes = 0;
+  Job job{"decrypt", path, nullptr};
+  job.work = [&](mpi::SharedInput& input, const std::string& output,
+                 const stream::Options& options) {
+    if (!is_resumable_job(request.job, input, output)) {
+      return decrypt_file(request, unlocker, input, output, options);
+    }
+    const stream::ResumedTotals totals =
+        decrypt_resumably(request, unlocker, input, output, options);
+    resumed_bytes = totals.kept_text_bytes;
+    return totals.text_bytes;
+  };
+  if (request.job.transfer.resume) {
+    job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
+  }
   return run_job(request.job, engines, job);
 }
 
@@ -59,6 +94,7 @@ Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->unlock.declare(app);
   request->job.transfer.declare_output(app);
+  request->job.transfer.declare_resume(app);
   request->job.declare(app);
   return [request] { return decrypt(*request); };
 }

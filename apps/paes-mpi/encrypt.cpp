@@ -3,6 +3,7 @@
 
 #include "message/cipher_name.hpp"
 #include "mpi/container.hpp"
+#include "mpi/resume.hpp"
 #include "paes-mpi/job.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "paes/keys.hpp"
@@ -18,6 +19,7 @@ namespace {
 struct Request {
   RecipientOptions recipients;
   PassphraseOptions passphrase;
+  ReopenOptions reopen;
   std::string suite = "aes-256-gcm";
   JobOptions job;
 };
@@ -48,27 +50,74 @@ std::uint64_t encrypt_file(const Request& request, container::Suite suite, Seale
   return totals.text_bytes;
 }
 
+stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite suite,
+                                        Sealer& sealer, std::optional<Reopener>& reopener,
+                                        mpi::SharedInput& input, const std::string& path,
+                                        const stream::Options& options) {
+  std::optional<stream::Output> output;  // on rank 0, as what follows
+  std::vector<std::uint8_t> settings;
+  on_first([&] {
+    request.reopen.refuse_as_output(path);
+    output.emplace(create_output(path, input.here(), stream::encrypted_mode(input.here()),
+                                 request.job.transfer.overwrite, true));
+    if (sealer.recipients.empty() && sealer.passphrase.empty()) {
+      sealer.passphrase = request.passphrase.read_new();
+    }
+    settings = reopener->settings();
+  });
+  const stream::ResumedTotals totals = mpi::encrypt_resumably(
+      ranks(), input, output ? &*output : nullptr,
+      {suite, settings, [&](Bytes envelope) { return reopener->open(envelope); },
+       [&] { return make_key(suite, sealer); }, warn_of_restart},
+      options);
+  if (output) {
+    if (!request.job.transfer.quiet) {
+      print_kept(*output, totals);
+    }
+    warn_about(*output);
+    warn_of_leftover(path);
+  }
+  return totals;
+}
+
 int encrypt(Request& request) {
   container::Suite suite = {};
   Sealer sealer;
+  std::optional<Reopener> reopener;  // on rank 0
   const std::string path = request.job.output_or(encrypted_name(request.job.file));
-  settle(request.job,
-         request.passphrase.standard_input_uses() + request.recipients.standard_input_uses());
+  settle(request.job, request.passphrase.standard_input_uses() +
+                          request.recipients.standard_input_uses() +
+                          request.reopen.standard_input_uses());
   on_first([&] {
     check_recipients(request.recipients.given(), request.passphrase.given());
+    check_resume(request.job.transfer.resume, request.reopen, request.passphrase.given());
     suite = parse_suite(request.suite);
     sealer.recipients = request.recipients.load();
+    reopener.emplace(request.reopen, sealer.recipients, sealer.passphrase);
+    if (request.job.transfer.resume) {
+      reopener->check_opens();
+    }
     if (request.passphrase.has_source()) {
       sealer.passphrase = request.passphrase.read_new();
     }
     request.passphrase.refuse_as_output(path);
   });
   Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
-  const Job job{
-      "encrypt", path,
-      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
-        return encrypt_file(request, suite, sealer, input, output, options);
-      }};
+  std::uint64_t resumed_bytes = 0;
+  Job job{"encrypt", path, nullptr};
+  job.work = [&](mpi::SharedInput& input, const std::string& output,
+                 const stream::Options& options) {
+    if (!is_resumable_job(request.job, input, output)) {
+      return encrypt_file(request, suite, sealer, input, output, options);
+    }
+    const stream::ResumedTotals totals =
+        encrypt_resumably(request, suite, sealer, reopener, input, output, options);
+    resumed_bytes = totals.kept_text_bytes;
+    return totals.text_bytes;
+  };
+  if (request.job.transfer.resume) {
+    job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
+  }
   return run_job(request.job, engines, job);
 }
 
@@ -82,6 +131,8 @@ Action declare(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   request->job.transfer.declare_output(app);
+  request->job.transfer.declare_resume(app);
+  request->reopen.declare(app);
   request->job.declare(app);
   return [request] { return encrypt(*request); };
 }

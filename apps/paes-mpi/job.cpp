@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/ranks.hpp"
@@ -13,6 +14,7 @@
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
 #include "paes/report.hpp"
+#include "paes/resume.hpp"
 
 namespace paes::cli {
 
@@ -131,6 +133,19 @@ int run_job(const JobOptions& options, Engines& engines, const Job& job) {
     on_first([&] { print_json(to_json(options, engines, job, outcome, code)); });
   }
   return code;
+}
+
+bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
+                      const std::string& output) {
+  bool resumable = false;
+  on_first([&] {
+    if (options.transfer.resume && options.file_access() != mpi::FileAccess::posix) {
+      throw Error(ErrorCode::usage, "resume: needs --access posix");
+    }
+    resumable = options.transfer.resume && is_resumable(input.here(), output);
+  });
+  mpi::broadcast(ranks(), resumable);
+  return resumable;
 }
 
 stream::OutputOptions output_options(const JobOptions& options, const mpi::SharedInput& input,

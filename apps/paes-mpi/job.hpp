@@ -48,6 +48,11 @@ void settle(JobOptions& options, unsigned other_uses);
 // reported, not thrown.
 [[nodiscard]] int run_job(const JobOptions& options, Engines& engines, const Job& job);
 
+// Collective. Whether --resume was asked for and means anything for this work; throws Agreed where
+// it cannot be had.
+[[nodiscard]] bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
+                                    const std::string& output);
+
 // What rank 0 knows of a new output; nothing on the others.
 [[nodiscard]] stream::OutputOptions output_options(const JobOptions& options,
                                                    const mpi::SharedInput& input, bool encrypts);

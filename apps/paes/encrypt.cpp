@@ -29,26 +29,6 @@ struct Request {
   TransferOptions transfer;
 };
 
-void check_resume(const Request& request) {
-  if (!request.transfer.resume) {
-    if (request.reopen.given()) {
-      throw Error(ErrorCode::usage, "identity: encrypting needs none, but with --resume",
-                  "to encrypt to its public key, give that with -r");
-    }
-    return;
-  }
-  if (!request.new_identity.empty()) {
-    throw Error(ErrorCode::usage, "resume: does not go with --new-identity",
-                "make the key first: paes keygen -o FILE");
-  }
-  if (request.passphrase.given() == request.reopen.given()) {
-    throw Error(ErrorCode::usage,
-                request.reopen.given() ? "identity: opens nothing where there is a passphrase"
-                                       : "resume: could not open what it has to continue",
-                "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
-  }
-}
-
 // The key file of --new-identity: on disk before anything is encrypted to it, and removed again
 // when nothing was.
 class NewIdentity {
@@ -150,7 +130,11 @@ stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite
 int encrypt_files(Request& request) {
   check_recipients(request.recipients.given() || !request.new_identity.empty(),
                    request.passphrase.given());
-  check_resume(request);
+  if (request.transfer.resume && !request.new_identity.empty()) {
+    throw Error(ErrorCode::usage, "resume: does not go with --new-identity",
+                "make the key first: paes keygen -o FILE");
+  }
+  check_resume(request.transfer.resume, request.reopen, request.passphrase.given());
   settle(request.transfer, true,
          request.passphrase.standard_input_uses() + request.recipients.standard_input_uses() +
              request.reopen.standard_input_uses());

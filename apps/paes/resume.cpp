@@ -65,6 +65,22 @@ void ReopenOptions::declare(CLI::App& app) {
       ->allow_extra_args(false);
 }
 
+void check_resume(bool resume, const ReopenOptions& reopen, bool has_passphrase) {
+  if (!resume) {
+    if (reopen.given()) {
+      throw Error(ErrorCode::usage, "identity: encrypting needs none, but with --resume",
+                  "to encrypt to its public key, give that with -r");
+    }
+    return;
+  }
+  if (has_passphrase == reopen.given()) {
+    throw Error(ErrorCode::usage,
+                reopen.given() ? "identity: opens nothing where there is a passphrase"
+                               : "resume: could not open what it has to continue",
+                "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
+  }
+}
+
 Reopener::Reopener(const ReopenOptions& options, const std::vector<age::Recipient>& recipients,
                    const SecretBytes& passphrase)
     : recipients_(recipients),

@@ -38,6 +38,9 @@ class ReopenOptions {
   UnlockOptions unlock_;
 };
 
+// What an encryption with --resume needs, and what one without it does not. Throws Error(usage).
+void check_resume(bool resume, const ReopenOptions& reopen, bool has_passphrase);
+
 // For whom a file is encrypted, and what opens it for the same user.
 class Reopener {
  public:
