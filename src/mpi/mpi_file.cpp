@@ -57,16 +57,13 @@ MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode,
     : communicator_(communicator), name_(std::move(name)), handle_(std::make_unique<Handle>()) {
   const std::lock_guard lock(communicator_.handles_->calls);
   const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
-  check(MPI_File_open(communicator_.handles_->world, path.c_str(), amode, MPI_INFO_NULL,
-                      &handle_->file),
-        name_);
+  // Each rank by itself: where one cannot, a collective opening keeps the others waiting for ever.
+  check(MPI_File_open(MPI_COMM_SELF, path.c_str(), amode, MPI_INFO_NULL, &handle_->file), name_);
 }
 
 MpiFile::~MpiFile() {
-  if (!communicator_.handles_->lost) {
-    const std::lock_guard lock(communicator_.handles_->calls);
-    (void)MPI_File_close(&handle_->file);
-  }
+  const std::lock_guard lock(communicator_.handles_->calls);
+  (void)MPI_File_close(&handle_->file);
 }
 
 void MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) const {

@@ -83,7 +83,9 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
   }
   broadcast(communicator, bytes_);
   together(communicator, [&] {
-    by_mpi_ = std::make_unique<MpiFile>(communicator, path, MpiFile::Mode::read, path);
+    // Open MPI 4.1 takes no relative name of one character.
+    const std::string full = std::filesystem::absolute(path).string();
+    by_mpi_ = std::make_unique<MpiFile>(communicator, full, MpiFile::Mode::read, path);
   });
 }
 

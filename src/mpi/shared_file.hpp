@@ -24,11 +24,11 @@ inline constexpr const char* shared_hint =
 // Writes all at its offset; `name` is for errors. The descriptor stays the caller's.
 [[nodiscard]] stream::WriteAt writer_at(int descriptor, std::string name);
 
-// A file opened by MPI-IO on all ranks (mpi_file.cpp). Calls at offsets come from any thread.
+// A file opened by MPI-IO (mpi_file.cpp), on each rank by itself: what the ranks write does not
+// overlap, and errors are agreed upon by `together`. Calls at offsets come from any thread.
 class MpiFile {
  public:
   enum class Mode : unsigned { read, write };
-  // Collective, as closing it is.
   MpiFile(Communicator& communicator, const std::string& path, Mode mode, std::string name);
   ~MpiFile();
   MpiFile(const MpiFile&) = delete;
@@ -36,7 +36,7 @@ class MpiFile {
 
   void read_at(std::uint64_t offset, std::span<const iovec> to) const;
   void write_at(std::uint64_t offset, std::span<const iovec> from) const;
-  void sync();  // collective
+  void sync();
 
  private:
   struct Handle;

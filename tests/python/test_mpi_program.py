@@ -213,6 +213,23 @@ def test_failure_on_one_rank(library, folder, keys, plain, tmp_path):
 
 
 @mpi.each_library
+def test_one_rank_cannot_open_by_mpi(library, folder, keys, text):
+    """Where opening was collective, the others waited for ever. The name: Open MPI takes no relative
+    one of one character, and so gets none."""
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    (folder / "p").write_bytes(text)
+    words = ("encrypt", "--access", "mpi", "-r", keys.recipient, "p")
+    before = program.tree(folder)
+    result = mpi.run_command(in_two_folders(library, *words, folders=(folder, elsewhere)))
+    assert result.code == FAILURE, result
+    program.assert_error_lines("\n".join(result.said), r"p: .*\(rank 1 on ")
+    assert program.tree(folder) == before
+    program.wait_until(lambda: not running(folder), "the end of all ranks")
+    succeed(library, 2, *words, cwd=folder)
+
+
+@mpi.each_library
 def test_what_only_one_rank_says(library, folder, keys, plain):
     assert succeed(library, 2, "--version").out.count("paes-mpi ") == 1
     assert succeed(library, 2, "encrypt", "--help").out.count("Usage:") == 1
