@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cuda/study_kernels.hpp"
 #include "device_kernels.hpp"
 #include "gpu/checks.hpp"
 #include "message/gcm.hpp"
@@ -89,6 +90,35 @@ void compare_gcm(const Kernel& row, std::size_t key_bytes, Checks& checks, Effor
   }
 }
 
+// What gpu_bench measures besides, for whole blocks in ECB: more of them than threads of a block.
+void compare_study_kernels(Checks& checks) {
+  const RawSubject subjects[] = {{Cipher::aes, Mode::ecb, Direction::encrypt, 16},
+                                 {Cipher::aes, Mode::ecb, Direction::encrypt, 24},
+                                 {Cipher::aes, Mode::ecb, Direction::encrypt, 32}};
+  const Buffer text = varied_bytes(300 * block_bytes, 5);
+  for (const cuda::DeviceKernel* const kernel :
+       {&cuda::study_kernel_inside, &cuda::study_kernel_steps}) {
+    for (const RawSubject& subject : subjects) {
+      Buffer expected(text.size()), found(text.size());
+      crypt_whole(processor_key(subject), subject.direction, {}, text, expected);
+      const std::size_t at = (kernel->image_bytes + 255) / 256 * 256;
+      ports().use([&](Port& port) {
+        port.reserve(at + text.size());
+        kernel->prepare(subject.key(), port.host());
+        put(port.host() + at, text.data(), text.size());
+        port.send(at + text.size());
+        port.launch(
+            *kernel, subject.key_bytes, 0, 0,
+            cuda::Job{subject.operation(), port.device() + at, port.device() + at, text.size()});
+        port.fetch(at, text.size());
+        port.wait();
+        put(found.data(), port.host() + at, text.size());
+      });
+      checks.is_equal(found, expected, std::string(kernel->name) + ", " + subject.name());
+    }
+  }
+}
+
 }  // namespace
 
 void test_rows(Checks& checks, Effort effort) {
@@ -107,6 +137,7 @@ void test_rows(Checks& checks, Effort effort) {
       }
     }
   }
+  compare_study_kernels(checks);
   on_threads(tasks.size(), is_device_emulated() ? 2 : cuda::max_slots, [&](std::size_t i) {
     const Task& task = tasks[i];
     if (task.is_gcm) {
