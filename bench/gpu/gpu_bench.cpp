@@ -1,9 +1,10 @@
 // Rates of the device engine, beside what the device allows: data resident on the device, and from
 // host to host. Needs neither libcrypto nor a JSON library; `./dev gpu bench` runs it.
 //
-//   gpu_bench [--seconds N] [--json FILE]
+//   gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]
 //
-// What would not fit into N seconds is left out, and said to be, and the exit code is 3. With
+// --study: one of the lab's experiments alone, and with --full in the studies' sizes. What would
+// not fit into N seconds is left out, and said to be, and the exit code is 3. With
 // PAES_EMULATED_DEVICE set, the device is emulated on the host: that tests this program and
 // measures nothing.
 #include <cstdlib>
@@ -12,6 +13,7 @@
 
 #include "device_kernels.hpp"
 #include "gpu/session.hpp"
+#include "gpu/studies.hpp"
 #include "kernel/features.hpp"
 
 namespace paes::bench {
@@ -71,29 +73,41 @@ Session::Session(cuda::Runtime& device, bool emulated, double seconds)
 
 namespace {
 
-int run(double seconds, const char* json) {
-  Session session(test::runtime_under_test(), test::is_device_emulated(), seconds);
+struct Options {
+  double seconds = 150;
+  const char* json = nullptr;
+  std::string study;  // all of them, and all else
+  bool is_full = false;
+};
+
+int run(const Options& options) {
+  Session session(test::runtime_under_test(), test::is_device_emulated(), options.seconds);
   const Report& report = session.report;
   std::printf("device: %s, %s, %u multiprocessors at %.0f MHz%s\n", report.device.c_str(),
               report.architecture.c_str(), report.multiprocessors, report.clock_hz / 1e6,
               report.is_emulated ? "; EMULATED, its figures mean nothing" : "");
-  measure_resident(session, true);
-  measure_host(session);
-  measure_resident(session, false);
+  if (options.study.empty()) {
+    measure_resident(session, true);
+    measure_host(session);
+    measure_studies(session, "all", !options.is_full);
+    measure_resident(session, false);
+  } else {
+    measure_studies(session, options.study, !options.is_full);
+  }
   for (const std::string& what : report.left_out) {
     std::printf("left out: %s\n", what.c_str());
   }
-  if (json != nullptr) {
-    std::FILE* const file = std::fopen(json, "w");
+  if (options.json != nullptr) {
+    std::FILE* const file = std::fopen(options.json, "w");
     if (file == nullptr) {
-      throw Error(ErrorCode::failure, std::string("cannot write ") + json);
+      throw Error(ErrorCode::failure, std::string("cannot write ") + options.json);
     }
     write_json(report, file);
     if (std::fclose(file) != 0) {
-      throw Error(ErrorCode::failure, std::string("cannot write ") + json);
+      throw Error(ErrorCode::failure, std::string("cannot write ") + options.json);
     }
   }
-  if (report.failures != 0 || report.resident.empty()) {
+  if (report.failures != 0 || (report.resident.empty() && report.studies.empty())) {
     std::printf("%u rows FAILED\n", report.failures);
     return 1;
   }
@@ -104,21 +118,24 @@ int run(double seconds, const char* json) {
 }  // namespace paes::bench
 
 int main(int argc, char** argv) {
-  double seconds = 150;
-  const char* json = nullptr;
+  paes::bench::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--seconds" && i + 1 < argc) {
-      seconds = std::atof(argv[++i]);
+      options.seconds = std::atof(argv[++i]);
     } else if (argument == "--json" && i + 1 < argc) {
-      json = argv[++i];
+      options.json = argv[++i];
+    } else if (argument == "--study" && i + 1 < argc) {
+      options.study = argv[++i];
+    } else if (argument == "--full") {
+      options.is_full = true;
     } else {
-      std::fprintf(stderr, "usage: gpu_bench [--seconds N] [--json FILE]\n");
+      std::fprintf(stderr, "usage: gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]\n");
       return 2;
     }
   }
   try {
-    return paes::bench::run(seconds, json);
+    return paes::bench::run(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpu_bench: %s\n", error.what());
     return 1;

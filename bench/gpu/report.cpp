@@ -1,7 +1,6 @@
 #include "gpu/report.hpp"
 
 namespace paes::bench {
-namespace {
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -13,6 +12,8 @@ std::string quoted(const std::string& text) {
   }
   return out + "\"";
 }
+
+namespace {
 
 std::string number(double value) {
   char text[32];
@@ -86,6 +87,35 @@ std::string as_json(const HostRow& row, const CopyRates& copies) {
       .str();
 }
 
+std::string as_json(const Measurement& row) {
+  Object of;
+  for (const auto& [name, value] : row.of) {
+    of.raw(name.c_str(), value);
+  }
+  return Object()
+      .raw("of", of.str())
+      .text("quantity", row.quantity)
+      .text("unit", row.unit)
+      .value("median", row.median)
+      .value("min", row.least)
+      .value("max", row.most)
+      .value("rounds", row.rounds)
+      .str();
+}
+
+std::string as_json(const Study& study) {
+  return Object()
+      .value("seconds", study.seconds)
+      .raw("measurements",
+           array(study.measurements, [](const Measurement& row) { return as_json(row); }))
+      .raw("left_out",
+           array(study.left_out,
+                 [](const auto& row) {
+                   return Object().text("what", row.first).text("why", row.second).str();
+                 }))
+      .str();
+}
+
 }  // namespace
 
 void write_json(const Report& report, std::FILE* file) {
@@ -114,6 +144,11 @@ void write_json(const Report& report, std::FILE* file) {
   std::fprintf(
       file, "    \"copies\": %s,\n    \"host\": %s,\n", report.copies ? rates.c_str() : "null",
       array(report.host, [&](const HostRow& row) { return as_json(row, copies); }).c_str());
+  Object studies;
+  for (const Study& study : report.studies) {
+    studies.raw(study.experiment.c_str(), as_json(study));
+  }
+  std::fprintf(file, "    \"studies\": %s,\n", studies.str().c_str());
   std::fprintf(file, "    \"left_out\": %s,\n    \"failures\": %u\n  }\n",
                array(report.left_out, quoted).c_str(), report.failures);
 }

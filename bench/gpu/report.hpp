@@ -1,11 +1,13 @@
-// What gpu_bench found, and the two ways to print it: bench/schema/gpu.schema.json describes the
-// one, the other is a table. A JSON library would be too much for the machines that this runs on.
+// What gpu_bench found, and the two ways to print it: bench/schema/gpu-bench.schema.json describes
+// the one, the other is a table. A JSON library would be too much for the machines that this runs
+// on.
 #pragma once
 
 #include <cstdio>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/limits.hpp"
@@ -51,6 +53,24 @@ struct CopyRates {  // GB/s of pinned memory
   double both;  // each way, with both under way
 };
 
+// What was measured, as members of a JSON object: names, and values as they are printed.
+using Factors = std::vector<std::pair<std::string, std::string>>;
+
+// As bench/schema/lab.schema.json has them.
+struct Measurement {
+  Factors of;
+  std::string quantity;
+  std::string unit;
+  double median, least, most;
+  unsigned rounds;
+};
+struct Study {
+  std::string experiment;  // of the lab: E1
+  double seconds;          // that it took
+  std::vector<Measurement> measurements;
+  std::vector<std::pair<std::string, std::string>> left_out;  // what, and why
+};
+
 struct Report {
   std::string device;
   std::string architecture;
@@ -66,9 +86,13 @@ struct Report {
   std::vector<ResidentRow> resident;
   std::optional<CopyRates> copies;
   std::vector<HostRow> host;
+  std::vector<Study> studies;
   std::vector<std::string> left_out;  // for want of time
   unsigned failures = 0;              // rows whose output was wrong; they are not timed
 };
+
+// As JSON has text.
+[[nodiscard]] std::string quoted(const std::string& text);
 
 void write_json(const Report& report, std::FILE* file);
 

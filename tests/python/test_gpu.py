@@ -81,6 +81,41 @@ def test_bench_measures_every_mode(bench):
         device["multiprocessors"] * device["clock_hz"] * 32 / 133 * 16 / 1e9, rel=1e-4)
 
 
+def test_bench_has_the_studies_runs(bench):
+    studies = bench[0]["studies"]
+    assert list(studies) == ["E1", "E2", "E4", "E7", "E9", "E10"]
+    for study in studies.values():
+        assert study["measurements"]
+        for row in study["measurements"]:
+            assert 0 < row["min"] <= row["median"] <= row["max"] or row["unit"] == "share", row
+            assert row["rounds"] == 5
+
+    def medians(name, quantity, factor):
+        return {row["of"][factor]: row["median"] for row in studies[name]["measurements"] if row["quantity"] == quantity}
+    assert set(medians("E1", "speedup", "kernel")) == {"compute", "cuda_compute"}
+    assert medians("E1", "speedup", "kernel")["compute"] == 1
+    assert {"host to device", "encryption", "device to host", "total", "overlapped"} <= {
+        row["quantity"] for row in studies["E2"]["measurements"]}
+    assert set(medians("E4", "time without copies", "kernel")) == {"cuda_compute", "cuda_tables"}
+    assert set(medians("E7", "speedup", "cipher")) == {"aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr"}
+    assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps"}
+    assert set(medians("E10", "rate", "way")) == {"processor", "device", "hybrid"}
+    assert 0 <= medians("E10", "share of device", "way")["hybrid"] <= 1
+
+
+def test_bench_measures_one_study_alone(tmp_path):
+    def run(*arguments):
+        return subprocess.run(
+            [Path(program.PAES).parent / "gpu_bench", *arguments, "--json", tmp_path / "one.json"],
+            env=program.clean_environment(PAES_EMULATED_DEVICE="1"),
+            capture_output=True, text=True, check=False)
+    assert run("--study", "E9", "--full").returncode == 0
+    found = json.loads((tmp_path / "one.json").read_text())
+    assert list(found["studies"]) == ["E9"] and not found["resident"] and found["failures"] == 0
+    refused = run("--study", "E5")
+    assert refused.returncode == 1 and refused.stderr == "gpu_bench: no study is named E5\n"
+
+
 def test_schema_rejects_what_is_not_a_result(bench):
     result = as_result(json.loads(json.dumps(bench[0])))
     del result["bench"]["resident"][0]["seconds_median"]

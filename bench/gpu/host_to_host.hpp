@@ -1,0 +1,149 @@
+// Data in the host's memory before and after, through the engine, by the processor, or by both: one
+// text and what the processor makes of it, which every way is compared with before it is timed.
+#pragma once
+
+#include <optional>
+
+#include "cuda/engine.hpp"
+#include "gpu/session.hpp"
+#include "kernel/registry.hpp"
+
+namespace paes::bench {
+
+inline constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+template <class Body>
+double seconds_of(const Body& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+class HostToHost {
+ public:
+  HostToHost(Session& session, std::size_t bytes)
+      : session_(session),
+        runtime_(std::shared_ptr<cuda::Runtime>(), &session.runtime),
+        bytes_(bytes),
+        memory_(static_cast<std::uint8_t*>(operator new (bytes, std::align_val_t{page_bytes}))),
+        expected_(bytes) {}
+
+  // What is encrypted or decrypted from now on. No engine is bound.
+  void expect(const test::RawSubject& subject) {
+    subject_ = subject;
+    processor_.emplace(test::processor_key(subject, unit_bytes()));
+    const test::Buffer iv = test::varied_bytes(processor_->iv_bytes(), 6);
+    iv_ = iv;
+    RawPosition position = processor_->start(iv_);
+    processor_->crypt(subject.direction, position, text(bytes_), expected_, *session_.processor,
+                      mebibyte);
+  }
+  [[nodiscard]] const test::RawSubject& subject() const { return subject_; }
+  [[nodiscard]] const Kernel& processor() const { return processor_->kernel(); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  // The subject's key on an engine, which pins the memory or does not.
+  class Bound {
+   public:
+    Bound(const HostToHost& host, const cuda::EngineOptions& options, bool is_pinned)
+        : memory_(is_pinned ? host.memory_.get() : nullptr),
+          engine_(cuda::make_engine(host.runtime_, options)) {
+      if (engine_ == nullptr) {
+        return;
+      }
+      if (memory_ != nullptr) {
+        engine_->pin(memory_, host.bytes_);
+      }
+      key_ = engine_->bind_raw(host.subject_.cipher, host.subject_.mode, host.subject_.direction,
+                               host.subject_.key(), host.unit_bytes());
+    }
+    ~Bound() {
+      key_.reset();
+      if (engine_ != nullptr && memory_ != nullptr) {
+        engine_->unpin(memory_);
+      }
+    }
+    Bound(const Bound&) = delete;
+    Bound& operator=(const Bound&) = delete;
+
+    [[nodiscard]] const Engine& engine() const { return *engine_; }
+    [[nodiscard]] const EngineRaw* key() const { return key_.get(); }
+
+   private:
+    std::uint8_t* memory_;
+    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<EngineRaw> key_;
+  };
+
+  // Null, and noted, where there is no engine.
+  [[nodiscard]] std::unique_ptr<Bound> bind(const char* way, const cuda::EngineOptions& options,
+                                            bool is_pinned) {
+    auto bound = std::make_unique<Bound>(*this, options, is_pinned);
+    if (bound->key() == nullptr) {
+      session_.report.left_out.push_back(subject_.name() + ", " + way + ": no engine");
+      return nullptr;
+    }
+    return bound;
+  }
+
+  struct Taken {
+    double seconds;
+    double device_share;  // of the bytes
+  };
+
+  // The first `bytes` by `threads` callers, each with the next piece: on the engine, or by the
+  // processor where `bound` is null. Who finds the device busy computes itself if `shares` is set.
+  Taken run(const Bound* bound, unsigned threads, bool shares, std::size_t bytes) {
+    std::copy(text(bytes).begin(), text(bytes).end(), memory_.get());
+    std::atomic<std::size_t> on_device{0};
+    const MutableBytes data(memory_.get(), bytes);
+    const std::size_t piece = bound == nullptr ? mebibyte : bound->engine().piece_bytes();
+    const std::size_t count = (bytes + piece - 1) / piece;
+    const double seconds = seconds_of([&] {
+      test::on_threads(count, threads, [&](std::size_t i) {
+        const std::size_t at = i * piece;
+        const MutableBytes part = data.subspan(at, std::min(piece, data.size() - at));
+        // In place the ciphertext before a piece may be gone already, so it comes from the text.
+        const std::size_t before = std::min<std::size_t>(at, subject_.block_size());
+        RawPosition position = processor_->at(iv_, at, text(bytes).subspan(at - before, before));
+        const WhenBusy when = shares ? WhenBusy::decline : WhenBusy::wait;
+        if (bound != nullptr && bound->key()->crypt(position.chain, part, part, when)) {
+          on_device += part.size();
+        } else {
+          processor_->crypt(subject_.direction, position, part, part, test::serial(), part.size());
+        }
+      });
+    });
+    return {seconds, static_cast<double>(on_device) / static_cast<double>(bytes)};
+  }
+
+  // Of what run() has left.
+  [[nodiscard]] bool is_right(std::size_t bytes) const {
+    return std::memcmp(memory_.get(), expected_.data(), bytes) == 0;
+  }
+
+ private:
+  static constexpr std::size_t page_bytes = 4096;
+
+  [[nodiscard]] Bytes text(std::size_t bytes) const { return session_.text->bytes().first(bytes); }
+  [[nodiscard]] std::size_t unit_bytes() const {
+    return subject_.mode == Mode::xts ? page_bytes : 0;
+  }
+
+  Session& session_;
+  std::shared_ptr<cuda::Runtime> runtime_;
+  std::size_t bytes_;
+  // Not the runtime's: the engine pins it, where it is to be pinned.
+  struct Free {
+    void operator()(std::uint8_t* memory) const {
+      operator delete (memory, std::align_val_t{page_bytes});
+    }
+  };
+  std::unique_ptr<std::uint8_t, Free> memory_;
+  test::Buffer expected_;
+  test::RawSubject subject_ = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
+  std::optional<RawKey> processor_;
+  test::Buffer iv_;
+};
+
+}  // namespace paes::bench

@@ -1,0 +1,298 @@
+// The studies' runs on a device, in the rows of the lab's results: what is compared takes turns,
+// each round a figure and a ratio, each output compared with the processor's before it is timed.
+// Seconds are the host's, from text in pinned memory to text in pinned memory, copies included;
+// what a copy or a kernel alone takes is the device's.
+#include "gpu/studies.hpp"
+
+#include "gpu/study_bench.hpp"
+
+namespace paes::bench {
+namespace {
+
+using test::RawSubject;
+
+constexpr RawSubject aes_128_ecb = {Cipher::aes, Mode::ecb, Direction::encrypt, 16};
+// The sizes of Pousa's study (E1, E2, E4), of Pizzuti's (E7), and of Meyer's in whole blocks, with
+// one that lets nested regions of the processor end (E9).
+constexpr std::size_t pousa_sizes[] = {kibibyte,      512 * kibibyte, mebibyte,
+                                       15 * mebibyte, 128 * mebibyte, 255 * mebibyte};
+constexpr std::size_t pizzuti_sizes[] = {kibibyte, 4 * kibibyte,  64 * kibibyte,
+                                         mebibyte, 16 * mebibyte, 256 * mebibyte};
+constexpr std::size_t meyer_sizes[] = {320, 3600, 84992, 4499968};
+
+const cuda::DeviceKernel& device_kernel(const std::string& name) {
+  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
+    if (name == kernel->name) {
+      return *kernel;
+    }
+  }
+  throw Error(ErrorCode::failure, "there is no device kernel " + name);
+}
+
+class Studies : StudyBench {
+ public:
+  using StudyBench::StudyBench;
+
+  // E1: computed AES on the device beside one thread of the processor that computes the same.
+  void executors() {
+    const Section section(*this, "E1");
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      RawSubject subject = aes_128_ecb;
+      subject.direction = direction;
+      expect(subject);
+      const std::size_t sequential_most = is_quick_ ? mebibyte : 15 * mebibyte;
+      for (const std::size_t bytes : sizes(pousa_sizes)) {
+        std::vector<Entrant> entrants;
+        if (bytes <= sequential_most) {
+          entrants.push_back(on_processor("compute", bytes));
+        }
+        entrants.push_back(on_device(device_kernel("cuda_compute"), bytes));
+        in_turns(entrants);
+        for (const Entrant& entrant : entrants) {
+          record(entrant.of, "time", "s", entrant.taken);
+          if (bytes <= sequential_most) {
+            record(entrant.of, "speedup", "ratio", times_as_fast(entrants.front(), entrant));
+          }
+        }
+      }
+    }
+    leave_out("CUDA's speedup above " + std::string(is_quick_ ? "1 MiB" : "15 MiB"),
+              "for the time that one thread would take");
+  }
+
+  // E2: the copies and the kernel, one after the other, and the same overlapped in pieces.
+  void transfers() {
+    const Section section(*this, "E2");
+    expect(aes_128_ecb);
+    const cuda::DeviceKernel& kernel = device_kernel("cuda_compute");
+    HostToHost host(session_, bytes_);
+    host.expect(aes_128_ecb);
+    cuda::EngineOptions options;
+    options.kernel = kernel.name;
+    const auto bound = host.bind("overlapped", options, true);
+    if (bound == nullptr) {
+      return;
+    }
+    for (const std::size_t bytes : sizes(pousa_sizes)) {
+      std::vector<Phases> phases;
+      std::vector<Entrant> entrants = {on_device(kernel, bytes), on_device(kernel, bytes)};
+      entrants[0].seconds = [&, total = entrants[0].seconds] {
+        phases.push_back(phases_of(kernel, bytes));
+        return total();
+      };
+      entrants[1].seconds = [&] {
+        return host.run(bound.get(), bound->engine().slots(), false, bytes).seconds;
+      };
+      (void)entrants[1].seconds();
+      is_right(host.is_right(bytes), "overlapped");
+      in_turns(entrants);
+      phases.erase(phases.begin());  // the first warmed up
+      const Factors& of = entrants[0].of;
+      const auto each = [&](double Phases::*part) {
+        std::vector<double> seconds;
+        for (const Phases& one : phases) {
+          seconds.push_back(one.*part);
+        }
+        return seconds;
+      };
+      record(of, "host to device", "s", each(&Phases::in));
+      record(of, "encryption", "s", each(&Phases::work));
+      record(of, "device to host", "s", each(&Phases::out));
+      record(of, "total", "s", entrants[0].taken);
+      record(of, "overlapped", "s", entrants[1].taken);
+      record(of, "overlapped to total", "ratio", times_as_fast(entrants[0], entrants[1]));
+    }
+  }
+
+  // E4: computing against tables, with the copies and without.
+  void tables() {
+    const Section section(*this, "E4");
+    expect(aes_128_ecb);
+    for (const std::size_t bytes : sizes(pousa_sizes)) {
+      std::vector<Entrant> whole, alone;
+      for (const char* const name : {"cuda_compute", "cuda_tables"}) {
+        const cuda::DeviceKernel& kernel = device_kernel(name);
+        whole.push_back(on_device(kernel, bytes));
+        alone.push_back({whole.back().of, [&, bytes] { return phases_of(kernel, bytes).work; }});
+      }
+      in_turns(whole);
+      in_turns(alone);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        record(whole[i].of, "time", "s", whole[i].taken);
+        record(whole[i].of, "ratio to compute", "ratio", times_as_fast(whole[0], whole[i]));
+        record(alone[i].of, "time without copies", "s", alone[i].taken);
+        record(alone[i].of, "ratio to compute without copies", "ratio",
+               times_as_fast(alone[0], alone[i]));
+      }
+    }
+  }
+
+  // E7: 3DES beside AES-256, ECB beside CTR, each beside one thread of the processor: every step
+  // computed on both, and the fastest kernels of both whose time is the same for all data.
+  void ciphers() {
+    const Section section(*this, "E7");
+    const RawSubject subjects[] = {{Cipher::aes, Mode::ecb, Direction::encrypt, 32},
+                                   {Cipher::aes, Mode::ctr, Direction::encrypt, 32},
+                                   {Cipher::des_ede3, Mode::ecb, Direction::encrypt, 24},
+                                   {Cipher::des_ede3, Mode::ctr, Direction::encrypt, 24}};
+    for (const bool computes : {true, false}) {
+      for (const std::size_t bytes : sizes(pizzuti_sizes)) {
+        const std::size_t most = computes ? (is_quick_ ? 64 * kibibyte : mebibyte)
+                                          : (is_quick_ ? 16 * mebibyte : 256 * mebibyte);
+        std::vector<Entrant> entrants;
+        for (const RawSubject& subject : subjects) {
+          expect(subject);
+          entrants.push_back(on_device(kernel_of(subject, computes), bytes));
+          if (bytes <= most) {
+            entrants.push_back(on_processor(computes ? "compute" : "auto", bytes));
+          }
+        }
+        in_turns(entrants);
+        const std::size_t step = bytes <= most ? 2 : 1;
+        for (std::size_t i = 0; i < entrants.size(); ++i) {
+          entrants[i].of.push_back({"choice", computes ? "\"compute\"" : "\"auto\""});
+          record(entrants[i].of, "time", "s", entrants[i].taken);
+          // Ciphers with ciphers, of the device or of the processor.
+          record(entrants[i].of, "rate to aes-256-ecb", "ratio",
+                 times_as_fast(entrants[i % step], entrants[i]));
+          if (step == 2 && i % step == 0) {
+            record(entrants[i].of, "speedup", "ratio", times_as_fast(entrants[i + 1], entrants[i]));
+          }
+        }
+      }
+    }
+    leave_out("CUDA's speedup above " + std::string(is_quick_ ? "64 KiB" : "1 MiB") +
+                  " with every step computed" +
+                  (is_quick_ ? ", and above 16 MiB with other kernels" : ""),
+              "for the time that one thread would take");
+  }
+
+  // E9: a copy and a launch for each step of each block; 16 threads to a block, many blocks a
+  // launch; and a thread to a block.
+  void inside_a_block() {
+    const Section section(*this, "E9");
+    expect(aes_128_ecb);
+    const std::size_t steps_most = is_quick_ ? 84992 : 4499968;
+    for (const std::size_t bytes : sizes(meyer_sizes)) {
+      std::vector<Entrant> entrants = {on_device(device_kernel("cuda_compute"), bytes),
+                                       on_device(cuda::study_kernel_inside, bytes)};
+      if (bytes <= steps_most) {
+        entrants.push_back(on_device(cuda::study_kernel_steps, bytes));
+        entrants.back().seconds = [this, bytes] { return block_by_block(bytes); };
+        out_of(
+            bytes, [&] { (void)block_by_block(bytes); }, "block by block");
+      }
+      in_turns(entrants);
+      constexpr const char* splits[] = {"\"blocks\"", "\"inside\"", "\"steps\""};
+      for (std::size_t i = 0; i < entrants.size(); ++i) {
+        entrants[i].of.push_back({"split", splits[i]});
+        record(entrants[i].of, "time", "s", entrants[i].taken);
+        record(entrants[i].of, "rate to across", "ratio", times_as_fast(entrants[0], entrants[i]));
+      }
+    }
+    if (is_quick_) {
+      leave_out("a launch for each step of 4.5 MB on the GPU",
+                "for the time, which grows with the size");
+    }
+  }
+
+  // E10: all cores, the device through its engine, and both, on data many times the memory that
+  // the engine takes on the device.
+  void together() {
+    const Section section(*this, "E10");
+    const std::size_t bytes = session_.text->size();
+    HostToHost host(session_, bytes);
+    for (const RawSubject& subject :
+         {RawSubject{Cipher::aes, Mode::ctr, Direction::encrypt, 16},
+          RawSubject{Cipher::des_ede3, Mode::ctr, Direction::encrypt, 24}}) {
+      host.expect(subject);
+      const auto bound = host.bind("hybrid", {}, true);
+      if (bound == nullptr) {
+        return;
+      }
+      const unsigned cores = session_.report.threads;
+      const unsigned slots = bound->engine().slots();
+      std::vector<double> shares;
+      const auto entrant = [&](const char* way, const HostToHost::Bound* engine, unsigned threads,
+                               bool is_shared) {
+        Entrant made = {{{"cipher", quoted(cipher_of(subject))},
+                         {"way", quoted(way)},
+                         {"threads", std::to_string(threads)},
+                         {"slots", std::to_string(engine == nullptr ? 0 : slots)},
+                         {"piece_bytes", std::to_string(bound->engine().piece_bytes())},
+                         {"bytes", std::to_string(bytes)}},
+                        [&host, &shares, engine, threads, is_shared, bytes] {
+                          const HostToHost::Taken taken =
+                              host.run(engine, threads, is_shared, bytes);
+                          if (is_shared) {
+                            shares.push_back(taken.device_share);
+                          }
+                          return taken.seconds;
+                        }};
+        (void)made.seconds();
+        is_right(host.is_right(bytes), way);
+        return made;
+      };
+      std::vector<Entrant> entrants = {entrant("processor", nullptr, cores, false),
+                                       entrant("device", bound.get(), slots, false),
+                                       entrant("hybrid", bound.get(), cores + slots, true)};
+      shares.clear();
+      in_turns(entrants);
+      shares.erase(shares.begin());  // the first warmed up
+      for (const Entrant& one : entrants) {
+        std::vector<double> rates;
+        for (const double seconds : one.taken) {
+          rates.push_back(static_cast<double>(bytes) / seconds / 1e9);
+        }
+        record(one.of, "rate", "GB/s", rates);
+        record(one.of, "rate to processor", "ratio", times_as_fast(entrants[0], one));
+        record(one.of, "rate to device", "ratio", times_as_fast(entrants[1], one));
+      }
+      record(entrants[2].of, "share of device", "share", shares);
+    }
+    leave_out("ranks that have a GPU each", "there is one GPU");
+  }
+
+ private:
+  static const cuda::DeviceKernel& kernel_of(const RawSubject& subject, bool computes) {
+    if (computes) {
+      return device_kernel(subject.cipher == Cipher::aes ? "cuda_compute" : "cuda_des_compute");
+    }
+    for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
+      if (kernel->cipher == subject.cipher) {
+        return *kernel;  // the first is the best
+      }
+    }
+    throw Error(ErrorCode::failure, "there is no device kernel");
+  }
+};
+
+struct Part {
+  const char* name;
+  void (Studies::*run)();
+};
+constexpr Part parts[] = {
+    {"E1", &Studies::executors}, {"E2", &Studies::transfers},      {"E4", &Studies::tables},
+    {"E7", &Studies::ciphers},   {"E9", &Studies::inside_a_block}, {"E10", &Studies::together},
+};
+
+}  // namespace
+
+void measure_studies(Session& session, const std::string& wanted, bool is_quick) {
+  Studies studies(session, is_quick);
+  bool is_known = false;
+  for (const Part& part : parts) {
+    if (wanted != "all" && wanted != part.name) {
+      continue;
+    }
+    is_known = true;
+    if (session.has_time_for(std::string(part.name) + " of the studies")) {
+      (studies.*part.run)();
+    }
+  }
+  if (!is_known) {
+    throw Error(ErrorCode::usage, "no study is named " + wanted);
+  }
+}
+
+}  // namespace paes::bench

@@ -1,0 +1,249 @@
+// What the studies' runs on a device are made of: a text, ways to encrypt it on the device and on
+// the processor, each held against what the processor's fastest kernel makes of it, turns, and rows
+// of the lab's results.
+#pragma once
+
+#include <functional>
+
+#include "cuda/device_kernel.hpp"
+#include "cuda/study_kernels.hpp"
+#include "gpu/host_to_host.hpp"
+
+namespace paes::bench {
+
+inline constexpr std::size_t kibibyte = 1024;
+
+inline std::string cipher_of(const test::RawSubject& subject) {
+  const std::string name = subject.name();
+  return name.substr(0, name.find(' '));
+}
+
+// A round's seconds of one thing that is compared.
+struct Entrant {
+  Factors of;
+  std::function<double()> seconds;
+  std::vector<double> taken = {};
+};
+
+inline void in_turns(std::vector<Entrant>& entrants) {
+  constexpr unsigned rounds = 5;
+  for (unsigned round = 0; round <= rounds; ++round) {
+    for (Entrant& entrant : entrants) {
+      const double seconds = entrant.seconds();
+      if (round != 0) {  // the first warms up
+        entrant.taken.push_back(seconds);
+      }
+    }
+  }
+}
+
+// How often as fast as `first` each round was.
+inline std::vector<double> times_as_fast(const Entrant& first, const Entrant& entrant) {
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < first.taken.size(); ++round) {
+    ratios.push_back(first.taken[round] / entrant.taken[round]);
+  }
+  return ratios;
+}
+
+class StudyBench {
+ public:
+  StudyBench(Session& session, bool is_quick)
+      : session_(session),
+        is_quick_(is_quick),
+        bytes_(session.is_emulated ? session.text->size() : 256 * mebibyte),
+        device_(session.device_memory(bytes_)),
+        device_out_(session.device_memory(bytes_)),
+        image_(session.device_memory(image_room)),
+        host_image_(session.host_memory(image_room)),
+        out_(session.host_memory(bytes_)),
+        expected_(bytes_),
+        by_processor_(bytes_) {}
+
+  // Notes what is recorded under an experiment's name, and how long it takes.
+  class Section {
+   public:
+    Section(StudyBench& studies, const char* name)
+        : studies_(studies), start_(std::chrono::steady_clock::now()) {
+      std::printf("the studies: %s\n", name);
+      std::fflush(stdout);
+      studies.session_.report.studies.push_back({name, 0, {}, {}});
+    }
+    ~Section() {
+      studies_.study().seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+   private:
+    StudyBench& studies_;
+    std::chrono::steady_clock::time_point start_;
+  };
+
+  [[nodiscard]] Study& study() { return session_.report.studies.back(); }
+
+  void record(const Factors& of, const char* quantity, const char* unit,
+              const std::vector<double>& numbers) {
+    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+    study().measurements.push_back({of, quantity, unit, median(numbers), *least, *most,
+                                    static_cast<unsigned>(numbers.size())});
+  }
+  void leave_out(const std::string& what, const std::string& why) {
+    study().left_out.emplace_back(what, why);
+  }
+
+  void is_right(bool good, const std::string& what) {
+    if (!good) {
+      std::printf("FAILED: %s, %s\n", study().experiment.c_str(), what.c_str());
+      ++session_.report.failures;
+    }
+  }
+
+  template <std::size_t Count>
+  std::vector<std::size_t> sizes(const std::size_t (&of_study)[Count]) const {
+    std::vector<std::size_t> found;
+    for (const std::size_t bytes : of_study) {
+      if (bytes <= (session_.is_emulated ? 4 * kibibyte : bytes_)) {
+        found.push_back(bytes);
+      }
+    }
+    return found;
+  }
+
+  // The text's encryption or decryption from now on.
+  void expect(const test::RawSubject& subject) {
+    subject_ = subject;
+    const RawKey key = test::processor_key(subject);
+    RawPosition position{start()};
+    key.crypt(subject.direction, position, text(bytes_), expected_, *session_.processor, mebibyte);
+  }
+  [[nodiscard]] Bytes text(std::size_t bytes) const { return session_.text->bytes().first(bytes); }
+  static Block start() {
+    Block block = {};
+    for (std::size_t i = 0; i < sizeof block.bytes; ++i) {
+      block.bytes[i] = static_cast<std::uint8_t>(29 * i + 5);
+    }
+    return block;
+  }
+
+  [[nodiscard]] Factors factors(const std::string& kernel, const char* executor,
+                                std::size_t bytes) const {
+    return {{"cipher", quoted(cipher_of(subject_))},
+            {"direction", subject_.direction == Direction::encrypt ? "\"encrypt\"" : "\"decrypt\""},
+            {"kernel", quoted(kernel)},
+            {"executor", quoted(executor)},
+            {"bytes", std::to_string(bytes)}};
+  }
+
+  // One thread, in the pieces of 512 KiB that studies have. "auto": the kernel that dispatch takes.
+  [[nodiscard]] Entrant on_processor(const std::string& name, std::size_t bytes) {
+    const Kernel& kernel = name == "auto" ? test::processor_key(subject_).kernel()
+                                          : find_kernel(subject_.cipher, name);
+    const auto key =
+        std::make_shared<RawKey>(subject_.cipher, subject_.mode, subject_.key(), kernel);
+    const auto run = [this, key, direction = subject_.direction, bytes] {
+      return seconds_of([&] {
+        RawPosition position{start()};
+        key->crypt(direction, position, text(bytes), MutableBytes(by_processor_).first(bytes),
+                   test::serial(), 512 * kibibyte);
+      });
+    };
+    (void)run();
+    is_right(std::memcmp(by_processor_.data(), expected_.data(), bytes) == 0, kernel.name);
+    return {factors(kernel.name, "sequential", bytes), run};
+  }
+
+  // Copies and kernel one after the other, on one stream.
+  [[nodiscard]] Entrant on_device(const cuda::DeviceKernel& kernel, std::size_t bytes) {
+    const auto run = [this, &kernel, subject = subject_, bytes] {
+      put_image(kernel, subject);
+      return seconds_of([&] {
+        session_.runtime.copy_in(session_.stream, device_->data(), session_.text->data(), bytes);
+        launch(kernel, subject, 0, bytes);
+        session_.runtime.copy_out(session_.stream, out_->data(), device_out_->data(), bytes);
+        session_.runtime.wait(session_.stream);
+      });
+    };
+    out_of(
+        bytes, [&] { (void)run(); }, kernel.name);
+    return {factors(kernel.name, "cuda", bytes), run};
+  }
+
+  // Runs something and compares what it brought back.
+  template <class Body>
+  void out_of(std::size_t bytes, const Body& body, const char* what) {
+    std::memset(out_->data(), 0, bytes);
+    session_.runtime.fill_zero(session_.stream, device_out_->data(), bytes);
+    body();
+    is_right(std::memcmp(out_->data(), expected_.data(), bytes) == 0, what);
+  }
+
+  struct Phases {
+    double in, work, out;
+  };
+  // By the device's clock.
+  Phases phases_of(const cuda::DeviceKernel& kernel, std::size_t bytes) {
+    put_image(kernel, subject_);
+    const auto timed = [&](const auto& enter) {
+      session_.stopwatch->start(session_.stream);
+      enter();
+      session_.stopwatch->stop(session_.stream);
+      session_.runtime.wait(session_.stream);
+      return session_.stopwatch->seconds();
+    };
+    cuda::Runtime& runtime = session_.runtime;
+    return {timed([&] {
+              runtime.copy_in(session_.stream, device_->data(), session_.text->data(), bytes);
+            }),
+            timed([&] { launch(kernel, subject_, 0, bytes); }), timed([&] {
+              runtime.copy_out(session_.stream, out_->data(), device_out_->data(), bytes);
+            })};
+  }
+
+  // As one study did it: each block is copied to the device, goes through its steps, and comes
+  // back.
+  double block_by_block(std::size_t bytes) {
+    put_image(cuda::study_kernel_steps, subject_);
+    return seconds_of([&] {
+      for (std::size_t at = 0; at < bytes; at += block_bytes) {
+        session_.runtime.copy_in(session_.stream, device_->data() + at, session_.text->data() + at,
+                                 block_bytes);
+        launch(cuda::study_kernel_steps, subject_, at, block_bytes);
+        session_.runtime.copy_out(session_.stream, out_->data() + at, device_out_->data() + at,
+                                  block_bytes);
+        session_.runtime.wait(session_.stream);
+      }
+    });
+  }
+
+  void launch(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, std::size_t at,
+              std::size_t bytes) {
+    cuda::Job job = {subject.operation(), device_->data() + at, device_out_->data() + at, bytes};
+    job.counter = start();
+    job.counter_bits = static_cast<unsigned>(8 * subject.block_size());
+    session_.runtime.launch(session_.stream, kernel,
+                            {image_->data(), subject.key_bytes, {}, 0, nullptr}, job);
+  }
+  void put_image(const cuda::DeviceKernel& kernel, const test::RawSubject& subject) {
+    if (kernel.image_bytes > image_room) {
+      throw Error(ErrorCode::failure, std::string("no room for the image of ") + kernel.name);
+    }
+    kernel.prepare(subject.key(), host_image_->data());
+    session_.copy_in(*image_, *host_image_, kernel.image_bytes);
+  }
+
+ protected:
+  Session& session_;
+  bool is_quick_;
+  std::size_t bytes_;
+
+ private:
+  static constexpr std::size_t image_room = std::size_t{1} << 16;
+
+  std::unique_ptr<Memory> device_, device_out_, image_, host_image_, out_;
+  test::Buffer expected_, by_processor_;
+  test::RawSubject subject_ = {Cipher::aes, Mode::ecb, Direction::encrypt, 16};
+};
+
+}  // namespace paes::bench
