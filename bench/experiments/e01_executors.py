@@ -1,5 +1,5 @@
 """E1: AES-128 with every step computed, by each executor, over sizes from 1 KB to 255 MB."""
-from laboratory import contests, mpi, programs
+from laboratory import contests, device, mpi
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
 from laboratory.published import value as published, values as published_values
 from laboratory.values import given, size
@@ -21,9 +21,7 @@ def measure(lab):
     if lab.cores == 1:
         lab.leave_out("OpenMP", "there is one core")
     measure_ranks(lab, rounds)
-    reason = programs.cuda_reason()
-    lab.leave_out("CUDA", f"no device: {reason}" if reason else
-                  "device kernels are measured by ./dev gpu, not yet from here")
+    device.measure_too(lab, "E1")
 
 
 def measure_ranks(lab, rounds):
@@ -71,6 +69,8 @@ def lines(measured, direction):
         beyond = "" if ranks <= measured.machine["cores"] else " (oversubscribed)"
         yield f"MPI, {ranks} rank{'' if ranks == 1 else 's'}{beyond}", dict(
             executor="mpi", ranks=ranks, direction=direction)
+    if measured.find(executor="cuda", direction=direction):
+        yield "CUDA", dict(executor="cuda", direction=direction)
 
 
 def panel(measured, direction):
@@ -111,13 +111,26 @@ def gathered(measured):
     return [Table("Seconds with rank 0's data scattered and gathered", ["", *heads], rows)] if rows else []
 
 
+def of_cuda(measured):
+    """What CUDA took, in words and numbers; nothing where no device was measured."""
+    of = dict(executor="cuda", direction="encrypt")
+    sizes = measured.factors("bytes", "time", **of)
+    if not sizes:
+        return []
+    compared = measured.factors("bytes", "speedup", **of)
+    return ["CUDA took ", measured.value("time", bytes=sizes[-1], **of), f" s ({size(sizes[-1])}), copies included, and "
+            "was ", measured.value("speedup", bytes=compared[-1], **of), f" times as fast as one thread "
+            f"({size(compared[-1])})"]
+
+
 def show(measured):
     encrypt = dict(executor="openmp", direction="encrypt")
+    cuda = of_cuda(measured)
     finding = ["eight threads took ", published("pousa/time_s/openmp_8/5"), " s where one took ",
-               published("pousa/time_s/sequential/5"), " s (255 MB), and were faster at every size"]
+               published("pousa/time_s/sequential/5"), " s (255 MB), and were faster at every size; CUDA took ", published("pousa/time_s/cuda/5"), " s"]
     counts = measured.factors("threads", **encrypt)
     if not counts:
-        outcome, here = "open", ["one core cannot show it"]
+        outcome, here = ("in part", cuda) if cuda else ("open", ["one core cannot show it"])
     else:
         sizes = measured.factors("bytes", "time", **encrypt)
         ratios = [measured.value("speedup", bytes=size_, threads=counts[-1], **encrypt) for size_ in sizes]
@@ -128,7 +141,8 @@ def show(measured):
                 measured.value("time", bytes=sizes[-1], threads=counts[-1], **encrypt), " s where one took ",
                 measured.value("time", bytes=sizes[-1], executor="sequential", direction="encrypt"),
                 f" s ({size(sizes[-1])})",
-                f"; they were not faster at {', '.join(where)}" if where else ", and were faster at every size"]
+                f"; they were not faster at {', '.join(where)}" if where else ", and were faster at every size",
+                *(["; ", *cuda] if cuda else [])]
     panels = [panel(measured, direction) for direction in measured.factors("direction")]
     tables = [table(measured, direction) for direction in measured.factors("direction")]
     return Shown(outcome, finding, here, panels, [*tables, *gathered(measured), study_table()],
@@ -140,5 +154,6 @@ EXPERIMENT = Experiment(
     did="A compute-intensive AES-128 in C on one core, with OpenMP on eight cores, with MPI on 8 to 32 cores "
         "of four machines, and with CUDA; data of 1 KB to 255 MB.",
     here="The kernel `compute` (each step of FIPS 197, S-box from a table) in ECB: one thread, OpenMP with a "
-         "static schedule and equal shares, MPI ranks where paes-mpi is built. One machine instead of four.",
+         "static schedule and equal shares, MPI ranks where paes-mpi is built. One machine instead of four. Where there "
+         "is a GPU, its kernel `cuda_compute`, from pinned memory to pinned memory.",
     measure=measure, show=show, seconds={"quick": 26, "full": 240})

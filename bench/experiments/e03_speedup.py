@@ -7,24 +7,28 @@ from . import e01_executors as e01
 
 
 def lines(measured):
-    """(label, factors, how many work) of what is parallel."""
+    """(label, factors, how many work) of what is parallel; of a GPU that number says nothing."""
     for label, of in e01.lines(measured, "encrypt"):
         if of["executor"] != "sequential":
             count = of.get("threads", of.get("ranks"))
-            if count > 1:
+            if count is None or count > 1:
                 yield label, of, count
 
 
 def show(measured):
     panels, rows, efficiency_rows = [], [], []
-    sizes = measured.factors("bytes", "time", direction="encrypt")
+    sizes = measured.factors("bytes", "speedup", direction="encrypt")
     for label, of, count in lines(measured):
         values = [measured.value("speedup", bytes=size_, **of) for size_ in sizes]
         rows.append([label, *values])
-        efficiency_rows.append([label, *[derive("percent of", value, given(count)) if value else None
-                                         for value in values]])
+        if count is not None:
+            efficiency_rows.append([label, *[derive("percent of", value, given(count)) if value else None
+                                             for value in values]])
         panels.append(Series(label, [given(size_) for size_ in sizes], values))
-    for key, label in (("openmp_8", "study: OpenMP, 8 threads"), ("mpi_32", "study: MPI, 32 ranks")):
+    cuda = e01.of_cuda(measured)
+    of_study = [("openmp_8", "study: OpenMP, 8 threads"), ("mpi_32", "study: MPI, 32 ranks"),
+                *([("cuda", "study: CUDA")] if cuda else [])]
+    for key, label in of_study:
         panels.append(Series(label, [given(size_) for size_ in e01.SIZES],
                              published_values(f"pousa/speedup_over_sequential/{key}"), "published"))
     counts = [count for _, of, count in lines(measured) if of["executor"] == "openmp"]
@@ -35,8 +39,11 @@ def show(measured):
     finding = ["eight threads reached ", published("pousa/speedup_over_sequential/openmp_8/5"),
                " x at 255 MB and ", published("pousa/speedup_over_sequential/openmp_8/0"), " x at 1 KB; CUDA ",
                published("pousa/speedup_over_sequential/cuda/5"), " x"]
+    panel = Panel("Speedup over one thread", "bytes", "times as fast", panels, logx=True, logy=True, x_is="bytes")
     if not counts:
-        return Shown("open", finding, ["one core cannot show it"])
+        table = Table("Speedup", heads, rows)
+        return (Shown("in part", finding, cuda, [panel], [table]) if cuda else
+                Shown("open", finding, ["one core cannot show it"]))
     count = counts[-1]
     at = [measured.value("speedup", bytes=size_, threads=count, executor="openmp", direction="encrypt")
           for size_ in (sizes[0], sizes[-1])]
@@ -45,9 +52,8 @@ def show(measured):
     return Shown(outcome, finding,
                  [f"{count} threads reached ", at[1], f" x at {size(sizes[-1])}, ",
                   derive("percent of", at[1], given(count)), " % of ideal, and ", at[0],
-                  f" x at {size(sizes[0])}"],
-                 [Panel("Speedup over one thread", "bytes", "times as fast", panels, logx=True, logy=True,
-                        x_is="bytes")],
+                  f" x at {size(sizes[0])}", *(["; ", *cuda] if cuda else [])],
+                 [panel],
                  [Table("Speedup (of MPI: over one rank)", heads, rows),
                   Table("Efficiency, per cent", heads, efficiency_rows)],
                  ["Each ratio was formed in one round and is the median of the rounds. The finding counts as "

@@ -2,7 +2,7 @@
 import secrets
 import time
 
-from laboratory import contests, energy, scratch
+from laboratory import contests, energy, programs, scratch
 from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Unavailable
 from laboratory.published import look_up
 
@@ -44,13 +44,17 @@ def measure_kernels(lab, folder, counters, idle_watts):
     wanted = folder / "wanted"
     scratch.seconds_of(scratch.cipher(CIPHER, key, text, wanted, iv=iv, kernel="openssl"))
     names = contests.available_kernels(CIPHER, WANTED)
-    gross = {name: [] for name in names}
-    net = {name: [] for name in names}
+    # A GPU's kernels come through the engine.
+    ways = {name: {"kernel": name} for name in names}
+    if programs.cuda_reason() is None:
+        ways["cuda"] = {"engine": "cuda"}
+    gross = {name: [] for name in ways}
+    net = {name: [] for name in ways}
     for turn in range(3):
-        for name in names:
+        for name, options in ways.items():
             lab.step(f"{name}, round {turn + 1} of 3")
             out = folder / "out"
-            command = scratch.cipher(CIPHER, key, text, out, iv=iv, kernel=name)
+            command = scratch.cipher(CIPHER, key, text, out, iv=iv, **options)
             meter, count, seconds = energy.Meter(counters), 0, 0.0
             while count == 0 or seconds < 2:
                 seconds += scratch.seconds_of(command)
@@ -60,7 +64,7 @@ def measure_kernels(lab, folder, counters, idle_watts):
                 raise Failed(f"{name}: wrong output")
             gross[name].append(meter.joules / (count * text_bytes / 1e9))
             net[name].append((meter.joules - idle_watts * seconds) / (count * text_bytes / 1e9))
-    for name in names:
+    for name in ways:
         of = {"cipher": CIPHER, "kernel": name, "bytes": text_bytes}
         lab.record_rounds(of, "energy", "J/GB", gross[name])
         lab.record_rounds(of, "energy above idle", "J/GB", net[name])
@@ -84,8 +88,8 @@ def show(measured):
                  [Table("Joules per GB", ["", *quantities],
                         [[f"`{name}`", values["energy"][i], values["energy above idle"][i]]
                          for i, name in enumerate(kernels)])],
-                 ["What the counters say of the whole package while `paes cipher` runs; above idle: less what "
-                  "they said in the same time at rest."])
+                 ["What the counters of all packages, and of the GPU where there is one, say together while `paes cipher` "
+                  "runs; above idle: less what they said in the same time at rest."])
 
 
 EXPERIMENT = Experiment(

@@ -1,5 +1,5 @@
 """E9: threads inside a block, as has been tried, against threads across blocks."""
-from laboratory import contests, programs
+from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, TimedOut
 from laboratory.published import value as published, values as published_values
 from laboratory.values import derive, size
@@ -24,47 +24,66 @@ def measure(lab):
             # A region waits for its slowest thread: where another program has a processor, each waits long.
             lab.leave_out(f"{size(size_)}: {', '.join(NAMES[split] for split in splits)}", str(error))
     lab.leave_out(f"nested regions on more than {FEW} bytes", "for the time, which grows with the size")
-    reason = programs.cuda_reason()
-    lab.leave_out("the study's substeps on a GPU", f"no device: {reason}" if reason else
-                  "there is no device kernel that works inside a block")
+    device.measure_too(lab, "E9")
 
 
-def finding():
-    return ["parallelism inside a block cost more than it gained; on the GPU 4.5 MB took ",
-            published("meyer/cuda_openmp_s/2"), " s where OpenMP across blocks took ",
-            published("meyer/best_openmp_s/2"), " s"]
+FINDING = ["parallelism inside a block cost more than it gained; on the GPU 4.5 MB took ",
+           published("meyer/cuda_openmp_s/2"), " s where OpenMP across blocks took ",
+           published("meyer/best_openmp_s/2"), " s"]
+CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block", "steps": "a launch for each step"}
 
 
-def show(measured):
-    sizes = measured.factors("bytes")
-    splits = measured.factors("split")
-    count = measured.factors("threads")[0]
-    rows = []
-    for split in splits:
-        rows.append([NAMES[split], *[measured.value("time", split=split, bytes=size_) for size_ in sizes]])
+def compared(measured, names, title, of):
+    """(panel, table, words and numbers by split) of one executor's ways."""
+    sizes = measured.factors("bytes", **of)
+    heads = [size(size_) for size_ in sizes]
+    splits = [split for split in names if measured.find(split=split, **of)]
+    rows = [[names[split], *[measured.value("time", split=split, bytes=size_, **of) for size_ in sizes]]
+            for split in splits]
+    longer = {}
     for split in splits[1:]:
-        ratios = [measured.value("rate to across", split=split, bytes=size_) for size_ in sizes]
-        rows.append([f"{NAMES[split]}: times as long as across",
-                     *[derive("inverse", ratio) if ratio else None for ratio in ratios]])
-    inside = derive("inverse", measured.value("rate to across", split="inside", bytes=sizes[-1]))
-    nested = measured.value("rate to across", split="nested", bytes=FEW)
-    nested = derive("inverse", nested) if nested else None
-    outcome = "holds" if min(float(value) for value in (inside, nested) if value) > 1 else "does not hold"
-    series = [Series(NAMES[split], [size(size_) for size_ in sizes],
-                     [measured.value("time", split=split, bytes=size_) for size_ in sizes]) for split in splits]
+        ratios = [measured.value("rate to across", split=split, bytes=size_, **of) for size_ in sizes]
+        longer[split] = [derive("inverse", ratio) if ratio else None for ratio in ratios]
+        rows.append([f"{names[split]}: times as long as across", *longer[split]])
+    series = [Series(names[split], heads, [measured.value("time", split=split, bytes=size_, **of) for size_ in sizes])
+              for split in splits]
     of_study = [number for number, size_ in enumerate(SIZES) if size_ in sizes]
-    for key, label in (("cuda_openmp_s", "study: CUDA on substeps of one block"), ("best_openmp_s", "study: best OpenMP")):
+    for key, label in (("cuda_openmp_s", "study: CUDA on steps of one block"), ("best_openmp_s", "study: best OpenMP")):
         times = published_values(f"meyer/{key}")
         series.append(Series(label, [size(SIZES[number]) for number in of_study],
                              [times[number] for number in of_study], "published"))
-    beyond = "" if count * count <= measured.machine["cores"] else ", more threads than cores"
-    return Shown(outcome,
-                 finding(),
-                 [f"with {count} threads SubBytes and ShiftRows in parallel regions of their own took ", inside,
-                  f" times as long as threads across blocks ({size(sizes[-1])})",
-                  *([", and both nested ", nested, f" times ({FEW} B{beyond})"] if nested else [])],
-                 [Panel(f"AES-128-ECB, {count} threads", "", "seconds", series, kind="bars", logy=True)],
-                 [Table("Seconds", ["", *[size(size_) for size_ in sizes]], rows)],
+    panel = Panel(title, "", "seconds", series, kind="bars", logy=True)
+    # Where each way was measured last: the largest size that it had time for.
+    last = {split: [(size_, value) for size_, value in zip(sizes, values) if value][-1]
+            for split, values in longer.items()}
+    return panel, Table(f"{title}: seconds", ["", *heads], rows), last
+
+
+def show(measured):
+    panels, tables, here, costs = [], [], [], []
+    counts = measured.factors("threads")
+    if counts:
+        count = counts[0]
+        panel, table, last = compared(measured, NAMES, f"AES-128-ECB, {count} threads", dict(threads=count))
+        panels.append(panel)
+        tables.append(table)
+        costs += [value for _, value in last.values()]
+        beyond = "" if count * count <= measured.machine["cores"] else ", more threads than cores"
+        here += [f"with {count} threads SubBytes and ShiftRows in parallel regions of their own took ",
+                 last["inside"][1], f" times as long as threads across blocks ({size(last['inside'][0])})"]
+        if "nested" in last:
+            here += [", and both nested ", last["nested"][1], f" times ({FEW} B{beyond})"]
+    if measured.find(executor="cuda"):
+        panel, table, last = compared(measured, CUDA_NAMES, "AES-128-ECB, CUDA", dict(executor="cuda"))
+        panels.append(panel)
+        tables.append(table)
+        costs += [value for _, value in last.values()]
+        here += [*("; " if here else ""), "with CUDA 16 threads to a block took ", last["inside"][1],
+                 f" times as long as one ({size(last['inside'][0])})"]
+        if "steps" in last:
+            here += [", and a launch for each step ", last["steps"][1], f" times ({size(last['steps'][0])})"]
+    outcome = "holds" if min(map(float, costs)) > 1 else "in part" if max(map(float, costs)) > 1 else "does not hold"
+    return Shown(outcome, FINDING, here, panels, tables,
                  ["A parallel region costs far more than the SubBytes in it, and a block of AES-128 has twenty such "
                   "regions. Each waits for its slowest thread: where another program has a processor, for long."])
 
@@ -74,5 +93,6 @@ EXPERIMENT = Experiment(
     did="Tried SubBytes and ShiftRows in nested parallel regions, and CUDA on the substeps of one block at a time; "
         "rejected both.",
     here="The same steps: across blocks; inside each block (16 bytes of SubBytes, 4 rows of ShiftRows); both nested. "
-         "Not on a GPU.",
+         "Where there is a GPU: a thread to a block and 16 threads to a block, many blocks a launch; and as the study "
+         "had it, a copy for each block and a launch for each step.",
     measure=measure, show=show, seconds={"quick": 4, "full": 40})

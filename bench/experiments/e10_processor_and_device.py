@@ -1,23 +1,61 @@
 """E10: processor and GPU together. Needs a device."""
-from laboratory import programs
-from laboratory.experiment import Experiment, Shown, Unavailable
+from laboratory import device
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
 from laboratory.published import look_up
+from laboratory.values import derive, size
+
+WAYS = {"processor": "processor", "device": "GPU", "hybrid": "both"}
 
 
 def measure(lab):
-    reason = programs.cuda_reason()
-    raise Unavailable(f"it needs a CUDA device: {reason}" if reason else
-                      "processor and device together are measured by ./dev gpu bench, whose result the lab does "
-                      "not read yet")
+    try:
+        device.measure(lab, "E10")
+    except Unavailable as reason:
+        raise Unavailable(f"it needs a CUDA device: {reason}") from reason
 
 
 def show(measured):
-    return Shown("open", [look_up("studies/pousa_ci_aim/findings/2")], [])
+    finding = [look_up("studies/pousa_ci_aim/findings/2")]
+    ciphers = measured.factors("cipher")
+    if not ciphers:
+        return Shown("open", finding, [])
+    rows = []
+    for cipher in ciphers:
+        share = measured.value("share of device", cipher=cipher, way="hybrid")
+        rows.append([cipher, *[measured.value("rate", cipher=cipher, way=way) for way in WAYS],
+                     *[measured.value(f"rate to {way}", cipher=cipher, way="hybrid") for way in ("processor", "device")],
+                     derive("percent", share)])
+    # What each did of what both did together.
+    by_device = [derive("product", measured.value("rate", cipher=cipher, way="hybrid"),
+                        measured.value("share of device", cipher=cipher, way="hybrid")) for cipher in ciphers]
+    by_processor = [derive("product of rest", measured.value("rate", cipher=cipher, way="hybrid"),
+                           measured.value("share of device", cipher=cipher, way="hybrid")) for cipher in ciphers]
+    bars = [f"{cipher}, {WAYS[way]}" for cipher in ciphers for way in WAYS]
+
+    def placed(way, together):
+        """One colour's bars: what the way did alone, and its part of both."""
+        values = dict.fromkeys(bars)
+        for cipher, part in zip(ciphers, together):
+            values[f"{cipher}, {WAYS[way]}"] = measured.value("rate", cipher=cipher, way=way)
+            values[f"{cipher}, {WAYS['hybrid']}"] = part
+        return [values[bar] for bar in bars]
+    bytes_, piece, slots = (measured.factors(key, way="device")[0] for key in ("bytes", "piece_bytes", "slots"))
+    to_device = [measured.value("rate to device", cipher=cipher, way="hybrid") for cipher in ciphers]
+    return Shown("answered", finding,
+                 [f"{size(bytes_)} went through {slots} slots of {size(piece)} on one GPU; beside all cores it reached ",
+                  to_device[0], f" times the rate of the GPU alone ({ciphers[0]})",
+                  *[part for cipher, ratio in zip(ciphers[1:], to_device[1:]) for part in (" and ", ratio, f" ({cipher})")]],
+                 [Panel("From memory to memory", "", "GB/s", [
+                     Series("done by the processor", bars, placed("processor", by_processor)),
+                     Series("done by the GPU", bars, placed("device", by_device))], kind="bars", stacked=True)],
+                 [Table("GB/s, copies included", ["", *WAYS.values(), "both to the processor", "both to the GPU",
+                                                  "share of the GPU, %"], rows)],
+                 ["Memory on the GPU bounds no message: it is cut into pieces, and whatever is free takes the next."])
 
 
 EXPERIMENT = Experiment(
     name="E10", title="Processor and GPU together", study="pousa_ci_aim",
     did="Reasoned, as an outlook, that data larger than a GPU's memory is better cut for one GPU than spread over a "
         "cluster of GPUs.",
-    here="`--engine hybrid`: whatever is free takes the next piece.",
+    here="The processor's kernels on all cores, the GPU's engine, and both, where whatever is free takes the next piece.",
     measure=measure, show=show, bare=True, seconds={"quick": 1, "full": 1})

@@ -46,8 +46,8 @@ def package_counters(folder=POWERCAP):
         raise Unavailable(f"powercap: {error}") from error
 
 
-class DeviceCounter:
-    """The energy that the first GPU has taken since its driver was loaded, in millijoules."""
+class Nvml:
+    """The library of the GPU's driver."""
 
     def __init__(self, library=NVML):
         try:
@@ -55,15 +55,27 @@ class DeviceCounter:
         except OSError as error:
             raise Unavailable(f"NVML: {error}") from error
         self._call("nvmlInit_v2")
-        self._device = ctypes.c_void_p()
-        self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(0), ctypes.byref(self._device))
-        self.name = "gpu"
-        self.read()
 
     def _call(self, function, *arguments):
         code = getattr(self._nvml, function)(*arguments)
         if code != NVML_SUCCESS:
             raise Unavailable(f"NVML: {function} gives error {code}")
+
+    def driver_version(self):
+        version = ctypes.create_string_buffer(80)  # NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+        self._call("nvmlSystemGetDriverVersion", version, ctypes.c_uint(len(version)))
+        return version.value.decode("ascii")
+
+
+class DeviceCounter(Nvml):
+    """The energy that the first GPU has taken since its driver was loaded, in millijoules."""
+
+    def __init__(self, library=NVML):
+        super().__init__(library)
+        self._device = ctypes.c_void_p()
+        self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(0), ctypes.byref(self._device))
+        self.name = "gpu"
+        self.read()
 
     def read(self):
         energy = ctypes.c_ulonglong()

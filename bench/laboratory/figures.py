@@ -55,10 +55,10 @@ def _lines(axes, panel):
         axes.set_yscale("log")
     ticks = sorted({float(x) for series in panel.series for x, _ in _points(series)})
     if panel.x_is == "bytes":
-        # No two labels closer than a tenth of the axis.
+        # No two labels closer than an eighth of the axis.
         kept = []
         for tick in ticks:
-            if not kept or not panel.logx or tick / kept[-1] > (ticks[-1] / ticks[0]) ** 0.1:
+            if not kept or not panel.logx or tick / kept[-1] > (ticks[-1] / ticks[0]) ** 0.125:
                 kept.append(tick)
         axes.set_xticks(kept, [size(int(tick)) for tick in kept])
         axes.xaxis.set_minor_locator(ticker.NullLocator())
@@ -69,20 +69,30 @@ def _lines(axes, panel):
 def _bars(axes, panel):
     categories = list(dict.fromkeys(x for series in panel.series for x in series.xs))
     drawn = [series for series in panel.series if _points(series)]
-    width = 0.8 / max(len(drawn), 1)
+    # Those that a category has stand side by side in its middle, or upon each other.
+    present = {category: [number for number, series in enumerate(drawn) if category in (x for x, _ in _points(series))]
+               for category in categories}
+    width = 0.6 if panel.stacked else 0.8 / max(map(len, present.values()), default=1)
+    height = dict.fromkeys(categories, 0.0)  # of what is stacked already
     for number, series in enumerate(drawn):
         points = _points(series)
-        at = [categories.index(x) + (number - (len(drawn) - 1) / 2) * width for x, _ in points]
+        beside = [0 if panel.stacked else present[x].index(number) - (len(present[x]) - 1) / 2 for x, _ in points]
+        at = [categories.index(x) + place * width for (x, _), place in zip(points, beside)]
         colour = SERIES[number % len(SERIES)]
         look = ({"facecolor": colour, "edgecolor": PAPER} if series.kind == "measured" else
                 {"facecolor": PAPER, "edgecolor": colour, "hatch": "///"})
-        bars = axes.bar(at, [y for _, y in points], width, label=plain(series.label), linewidth=0.8, **look)
-        if len(drawn) * len(categories) <= 16:
+        bars = axes.bar(at, [y for _, y in points], width, label=plain(series.label), linewidth=0.8,
+                        bottom=[height[x] for x, _ in points] if panel.stacked else 0, **look)
+        if panel.stacked:
+            for x, y in points:
+                height[x] += y
+        elif all(len(shown(y)) <= 52 * width / 0.8 / len(categories) for other in drawn for _, y in _points(other)):
             axes.bar_label(bars, [shown(y) for _, y in points], fontsize=8.5, padding=1.5)
-    longest = max((len(plain(str(category))) for category in categories), default=0)
-    turned = longest * len(categories) > 42
-    axes.set_xticks(range(len(categories)), [plain(str(category)) for category in categories],
-                    rotation=40 if turned else 0, ha="right" if turned else "center", rotation_mode="anchor")
+    labels = [plain(str(category)) for category in categories]
+    # About as many letters as an axis is long, with a space between neighbours.
+    turned = any(len(one) + len(other) + 3 > 2 * 50 / len(labels) for one, other in zip(labels, labels[1:]))
+    axes.set_xticks(range(len(categories)), labels, rotation=40 if turned else 0,
+                    ha="right" if turned else "center", rotation_mode="anchor")
     if panel.logy:
         axes.set_yscale("log")
     axes.margins(y=0.1)
@@ -98,7 +108,9 @@ def draw(panels, prefix):
 
 
 def _draw(panel, prefix):
-    rows = (len([series for series in panel.series if _points(series)]) + 1) // 2
+    labels = sorted(len(series.label) for series in panel.series if _points(series))
+    columns = 2 if sum(labels[-2:]) <= 56 else 1  # beside each other, as far as they have room
+    rows = -(-len(labels) // columns)
     figure, axes = plt.subplots(figsize=(5.2, 3.1 + 0.2 * rows), layout="constrained")
     (_bars if panel.kind == "bars" else _lines)(axes, panel)
     axes.set_title(plain(panel.title), loc="left", fontweight="bold")
@@ -116,7 +128,7 @@ def _draw(panel, prefix):
     else:
         axes.set_ylim(bottom=0)
     if len(axes.get_legend_handles_labels()[0]) > 1:
-        figure.legend(loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+        figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)

@@ -1,11 +1,12 @@
 """Runs experiments one after the other and stores each result as it comes."""
+import contextlib
 import datetime
 import os
 import resource
 import sys
 import time
 
-from . import programs
+from . import energy, programs
 from .experiment import Failed, Unavailable
 from .results import VERSION, ResultFile
 
@@ -115,8 +116,12 @@ class Progress:
 
 
 def new_document(effort):
-    return {"command": "lab", "version": VERSION, "effort": effort, "machine": programs.machine(),
-            "devices": programs.devices(), "finished": False, "experiments": {}}
+    document = {"command": "lab", "version": VERSION, "effort": effort, "machine": programs.machine(),
+                "devices": programs.devices(), "finished": False, "experiments": {}}
+    if document["devices"]["cuda"]["available"]:
+        with contextlib.suppress(Unavailable):
+            document["driver"] = energy.Nvml().driver_version()
+    return document
 
 
 def measure(experiment, lab, document):

@@ -43,8 +43,9 @@ def make(experiments, documents):
     lines = ["# Parallel AES: five studies, run again", ""]
     for document in documents:
         machine = document["machine"]
-        lines += [f"- {title_of(document)}; {machine['os']}; {machine['compiler']}; {machine['libcrypto']}; paes "
-                  f"{machine.get('commit', machine['paes'])}, {machine['date']}; GPU: {gpu(document)}; "
+        known = [machine[key] for key in ("os", "compiler", "libcrypto") if key in machine]
+        paes = machine.get("commit", machine.get("paes", MISSING))
+        lines += [f"- {'; '.join([title_of(document), *known])}; paes {paes}, {machine['date']}; GPU: {gpu(document)}; "
                   f"{document['effort']}{'' if document['finished'] else ', not finished'}"]
     for experiment in experiments:
         lines += ["", f"## {experiment.name}. {experiment.title}", "", f"{experiment.did} "

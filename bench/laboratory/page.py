@@ -26,14 +26,17 @@ a { color: var(--s1); } p { margin: 0.5rem 0; max-width: 48rem; }
 .files > article { background: var(--card); border-radius: 0.5rem; padding: 0.75rem; min-width: 0; }
 .verdict strong { display: block; } .holds strong { color: var(--good); } .in-part strong { color: var(--part); }
 .does-not-hold strong { color: var(--bad); }
-figure { margin: 0.75rem 0; } figure svg { width: 100%; max-width: 38rem; height: auto; display: block; }
+figure { margin: 0.75rem 0; display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: flex-start; }
+figure svg { flex: 1 1 min(100%, 22rem); min-width: 0; max-width: 35rem; height: auto; }
+figcaption { flex-basis: 100%; }
 figure svg text { font-family: system-ui, sans-serif; }
 .table { overflow-x: auto; margin: 0.75rem 0; }
 table { border-collapse: collapse; font-size: 0.85rem; } caption { text-align: left; padding-bottom: 0.25rem; }
 th, td { padding: 0.15rem 0.5rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th { font-weight: 600; } th:first-child { text-align: left; } tbody th { min-width: 8.5rem; } thead th { vertical-align: bottom; }
 td { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.machines td { text-align: left; white-space: normal; }
+.words td { text-align: left; white-space: normal; } .words th { text-align: left; }
+@media (max-width: 30rem) { body { padding: 0.5rem; } .files > article { padding: 0.5rem; } }
 code { font-size: 0.92em; }
 """.strip()
 
@@ -133,7 +136,7 @@ def machines(documents):
                              for document in documents]])
     body = "".join('<tr><th scope="row">' + text(row[0]) + "</th>" + "".join(f"<td>{text(value)}</td>" for value in row[1:])
                    + "</tr>" for row in rows)
-    return f'<div class="table machines"><table><tbody>{body}</tbody></table></div>'
+    return f'<div class="table words"><table><tbody>{body}</tbody></table></div>'
 
 
 def overview(experiments, documents):
@@ -146,7 +149,7 @@ def overview(experiments, documents):
             cells.append(f"<td>{OUTCOMES[shown_.outcome if shown_ else 'open']}</td>")
         rows.append(f'<tr><th scope="row"><a href="#{experiment.name.lower()}">{experiment.name}</a> '
                     f"{text(experiment.title)}</th>{''.join(cells)}</tr>")
-    return (f'<div class="table"><table><thead><tr><th scope="col">experiment</th>{heads}</tr></thead>'
+    return (f'<div class="table words"><table><thead><tr><th scope="col">experiment</th>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")
 
 

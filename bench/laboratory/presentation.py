@@ -43,9 +43,14 @@ def others(experiment, document):
 
 def title_of(document):
     machine = document["machine"]
+    if document["effort"] == "gpu":  # the device's own result, of `./dev gpu`
+        return f"{document['devices']['cuda']['devices'][0]['name']}; {machine['cpu']}"
     return f"{machine['cpu']}, {machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
 
 
 def gpu(document):
     cuda = document["devices"]["cuda"]
-    return ", ".join(device["name"] for device in cuda["devices"]) or f"none: {cuda['reason']}"
+    if not cuda["devices"]:
+        return f"none: {cuda['reason']}"
+    driver = f", driver {document['driver']}" if "driver" in document else ""
+    return ", ".join(device["name"] for device in cuda["devices"]) + driver

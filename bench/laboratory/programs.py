@@ -12,8 +12,9 @@ ROOT = schemas.ROOT
 BIN = Path(os.environ.get("PAES_BIN", ROOT / "build" / "release" / "bin"))
 
 
-def run(command, seconds=900, environment=None):
-    """Its standard output. A failure is the last line of what it said; after so many seconds it is stopped."""
+def run(command, seconds=900, environment=None, codes=(0,)):
+    """Its standard output. A failure, which other exit codes are, is the last line of what it said; after so many
+    seconds it is stopped."""
     # Its threads are the experiment's factor, and nothing of the caller's decides them.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
     try:
@@ -24,7 +25,7 @@ def run(command, seconds=900, environment=None):
         raise Failed(f"{error.filename}: is not there") from error
     except subprocess.TimeoutExpired as error:
         raise TimedOut(f"{Path(command[0]).name}: took more than {seconds} seconds") from error
-    if done.returncode != 0:
+    if done.returncode not in codes:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
         raise Failed(f"{Path(str(command[0])).name}: exit code {done.returncode}: {said[-1]}")
     return done.stdout

@@ -5,9 +5,10 @@ import json
 import os
 from pathlib import Path
 
-from . import schemas
+from . import device, schemas
 
 SCHEMA = "lab.schema.json"
+GPU_SCHEMA = "gpu.schema.json"
 VERSION = 1
 
 
@@ -16,7 +17,7 @@ class ResultError(Exception):
 
 
 def load(path):
-    """The document of a result file. Throws ResultError."""
+    """The document of a result file of the lab, or of `./dev gpu` in the lab's form. Throws ResultError."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -27,6 +28,8 @@ def load(path):
     except ValueError as error:
         raise ResultError(f"{path}: is not complete JSON, as after a copy that was cut short: "
                           f"{error}") from error
+    if isinstance(document, dict) and str(document.get("command")).startswith("gpu "):
+        return of_gpu(document, path)
     if not isinstance(document, dict) or document.get("command") != "lab":
         raise ResultError(f"{path}: is not a result of the lab")
     version = document.get("version")
@@ -38,6 +41,17 @@ def load(path):
     if wrong is not None:
         raise ResultError(f"{path}: is no valid result: {wrong}")
     return document
+
+
+def of_gpu(document, path):
+    """What `./dev gpu` left, in the lab's form."""
+    wrong = schemas.first_violation(document, GPU_SCHEMA)
+    if wrong is not None:
+        raise ResultError(f"{path}: is no valid result: {wrong}")
+    try:
+        return device.as_lab_result(document)
+    except ValueError as error:
+        raise ResultError(f"{path}: {error}") from error
 
 
 class ResultFile:

@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
-from laboratory import energy, lab, results, values  # noqa: E402
+from laboratory import device, energy, lab, results, values  # noqa: E402
 from laboratory.experiment import Unavailable  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
@@ -31,8 +31,11 @@ FORMULAS = {
     "inverse": lambda x: 1 / x,
     "quotient": lambda x, y: x / y,
     "percent": lambda x: x * 100,
+    "product": lambda x, y: x * y,
+    "product of rest": lambda x, share: x - x * share,
     "percent less": lambda x: 100 - 100 / x,
     "percent of": lambda x, y: x / y * 100,
+    "percent of all": lambda x, *all: x / (sum(all) / 100),
     "GB/s": lambda seconds, count: count / 1e9 / seconds,
     "MB/s": lambda seconds, count: count / 1e6 / seconds,
     "mega": lambda x: x / 1e6,
@@ -62,9 +65,27 @@ def recorded():
 
 
 @pytest.fixture(scope="module")
-def pages(recorded, tmp_path_factory):
-    """(documents, text of the page, its tree, the summary): all recorded results, and one more whose
-    numbers are all different, so that none can come from anywhere else."""
+def of_a_gpu(tmp_path_factory):
+    """A result of `./dev gpu` that calls the emulated device a real one."""
+    folder = tmp_path_factory.mktemp("gpu")
+    done = subprocess.run([Path(program.PAES).parent / "gpu_bench", "--json", folder / "bench.json"],
+                          env=program.clean_environment(PAES_EMULATED_DEVICE="1"), capture_output=True, text=True,
+                          check=False)
+    bench = json.loads((folder / "bench.json").read_text())
+    assert done.returncode in (0, 3), done.stderr
+    bench["device"] |= {"emulated": False, "name": "A <GPU>", "architecture": "sm_90"}
+    document = {"command": "gpu bench", "date": "2026-11-21T00:00:00Z", "commit": "0123456789ab", "nvcc": "13.0.88",
+                "os": "Linux 6.1", "driver": "580.82.07", "architecture": "sm_90", "seconds": 1,
+                "parts": [{"name": "bench", "seconds": 1, "outcome": "passed"}], "bench": bench}
+    (folder / "gpu.json").write_text(json.dumps(document))
+    return folder / "gpu.json"
+
+
+@pytest.fixture(scope="module")
+def pages(recorded, of_a_gpu, tmp_path_factory):
+    """(documents, text of the page, its tree, the summary): all recorded results, one more whose
+    numbers are all different, so that none can come from anywhere else, and one that a GPU has left; and
+    one of the lab on a machine with that GPU."""
     folder = tmp_path_factory.mktemp("pages")
     other = json.loads(json.dumps(recorded[0]))
     other["machine"]["cpu"] = "Another <machine> & its `name`"
@@ -74,12 +95,22 @@ def pages(recorded, tmp_path_factory):
                 if field in row:
                     row[field] = row[field] * 1.25 + 0.001
     (folder / "other.json").write_text(json.dumps(other))
+    with_gpu = json.loads(json.dumps(recorded[0]))
+    with_gpu |= {key: results.load(of_a_gpu)[key] for key in ("driver",)}
+    with_gpu["devices"]["cuda"] |= results.load(of_a_gpu)["devices"]["cuda"]
+    for name, entry in results.load(of_a_gpu)["experiments"].items():
+        rows = with_gpu["experiments"][name]["measurements"]
+        rows += [row for row in entry["measurements"] if row["of"].get("executor") != "sequential"]
+        if name in ("E2", "E10"):
+            with_gpu["experiments"][name] = {**entry, "measurements": rows}
+    (folder / "with_gpu.json").write_text(json.dumps(with_gpu))
     page = folder / "page.html"
-    done = run("report", *RECORDED, folder / "other.json", "--output", page)
+    done = run("report", *RECORDED, folder / "other.json", of_a_gpu, folder / "with_gpu.json", "--output", page)
     assert done.returncode == 0, done.stderr
     text = page.read_text()
     tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
-    return [*recorded, other], text, tree, page.with_suffix(".md").read_text()
+    documents = [*recorded, other, results.load(of_a_gpu), with_gpu]
+    return documents, text, tree, page.with_suffix(".md").read_text()
 
 
 def source(documents, file, where):
@@ -181,7 +212,7 @@ def test_each_experiment_has_its_place(pages):
         articles = list(sections[name.lower()].iter("article"))
         assert len(articles) == len(documents)
         for article, document in zip(articles, documents):
-            entry = document["experiments"][name]
+            entry = document["experiments"].get(name, {"outcome": "unavailable", "reason": "It was not run"})
             said = "".join(article.itertext())
             if entry["outcome"] in ("unavailable", "failed"):
                 assert "cannot be said here" in said and entry["reason"][1:] in said
@@ -246,6 +277,89 @@ def test_no_finding_is_judged_by_disturbed_figures(recorded, tmp_path):
     assert "holds here" not in busy.read_text() and "does not hold here" not in busy.read_text()
     assert "not judged, for others used the processors" in busy.read_text()
     assert "Disturbed: other programs used 45.7 % of the processors meanwhile." in busy.read_text()
+
+
+def figures_of(tree, name):
+    """The text of an experiment's figures, by file."""
+    (section,) = [section for section in tree.iter("section") if section.get("id") == name]
+    return ["".join(text for svg in article.iter(f"{SVG}svg") for text in svg.itertext())
+            for article in section.iter("article")]
+
+
+def test_what_a_gpu_measured_has_its_place(pages):
+    """In the GPU's own result, and beside what the processor of its machine measured."""
+    documents, _, tree, summary = pages
+    assert "A <GPU>, driver 580.82.07" in summary
+    for name, words in {"e1": "CUDA", "e2": "overlapped", "e3": "study: CUDA", "e4": "without copies",
+                        "e7": "CUDA: every step computed", "e9": "16 threads to a block", "e10": "done by the GPU"}.items():
+        *_, processor, gpu_alone, both = figures_of(tree, name)
+        assert words in gpu_alone and words in both, name
+        assert name in ("e2",) or words.replace("study: ", "here: ") not in processor or name == "e1", name
+    (e9,) = [section for section in tree.iter("section") if section.get("id") == "e9"]
+    said = "".join(list(e9.iter("article"))[-2].itertext())
+    assert "with CUDA 16 threads to a block took" in said and "a launch for each step" in said
+    assert len(documents[-2]["experiments"]) == 7
+
+
+@pytest.mark.parametrize("change, says", [
+    (lambda d: d.update(bench=None), "nothing was measured"),
+    (lambda d: d["bench"]["device"].update(emulated=True), "the device is emulated, and its figures mean nothing"),
+    (lambda d: d["bench"]["studies"]["E1"]["measurements"][0].pop("of"), "is no valid result: bench"),
+])
+def test_a_gpus_result_that_says_nothing_is_refused(change, says, of_a_gpu, tmp_path):
+    path = changed(json.loads(of_a_gpu.read_text()), tmp_path, change)
+    done = run("report", path, "--output", tmp_path / "page.html")
+    assert done.returncode == 1
+    assert re.fullmatch(rf"report: {re.escape(str(path))}: .*{says}.*\n", done.stderr), done.stderr
+
+
+@pytest.fixture
+def with_device(tmp_path):
+    """A folder of programs on a machine with a device: paes says that there is one, and gpu_bench, on the
+    emulated one, that it is real."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real = Path(program.PAES)
+    found = json.loads(program.succeed("devices", "--json").out)
+    found["cuda"] |= {"available": True, "reason": "", "devices": [
+        {"name": "A GPU", "architecture": "sm_90", "multiprocessors": 2, "memory_bytes": 1 << 30}]}
+    (folder / "devices.json").write_text(json.dumps(found))
+    (folder / "paes").write_text(f'#!/bin/sh\n[ "$1" != devices ] || exec cat {folder}/devices.json\nexec {real} "$@"\n')
+    (folder / "gpu_bench").write_text(
+        "#!/bin/sh\nexport PAES_EMULATED_DEVICE=1\n"
+        f'{real.parent}/gpu_bench "$@" || exit\nfor file; do :; done\n'
+        '[ -n "$STAYS_EMULATED" ] || sed -i s/\'"emulated": true\'/\'"emulated": false\'/ "$file"\n')
+    for name in ("paes", "gpu_bench"):
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def test_a_device_of_this_machine_is_measured(with_device, tmp_path):
+    path = tmp_path / "result.json"
+    done = run("lab", "--only", "E2,E10", "--output", path, PAES_BIN=str(with_device))
+    assert done.returncode == 0, done.stderr
+    experiments = results.load(path)["experiments"]
+    assert {row["quantity"] for row in experiments["E2"]["measurements"]} >= {"host to device", "overlapped"}
+    assert {row["of"]["way"] for row in experiments["E10"]["measurements"]} == {"processor", "device", "hybrid"}
+    assert run("report", path, "--output", tmp_path / "page.html").returncode == 0
+
+    again = run("lab", "--only", "E2", "--output", path, PAES_BIN=str(with_device), STAYS_EMULATED="1")
+    assert again.returncode == 1 and "E2" in again.stderr
+    assert "its figures mean nothing" in results.load(path)["experiments"]["E2"]["reason"]
+
+
+def test_what_the_processor_measured_is_not_measured_twice(with_device, monkeypatch):
+    monkeypatch.setattr(device.programs, "BIN", with_device)
+    quiet = type("Quiet", (), {"step": lambda self, what: None})()
+    for name in ("E1", "E7"):
+        measured = lab.Lab(True, 2, quiet)
+        device.measure_too(measured, name)
+        assert {row["of"]["executor"] for row in measured.measurements} == {"cuda"}
+        assert any(row["quantity"] == "speedup" for row in measured.measurements)
+    (with_device / "gpu_bench").unlink()
+    measured = lab.Lab(True, 2, quiet)
+    device.measure_too(measured, "E1")
+    assert measured.left_out == [{"what": "CUDA", "why": "no device: gpu_bench is not built"}]
 
 
 def test_half_a_result_is_refused(tmp_path):
@@ -402,6 +516,12 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device) {
   *device = &energy;
   return 0;
 }
+int nvmlSystemGetDriverVersion(char *version, unsigned length) {
+  static const char text[] = "580.82.07";
+  if (length < sizeof text) return 7;
+  for (unsigned i = 0; i < sizeof text; ++i) version[i] = text[i];
+  return 0;
+}
 int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *millijoules) {
   if (device != &energy) return 2;
   *millijoules = energy;
@@ -433,6 +553,10 @@ def test_a_devices_energy_is_what_nvml_says(nvml):
     assert ctypes.sizeof(ctypes.c_ulonglong) == 8
     with pytest.raises(Unavailable, match="nvmlDeviceGetTotalEnergyConsumption gives error 3"):
         energy.DeviceCounter(nvml(3))
+
+
+def test_the_driver_is_the_one_that_nvml_names(nvml):
+    assert energy.Nvml(nvml(0)).driver_version() == "580.82.07"
 
 
 def test_threads_of_the_lab():

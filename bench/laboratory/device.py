@@ -1,0 +1,69 @@
+"""What a GPU has a part in. gpu_bench measures it on the device of this machine; what `./dev gpu` left on
+another is a result file like any other, of the same rows."""
+import json
+import tempfile
+from pathlib import Path
+
+from . import programs, schemas
+from .experiment import Failed, Unavailable
+
+SCHEMA = "gpu-bench.schema.json"
+FINISHED, LEFT_OUT = 0, 3  # gpu_bench's exit codes
+
+
+def measure(lab, name):
+    """Records an experiment's rows of this machine's device. Throws Unavailable where there is none."""
+    reason = programs.cuda_reason()
+    if reason is not None:
+        raise Unavailable(reason)
+    program = programs.BIN / "gpu_bench"
+    if not program.exists():
+        raise Unavailable("gpu_bench is not built")
+    lab.step("the device")
+    with tempfile.TemporaryDirectory(prefix="paes-lab-") as folder:
+        path = Path(folder) / "gpu.json"
+        programs.run([program, "--study", name, *lab.pick([], ["--full"]), "--seconds", 600, "--json", path],
+                     codes=(FINISHED, LEFT_OUT))
+        document = json.loads(path.read_text(encoding="utf-8"))
+    wrong = schemas.first_violation(document, SCHEMA)
+    if wrong is not None:
+        raise Failed(f"gpu_bench: {SCHEMA}: {wrong}")
+    if document["device"]["emulated"]:
+        raise Failed("gpu_bench: the device is emulated, and its figures mean nothing")
+    if name not in document["studies"]:
+        raise Failed(f"gpu_bench: {'; '.join(document['left_out']) or 'nothing was measured'}")
+    study = document["studies"][name]
+    # What the processor does alone has its rows already, with all its threads.
+    lab.measurements += [row for row in study["measurements"] if row["of"].get("executor") != "sequential"]
+    lab.left_out += study["left_out"]
+    lab.left_out += [{"what": what, "why": "gpu_bench left it out"} for what in document["left_out"]]
+
+
+def measure_too(lab, name):
+    """The same as a part of an experiment that the processor has the other part of."""
+    try:
+        measure(lab, name)
+    except Unavailable as reason:
+        lab.leave_out("CUDA", f"no device: {reason}")
+
+
+def as_lab_result(document):
+    """A valid result of `./dev gpu` in the form of the lab's, with what it has. Throws ValueError."""
+    bench = document["bench"]
+    if bench is None:
+        raise ValueError("nothing was measured")
+    if bench["device"]["emulated"]:
+        raise ValueError("the device is emulated, and its figures mean nothing")
+    experiments = {
+        name: {"outcome": "measured", "date": document["date"], "seconds": study["seconds"],
+               "measurements": study["measurements"], "left_out": study["left_out"]}
+        for name, study in bench["studies"].items() if study["measurements"]}
+    if "E1" in experiments:
+        experiments["E3"] = {**experiments["E1"], "outcome": "derived", "measurements": [], "left_out": []}
+    machine = {"cpu": bench["processor"]["name"], "cores": bench["processor"]["threads"], "date": document["date"],
+               "compiler": f"nvcc {document['nvcc']}", "flags": document["architecture"],
+               **{key: document[key] for key in ("os", "commit") if key in document}}
+    device = {key: bench["device"][key] for key in ("name", "architecture", "multiprocessors", "memory_bytes")}
+    made = {"command": "lab", "effort": "gpu", "finished": True, "machine": machine, "experiments": experiments,
+            "devices": {"cuda": {"available": True, "reason": "", "devices": [device]}}}
+    return {**made, "driver": document["driver"]} if "driver" in document else made
