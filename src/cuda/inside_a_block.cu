@@ -59,7 +59,7 @@ PAES_DEVICE void take_step(Step step, unsigned worker, std::uint8_t* state, cons
       break;
     }
     case Step::mix_columns: {
-      std::uint8_t* const s = state + 4 * worker;
+      std::uint8_t* const s = state + std::size_t{4} * worker;
       const std::uint8_t before[4] = {s[0], s[1], s[2], s[3]};
       for (unsigned row = 0; row < 4; ++row) {
         const std::uint8_t a = before[row];
