@@ -34,7 +34,7 @@ class HostStopwatch final : public cuda::Stopwatch {
 
 }  // namespace
 
-Session::Session(cuda::Runtime& device, bool emulated, double seconds)
+Session::Session(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes)
     : runtime(device),
       is_emulated(emulated),
       stream(device.open_stream(0)),
@@ -62,7 +62,7 @@ Session::Session(cuda::Runtime& device, bool emulated, double seconds)
   report.processor = machine_name();
   report.threads = cores;
   report.is_emulated = emulated;
-  text = host_memory(emulated ? std::size_t{1} << 18 : std::size_t{1} << 30);
+  text = host_memory(emulated ? std::size_t{1} << 18 : text_bytes);
   const test::RawSubject source = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
   RawPosition position;
   const MutableBytes whole(text->data(), text->size());
@@ -81,7 +81,10 @@ struct Options {
 };
 
 int run(const Options& options) {
-  Session session(test::runtime_under_test(), test::is_device_emulated(), options.seconds);
+  // Of the studies, E10 alone is about long texts.
+  const bool is_short = !options.study.empty() && options.study != "E10";
+  Session session(test::runtime_under_test(), test::is_device_emulated(), options.seconds,
+                  std::size_t{1} << (is_short ? 28 : 30));
   const Report& report = session.report;
   std::printf("device: %s, %s, %u multiprocessors at %.0f MHz%s\n", report.device.c_str(),
               report.architecture.c_str(), report.multiprocessors, report.clock_hz / 1e6,

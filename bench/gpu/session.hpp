@@ -61,7 +61,7 @@ inline double median(std::vector<double> values) {
 
 class Session {
  public:
-  Session(cuda::Runtime& device, bool emulated, double seconds);
+  Session(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes);
   ~Session() { runtime.close_stream(stream); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

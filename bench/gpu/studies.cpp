@@ -39,7 +39,7 @@ class Studies : StudyBench {
     for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
       RawSubject subject = aes_128_ecb;
       subject.direction = direction;
-      expect(subject);
+      expect(subject, bytes_);
       const std::size_t sequential_most = is_quick_ ? mebibyte : 15 * mebibyte;
       for (const std::size_t bytes : sizes(pousa_sizes)) {
         std::vector<Entrant> entrants;
@@ -63,7 +63,7 @@ class Studies : StudyBench {
   // E2: the copies and the kernel, one after the other, and the same overlapped in pieces.
   void transfers() {
     const Section section(*this, "E2");
-    expect(aes_128_ecb);
+    expect(aes_128_ecb, bytes_);
     const cuda::DeviceKernel& kernel = device_kernel("cuda_compute");
     HostToHost host(session_, bytes_);
     host.expect(aes_128_ecb);
@@ -107,7 +107,7 @@ class Studies : StudyBench {
   // E4: computing against tables, with the copies and without.
   void tables() {
     const Section section(*this, "E4");
-    expect(aes_128_ecb);
+    expect(aes_128_ecb, bytes_);
     for (const std::size_t bytes : sizes(pousa_sizes)) {
       std::vector<Entrant> whole, alone;
       for (const char* const name : {"cuda_compute", "cuda_tables"}) {
@@ -141,7 +141,7 @@ class Studies : StudyBench {
                                           : (is_quick_ ? 16 * mebibyte : 256 * mebibyte);
         std::vector<Entrant> entrants;
         for (const RawSubject& subject : subjects) {
-          expect(subject);
+          expect(subject, bytes);
           entrants.push_back(on_device(kernel_of(subject, computes), bytes));
           if (bytes <= most) {
             entrants.push_back(on_processor(computes ? "compute" : "auto", bytes));
@@ -171,7 +171,7 @@ class Studies : StudyBench {
   // launch; and a thread to a block.
   void inside_a_block() {
     const Section section(*this, "E9");
-    expect(aes_128_ecb);
+    expect(aes_128_ecb, sizes(meyer_sizes).back());
     const std::size_t steps_most = is_quick_ ? 84992 : 4499968;
     for (const std::size_t bytes : sizes(meyer_sizes)) {
       std::vector<Entrant> entrants = {on_device(device_kernel("cuda_compute"), bytes),

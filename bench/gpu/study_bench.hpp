@@ -51,7 +51,7 @@ class StudyBench {
   StudyBench(Session& session, bool is_quick)
       : session_(session),
         is_quick_(is_quick),
-        bytes_(session.is_emulated ? session.text->size() : 256 * mebibyte),
+        bytes_(std::min(session.text->size(), 256 * mebibyte)),
         device_(session.device_memory(bytes_)),
         device_out_(session.device_memory(bytes_)),
         image_(session.device_memory(image_room)),
@@ -111,12 +111,13 @@ class StudyBench {
     return found;
   }
 
-  // The text's encryption or decryption from now on.
-  void expect(const test::RawSubject& subject) {
+  // The encryption or decryption of so much text from now on.
+  void expect(const test::RawSubject& subject, std::size_t bytes) {
     subject_ = subject;
     const RawKey key = test::processor_key(subject);
     RawPosition position{start()};
-    key.crypt(subject.direction, position, text(bytes_), expected_, *session_.processor, mebibyte);
+    key.crypt(subject.direction, position, text(bytes), MutableBytes(expected_).first(bytes),
+              *session_.processor, mebibyte);
   }
   [[nodiscard]] Bytes text(std::size_t bytes) const { return session_.text->bytes().first(bytes); }
   static Block start() {
