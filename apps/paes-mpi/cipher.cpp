@@ -90,7 +90,7 @@ int crypt(Request& request) {
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   static_cast<CipherOptions&>(*request).declare(app);
-  request->job.transfer.declare_output(app);
+  request->job.declare_output(app);
   request->job.declare(app);
   app.footer(
       "Directions that chain their blocks (CBC, CFB and OFB encryption) are for paes, which is as "

@@ -93,7 +93,7 @@ int decrypt(Request& request) {
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->unlock.declare(app);
-  request->job.transfer.declare_output(app);
+  request->job.declare_output(app);
   request->job.transfer.declare_resume(app);
   request->job.declare(app);
   return [request] { return decrypt(*request); };

@@ -89,7 +89,8 @@ int encrypt(Request& request) {
                           request.recipients.standard_input_uses() +
                           request.reopen.standard_input_uses());
   on_first([&] {
-    check_recipients(request.recipients.given(), request.passphrase.given());
+    check_recipients(request.recipients.given(), request.passphrase.given(),
+                     "-r RECIPIENT, -R FILE or -p; paes keygen makes keys");
     check_resume(request.job.transfer.resume, request.reopen, request.passphrase.given());
     suite = parse_suite(request.suite);
     sealer.recipients = request.recipients.load();
@@ -130,7 +131,7 @@ Action declare(CLI::App& app) {
   app.add_option("--suite", request->suite, "aes-256-gcm or aes-128-gcm")
       ->type_name("NAME")
       ->capture_default_str();
-  request->job.transfer.declare_output(app);
+  request->job.declare_output(app);
   request->job.transfer.declare_resume(app);
   request->reopen.declare(app);
   request->job.declare(app);

@@ -79,6 +79,8 @@ ordered_json to_json(const JobOptions& options, const Engines& engines, const Jo
 
 void JobOptions::declare(CLI::App& app) {
   transfer.declare_common(app, "transfer");
+  app.get_option("--threads")
+      ->description("threads of each rank; 0, the default, is its share of the processors");
   app.add_option("--access", access,
                  "how ranks reach the file: posix, a file system that all hosts have mounted, or "
                  "mpi, whatever the MPI library reaches")
@@ -86,6 +88,14 @@ void JobOptions::declare(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"posix", "mpi"}));
   app.add_option("FILE", file, "the file, which every rank must see under this name")->required();
+}
+
+// No pipes and terminals here.
+void JobOptions::declare_output(CLI::App& app) {
+  transfer.declare_output(app);
+  app.get_option("--output")
+      ->description("where to write, which every rank must see under this name");
+  app.get_option("--force")->description("replace an output that exists");
 }
 
 mpi::FileAccess JobOptions::file_access() const {

@@ -18,6 +18,7 @@ struct JobOptions {
   std::string access = "posix";
 
   void declare(CLI::App& app);
+  void declare_output(CLI::App& app);
   [[nodiscard]] mpi::FileAccess file_access() const;
   [[nodiscard]] std::string output_or(const std::string& name) const {
     return transfer.output.empty() ? name : transfer.output;

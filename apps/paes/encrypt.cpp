@@ -129,7 +129,7 @@ stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite
 
 int encrypt_files(Request& request) {
   check_recipients(request.recipients.given() || !request.new_identity.empty(),
-                   request.passphrase.given());
+                   request.passphrase.given(), "-r RECIPIENT, -R FILE, --new-identity FILE or -p");
   if (request.transfer.resume && !request.new_identity.empty()) {
     throw Error(ErrorCode::usage, "resume: does not go with --new-identity",
                 "make the key first: paes keygen -o FILE");

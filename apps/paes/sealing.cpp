@@ -16,15 +16,14 @@ container::Suite parse_suite(const std::string& name) {
               "there are: aes-256-gcm, aes-128-gcm");
 }
 
-void check_recipients(bool has_recipient, bool has_passphrase) {
+void check_recipients(bool has_recipient, bool has_passphrase, const std::string& ways) {
   if (has_recipient && has_passphrase) {
     throw Error(ErrorCode::usage,
                 "recipients: a passphrase goes alone, the age format allows no other beside it",
                 "leave out -p or the recipients");
   }
   if (!has_recipient && !has_passphrase) {
-    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output",
-                "give -r RECIPIENT, -R FILE, --new-identity FILE or -p");
+    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output", "give " + ways);
   }
 }
 

@@ -14,8 +14,9 @@ namespace paes::cli {
 // Throws Error(usage) that lists the names.
 [[nodiscard]] container::Suite parse_suite(const std::string& name);
 
-// Throws Error(usage) where nobody could open the output, or an envelope cannot be made so.
-void check_recipients(bool has_recipient, bool has_passphrase);
+// Throws Error(usage) where nobody could open the output, or an envelope cannot be made so. `ways`
+// are the program's options that would do, for the hint.
+void check_recipients(bool has_recipient, bool has_passphrase, const std::string& ways);
 
 struct Sealer {
   std::vector<age::Recipient> recipients;

@@ -239,6 +239,19 @@ def test_what_only_one_rank_says(library, folder, keys, plain):
 
 
 @mpi.each_library
+def test_help_and_hints_are_of_this_program(library, folder, plain):
+    """What paes does with pipes, terminals and --new-identity, ranks do not."""
+    for command in ("encrypt", "decrypt", "cipher"):
+        shown = " ".join(succeed(library, 1, command, "--help").out.split())
+        assert "where to write, which every rank must see" in shown
+        assert "threads of each rank" in shown
+        for wrong in ("standard output", "to a terminal", "every processor", "--new-identity"):
+            assert wrong not in shown, command
+    result = fail(library, 1, "encrypt", plain, code=USAGE, says="nobody could decrypt", cwd=folder)
+    assert result.said[1].endswith("-R FILE or -p; paes keygen makes keys")
+
+
+@mpi.each_library
 def test_json(library, folder, keys, plain):
     document = json.loads(
         succeed(library, 2, "encrypt", "--json", "-T", "1", "-r", keys.recipient, plain).out
