@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "cipher/block.hpp"
+#include "mpi/error_text.hpp"
 #include "mpi/handles.hpp"
 
 namespace paes::mpi {
@@ -47,7 +48,7 @@ std::string text_of(int code) {
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
     return "MPI error " + std::to_string(code);
   }
-  return {text, static_cast<std::size_t>(length)};
+  return one_line({text, static_cast<std::size_t>(length)});
 }
 
 void Communicator::Handles::check(int code) {

@@ -12,7 +12,7 @@
 
 namespace paes::mpi {
 
-// What MPI says of an error code, without trailing blanks.
+// What MPI says of an error code, in one line.
 [[nodiscard]] std::string text_of(int code);
 
 struct Communicator::Handles {
