@@ -54,9 +54,8 @@ complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase -d 'ch
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-file -r
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-fd -x
 set -l raw '__fish_seen_subcommand_from cipher'
-complete -c paes -n $raw -a 'aes-'{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm}
-complete -c paes -n $raw -a 'aes-'{128,256}-xts
-complete -c paes -n $raw -a des-ede3-{ecb,cbc,cfb,ofb,ctr}
+set -l ciphers aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,cbc,cfb,ofb,ctr}
+complete -c paes -n $raw -a "$ciphers"
 complete -c paes -n $raw -s d -l decrypt -d 'decrypt'
 complete -c paes -n $raw -l key -r -d 'file of the raw key'
 complete -c paes -n $raw -l iv -x -d 'IV or first counter block, in hexadecimal'
