@@ -210,6 +210,21 @@ def test_devices():
             assert "vaes" in by_name["vaes512"]["reason"] or "avx512" in by_name["vaes512"]["reason"]
 
 
+def test_devices_says_what_a_device_kernel_computes():
+    kernels = {row["name"]: row for row in checked("devices")["cuda"]["kernels"]}
+    aes = set(kernels["cuda_tables"]["ciphers"])
+    assert aes == {
+        *(f"aes-{bits}-{mode}" for bits in (128, 192, 256) for mode in "ecb cbc cfb ctr gcm".split()),
+        "aes-128-xts",
+        "aes-256-xts",
+    }
+    assert set(kernels["cuda_compute"]["ciphers"]) == aes
+    # Hence not for paes's own files, which the man page says.
+    assert set(kernels["cuda_bitslice"]["ciphers"]) == {n for n in aes if not n.endswith("gcm")}
+    des = {f"des-ede3-{mode}" for mode in ("ecb", "cbc", "cfb", "ctr")}
+    assert set(kernels["cuda_des_bitslice"]["ciphers"]) == des
+
+
 def test_the_selected_kernel_is_the_one_used(plain, keys):
     document = checked("devices")
     selected = next(
