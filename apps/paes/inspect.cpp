@@ -15,6 +15,7 @@
 #include "paes/leftover.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
+#include "paes/unfinished.hpp"
 #include "stream/pipeline.hpp"
 
 namespace paes::cli {
@@ -31,6 +32,7 @@ struct Findings {
   std::optional<std::uint64_t> text_bytes;  // nothing when no payload has this length
   bool truncated = false;
   bool leftover = false;
+  std::optional<Unfinished> unfinished;
 };
 
 age::Summary summarize(const std::string& name, Bytes envelope) {
@@ -41,12 +43,18 @@ age::Summary summarize(const std::string& name, Bytes envelope) {
   }
 }
 
-Findings examine(const std::string& file) {
+Findings examine(const std::string& file, const std::optional<Unfinished>& unfinished) {
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
   const stream::Preamble preamble = stream::read_preamble(input);
-  Findings found{file,  preamble.header,   summarize(input.name(), preamble.envelope()), {}, {},
-                 false, has_leftover(file)};
+  Findings found{file,
+                 preamble.header,
+                 summarize(input.name(), preamble.envelope()),
+                 {},
+                 {},
+                 false,
+                 has_leftover(file),
+                 unfinished};
   if (input.is_seekable()) {
     const std::uint64_t payload_offset = preamble.header.payload_offset();
     found.file_bytes = input.bytes();
@@ -119,7 +127,9 @@ void print_text(const Findings& found) {
     line("plaintext", fmt::format("{} bytes in {} chunks (not authenticated)", *found.text_bytes,
                                   cobblestone::chunk_count(*found.text_bytes)));
   }
-  if (found.truncated) {
+  if (found.unfinished) {
+    line("length", "unfinished: " + found.unfinished->progress() + " (not authenticated)");
+  } else if (found.truncated) {
     line("length", "truncated or extended: no payload is this long");
   } else if (found.file_bytes) {
     line("length", "complete, as far as a length can tell (not authenticated)");
@@ -151,7 +161,8 @@ ordered_json describe(const Findings& found) {
                            {"chunks", nullptr},
                            {"truncated", nullptr},
                            {"authenticated", false},
-                           {"leftover", nullptr}};
+                           {"leftover", nullptr},
+                           {"unfinished", nullptr}};
   if (found.file_bytes) {
     document["file_bytes"] = *found.file_bytes;
     document["truncated"] = found.truncated;
@@ -163,18 +174,39 @@ ordered_json describe(const Findings& found) {
   if (found.leftover) {
     document["leftover"] = leftover_path(found.file);
   }
+  if (found.unfinished) {
+    const stream::JournalClaims& claims = found.unfinished->claims;
+    document["unfinished"] = {
+        {"work", claims.work == stream::Work::encrypt ? "encrypt" : "decrypt"},
+        {"text_bytes", claims.text_bytes},
+        {"complete_text_bytes", claims.complete_text_bytes}};
+  }
   return document;
 }
 
+// What --resume left is no file of paes's yet, or is not where it will be.
+Error with_hint(const std::string& file, const std::optional<Unfinished>& unfinished,
+                const Error& error) {
+  if (!unfinished) {
+    return with_leftover_hint(file, error);
+  }
+  const bool is_decryption = unfinished->claims.work == stream::Work::decrypt;
+  return {error.code, error.what(),
+          unfinished->partial + " is the unfinished output of " +
+              (is_decryption ? "a decryption" : "an encryption") + ", of which " +
+              unfinished->progress() + ": " + unfinished->hint()};
+}
+
 int inspect_file(const std::string& file, bool json) {
+  const std::optional<Unfinished> unfinished = find_unfinished(file);
   const Findings found = [&] {
     try {
-      return examine(file);
+      return examine(file, unfinished);
     } catch (const Error& error) {
       if (json) {
-        print_json_failure("inspect", file, with_leftover_hint(file, error));
+        print_json_failure("inspect", file, with_hint(file, unfinished, error));
       }
-      throw with_leftover_hint(file, error);
+      throw with_hint(file, unfinished, error);
     }
   }();
   warn_of_leftover(file);
@@ -182,6 +214,10 @@ int inspect_file(const std::string& file, bool json) {
     print_json(describe(found));
   } else {
     print_text(found);
+  }
+  if (unfinished) {
+    throw Error(ErrorCode::corrupt, file + ": unfinished, " + unfinished->progress(),
+                unfinished->hint());
   }
   if (found.truncated) {
     throw Error(ErrorCode::corrupt, file + ": truncated or extended, no payload is this long");

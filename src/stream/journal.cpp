@@ -16,17 +16,10 @@ namespace paes::stream {
 
 namespace {
 
-constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', 'J', '\r', '\n'};
-constexpr std::uint8_t version = 1;
+using namespace journal_layout;
+
 constexpr std::string_view label = "paes journal of an unfinished file, version 1";
 
-constexpr std::size_t work_at = 9;
-constexpr std::size_t stripe_at = 12;
-constexpr std::size_t text_bytes_at = 16;
-constexpr std::size_t source_at = 24;
-constexpr std::size_t head_at = 80;
-constexpr std::size_t settings_at = 112;
-constexpr std::size_t tag_at = 224;
 constexpr std::size_t tag_bytes = libcrypto::hmac_sha256_bytes;
 
 // What a tag is made over comes first in it, so that none can stand for another.
@@ -53,11 +46,6 @@ constexpr int pause_per_sync = 4;
 
 }  // namespace
 
-bool claims_to_be_journal(Bytes first_bytes) noexcept {
-  return first_bytes.size() >= magic.size() &&
-         std::equal(magic.begin(), magic.end(), first_bytes.begin());
-}
-
 JournalKey::JournalKey(Bytes input_key, Bytes salt) {
   libcrypto::hkdf_sha256(input_key, salt, libcrypto::bytes_of(label), *key_);
 }
@@ -72,7 +60,7 @@ JournalHeader JournalKey::header(const JournalFacts& facts) const {
   JournalHeader header = {};
   std::uint8_t* const to = header.data();
   std::copy(magic.begin(), magic.end(), to);
-  header[magic.size()] = version;
+  header[version_at] = version;
   header[work_at] = static_cast<std::uint8_t>(facts.work);
   store_be32(to + stripe_at, static_cast<std::uint32_t>(stripe_chunks));
   store_be64(to + text_bytes_at, facts.text_bytes);

@@ -1,20 +1,8 @@
 // The journal of a run that can be continued: which stripes of an unfinished output are complete
 // and synced. It lies beside that output, holds no key and no text, and is authenticated under a
 // key that only who opens the file has. A header says what it belongs to; behind it stands one
-// record a stripe, so that any thread or rank writes its own at an offset it computes.
-//
-//   0    8  magic 89 'P' 'A' 'E' 'S' 'J' 0D 0A        all integers big-endian
-//   8    1  version 1
-//   9    1  work: 1 encryption, 2 decryption
-//   10   2  zero
-//   12   4  chunks a stripe
-//   16   8  bytes of text
-//   24  56  the source: device, inode, bytes, mtime s and ns, ctime s and ns; zero for decryption
-//   80  32  HMAC-SHA256 of the container's head
-//   112 32  HMAC-SHA256 of the settings
-//   144 80  zero
-//   224 32  HMAC-SHA256 of all that
-//   256     records of 16 bytes: HMAC-SHA256 of header and stripe number, truncated; zero before
+// record a stripe, so that any thread or rank writes its own at an offset it computes
+// (journal_layout.hpp).
 #pragma once
 
 #include <array>
@@ -28,10 +16,9 @@
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
 #include "stream/files.hpp"
+#include "stream/journal_layout.hpp"
 
 namespace paes::stream {
-
-enum class Work : std::uint8_t { encrypt = 1, decrypt = 2 };
 
 // What an unfinished output is the output of.
 struct JournalFacts {
@@ -41,12 +28,6 @@ struct JournalFacts {
   Bytes head;          // of the container up to chunk 0, or the part of it that binds the key
   Bytes settings;      // what else must be the same, for example for whom
 };
-
-using JournalHeader = std::array<std::uint8_t, 256>;
-using JournalRecord = std::array<std::uint8_t, 16>;
-
-// True when these bytes claim to be a journal of paes, of any version.
-[[nodiscard]] bool claims_to_be_journal(Bytes first_bytes) noexcept;
 
 // Derived by HKDF-SHA256 from the input key and the payload's salt, with a label of its own.
 class JournalKey {

@@ -63,6 +63,56 @@ TEST_F(JournalFile, HoldsWhatWasCompletedAndNothingElse) {
   }
 }
 
+TEST_F(JournalFile, SaysWithoutAKeyHowMuchIsComplete) {
+  constexpr std::uint64_t text_bytes = 123'456'789;  // 29 stripes and a part
+  constexpr std::uint64_t stripe_bytes = std::uint64_t{4} << 20;
+  const auto said = [&]() -> std::uint64_t {
+    const Buffer whole = read_file(folder_ / "j");
+    auto claims = parse_claims(whole);
+    EXPECT_TRUE(claims);
+    EXPECT_EQ(claims->work, Work::encrypt);
+    EXPECT_EQ(claims->text_bytes, text_bytes);
+    EXPECT_EQ(claims->stripes(), 30U);
+    claims->add_records(0, Bytes(whole).subspan(sizeof(JournalHeader)));
+    return claims->complete_text_bytes;
+  };
+  ASSERT_EQ(pwrite(journal_.number(), header_.data(), header_.size(), 0), 256);
+  EXPECT_EQ(said(), 0U);
+  Journal journal = made(key_, header_);
+  journal.complete(3);
+  journal.flush();
+  EXPECT_EQ(said(), stripe_bytes);
+  journal.complete(29);
+  journal.complete(30);  // is none of this text's
+  journal.flush();
+  EXPECT_EQ(said(), stripe_bytes + text_bytes % stripe_bytes);
+  for (std::uint64_t stripe = 0; stripe < 30; ++stripe) {
+    journal.complete(stripe);
+  }
+  journal.flush();
+  EXPECT_EQ(said(), text_bytes);
+}
+
+TEST_F(JournalFile, OtherHeadersClaimNothing) {
+  EXPECT_FALSE(parse_claims(Bytes(header_).first(255)));
+  EXPECT_FALSE(parse_claims({}));
+  const auto claims_with = [this](std::size_t at, std::uint8_t byte) {
+    JournalHeader other = header_;
+    other.at(at) = byte;
+    return parse_claims(other).has_value();
+  };
+  EXPECT_TRUE(claims_with(journal_layout::work_at, 2));
+  for (const auto& [at, byte] :
+       std::vector<std::pair<std::size_t, std::uint8_t>>{{0, 'P'},
+                                                         {journal_layout::version_at, 2},
+                                                         {journal_layout::work_at, 0},
+                                                         {journal_layout::work_at, 3},
+                                                         {journal_layout::stripe_at + 3, 1},
+                                                         {journal_layout::text_bytes_at, 1}}) {
+    EXPECT_FALSE(claims_with(at, byte)) << at;
+  }
+}
+
 TEST_F(JournalFile, RecordsNothingBeforeASync) {
   Journal journal = made(key_, header_);
   journal.complete(3);
