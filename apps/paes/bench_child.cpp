@@ -13,22 +13,20 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/descriptor.hpp"
 #include "paes/bench_interrupt.hpp"
 #include "paes/bench_place.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
-#include "stream/wait.hpp"
 
 namespace paes::cli {
 
 namespace {
 
-using stream::Descriptor;
-
 Descriptor open_file(const std::string& path, int flags) {
   const int number = open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (number < 0) {
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   return Descriptor(number);
 }
@@ -36,7 +34,7 @@ Descriptor open_file(const std::string& path, int flags) {
 std::array<Descriptor, 2> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    stream::throw_errno("pipe");
+    throw_errno("pipe");
   }
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -69,7 +67,7 @@ pid_t start(const Program& program, int input, int output, int messages) {
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) {
     errno = failed;
-    stream::throw_errno(program.arguments[0]);
+    throw_errno(program.arguments[0]);
   }
   return child;
 }
@@ -81,7 +79,7 @@ int wait_for(pid_t child, Cost& cost) {
   struct rusage usage = {};
   while (wait4(child, &status, 0, &usage) < 0) {
     if (errno != EINTR) {
-      stream::throw_errno("wait");
+      throw_errno("wait");
     }
     if (is_interrupted()) {
       (void)kill(child, SIGTERM);

@@ -14,11 +14,11 @@
 #include <fstream>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "paes/bench_interrupt.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
-#include "stream/wait.hpp"
 
 namespace paes::cli {
 
@@ -59,7 +59,7 @@ std::string filesystem_name(const struct statfs& status) {
 Place look_at(const std::string& folder) {
   struct statfs status = {};
   if (statfs(folder.c_str(), &status) != 0) {
-    stream::throw_errno(folder);
+    throw_errno(folder);
   }
   Place place{
       folder, filesystem_name(status),
@@ -89,7 +89,7 @@ Place find_place(const std::string& folder) {
 
 ScratchFolder::ScratchFolder(const std::string& parent) : folder_(parent + "/paes-bench-XXXXXX") {
   if (mkdtemp(folder_.data()) == nullptr) {
-    stream::throw_errno(parent);
+    throw_errno(parent);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
@@ -41,15 +42,15 @@ SecretBytes read_small_file(int descriptor, const std::string& name, std::size_t
     if (got > 0) {
       filled += static_cast<std::size_t>(got);
     } else if (errno != EINTR && errno != EAGAIN) {
-      stream::throw_errno(name);
+      throw_errno(name);
     }
   }
 }
 
 SecretBytes read_small_file(const std::string& path, std::size_t max_bytes) {
-  const stream::Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!descriptor.is_open()) {
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   return read_small_file(descriptor.number(), path, max_bytes);
 }
@@ -88,7 +89,7 @@ void write_standard_output(Bytes contents) {
     if (written >= 0) {
       contents = contents.subspan(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {
-      stream::throw_errno("standard output");
+      throw_errno("standard output");
     }
   }
 }

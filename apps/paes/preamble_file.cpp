@@ -9,26 +9,26 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/descriptor.hpp"
 #include "format/cobblestone.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
-#include "stream/wait.hpp"
 
 namespace paes::cli {
 
 namespace {
 
-stream::Descriptor open_locked(const std::string& path) {
+Descriptor open_locked(const std::string& path) {
   // O_NONBLOCK: a FIFO of that name must not hang us; it is refused later.
-  stream::Descriptor descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  Descriptor descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!descriptor.is_open()) {
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   if (flock(descriptor.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       throw Error(ErrorCode::failure, path + ": another process is changing its recipients");
     }
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   return descriptor;
 }
@@ -36,10 +36,10 @@ stream::Descriptor open_locked(const std::string& path) {
 void sync_folder_of(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
-  const stream::Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // EINVAL: a file system whose folders cannot be synced, where there is nothing to wait for.
   if (!descriptor.is_open() || (fsync(descriptor.number()) != 0 && errno != EINVAL)) {
-    stream::throw_errno(folder);
+    throw_errno(folder);
   }
 }
 
@@ -49,7 +49,7 @@ PreambleFile::PreambleFile(const std::string& path)
     : name_(path), descriptor_(open_locked(path)), input_(stream::Input::open(path, &cancel())) {
   struct stat status = {};
   if (fstat(descriptor_.number(), &status) != 0) {
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   if (!input_.is_regular()) {
     throw Error(ErrorCode::failure, path + ": is not a regular file");
@@ -151,7 +151,7 @@ void PreambleFile::write(Bytes preamble) const {
 void PreambleFile::remove_copy() const {
   const std::string path = leftover_path(name_);
   if (unlink(path.c_str()) != 0) {
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   sync_folder_of(path);
 }

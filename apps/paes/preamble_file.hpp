@@ -42,7 +42,7 @@ class PreambleFile {
   void remove_copy() const;
 
   std::string name_;
-  stream::Descriptor descriptor_;
+  Descriptor descriptor_;
   stream::Input input_;
 };
 

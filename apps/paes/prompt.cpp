@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/descriptor.hpp"
 #include "paes/process.hpp"
 #include "stream/wait.hpp"
 
@@ -96,7 +97,7 @@ Prompt::Prompt(ErrorCode without_terminal)
   }
   assert(asking.terminal == -1);
   if (tcgetattr(terminal_.number(), &asking.before) != 0) {
-    stream::throw_errno("terminal");
+    throw_errno("terminal");
   }
   asking.silent = asking.before;
   asking.silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
@@ -109,7 +110,7 @@ Prompt::Prompt(ErrorCode without_terminal)
     (void)sigaction(SIGCONT, &asking.continue_before, nullptr);
     asking.terminal = -1;
     errno = error;
-    stream::throw_errno("terminal");
+    throw_errno("terminal");
   }
 }
 
@@ -138,7 +139,7 @@ SecretBytes Prompt::ask(const char* question) {
       continue;
     }
     if (got < 0) {
-      stream::throw_errno("terminal");
+      throw_errno("terminal");
     }
     filled += static_cast<std::size_t>(got);
     if (got == 0 || line.data()[filled - 1] == '\n') {

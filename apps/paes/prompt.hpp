@@ -26,7 +26,7 @@ class Prompt {
   [[nodiscard]] SecretBytes ask(const char* question);
 
  private:
-  stream::Descriptor terminal_;
+  Descriptor terminal_;
 };
 
 }  // namespace paes::cli

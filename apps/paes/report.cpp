@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "stream/wait.hpp"
+#include "core/descriptor.hpp"
 
 namespace paes::cli {
 
@@ -113,7 +113,7 @@ void print_result(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
-    stream::throw_errno("standard output");
+    throw_errno("standard output");
   }
 }
 

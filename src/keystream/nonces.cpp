@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/bytes.hpp"
+#include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "keystream/pages.hpp"
 #include "message/raw_limits.hpp"
@@ -41,37 +42,13 @@ constexpr std::size_t cipher_at = sizeof magic;
 constexpr std::size_t fixed_at = 8;
 constexpr std::size_t number_at = 16;
 
-[[noreturn]] void throw_errno(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::failure, path + ": " + what + ": " + std::strerror(errno));
-}
-
-// A file's descriptor, and with it the lock on the file.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) {
-      (void)close(number_);
-    }
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  [[nodiscard]] int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
-
 // The folder's entry of a new file.
 void sync_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.number() < 0 || fsync(opened.number()) != 0) {
-    throw_errno(path, "cannot sync its folder");
+    throw_errno(path + ": cannot sync its folder");
   }
 }
 
@@ -88,7 +65,7 @@ struct NonceAllocator::State {
   const NonceCipher cipher;
   std::mutex mutex;
   std::string path;
-  Descriptor file;  // none: the numbers are this process's alone
+  Descriptor file;  // with the lock on it; none: the numbers are this process's alone
   std::uint8_t fixed[fixed_bytes] = {};
   std::uint64_t start = 0;    // what is added to a number
   std::uint64_t next = 0;     // the number that is handed out next
@@ -100,15 +77,15 @@ void NonceAllocator::State::open_file(const std::string& at) {
   file =
       Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
   if (file.number() < 0) {
-    throw_errno(path, "cannot open");
+    throw_errno(path + ": cannot open");
   }
   if (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
-    throw_errno(path, "another allocator has it, or it cannot be locked");
+    throw_errno(path + ": another allocator has it, or it cannot be locked");
   }
   Record record;
   const ssize_t got = pread(file.number(), record.bytes, sizeof record.bytes, 0);
   if (got < 0) {
-    throw_errno(path, "cannot read");
+    throw_errno(path + ": cannot read");
   }
   if (got == 0) {
     random_bytes(fixed);
@@ -139,10 +116,10 @@ void NonceAllocator::State::write_ahead(std::uint64_t numbers) {
     store_be64(record.bytes + number_at, next + ahead);
     if (pwrite(file.number(), record.bytes, sizeof record.bytes, 0) !=
         static_cast<ssize_t>(sizeof record.bytes)) {
-      throw_errno(path, "cannot write");
+      throw_errno(path + ": cannot write");
     }
     if (fdatasync(file.number()) != 0) {
-      throw_errno(path, "cannot sync");
+      throw_errno(path + ": cannot sync");
     }
   }
   covered = next + ahead;

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/descriptor.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "stream/part.hpp"
-#include "stream/wait.hpp"
 
 namespace paes::mpi {
 
@@ -54,15 +54,14 @@ class UnfinishedFiles {
     broadcast(communicator, journal_name);
     together(communicator, [&] {
       if (output != nullptr) {
-        data_ = stream::Descriptor(output->resumable()->partial(), false);
-        journal_ = stream::Descriptor(output->resumable()->journal(), false);
+        data_ = Descriptor(output->resumable()->partial(), false);
+        journal_ = Descriptor(output->resumable()->journal(), false);
       } else {
         data_ = find(name_);
         journal_ = find(journal_name);
         check_header(journal_name, header);
       }
-      written_.emplace(
-          stream::Input::of(stream::Descriptor(data_.number(), false), name_, nullptr));
+      written_.emplace(stream::Input::of(Descriptor(data_.number(), false), name_, nullptr));
     });
   }
 
@@ -76,14 +75,14 @@ class UnfinishedFiles {
   void sync() {
     together(communicator_, [&] {
       if (fdatasync(data_.number()) != 0) {
-        stream::throw_errno(name_);
+        throw_errno(name_);
       }
     });
   }
 
  private:
-  static stream::Descriptor find(const std::string& path) {
-    stream::Descriptor found = stream::open_own_file(AT_FDCWD, path, path);
+  static Descriptor find(const std::string& path) {
+    Descriptor found = stream::open_own_file(AT_FDCWD, path, path);
     if (!found.is_open()) {
       throw Error(ErrorCode::failure, path + ": is not here what it is on rank 0", shared_hint);
     }
@@ -102,8 +101,8 @@ class UnfinishedFiles {
 
   Communicator& communicator_;
   std::string name_;
-  stream::Descriptor data_;
-  stream::Descriptor journal_;
+  Descriptor data_;
+  Descriptor journal_;
   std::optional<stream::Input> written_;
 };
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/together.hpp"
@@ -34,7 +35,7 @@ struct Attributes {
 Attributes attributes_of(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) {
-    stream::throw_errno(path);
+    throw_errno(path);
   }
   return {static_cast<std::uint64_t>(status.st_size), status.st_ino, status.st_mtim.tv_sec,
           status.st_mtim.tv_nsec};
@@ -51,7 +52,7 @@ void write_all(int descriptor, const std::string& name, std::uint64_t offset,
       rest.advance(static_cast<std::size_t>(put));
       at += put;
     } else if (errno != EINTR) {
-      stream::throw_errno(name);
+      throw_errno(name);
     }
   }
 }
@@ -160,12 +161,12 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
 }
 
 void SharedOutput::find(const std::string& path) {
-  here_ = stream::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  here_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!here_.is_open()) {
     if (errno == ENOENT) {
       throw Error(ErrorCode::failure, name_ + ": is not here what it is on rank 0", shared_hint);
     }
-    stream::throw_errno(name_);
+    throw_errno(name_);
   }
 }
 
@@ -188,7 +189,7 @@ void SharedOutput::sync() {
   if (by_mpi_ != nullptr) {
     by_mpi_->sync();
   } else if (fsync(here_.number()) != 0) {
-    stream::throw_errno(name_);
+    throw_errno(name_);
   }
 }
 

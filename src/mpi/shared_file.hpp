@@ -100,7 +100,7 @@ class SharedOutput {
   Communicator& communicator_;
   std::string name_;
   std::optional<stream::Output> made_;  // on rank 0
-  stream::Descriptor here_;             // POSIX
+  Descriptor here_;                     // POSIX
   std::unique_ptr<MpiFile> by_mpi_;
 };
 

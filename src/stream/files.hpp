@@ -13,32 +13,12 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "core/bytes.hpp"
+#include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
 
 namespace paes::stream {
-
-class Descriptor {
- public:
-  Descriptor() noexcept = default;
-  explicit Descriptor(int number, bool owned = true) noexcept : number_(number), owned_(owned) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept
-      : number_(std::exchange(other.number_, -1)), owned_(other.owned_) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    std::swap(owned_, other.owned_);
-    return *this;
-  }
-  [[nodiscard]] int number() const noexcept { return number_; }
-  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-  bool owned_ = true;
-};
 
 // Exactly these bytes at an offset, from or to wherever they lie; any thread, or an exception.
 using ReadAt = std::function<void(std::uint64_t offset, std::span<const iovec> to)>;

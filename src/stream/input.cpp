@@ -6,20 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
-
-Descriptor::~Descriptor() {
-  if (owned_ && number_ >= 0) {
-    (void)close(number_);
-  }
-}
 
 Input Input::open(const std::string& path, const Cancel* cancel) {
   int number = -1;

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 #include "stream/part.hpp"
-#include "stream/wait.hpp"
 
 namespace paes::stream {
 

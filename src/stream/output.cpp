@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "stream/wait.hpp"
 

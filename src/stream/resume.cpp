@@ -8,8 +8,6 @@
 #include <chrono>
 #include <utility>
 
-#include "stream/wait.hpp"
-
 namespace paes::stream {
 
 namespace {

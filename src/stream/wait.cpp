@@ -4,16 +4,10 @@
 #include <poll.h>
 
 #include <cerrno>
-#include <cstring>
 
-#include "paes/error.hpp"
+#include "core/descriptor.hpp"
 
 namespace paes::stream {
-
-void throw_errno(const std::string& what) {
-  const int error = errno;
-  throw Error(ErrorCode::failure, what + ": " + std::strerror(error));
-}
 
 void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel* stop) {
   const auto descriptor_of = [](const Cancel* one) {

@@ -1,5 +1,5 @@
-// What Input and Output share: waiting for a pipe without missing a request to stop, walking a list
-// of buffers through partial transfers, and errors in the words of the system.
+// What Input and Output share: waiting for a pipe without missing a request to stop, and walking a
+// list of buffers through partial transfers.
 #pragma once
 
 #include <sys/uio.h>
@@ -9,14 +9,10 @@
 #include <climits>
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "stream/cancel.hpp"
 
 namespace paes::stream {
-
-// Throws Error(failure) "WHAT: strerror(errno)".
-[[noreturn]] void throw_errno(const std::string& what);
 
 // Returns when `descriptor` is ready for `events` (or has failed: the next transfer says how).
 // Throws once `cancel` or `stop` is requested; either may be null.

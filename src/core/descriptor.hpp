@@ -1,0 +1,32 @@
+// A file descriptor with an owner, and errors of the system in its own words.
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace paes {
+
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number, bool owned = true) noexcept : number_(number), owned_(owned) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), owned_(other.owned_) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    std::swap(owned_, other.owned_);
+    return *this;
+  }
+  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+  bool owned_ = true;
+};
+
+// Throws Error(failure) "WHAT: strerror(errno)".
+[[noreturn]] void throw_errno(const std::string& what);
+
+}  // namespace paes
