@@ -51,6 +51,17 @@ class Scattered {
   int bytes_ = 0;
 };
 
+// Whether `call`, which reads or writes one element of the type, moved all of the buffers.
+template <class Call>
+bool moves_all(std::span<const iovec> buffers, const std::string& name, const Call& call) {
+  const Scattered parts(buffers);
+  MPI_Status status;
+  check(call(parts.type(), &status), name);
+  int moved = 0;
+  check(MPI_Get_elements(&status, parts.type(), &moved), name);
+  return moved == parts.bytes();
+}
+
 }  // namespace
 
 MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode, std::string name)
@@ -68,28 +79,20 @@ MpiFile::~MpiFile() {
 
 void MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) const {
   const std::lock_guard lock(communicator_.handles_->calls);
-  const Scattered parts(to);
-  MPI_Status status;
-  check(MPI_File_read_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1,
-                         parts.type(), &status),
-        name_);
-  int got = 0;
-  check(MPI_Get_elements(&status, parts.type(), &got), name_);
-  if (got != parts.bytes()) {
+  if (!moves_all(to, name_, [&](MPI_Datatype type, MPI_Status* status) {
+        return MPI_File_read_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1, type,
+                                status);
+      })) {
     throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
   }
 }
 
 void MpiFile::write_at(std::uint64_t offset, std::span<const iovec> from) const {
   const std::lock_guard lock(communicator_.handles_->calls);
-  const Scattered parts(from);
-  MPI_Status status;
-  check(MPI_File_write_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1,
-                          parts.type(), &status),
-        name_);
-  int put = 0;
-  check(MPI_Get_elements(&status, parts.type(), &put), name_);
-  if (put != parts.bytes()) {
+  if (!moves_all(from, name_, [&](MPI_Datatype type, MPI_Status* status) {
+        return MPI_File_write_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1,
+                                 type, status);
+      })) {
     throw Error(ErrorCode::failure, name_ + ": was not written in full; is there no room left?");
   }
 }

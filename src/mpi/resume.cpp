@@ -337,7 +337,7 @@ stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput&
                                      options.kernel);
     stream::check_commitment(input.name(), cipher, prefix);
     stream::check_last_chunk(input.name(), cipher, extent, input.reader());
-    const stream::StartedDecryption started = stream::start_decryption(
+    const stream::Started started = stream::start_decryption(
         input.here(), *output->resumable(), preamble, prefix, extent, input_key, note);
     decided = {preamble.header.suite, prefix, extent, started.header, started.continues};
   });

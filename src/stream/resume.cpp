@@ -24,13 +24,26 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
   }
 }
 
-// Does the work and commits. What a failure leaves is there for the next run, if it is worth it.
-void run_and_commit(Output& output, Journal& journal, bool continues, std::uint64_t bytes,
-                    const std::function<void()>& work) {
+// Does the work that was decided upon and commits. What a failure leaves is there for the next run,
+// if it is worth it.
+ResumedTotals run_and_commit(const Input& input, Output& output, const ChunkCipher& cipher,
+                             const JournalKey& key, const Started& started,
+                             std::uint64_t output_bytes,
+                             const std::function<void(const StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
+  Journal journal(key, started.header, files.journal(), files.partial(), files.partial_name());
+  std::atomic<std::uint64_t> kept{0};
+  const StripeWork work{cipher,
+                        started.extent,
+                        journal,
+                        input.reader(),
+                        output.writer(),
+                        started.continues ? files.reader() : ReadAt(),
+                        kept};
   try {
-    work();
-    output.commit(bytes);
+    work_on(work);
+    output.commit(output_bytes);
+    return {started.extent.text_bytes, kept.load()};
   } catch (const OtherTextWritten&) {
     throw;
   } catch (const Error& error) {
@@ -42,7 +55,7 @@ void run_and_commit(Output& output, Journal& journal, bool continues, std::uint6
     if (!files.is_in_use()) {
       throw;
     }
-    if (!continues && journal.recorded() == 0) {
+    if (!started.continues && journal.recorded() == 0) {
       files.remove();
       throw;
     }
@@ -118,7 +131,7 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
     return std::nullopt;
   }
   files.take_up();
-  return StartedEncryption{std::move(*key), left->prefix, extent, *files.found(), true};
+  return StartedEncryption{{extent, *files.found(), true}, std::move(*key), left->prefix};
 }
 
 }  // namespace
@@ -200,7 +213,7 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
     files.remove();
     throw;
   }
-  return {std::move(fresh.input_key), prefix, extent, journal_header, false};
+  return {{extent, journal_header, false}, std::move(fresh.input_key), prefix};
 }
 
 ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
@@ -217,24 +230,14 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
     const ChunkCipher cipher(task.suite, started.input_key, salt_of(started.prefix), options.kernel,
                              options.engine_use);
     const JournalKey journal_key(started.input_key, salt_of(started.prefix));
-    Journal journal(journal_key, started.header, files.journal(), files.partial(),
-                    files.partial_name());
-    std::atomic<std::uint64_t> kept{0};
-    const StripeWork work{cipher,
-                          started.extent,
-                          journal,
-                          input.reader(),
-                          output.writer(),
-                          started.continues ? files.reader() : ReadAt(),
-                          kept};
     const auto check_source = [&] { check_stamp(input, source); };
+    const auto seal = [&](const StripeWork& work) {
+      seal_stripes(files.partial_name(), work, 0, started.extent.stripes(), check_source, options);
+      check_source();
+    };
     try {
-      run_and_commit(output, journal, started.continues, started.extent.file_bytes(), [&] {
-        seal_stripes(files.partial_name(), work, 0, started.extent.stripes(), check_source,
-                     options);
-        check_source();
-      });
-      return {started.extent.text_bytes, kept.load()};
+      return run_and_commit(input, output, cipher, journal_key, started,
+                            started.extent.file_bytes(), seal);
     } catch (const OtherTextWritten&) {
       continue;
     } catch (const Error& error) {
@@ -248,9 +251,9 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
   }
 }
 
-StartedDecryption start_decryption(const Input& input, ResumableFiles& files,
-                                   const Preamble& preamble, const PayloadPrefix& prefix,
-                                   const Extent& extent, Bytes input_key, const Note& note) {
+Started start_decryption(const Input& input, ResumableFiles& files, const Preamble& preamble,
+                         const PayloadPrefix& prefix, const Extent& extent, Bytes input_key,
+                         const Note& note) {
   // What binds key and text: a changed envelope opens the same payload.
   std::vector<std::uint8_t> head(preamble.bytes.begin(),
                                  preamble.bytes.begin() + container::context_bytes);
@@ -285,24 +288,13 @@ ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& pr
                            options.engine_use);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input.name(), cipher, extent, input.reader());
-  const StartedDecryption started =
-      start_decryption(input, files, preamble, prefix, extent, input_key, note);
-  const JournalKey journal_key(input_key, salt_of(prefix));
-  Journal journal(journal_key, started.header, files.journal(), files.partial(),
-                  files.partial_name());
-  std::atomic<std::uint64_t> kept{0};
-  const StripeWork work{cipher,
-                        started.extent,
-                        journal,
-                        input.reader(),
-                        output.writer(),
-                        started.continues ? files.reader() : ReadAt(),
-                        kept};
-  run_and_commit(output, journal, started.continues, extent.text_bytes, [&] {
+  const Started started = start_decryption(input, files, preamble, prefix, extent, input_key, note);
+  const auto open = [&](const StripeWork& work) {
     open_stripes(input.name(), work, 0, extent.stripes(), hole_maker(files.partial()), options);
     input.check_same_size();
-  });
-  return {extent.text_bytes, kept.load()};
+  };
+  return run_and_commit(input, output, cipher, JournalKey(input_key, salt_of(prefix)), started,
+                        extent.text_bytes, open);
 }
 
 }  // namespace paes::stream

@@ -72,13 +72,16 @@ void refuse_unless_resumable(const Input& input, Output& output);
 // The error, with how to go on with what was left in this file.
 [[nodiscard]] Error with_resume_hint(const Error& error, const std::string& partial_name);
 
-// An encryption decided upon: the files are started or taken up.
-struct StartedEncryption {
-  SecretBytes input_key;
-  PayloadPrefix prefix;  // salt and commitment
+// Work decided upon: the files are started or taken up.
+struct Started {
   Extent extent;
   JournalHeader header;
   bool continues = false;
+};
+
+struct StartedEncryption : Started {
+  SecretBytes input_key;
+  PayloadPrefix prefix;  // salt and commitment
 };
 // `never_continue`: what was found has been seen not to fit.
 [[nodiscard]] StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
@@ -86,15 +89,9 @@ struct StartedEncryption {
                                                  const SourceStamp& source, bool never_continue,
                                                  const Options& options);
 
-struct StartedDecryption {
-  Extent extent;
-  JournalHeader header;
-  bool continues = false;
-};
-[[nodiscard]] StartedDecryption start_decryption(const Input& input, ResumableFiles& files,
-                                                 const Preamble& preamble,
-                                                 const PayloadPrefix& prefix, const Extent& extent,
-                                                 Bytes input_key, const Note& note);
+[[nodiscard]] Started start_decryption(const Input& input, ResumableFiles& files,
+                                       const Preamble& preamble, const PayloadPrefix& prefix,
+                                       const Extent& extent, Bytes input_key, const Note& note);
 
 // What the threads of one process share.
 struct StripeWork {

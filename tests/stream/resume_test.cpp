@@ -380,8 +380,7 @@ class ResumedDecryption : public Resume {
     const Preamble preamble = read_preamble(input);
     const PayloadPrefix prefix = read_prefix(input, preamble.header);
     const Extent extent = extent_of(input, preamble.header);
-    const StartedDecryption started =
-        start_decryption(input, files, preamble, prefix, extent, key_, nullptr);
+    const Started started = start_decryption(input, files, preamble, prefix, extent, key_, nullptr);
     const ChunkCipher cipher(suite, key_, salt_of(prefix), best_kernel(Cipher::aes));
     const JournalKey key(key_, salt_of(prefix));
     Journal journal(key, started.header, files.journal(), files.partial(), "out.partial");
