@@ -72,22 +72,16 @@ int decrypt(Request& request) {
     request.unlock.refuse_as_output(path);
     unlocker.emplace(request.unlock);
   });
-  std::uint64_t resumed_bytes = 0;
-  Job job{"decrypt", path, nullptr};
-  job.work = [&](mpi::SharedInput& input, const std::string& output,
-                 const stream::Options& options) {
-    if (!is_resumable_job(request.job, input, output)) {
-      return decrypt_file(request, unlocker, input, output, options);
-    }
-    const stream::ResumedTotals totals =
-        decrypt_resumably(request, unlocker, input, output, options);
-    resumed_bytes = totals.kept_text_bytes;
-    return totals.text_bytes;
-  };
-  if (request.job.transfer.resume) {
-    job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
-  }
-  return run_job(request.job, engines, job);
+  const Job job{
+      "decrypt", path,
+      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
+        return decrypt_file(request, unlocker, input, output, options);
+      }};
+  return run_job(
+      request.job, engines, job,
+      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
+        return decrypt_resumably(request, unlocker, input, output, options);
+      });
 }
 
 Action declare(CLI::App& app) {

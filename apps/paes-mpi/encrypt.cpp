@@ -104,22 +104,16 @@ int encrypt(Request& request) {
     request.passphrase.refuse_as_output(path);
   });
   Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
-  std::uint64_t resumed_bytes = 0;
-  Job job{"encrypt", path, nullptr};
-  job.work = [&](mpi::SharedInput& input, const std::string& output,
-                 const stream::Options& options) {
-    if (!is_resumable_job(request.job, input, output)) {
-      return encrypt_file(request, suite, sealer, input, output, options);
-    }
-    const stream::ResumedTotals totals =
-        encrypt_resumably(request, suite, sealer, reopener, input, output, options);
-    resumed_bytes = totals.kept_text_bytes;
-    return totals.text_bytes;
-  };
-  if (request.job.transfer.resume) {
-    job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
-  }
-  return run_job(request.job, engines, job);
+  const Job job{
+      "encrypt", path,
+      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
+        return encrypt_file(request, suite, sealer, input, output, options);
+      }};
+  return run_job(
+      request.job, engines, job,
+      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
+        return encrypt_resumably(request, suite, sealer, reopener, input, output, options);
+      });
 }
 
 Action declare(CLI::App& app) {

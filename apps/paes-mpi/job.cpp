@@ -75,6 +75,20 @@ ordered_json to_json(const JobOptions& options, const Engines& engines, const Jo
   return document;
 }
 
+// Collective. Throws Agreed where --resume was asked for and cannot be had.
+bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
+                      const std::string& output) {
+  bool resumable = false;
+  on_first([&] {
+    if (options.transfer.resume && options.file_access() != mpi::FileAccess::posix) {
+      throw Error(ErrorCode::usage, "resume: needs --access posix");
+    }
+    resumable = options.transfer.resume && is_resumable(input.here(), output);
+  });
+  mpi::broadcast(ranks(), resumable);
+  return resumable;
+}
+
 }  // namespace
 
 void JobOptions::declare(CLI::App& app) {
@@ -145,17 +159,21 @@ int run_job(const JobOptions& options, Engines& engines, const Job& job) {
   return code;
 }
 
-bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
-                      const std::string& output) {
-  bool resumable = false;
-  on_first([&] {
-    if (options.transfer.resume && options.file_access() != mpi::FileAccess::posix) {
-      throw Error(ErrorCode::usage, "resume: needs --access posix");
+int run_job(const JobOptions& options, Engines& engines, Job job, const ResumableWork& resumably) {
+  std::uint64_t resumed_bytes = 0;
+  job.work = [&, plainly = std::move(job.work)](mpi::SharedInput& input, const std::string& output,
+                                                const stream::Options& work_options) {
+    if (!is_resumable_job(options, input, output)) {
+      return plainly(input, output, work_options);
     }
-    resumable = options.transfer.resume && is_resumable(input.here(), output);
-  });
-  mpi::broadcast(ranks(), resumable);
-  return resumable;
+    const stream::ResumedTotals totals = resumably(input, output, work_options);
+    resumed_bytes = totals.kept_text_bytes;
+    return totals.text_bytes;
+  };
+  if (options.transfer.resume) {
+    job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
+  }
+  return run_job(options, engines, job);
 }
 
 stream::OutputOptions output_options(const JobOptions& options, const mpi::SharedInput& input,

@@ -9,6 +9,7 @@
 #include "mpi/shared_file.hpp"
 #include "paes/engine.hpp"
 #include "paes/transfer.hpp"
+#include "stream/resume.hpp"
 
 namespace paes::cli {
 
@@ -49,10 +50,13 @@ void settle(JobOptions& options, unsigned other_uses);
 // reported, not thrown.
 [[nodiscard]] int run_job(const JobOptions& options, Engines& engines, const Job& job);
 
-// Collective. Whether --resume was asked for and means anything for this work; throws Agreed where
-// it cannot be had.
-[[nodiscard]] bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
-                                    const std::string& output);
+using ResumableWork = std::function<stream::ResumedTotals(
+    mpi::SharedInput& input, const std::string& output, const stream::Options& options)>;
+
+// The same, by `resumably` in the place of the job's work where --resume was asked for and means
+// anything for this file.
+[[nodiscard]] int run_job(const JobOptions& options, Engines& engines, Job job,
+                          const ResumableWork& resumably);
 
 // What rank 0 knows of a new output; nothing on the others.
 [[nodiscard]] stream::OutputOptions output_options(const JobOptions& options,
