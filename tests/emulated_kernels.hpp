@@ -5,17 +5,13 @@
 // takes a mode in both directions or not at all, and OFB is missing.
 #pragma once
 
-#include <array>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "cipher/ghash.hpp"
 #include "core/secret.hpp"
 #include "cuda/device_kernel.hpp"
+#include "device_rows.hpp"
 #include "mode/gcm.hpp"
 
 namespace paes::test {
@@ -162,24 +158,15 @@ void run_emulated_gcm(const KernelKeys& keys, const ModeState& state, const Piec
   if (has_out && piece.bytes != 0) {
     std::memcpy(piece.out, job.out, piece.bytes);
   }
-  Block hash = *result.blocks();
-  if (!is_message) {
-    const Block before = ghash_multiply(
-        *piece.hash, ghash_power(held.hash_key, (piece.bytes + block_bytes - 1) / block_bytes));
-    for (std::size_t i = 0; i < block_bytes; ++i) {
-      hash.bytes[i] ^= before.bytes[i];
-    }
-  }
-  *piece.hash = hash;
+  const Block& hash = *result.blocks();
+  *piece.hash = is_message ? hash : joined_hash(*piece.hash, held.hash_key, hash, piece.bytes);
 }
 
-template <std::size_t Index>
+template <std::size_t Number, std::size_t Shape>
 void prepare_emulated(Bytes key, KernelKeys& keys) {
-  constexpr std::size_t shapes = std::size(emulated_shapes);
-  const cuda::DeviceKernel& kernel = *cuda::device_kernels()[Index / shapes];
-  auto held = std::make_unique<EmulatedKeys>(EmulatedKeys{&kernel, DeviceMemory(kernel.image_bytes),
-                                                          key.size(),
-                                                          emulated_shapes[Index % shapes].shape});
+  const cuda::DeviceKernel& kernel = *cuda::device_kernels()[Number];
+  auto held = std::make_unique<EmulatedKeys>(EmulatedKeys{
+      &kernel, DeviceMemory(kernel.image_bytes), key.size(), emulated_shapes[Shape].shape});
   kernel.prepare(key, held->image.data());
   if (kernel.has_gcm()) {
     const DeviceMemory zero(&held->hash_key, block_bytes);
@@ -191,71 +178,24 @@ void prepare_emulated(Bytes key, KernelKeys& keys) {
   std::memcpy(keys.bytes, &owned, sizeof owned);
 }
 
-template <std::size_t Index>
-Kernel make_emulated_kernel() {
-  constexpr std::size_t shapes = std::size(emulated_shapes);
-  static std::string name;
-  Kernel row = {};
-  if (Index / shapes < cuda::device_kernels().size()) {
-    const cuda::DeviceKernel& kernel = *cuda::device_kernels()[Index / shapes];
-    name = std::string(kernel.name) + emulated_shapes[Index % shapes].suffix;
-    row.name = name.c_str();
-    row.cipher = kernel.cipher;
-    row.use = Use::by_name;
-    row.summary = kernel.summary;
-    row.lanes = 32 * kernel.blocks;
-    row.prepare = prepare_emulated<Index>;
-    row.release = release_emulated;
-    const auto set = [&]<Operation Which>() {
-      if (kernel.has(Which)) {
-        row.modes.piece[static_cast<unsigned>(Which)] = run_emulated<Which>;
-      }
-    };
-    set.template operator()<Operation::ecb_encrypt>();
-    set.template operator()<Operation::ecb_decrypt>();
-    set.template operator()<Operation::ctr>();
-    set.template operator()<Operation::xts_encrypt>();
-    set.template operator()<Operation::xts_decrypt>();
-    set.template operator()<Operation::cbc_decrypt>();
-    set.template operator()<Operation::cfb_decrypt>();
-    row.modes.chain[static_cast<unsigned>(Operation::cbc_encrypt)] =
-        run_emulated_chains<Operation::cbc_encrypt>;
-    row.modes.chain[static_cast<unsigned>(Operation::cfb_encrypt)] =
-        run_emulated_chains<Operation::cfb_encrypt>;
-    if (kernel.has_gcm()) {
-      row.gcm = GcmRuns{}
-                    .with(GcmOperation::hash, run_emulated_gcm<GcmOperation::hash>)
-                    .with(GcmOperation::encrypt, run_emulated_gcm<GcmOperation::encrypt>)
-                    .with(GcmOperation::decrypt, run_emulated_gcm<GcmOperation::decrypt>)
-                    .with(GcmOperation::seal, run_emulated_gcm<GcmOperation::seal>)
-                    .with(GcmOperation::open, run_emulated_gcm<GcmOperation::open>)
-                    .with(GcmOperation::verify, run_emulated_gcm<GcmOperation::verify>);
-    }
-  }
-  return row;
-}
+struct EmulatedWays {
+  static constexpr auto& variants = emulated_shapes;
+  template <std::size_t Number, std::size_t Shape>
+  static constexpr auto prepare = prepare_emulated<Number, Shape>;
+  static constexpr auto release = release_emulated;
+  template <Operation Which>
+  static constexpr auto run = run_emulated<Which>;
+  template <GcmOperation Which>
+  static constexpr auto run_gcm = run_emulated_gcm<Which>;
 
-// All rows, each in every shape. More than there is room for is an error that shows at once.
-inline const std::vector<const Kernel*>& emulated_kernels() {
-  constexpr std::size_t room = 24;
-  static const std::array<Kernel, room> rows =
-      []<std::size_t... Index>(std::index_sequence<Index...>) {
-    return std::array<Kernel, room>{make_emulated_kernel<Index>()...};
+  static ModeRuns add_chains(const ModeRuns& runs) {
+    return runs.with(Operation::cbc_encrypt, run_emulated_chains<Operation::cbc_encrypt>)
+        .with(Operation::cfb_encrypt, run_emulated_chains<Operation::cfb_encrypt>);
   }
-  (std::make_index_sequence<room>());
-  static const std::vector<const Kernel*> named = [] {
-    if (cuda::device_kernels().size() * std::size(emulated_shapes) > room) {
-      std::abort();
-    }
-    std::vector<const Kernel*> found;
-    for (const Kernel& row : rows) {
-      if (row.name != nullptr) {
-        found.push_back(&row);
-      }
-    }
-    return found;
-  }();
-  return named;
+};
+
+inline const std::vector<const Kernel*>& emulated_kernels() {
+  return rows_of_device_kernels<EmulatedWays>();
 }
 
 inline bool is_emulated(const Kernel& kernel) { return kernel.release == release_emulated; }
