@@ -187,6 +187,8 @@ class Output {
   void open_new();
   [[nodiscard]] int number() const noexcept;
   [[nodiscard]] std::string descriptor_path() const;
+  [[nodiscard]] static std::string unpredictable_name();
+  [[noreturn]] void throw_exists() const;
   void set_permissions();
   void place();
   void rename_temporary();

@@ -1,6 +1,5 @@
-// Writing: a new file has no name (O_TMPFILE) or an unpredictable one until it is complete, and
-// gets its own by a link or rename that cannot replace another file. Each way has one to fall back
-// on for file systems that lack it.
+// Opening an output and writing to it: a new file has no name (O_TMPFILE) or an unpredictable one
+// until it is complete. How it gets its own is in output_commit.cpp.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -11,7 +10,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "core/descriptor.hpp"
@@ -36,20 +34,6 @@ void refuse_source(const std::string& name, const struct stat& status, const Inp
       source->is_regular()) {
     throw Error(ErrorCode::usage, name + ": is the input itself", "name another output with -o");
   }
-}
-
-[[noreturn]] void throw_exists(const std::string& name) {
-  throw Error(ErrorCode::failure, name + ": already exists",
-              "give -f to replace it, or another name with -o");
-}
-
-std::string unpredictable_name() {
-  std::uint8_t random[8];
-  random_bytes(random);
-  char text[32];
-  (void)std::snprintf(text, sizeof text, ".paes-%016llx",
-                      static_cast<unsigned long long>(load_be64(random)));
-  return text;
 }
 
 // A description of our own for the pipe behind `descriptor`, so that it can be non-blocking without
@@ -90,7 +74,7 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
     refuse_source(path, status, options.source);
     const bool overwrites = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
     if (overwrites && !options.overwrite) {
-      throw_exists(path);
+      output.throw_exists();
     }
     if (!S_ISREG(status.st_mode)) {
       if (options.resumable) {
@@ -110,7 +94,7 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
   } else if (errno != ENOENT) {
     throw_errno(path);
   } else if (lstat(path.c_str(), &status) == 0 && !options.overwrite) {
-    throw_exists(path);  // a symbolic link that leads nowhere
+    output.throw_exists();  // a symbolic link that leads nowhere
   }
   output.open_folder(target);
   if (options.resumable) {
@@ -206,6 +190,20 @@ Output Output::standard_output(const OutputOptions& options) {
     }
   }
   return output;
+}
+
+void Output::throw_exists() const {
+  throw Error(ErrorCode::failure, name_ + ": already exists",
+              "give -f to replace it, or another name with -o");
+}
+
+std::string Output::unpredictable_name() {
+  std::uint8_t random[8];
+  random_bytes(random);
+  char text[32];
+  (void)std::snprintf(text, sizeof text, ".paes-%016llx",
+                      static_cast<unsigned long long>(load_be64(random)));
+  return text;
 }
 
 Output::~Output() { discard(); }
@@ -320,134 +318,6 @@ void Output::expect_sequential() const noexcept {
 
 std::string Output::descriptor_path() const {
   return "/proc/self/fd/" + std::to_string(descriptor_.number());
-}
-
-void Output::commit(std::uint64_t bytes) {
-  check(options_.cancel);
-  if (seekable_ && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
-    throw_errno(name_);
-  }
-  if (kind_ == Kind::standard_file) {
-    // Whoever shares the descriptor continues behind us.
-    (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
-  } else if (kind_ != Kind::direct) {
-    if (resumable_ != nullptr) {
-      // Synced before it is anybody else's to read, because an interruption here leaves it.
-      resumable_->sync();
-      temporary_ = resumable_->partial_file();
-    }
-    try {
-      set_permissions();
-      if (fsync(number()) != 0) {
-        throw_errno(name_);
-      }
-      place();
-    } catch (const Error&) {
-      if (resumable_ != nullptr) {
-        resumable_->protect();
-      }
-      throw;
-    }
-    // Some file systems cannot sync a folder and say so with EINVAL.
-    const int error = folder_synced_ && fsync(folder_.number()) != 0 ? errno : 0;
-    if (resumable_ != nullptr) {
-      resumable_->finish();
-    }
-    if (error != 0 && error != EINVAL) {
-      errno = error;
-      throw_errno(name_ + ": complete, but its folder could not be synced");
-    }
-  } else if (block_device_ && fsync(number()) != 0) {
-    throw_errno(name_);
-  }
-  finished_ = true;
-}
-
-// A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason
-// to lose what was written. It matters where others can do more with the file than they should.
-void Output::set_permissions() {
-  const mode_t wanted = options_.permissions & 0777;
-  if (fchmod(number(), wanted) == 0) {
-    return;
-  }
-  const int error = errno;
-  struct stat status = {};
-  if ((error != EPERM && error != EOPNOTSUPP && error != ENOSYS) || fstat(number(), &status) != 0) {
-    errno = error;
-    throw_errno(name_);
-  }
-  constexpr mode_t of_others = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
-  if ((status.st_mode & ~wanted & of_others) != 0) {
-    warning_ = name_ +
-               ": other users have more access than they should, for its permissions "
-               "could not be set: " +
-               std::strerror(error);
-  }
-}
-
-// Gives the finished file its name: as one step, and never over a file that is there unless asked.
-void Output::place() {
-  const int folder = folder_.number();
-  if (kind_ == Kind::unnamed) {
-    const bool beside = options_.overwrite;  // a link cannot replace, but a rename can
-    const std::string name = beside ? unpredictable_name() : file_;
-    if (linkat(AT_FDCWD, descriptor_path().c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      fail_to_place();
-    }
-    if (!beside) {
-      return;
-    }
-    temporary_ = name;
-  }
-  if (options_.overwrite) {
-    rename_temporary();
-    return;
-  }
-  if (!options_.avoid_noreplace) {
-    if (renameat2(folder, temporary_.c_str(), folder, file_.c_str(), RENAME_NOREPLACE) == 0) {
-      temporary_.clear();
-      return;
-    }
-    if (errno != EINVAL && errno != ENOSYS) {
-      fail_to_place();
-    }
-  }
-  if (!options_.avoid_link) {
-    if (linkat(folder, temporary_.c_str(), folder, file_.c_str(), 0) == 0) {
-      (void)unlinkat(folder, temporary_.c_str(), 0);
-      temporary_.clear();
-      return;
-    }
-    if (errno == EEXIST) {
-      fail_to_place();
-    }
-  }
-  // A file system without either: an empty file of our own holds the name until the rename.
-  const Descriptor holder(
-      openat(folder, file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!holder.is_open()) {
-    fail_to_place();
-  }
-  try {
-    rename_temporary();
-  } catch (...) {
-    (void)unlinkat(folder, file_.c_str(), 0);
-    throw;
-  }
-}
-
-void Output::rename_temporary() {
-  if (renameat(folder_.number(), temporary_.c_str(), folder_.number(), file_.c_str()) != 0) {
-    throw_errno(name_);
-  }
-  temporary_.clear();
-}
-
-void Output::fail_to_place() const {
-  if (errno == EEXIST) {
-    throw_exists(name_);
-  }
-  throw_errno(name_);
 }
 
 void Output::discard() noexcept {

@@ -1,0 +1,147 @@
+// Committing an output: a complete file is synced and gets its permissions and its own name, by a
+// link or rename that cannot replace another file. Each way has one to fall back on for file
+// systems that lack it.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "core/descriptor.hpp"
+#include "paes/error.hpp"
+#include "stream/files.hpp"
+#include "stream/resumable_files.hpp"
+
+namespace paes::stream {
+
+void Output::commit(std::uint64_t bytes) {
+  check(options_.cancel);
+  if (seekable_ && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
+    throw_errno(name_);
+  }
+  if (kind_ == Kind::standard_file) {
+    // Whoever shares the descriptor continues behind us.
+    (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
+  } else if (kind_ != Kind::direct) {
+    if (resumable_ != nullptr) {
+      // Synced before it is anybody else's to read, because an interruption here leaves it.
+      resumable_->sync();
+      temporary_ = resumable_->partial_file();
+    }
+    try {
+      set_permissions();
+      if (fsync(number()) != 0) {
+        throw_errno(name_);
+      }
+      place();
+    } catch (const Error&) {
+      if (resumable_ != nullptr) {
+        resumable_->protect();
+      }
+      throw;
+    }
+    // Some file systems cannot sync a folder and say so with EINVAL.
+    const int error = folder_synced_ && fsync(folder_.number()) != 0 ? errno : 0;
+    if (resumable_ != nullptr) {
+      resumable_->finish();
+    }
+    if (error != 0 && error != EINVAL) {
+      errno = error;
+      throw_errno(name_ + ": complete, but its folder could not be synced");
+    }
+  } else if (block_device_ && fsync(number()) != 0) {
+    throw_errno(name_);
+  }
+  finished_ = true;
+}
+
+// A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason
+// to lose what was written. It matters where others can do more with the file than they should.
+void Output::set_permissions() {
+  const mode_t wanted = options_.permissions & 0777;
+  if (fchmod(number(), wanted) == 0) {
+    return;
+  }
+  const int error = errno;
+  struct stat status = {};
+  if ((error != EPERM && error != EOPNOTSUPP && error != ENOSYS) || fstat(number(), &status) != 0) {
+    errno = error;
+    throw_errno(name_);
+  }
+  constexpr mode_t of_others = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+  if ((status.st_mode & ~wanted & of_others) != 0) {
+    warning_ = name_ +
+               ": other users have more access than they should, for its permissions "
+               "could not be set: " +
+               std::strerror(error);
+  }
+}
+
+// Gives the finished file its name: as one step, and never over a file that is there unless asked.
+void Output::place() {
+  const int folder = folder_.number();
+  if (kind_ == Kind::unnamed) {
+    const bool beside = options_.overwrite;  // a link cannot replace, but a rename can
+    const std::string name = beside ? unpredictable_name() : file_;
+    if (linkat(AT_FDCWD, descriptor_path().c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      fail_to_place();
+    }
+    if (!beside) {
+      return;
+    }
+    temporary_ = name;
+  }
+  if (options_.overwrite) {
+    rename_temporary();
+    return;
+  }
+  if (!options_.avoid_noreplace) {
+    if (renameat2(folder, temporary_.c_str(), folder, file_.c_str(), RENAME_NOREPLACE) == 0) {
+      temporary_.clear();
+      return;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+      fail_to_place();
+    }
+  }
+  if (!options_.avoid_link) {
+    if (linkat(folder, temporary_.c_str(), folder, file_.c_str(), 0) == 0) {
+      (void)unlinkat(folder, temporary_.c_str(), 0);
+      temporary_.clear();
+      return;
+    }
+    if (errno == EEXIST) {
+      fail_to_place();
+    }
+  }
+  // A file system without either: an empty file of our own holds the name until the rename.
+  const Descriptor holder(
+      openat(folder, file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!holder.is_open()) {
+    fail_to_place();
+  }
+  try {
+    rename_temporary();
+  } catch (...) {
+    (void)unlinkat(folder, file_.c_str(), 0);
+    throw;
+  }
+}
+
+void Output::rename_temporary() {
+  if (renameat(folder_.number(), temporary_.c_str(), folder_.number(), file_.c_str()) != 0) {
+    throw_errno(name_);
+  }
+  temporary_.clear();
+}
+
+void Output::fail_to_place() const {
+  if (errno == EEXIST) {
+    throw_exists();
+  }
+  throw_errno(name_);
+}
+
+}  // namespace paes::stream
