@@ -1,33 +1,17 @@
 // The device engine over an emulated runtime: every mode as the kernels of the processor compute
-// it, from pinned memory and from other, on one device and on several; every call of the runtime
-// failing once, for good, or for want of memory; and everything wiped and given back each time.
+// it, from pinned memory and from other, on one device and on several.
 #include "cuda/engine.hpp"
 
 #include <gtest/gtest.h>
 
-#include <new>
 #include <thread>
 
-#include "cuda/emulated_runtime.hpp"
-#include "kernel/registry.hpp"
+#include "cuda/emulated_engine.hpp"
 #include "message/gcm_message.hpp"
-#include "message/raw_key.hpp"
-#include "varied_bytes.hpp"
 
 namespace paes::cuda {
 namespace {
 
-using test::varied_bytes;
-using Buffer = std::vector<std::uint8_t>;
-using Fault = EmulatedRuntime::Fault;
-constexpr std::size_t piece_bytes = std::size_t{64} << 10;
-
-struct RawCase {
-  Cipher cipher;
-  Mode mode;
-  std::size_t key_bytes;
-  std::size_t unit_bytes = 0;
-};
 constexpr RawCase raw_cases[] = {
     {Cipher::aes, Mode::ecb, 16},      {Cipher::aes, Mode::cbc, 24},
     {Cipher::aes, Mode::cfb, 32},      {Cipher::aes, Mode::ctr, 16},
@@ -44,40 +28,6 @@ bool has_kernel(Cipher cipher, Operation operation) {
     }
   }
   return false;
-}
-
-// An engine whose runtime must have nothing to complain about when it is gone.
-class Emulated {
- public:
-  explicit Emulated(const EmulatedOptions& options = {}, EngineOptions engine_options = {})
-      : runtime_(std::make_shared<EmulatedRuntime>(options)) {
-    engine_options.piece_bytes = piece_bytes;
-    engine_ = make_engine(runtime_, engine_options);
-  }
-  ~Emulated() {
-    engine_.reset();
-    EXPECT_EQ(runtime_->complaints(), std::vector<std::string>());
-  }
-  Emulated(const Emulated&) = delete;
-  Emulated& operator=(const Emulated&) = delete;
-
-  Engine& operator*() { return *engine_; }
-  Engine* operator->() { return engine_.get(); }
-  EmulatedRuntime& runtime() { return *runtime_; }
-
- private:
-  std::shared_ptr<EmulatedRuntime> runtime_;
-  std::unique_ptr<Engine> engine_;
-};
-
-// What the processor makes of a part that begins at `start`.
-Buffer expected(const RawCase& which, Direction direction, Bytes key, const Block& start,
-                Bytes in) {
-  const RawKey raw(which.cipher, which.mode, key, best_kernel(which.cipher), which.unit_bytes);
-  Buffer out(in.size());
-  RawPosition position{start};
-  raw.crypt(direction, position, in, out, *make_executor(Schedule::serial, 1), in.size());
-  return out;
 }
 
 void check_raw(Engine& engine, const RawCase& which, Direction direction, std::size_t bytes) {
@@ -142,29 +92,6 @@ TEST(CudaEngine, DeclinesWhatItIsNotMadeFor) {
   EXPECT_TRUE(text == Buffer(2 * piece_bytes));
   EXPECT_THROW((void)make_engine(std::make_shared<EmulatedRuntime>(), {.kernel = "no_such"}),
                Error);
-}
-
-// The container's shape: messages with gaps between them, the last one shorter.
-struct Chunks {
-  explicit Chunks(std::size_t count, std::size_t last_bytes)
-      : memory(varied_bytes(count * stride, 3)), counters(count), tags(count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(counters[i].bytes, varied_bytes(16, 10 + i).data(), 12);
-      store_be32(counters[i].bytes + 12, 1);
-    }
-    messages = {memory.data(), stride, count, text_bytes, last_bytes, counters.data(), tags.data()};
-  }
-  static constexpr std::size_t text_bytes = 1024;
-  static constexpr std::size_t stride = 1088;
-  Buffer memory;
-  std::vector<Block> counters;
-  std::vector<Block> tags;
-  GcmMessages messages;
-};
-
-bool has_gcm() {
-  return std::any_of(device_kernels().begin(), device_kernels().end(),
-                     [](const DeviceKernel* kernel) { return kernel->has_gcm(); });
 }
 
 void check_messages(Engine& engine, std::size_t count, std::size_t last_bytes) {
@@ -311,132 +238,6 @@ TEST(CudaEngine, TweaksOfEveryBlockHaveRoom) {
   Emulated engine;
   check_raw(*engine, {Cipher::aes, Mode::xts, 32, 16}, Direction::encrypt,
             Slot::max_text_bytes(piece_bytes));
-}
-
-TEST(CudaSlots, AreIdleWhateverIsThrown) {
-  EmulatedRuntime runtime;
-  Slots slots(runtime, 1, piece_bytes, {});
-  Block block = {{1}};
-  const auto throws_at_work = [&](Slot& slot) {
-    std::memcpy(slot.host_blocks(), &block, sizeof block);
-    runtime.copy_out(slot.stream(), slot.host_blocks(), slot.text(), sizeof block);
-    throw std::bad_alloc();
-  };
-  EXPECT_THROW((void)slots.run(WhenBusy::wait, throws_at_work), std::bad_alloc);
-  ASSERT_TRUE(slots.run(WhenBusy::wait, [&](Slot& slot) {
-    EXPECT_NE(slot.host_blocks()[0].bytes[0], 1) << "the copy is still under way";
-  }));
-}
-
-// What a program does from the first call to the last. True: the engine did all of it.
-bool run_scenario(EmulatedRuntime& runtime, const std::shared_ptr<Runtime>& shared, bool pins,
-                  bool& declined) {
-  const RawCase which = {Cipher::aes, Mode::xts, 32, 512};
-  const Buffer key = varied_bytes(32, 1);
-  const Buffer in = varied_bytes(4096, 2);
-  const Block start = {{1}};
-  const auto engine = make_engine(shared, {.slots = 2, .piece_bytes = piece_bytes});
-  Buffer text = in;
-  if (engine != nullptr && pins) {
-    engine->pin(text.data(), text.size());
-  }
-  struct Unpin {
-    Engine* engine;
-    void* memory;
-    ~Unpin() {
-      if (engine != nullptr) {
-        engine->unpin(memory);
-      }
-    }
-  } const unpin{engine.get(), text.data()};
-  const RawKey raw(which.cipher, which.mode, key, best_kernel(which.cipher), which.unit_bytes,
-                   {engine.get(), WhenBusy::wait});
-  const Buffer want = expected(which, Direction::encrypt, key, start, in);
-  const std::uint64_t launches = runtime.launches()[0];
-  for (unsigned round = 0; round < 3; ++round) {
-    text = in;
-    RawPosition position{start};
-    raw.crypt(Direction::encrypt, position, text, text, *make_executor(Schedule::serial, 1),
-              text.size());
-    EXPECT_TRUE(text == want);
-  }
-  if (has_gcm()) {
-    const GcmKey gcm(varied_bytes(16, 3), best_kernel(Cipher::aes), {engine.get(), WhenBusy::wait});
-    Chunks chunks(3, 100);
-    (void)gcm.run_on_engine(GcmOperation::seal, chunks.messages);
-  }
-  declined = runtime.launches()[0] - launches < 6;
-  return true;
-}
-
-class Faults : public testing::TestWithParam<std::tuple<Fault, bool>> {};
-
-TEST_P(Faults, OfEveryCallLeaveNothingBehind) {
-  const auto [fault, pins] = GetParam();
-  std::uint64_t errors = 0;
-  std::uint64_t fallbacks = 0;
-  for (std::uint64_t call = 1;; ++call) {
-    SCOPED_TRACE(call);
-    const auto runtime = std::make_shared<EmulatedRuntime>();
-    runtime->fail_at(call, fault);
-    bool declined = false;
-    try {
-      run_scenario(*runtime, runtime, pins, declined);
-    } catch (const Error& error) {
-      ++errors;
-      EXPECT_EQ(error.code, ErrorCode::failure);
-      EXPECT_EQ(std::string(error.what()).rfind("cuda: ", 0), 0U) << error.what();
-      EXPECT_NE(std::string(error.what()).find(": emulated fault"), std::string::npos);
-    }
-    EXPECT_EQ(runtime->complaints(), std::vector<std::string>());
-    if (!runtime->has_failed()) {
-      EXPECT_FALSE(declined);
-      EXPECT_GT(call, 40U);
-      break;
-    }
-    fallbacks += declined ? 1U : 0U;
-  }
-  if (fault == Fault::out_of_memory) {
-    EXPECT_GT(fallbacks, 10U);
-  } else {
-    EXPECT_GT(errors, 20U);
-    EXPECT_EQ(fallbacks, 0U);
-  }
-}
-
-std::string name_of_faults(const testing::TestParamInfo<Faults::ParamType>& instance) {
-  constexpr const char* names[] = {"once", "context_lost", "out_of_memory"};
-  const auto [fault, pins] = instance.param;
-  return std::string(names[static_cast<unsigned>(fault)]) + (pins ? "_pinned" : "_staged");
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Faults,
-                         testing::Combine(testing::Values(Fault::once, Fault::context_lost,
-                                                          Fault::out_of_memory),
-                                          testing::Bool()),
-                         name_of_faults);
-
-TEST(CudaMemory, ShortOfItSlotsShrinkAndThenTheCpuWorks) {
-  constexpr std::size_t wanted = std::size_t{1} << 20;
-  unsigned shrunk = 0;
-  unsigned without = 0;
-  for (std::size_t memory = 0; memory <= std::size_t{12} << 20; memory += 300'000) {
-    SCOPED_TRACE(memory);
-    const auto runtime = std::make_shared<EmulatedRuntime>(EmulatedOptions{.memory_bytes = memory});
-    std::vector<std::string> notes;
-    const auto engine = make_engine(
-        runtime,
-        {.piece_bytes = wanted, .note = [&](const std::string& note) { notes.push_back(note); }});
-    ASSERT_NE(engine, nullptr);
-    const auto bound =
-        engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, varied_bytes(16, 1), 0);
-    EXPECT_EQ(bound == nullptr, engine->slots() == 0);
-    EXPECT_EQ(notes.size(), engine->slots() == 0 || engine->piece_bytes() < wanted ? 1U : 0U);
-    shrunk += engine->slots() != 0 && engine->piece_bytes() < wanted ? 1U : 0U;
-    without += engine->slots() == 0 ? 1U : 0U;
-  }
-  EXPECT_GT(shrunk, 3U);
-  EXPECT_GT(without, 1U);
 }
 
 TEST(CudaMemory, WhereNothingCanBePinnedItIsStaged) {
