@@ -53,6 +53,33 @@ def folder(tmp_path):
     return path
 
 
+@pytest.fixture
+def unchanged(folder):
+    """Call it before the fault, and what it returns after."""
+
+    def remember():
+        before = program.tree(folder)
+
+        def check():
+            assert program.tree(folder) == before
+
+        return check
+
+    return remember
+
+
+@pytest.fixture
+def keys_of(folder):
+    """Key files by their length, in the folder that every test compares."""
+    for size in (8, 15, 16, 17, 24, 32, 64, 10_000):
+        (folder / f"k{size}").write_bytes(os.urandom(size))
+    half = os.urandom(32)
+    (folder / "equal").write_bytes(half + half)
+    (folder / "pass").write_text("word\n")
+    (folder / "plain").write_bytes(os.urandom(1000))
+    return folder
+
+
 ON_A_SMALL_DISK = """
 mount -t tmpfs -o size=1m none "$1" || exit 99
 shift

@@ -12,7 +12,6 @@ from pathlib import Path
 import mpi
 import program
 import pytest
-from test_json import validator
 from test_mpi_program import running
 from test_resume import STRIPE_BYTES, assert_nothing_beside, beside, head_of, recorded
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import time
 from pathlib import Path
 
 import mpi

@@ -9,7 +9,7 @@ import termios
 import time
 
 import pytest
-from program import FAILURE, OK, PAES, USAGE, WRONG_KEY, clean_environment, died_of, succeed
+from program import FAILURE, OK, PAES, USAGE, WRONG_KEY, assert_error_lines, clean_environment, died_of, succeed
 
 PASSPHRASE = b"at the terminal"
 LIMIT_S = 60
@@ -280,3 +280,14 @@ def test_no_passphrase_is_asked_for_what_cannot_be(words, says, folder, monkeypa
     assert terminal.finish() != OK
     assert says in terminal.shown
     assert (folder / "taken").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("command", ["encrypt", "cipher"])
+def test_bytes_that_are_no_text_are_not_shown(command, keys, keys_of):
+    arguments = {
+        "encrypt": ["-r", keys.recipient, "-o", "-"],
+        "cipher": ["aes-128-ctr", "--key", keys_of / "k16", "--iv", "00" * 16],
+    }[command]
+    terminal = Terminal(command, *arguments, keys_of / "plain")
+    assert terminal.finish() == USAGE
+    assert_error_lines(terminal.shown.decode().replace("\r\n", "\n"), "terminal")
