@@ -37,6 +37,13 @@ class GcmKey {
   // What open would answer, without decrypting.
   [[nodiscard]] bool verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept;
 
+  // A message in two steps, of which the first needs no text and can be made ahead. E(J0), and
+  // behind it the keystream of the text, XORed onto `blocks`: whole ones, of a message with this IV
+  // of 96 bits.
+  void add_mask_and_keystream(Bytes iv, MutableBytes blocks) const noexcept;
+  // The tag of a ciphertext whose E(J0) is `mask`; whole, and as secret as `open` keeps it.
+  void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Block& tag) const noexcept;
+
   // Many messages at once; EngineGcm has the rules. False: compute them with the calls above.
   [[nodiscard]] bool has_engine() const noexcept { return engine_ != nullptr; }
   [[nodiscard]] bool run_on_engine(GcmOperation operation, const GcmMessages& messages) const {
