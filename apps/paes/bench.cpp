@@ -83,7 +83,7 @@ CLI::Option* list(CLI::App& app, const char* name, std::vector<unsigned>& number
 
 void declare_speculate(CLI::App& app, SpeculateBenchRequest& request) {
   app.add_option("--cipher", request.cipher,
-                 "aes-256-ctr (the default) or another in counter mode");
+                 "aes-256-ctr (the default) or another in counter mode or GCM");
   app.add_option("--kernel", request.kernels, "kernels; several with commas")->delimiter(',');
   list(app, "--clients", request.clients, 1, 256, "threads that encrypt (the default is 1)");
   list(app, "--workers", request.workers, 0, 256,

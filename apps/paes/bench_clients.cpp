@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <memory>
@@ -14,8 +15,10 @@
 #include "core/secret.hpp"
 #include "message/cipher_name.hpp"
 #include "message/raw_limits.hpp"
+#include "mode/gcm.hpp"
 #include "paes/bench_interrupt.hpp"
 #include "paes/cipher.hpp"
+#include "paes/gcm.hpp"
 
 namespace paes::cli {
 
@@ -71,14 +74,14 @@ class Client {
       }
       if (i % requests_per_schedule == 0) {
         const auto start = Clock::now();
-        context_->prefetch(offset_);
+        schedule();
         schedule_ns.push_back(elapsed_ns(start));
         if (is_interrupted()) {
           break;
         }
       }
       const auto start = Clock::now();
-      context_->encrypt(offset_, text_, out_);
+      encrypt();
       encrypt_ns.push_back(elapsed_ns(start));
       if (i == 0 || i + 1 == task_.requests) {
         check_output();
@@ -86,7 +89,7 @@ class Client {
       offset_ += task_.request_bytes;
       wait();
     }
-    add(use, context_->use());
+    add_use();
   }
 
   std::vector<float> encrypt_ns;
@@ -102,18 +105,49 @@ class Client {
 
   // Of 3DES a key encrypts no more than 8 MiB; then another one takes its place.
   void begin_context() {
-    if (context_ != nullptr) {
-      add(use, context_->use());
-    }
+    add_use();
     key_ = SecretBytes(name_.key_bytes);
     random_bytes(key_);
-    counter_.resize(block_bytes_of(name_.cipher));
-    random_bytes(counter_);
-    limit_bytes_ = name_.cipher == Cipher::des_ede3 ? max_des_blocks * 8 : ~std::uint64_t{0};
     offset_ = 0;
-    context_ = std::make_unique<KeystreamContext>(
-        engine_.open(engine_.bind(task_.cipher, key_, task_.kernel), counter_,
-                     {.window_chunks = task_.window_chunks}));
+    limit_bytes_ = name_.cipher == Cipher::des_ede3 ? max_des_blocks * 8 : ~std::uint64_t{0};
+    const KeystreamKey bound = engine_.bind(task_.cipher, key_, task_.kernel);
+    if (name_.is_gcm()) {
+      counter_.resize(gcm::standard_iv_bytes);
+      random_bytes(counter_);
+      sealed_ = std::make_unique<SealedContext>(
+          engine_.open_sealed(bound, counter_, {.window_messages = task_.window_chunks}));
+    } else {
+      counter_.resize(block_bytes_of(name_.cipher));
+      random_bytes(counter_);
+      context_ = std::make_unique<KeystreamContext>(
+          engine_.open(bound, counter_, {.window_chunks = task_.window_chunks}));
+    }
+  }
+
+  void add_use() {
+    if (context_ != nullptr) {
+      add(use, context_->use());
+    } else if (sealed_ != nullptr) {
+      add(use, sealed_->use());
+    }
+  }
+
+  [[nodiscard]] std::uint64_t message() const { return offset_ / task_.request_bytes; }
+
+  void schedule() {
+    if (context_ != nullptr) {
+      context_->prefetch(offset_);
+    } else {
+      sealed_->prefetch(message());
+    }
+  }
+
+  void encrypt() {
+    if (context_ != nullptr) {
+      context_->encrypt(offset_, text_, out_);
+    } else {
+      sealed_->seal(message(), {}, text_, out_, tag_);
+    }
   }
 
   void wait() {
@@ -131,17 +165,23 @@ class Client {
   }
 
   void check_output() {
-    // The request alone, as one message whose counter is where it begins.
-    std::vector<std::uint8_t> counter = counter_;
-    std::uint64_t carry = offset_ / counter.size();
-    for (std::size_t i = counter.size(); i-- > 0;) {
-      carry += counter[i];
-      counter[i] = static_cast<std::uint8_t>(carry);
+    // The request alone, as one message whose counter, or nonce, is where it begins.
+    std::vector<std::uint8_t> start = counter_;
+    const std::size_t fixed = name_.is_gcm() ? gcm::standard_iv_bytes - sizeof message() : 0;
+    std::uint64_t carry = name_.is_gcm() ? message() : offset_ / start.size();
+    for (std::size_t i = start.size(); i-- > fixed;) {
+      carry += start[i];
+      start[i] = static_cast<std::uint8_t>(carry);
       carry >>= 8;
     }
     std::vector<std::uint8_t> expected(text_.size());
-    RawCipher(task_.cipher, key_, "openssl").encrypt(counter, text_, expected);
-    if (expected != out_) {
+    Block tag = {};
+    if (name_.is_gcm()) {
+      Gcm(key_, "openssl").seal(start, {}, text_, expected, tag.bytes);
+    } else {
+      RawCipher(task_.cipher, key_, "openssl").encrypt(start, text_, expected);
+    }
+    if (expected != out_ || std::memcmp(tag.bytes, tag_, sizeof tag_) != 0) {
       throw Error(ErrorCode::failure,
                   fmt::format("bench: wrong output of the keystream engine at {}", offset_));
     }
@@ -154,7 +194,9 @@ class Client {
   std::vector<std::uint8_t> counter_;
   std::vector<std::uint8_t> text_;
   std::vector<std::uint8_t> out_;
-  std::unique_ptr<KeystreamContext> context_;
+  std::uint8_t tag_[block_bytes] = {};
+  std::unique_ptr<KeystreamContext> context_;  // one of the two, as the cipher's mode says
+  std::unique_ptr<SealedContext> sealed_;
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t offset_ = 0;
 };

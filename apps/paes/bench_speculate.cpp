@@ -163,8 +163,9 @@ std::string to_text(const Row& row) {
 // runs.
 std::vector<std::string> kernel_names(const SpeculateBenchRequest& request) {
   const CipherName& cipher = find_cipher_name(request.cipher);
-  if (cipher.is_gcm() || *cipher.mode != Mode::ctr) {
-    throw Error(ErrorCode::usage, fmt::format("--cipher: {} is no counter mode", cipher.name));
+  if (!cipher.is_gcm() && *cipher.mode != Mode::ctr) {
+    throw Error(ErrorCode::usage,
+                fmt::format("--cipher: {} is neither counter mode nor GCM", cipher.name));
   }
   if (!std::has_single_bit(request.request_bytes) || request.request_bytes < 512 ||
       request.request_bytes > 65536) {

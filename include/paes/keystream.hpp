@@ -1,7 +1,7 @@
-// The keystream engine: counter mode (SP 800-38A, section 6.5) whose keystream is computed before
-// the data is there, so that encrypting a small block costs little more than an XOR. For file
-// systems and servers. Nothing here is authenticated but what SealedContext seals (AES-GCM, SP
-// 800-38D).
+// The keystream engine: counter mode (SP 800-38A, section 6.5) and AES-GCM (SP 800-38D) whose
+// keystream is computed before the data is there, so that encrypting a small block costs little
+// more than an XOR, and sealing one little more than its hash. For file systems and servers.
+// Counter mode alone authenticates nothing: prefer SealedContext.
 //
 //   paes::KeystreamEngine engine({.workers = 1});
 //   const paes::KeystreamKey key = engine.bind("aes-256-ctr", key_bytes);
@@ -9,6 +9,10 @@
 //   file.encrypt(offset, text, ciphertext);  // throws where this context has encrypted before
 //   file.decrypt(offset, ciphertext, text);
 //   engine.idle(deadline);                   // without workers: computes ahead in this thread
+//
+//   paes::SealedContext log = engine.open_sealed(engine.bind("aes-256-gcm", key_bytes), nonce);
+//   log.seal(number, aad, text, ciphertext, tag);
+//   if (!log.open(number, aad, ciphertext, text, tag)) { ... forged or damaged ... }
 //
 // Keystream is a cache over a pure function of the offset: it may be late, never wrong. The engine
 // measures what computing and what fetching costs, and computes directly wherever that is faster.
@@ -27,7 +31,8 @@ namespace paes {
 
 namespace keystream {
 class BoundKey;
-class Context;
+class CtrContext;
+class SealContext;
 class SpeculativeEngine;
 }  // namespace keystream
 
@@ -51,6 +56,16 @@ struct ContextOptions {
   int priority = 0;  // higher: computed first, and evicted last
   // Counters that belong to this context: bytes beyond are refused. 0: all offsets there are.
   std::uint64_t limit_bytes = 0;
+};
+
+// The same for messages of AES-GCM, one to a chunk.
+struct SealedOptions {
+  unsigned window_messages = 16;
+  std::uint64_t first_message = 0;
+  std::int64_t stride = 1;
+  int priority = 0;
+  // Nonces that belong to this context: messages beyond are refused. 0: 2^61 - 1.
+  std::uint64_t limit_messages = 0;
 };
 
 // How often each way was taken, in parts of requests that lie in one chunk.
@@ -125,11 +140,50 @@ class KeystreamContext {
  private:
   friend class KeystreamEngine;
   KeystreamContext(std::shared_ptr<keystream::SpeculativeEngine> engine,
-                   std::shared_ptr<keystream::Context> context) noexcept;
-  [[nodiscard]] keystream::Context& open_context() const;
+                   std::shared_ptr<keystream::CtrContext> context) noexcept;
+  [[nodiscard]] keystream::CtrContext& open_context() const;
 
   std::shared_ptr<keystream::SpeculativeEngine> engine_;
-  std::shared_ptr<keystream::Context> context_;
+  std::shared_ptr<keystream::CtrContext> context_;
+};
+
+// A row of messages under AES-GCM, each with a number, of any length up to the engine's
+// chunk_bytes: the blocks of a disk, the records of a log. Threads as for KeystreamContext.
+class SealedContext {
+ public:
+  SealedContext(SealedContext&&) noexcept;
+  SealedContext& operator=(SealedContext&&) noexcept;
+  ~SealedContext();  // closes
+
+  // Encrypts `text` into `ciphertext` (same length; the same memory or none of it shared) and
+  // writes `tag`, whose size chooses the tag length as in Gcm::seal. Throws Error(usage) for
+  // lengths out of bounds and where a message of this number has been sealed in this context or
+  // marked as used, and Error(failure) when the budget has no room to record it or in a forked
+  // child; nothing is written then. (A child made by a signal handler in the middle of the call
+  // gets zeros and the Error.)
+  void seal(std::uint64_t message, std::span<const std::uint8_t> aad,
+            std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
+            std::span<std::uint8_t> tag);
+  // The way back; uses keystream that is ready, and records nothing. False when the tag does not
+  // match: `text` is then all zeros, and was never anything else.
+  [[nodiscard]] bool open(std::uint64_t message, std::span<const std::uint8_t> aad,
+                          std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
+                          std::span<const std::uint8_t> tag);
+
+  // As in KeystreamContext, in messages.
+  void prefetch(std::uint64_t message);
+  void mark_used(std::uint64_t first, std::uint64_t messages);
+  [[nodiscard]] KeystreamUse use() const;
+  void close() noexcept;
+
+ private:
+  friend class KeystreamEngine;
+  SealedContext(std::shared_ptr<keystream::SpeculativeEngine> engine,
+                std::shared_ptr<keystream::SealContext> context) noexcept;
+  [[nodiscard]] keystream::SealContext& open_context() const;
+
+  std::shared_ptr<keystream::SpeculativeEngine> engine_;
+  std::shared_ptr<keystream::SealContext> context_;
 };
 
 // Lives on as long as a context of it does; its workers end by themselves. Calls may come from any
@@ -143,7 +197,8 @@ class KeystreamEngine {
   KeystreamEngine(KeystreamEngine&&) noexcept;
   KeystreamEngine& operator=(KeystreamEngine&&) = delete;
 
-  // `cipher` is aes-128-ctr, aes-192-ctr, aes-256-ctr or des-ede3-ctr, `kernel` a name that `paes
+  // `cipher` is aes-128-ctr, aes-192-ctr, aes-256-ctr or des-ede3-ctr, or aes-128-gcm, aes-192-gcm
+  // or aes-256-gcm for sealed contexts; no key must serve both. `kernel` is a name that `paes
   // devices` lists or "auto". The first key of each cipher and kernel is measured, which takes the
   // time of eight chunks. 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67,
   // section 3.4): contexts of one key together are held to that.
@@ -156,6 +211,13 @@ class KeystreamEngine {
   [[nodiscard]] KeystreamContext open(const KeystreamKey& key,
                                       std::span<const std::uint8_t> first_counter,
                                       const ContextOptions& options = {});
+
+  // `first_nonce` has 12 bytes and is the nonce of message 0. Its last 8 are a number, big-endian,
+  // to which a message's own is added, modulo 2^64 (SP 800-38D, section 8.2.1). No two contexts of
+  // a key may share nonces, as above; NonceAllocator::allocate_messages gives rows that differ.
+  [[nodiscard]] SealedContext open_sealed(const KeystreamKey& key,
+                                          std::span<const std::uint8_t> first_nonce,
+                                          const SealedOptions& options = {});
 
   // Computes ahead in this thread, first for the contexts that it used last, until the deadline or
   // until nothing is left to do. True: something is left.

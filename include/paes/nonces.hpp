@@ -40,6 +40,12 @@ struct Nonce {
   }
 };
 
+// Of AES-GCM: nonces that count on from the first.
+struct NonceRow {
+  std::uint8_t first[12] = {};
+  std::uint64_t messages = 0;  // SealedOptions has a place for it
+};
+
 // Any number of threads may call.
 class NonceAllocator {
  public:
@@ -59,6 +65,10 @@ class NonceAllocator {
   // at most 8 MiB, which is all that a key may encrypt. Throws Error: usage for more, failure when
   // the file cannot be written, when all have been used, and in a forked child.
   [[nodiscard]] Nonce allocate(std::uint64_t bytes = 1);
+
+  // The first nonce of a row for so many messages of AES-GCM, at least 1 and at most 2^48: a
+  // SealedContext's, which counts on from it. Throws as allocate does, and Error(usage) with 3DES.
+  [[nodiscard]] NonceRow allocate_messages(std::uint64_t messages);
 
  private:
   struct State;

@@ -1,44 +1,39 @@
-// A key of the engine: bound once to a cipher in counter mode and a kernel, shared by contexts, and
-// held to what the standard allows one key to encrypt.
+// A key of the engine: bound once to a cipher, a mode and a kernel, and shared by contexts. What
+// the modes do with it is theirs (ctr.hpp, seal.hpp).
 #pragma once
 
+#include <memory>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+#include "kernel/kernel.hpp"
 #include "keystream/budget.hpp"
 #include "keystream/costs.hpp"
-#include "message/cipher_name.hpp"
-#include "message/raw_key.hpp"
 
 namespace paes::keystream {
 
 class BoundKey {
  public:
-  // Throws Error(usage) as RawKey does and for other modes, Error(failure) beyond the budget.
-  BoundKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
-           std::shared_ptr<Budget> budget);
-  ~BoundKey();
+  // Throws Error(failure) when the budget has no room for a key.
+  BoundKey(const Kernel& kernel, std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget);
+  virtual ~BoundKey();
   BoundKey(const BoundKey&) = delete;
   BoundKey& operator=(const BoundKey&) = delete;
 
-  [[nodiscard]] const Kernel& kernel() const noexcept { return key_.kernel(); }
-  [[nodiscard]] std::size_t block_size() const noexcept { return key_.block_size(); }
+  [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
   [[nodiscard]] Costs& costs() const noexcept { return *costs_; }
+  [[nodiscard]] virtual std::size_t block_size() const noexcept = 0;
 
-  // Counter mode from byte `offset` of the stream whose byte 0 has `first_counter`. `in` and `out`
-  // have the same length, and are the same memory or share none.
-  void crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
-             MutableBytes out) const noexcept;
-
-  // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
-  // may encrypt (SP 800-67, section 3.4), and are not counted.
-  [[nodiscard]] bool count_encrypted(std::uint64_t first, std::uint64_t end) noexcept;
+  // What a request without keystream takes, in place, for a key's first guess of its cost.
+  virtual void compute_directly(MutableBytes chunk) const noexcept = 0;
 
  private:
-  std::shared_ptr<Budget> budget_;
-  std::shared_ptr<Costs> costs_;
-  std::atomic<std::uint64_t> encrypted_blocks_{0};
-  RawKey key_;
+  const Kernel& kernel_;
+  const std::shared_ptr<Costs> costs_;
+  const std::shared_ptr<Budget> budget_;
 };
 
-// The time that a chunk takes, for a key's first guess.
+// The median of a few chunks.
 void measure_direct(const BoundKey& key, std::size_t chunk_bytes);
 
 }  // namespace paes::keystream

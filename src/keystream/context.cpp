@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <limits>
 
 #include "core/secret.hpp"
 #include "keystream/engine.hpp"
-#include "keystream/xor.hpp"
 #include "paes/error.hpp"
 
 namespace paes::keystream {
@@ -17,132 +15,101 @@ namespace {
 // Chunks that stay behind the one used last, for clients that overtake each other.
 std::uint32_t kept_behind(std::uint32_t entries) { return std::min(entries / 8, 8U); }
 
-// How many chunks are computed to find out whether speculation pays by now, how often that is
-// looked at, and how many uses lie between two tries. A try costs at most what a few chunks do.
-constexpr std::uint32_t probe_depth = 4;
+// How often it is looked at whether speculation pays; and how many uses lie between finding that it
+// does not and trying again: at first, and at most, after as many failures.
 constexpr std::uint32_t look_uses = 32;
-constexpr std::uint32_t probe_uses = 4096;
-// One use in so many is measured: reading the clock costs a fifth of an XOR.
-constexpr std::uint32_t sample_uses = 16;
+constexpr std::uint32_t first_uses_before_try = 256;
+constexpr std::uint32_t most_uses_before_try = 4096;
+// One use in so many is timed.
+constexpr std::uint32_t timed_uses = 16;
 
 void count(std::atomic<std::uint64_t>& counter) noexcept {
   // Under the context's mutex, so that no other thread counts at the same time.
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-[[noreturn]] void throw_in_child() {
-  throw Error(ErrorCode::failure,
-              "keystream: a forked child cannot use its parent's contexts: it would encrypt under "
-              "the same counters",
-              "open an engine of its own in the child, with other nonces");
-}
-
 }  // namespace
 
 Context::Context(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<BoundKey> key,
-                 const Block& first_counter, const ContextOptions& options)
+                 const Window& window)
     : engine_(engine),
       shared_(shared),
       key_(std::move(key)),
-      first_counter_(first_counter),
-      stride_(options.stride),
-      stride_size_(options.stride < 0 ? -static_cast<std::uint64_t>(options.stride)
-                                      : static_cast<std::uint64_t>(options.stride)),
-      priority_(options.priority),
-      limit_bytes_(options.limit_bytes != 0 ? options.limit_bytes
-                                            : std::numeric_limits<std::uint64_t>::max()),
-      last_chunk_((limit_bytes_ - 1) / shared.chunk_bytes),
-      ring_entries_(options.window_chunks == 0 ? 0 : std::bit_ceil(options.window_chunks)),
+      stride_(window.stride),
+      stride_size_(window.stride < 0 ? -static_cast<std::uint64_t>(window.stride)
+                                     : static_cast<std::uint64_t>(window.stride)),
+      priority_(window.priority),
+      last_chunk_(window.last_chunk),
+      ring_entries_(window.chunks == 0 ? 0 : std::bit_ceil(window.chunks)),
       ring_mask_(ring_entries_ - 1),
       full_depth_(ring_entries_ - kept_behind(ring_entries_)),
       used_(*shared.budget),
+      uses_before_try_(first_uses_before_try),
       expected_(shared.has_workers ? Maker::other : Maker::own),
-      next_(options.first_chunk),
+      next_(window.first_chunk),
       depth_(key_->costs().pays(expected_) ? full_depth_ : 0),
       last_used_(shared.age.load(std::memory_order_relaxed)),
       client_(this_thread()),
-      fill_from_(options.first_chunk) {}
+      fill_from_(window.first_chunk) {}
 
 Context::~Context() { assert(entries_ == nullptr); }
 
-void Context::check(std::uint64_t offset, std::size_t in_bytes, std::size_t out_bytes) const {
+void Context::refuse_in_child() const {
   if (!shared_.mark.is_intact()) {
-    throw_in_child();
-  }
-  if (in_bytes != out_bytes) {
-    throw Error(ErrorCode::usage, "output: not as long as the input");
-  }
-  if (offset > limit_bytes_ || in_bytes > limit_bytes_ - offset) {
-    throw Error(ErrorCode::usage, "keystream: bytes beyond the context's limit");
+    throw Error(ErrorCode::failure,
+                "keystream: a forked child cannot use its parent's contexts: it would encrypt "
+                "under the same counters",
+                "open an engine of its own in the child, with other nonces");
   }
 }
 
-void Context::claim(std::unique_lock<std::mutex>& lock, std::uint64_t first, std::uint64_t end) {
-  while (true) {
-    switch (used_.claim(first, end)) {
-      case UsedIntervals::Claim::granted:
-        if (!key_->count_encrypted(first, end)) {
-          throw Error(ErrorCode::usage,
-                      "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
-                      "use another key, or better AES");
-        }
-        return;
-      case UsedIntervals::Claim::used:
-        throw Error(ErrorCode::usage,
-                    "keystream: these bytes of the context have been encrypted before",
-                    "encrypt a rewrite under another nonce: NonceAllocator has them");
-      case UsedIntervals::Claim::no_room:
-        // Keystream gives way to the record; the engine's mutex is taken without ours.
-        lock.unlock();
-        if (!engine_.make_room()) {
-          throw Error(ErrorCode::failure,
-                      "keystream: the budget has no room to record what is encrypted");
-        }
-        lock.lock();
-    }
-  }
-}
-
-void Context::crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out) {
-  check(offset, in.size(), out.size());
-  if (in.empty()) {
-    return;
-  }
-  std::unique_lock lock(mutex_);
+Context::Lock Context::enter() {
+  Lock lock(mutex_);
   if (is_closed_) {
     throw Error(ErrorCode::usage, "keystream: the context is closed");
   }
-  if (direction == Direction::encrypt) {
-    claim(lock, offset, offset + in.size());
-  }
-  std::size_t done = 0;
-  while (true) {
-    const std::uint64_t at = offset + done;
-    const auto within = static_cast<std::uint32_t>(at % shared_.chunk_bytes);
-    const std::size_t bytes = std::min(in.size() - done, shared_.chunk_bytes - within);
-    const Part part = take(at / shared_.chunk_bytes, within, bytes);
+  return lock;
+}
+
+void Context::claim(Lock& lock, std::uint64_t first, std::uint64_t end, const char* complaint) {
+  UsedIntervals::Claim claim = used_.claim(first, end);
+  while (claim == UsedIntervals::Claim::no_room) {
+    // Keystream gives way to the record; the engine's mutex is taken without ours.
     lock.unlock();
-    crypt_part(part, at, in.subspan(done, bytes), out.subspan(done, bytes));
-    done += bytes;
-    if (done == in.size()) {
-      break;
-    }
+    make_room();
     lock.lock();
+    claim = used_.claim(first, end);
   }
-  if (!shared_.mark.is_intact()) {
-    // Forked in the middle of this call, by a signal's handler: the keystream may have been zeros,
-    // and what was written may be the text itself.
-    wipe(out);
-    throw_in_child();
+  if (claim == UsedIntervals::Claim::used) {
+    throw Error(ErrorCode::usage, complaint,
+                "encrypt a rewrite under another nonce: NonceAllocator has them");
   }
 }
 
-Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes) noexcept {
+void Context::add_used(std::uint64_t first, std::uint64_t end) {
+  Lock lock(mutex_);
+  while (used_.add(first, end) == UsedIntervals::Claim::no_room) {
+    lock.unlock();
+    make_room();
+    lock.lock();
+  }
+}
+
+void Context::make_room() {
+  if (!engine_.make_room()) {
+    throw Error(ErrorCode::failure,
+                "keystream: the budget has no room to record what is encrypted");
+  }
+}
+
+bool Context::is_timed() const noexcept {
+  return uses_.load(std::memory_order_relaxed) % timed_uses == 0 ||
+         is_trying_.load(std::memory_order_relaxed);
+}
+
+Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept {
   Part part;
-  const bool is_learning = uses_ < look_uses;
-  const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
-  part.is_sampled = uses_ % sample_uses == 0 || is_learning || (depth != 0 && depth <= probe_depth);
-  ++uses_;
+  uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (ring_entries_ == 0) {
     count(counts_.direct);
     return part;
@@ -168,18 +135,16 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
     }
   }
   if (part.entry != nullptr) {
-    part.maker = part.entry->maker == this_thread() ? Maker::own : Maker::other;
-    expected_ = part.maker;
+    const Maker maker = part.entry->maker == this_thread() ? Maker::own : Maker::other;
+    expected_ = maker;
+    ++hits_;
     // A part from the middle of a chunk leaves a rest that nothing would wipe in time.
-    const bool pays =
-        is_learning || (depth != 0 && depth <= probe_depth) || key_->costs().pays(part.maker);
-    part.is_bypassed = part.entry->fresh_from != within || !pays;
-    part.is_sampled = part.is_sampled && bytes == shared_.chunk_bytes;
-    count(part.is_bypassed           ? counts_.bypassed
-          : part.maker == Maker::own ? counts_.own
-                                     : counts_.other);
+    part.is_bypassed = part.entry->fresh_from != within ||
+                       !(is_trying_.load(std::memory_order_relaxed) || key_->costs().pays(maker));
+    part.way = part.is_bypassed ? Way::missed : way_of(maker);
+    count(part.is_bypassed ? counts_.bypassed : maker == Maker::own ? counts_.own : counts_.other);
   } else {
-    part.is_sampled = part.is_sampled && bytes == shared_.chunk_bytes;
+    part.way = depth_.load(std::memory_order_relaxed) == 0 ? Way::direct : Way::missed;
     count(counts_.direct);
     if (is_late) {
       count(counts_.late);
@@ -189,34 +154,11 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
   return part;
 }
 
-void Context::crypt_part(const Part& part, std::uint64_t offset, Bytes in,
-                         MutableBytes out) noexcept {
-  Entry* const entry = part.entry;
-  if (entry == nullptr || part.is_bypassed) {
-    if (!part.is_sampled) {
-      key_->crypt(first_counter_, offset, in, out);
-    } else {
-      const Stopwatch watch;
-      key_->crypt(first_counter_, offset, in, out);
-      key_->costs().direct.add(watch.elapsed_ns());
-    }
-    if (entry != nullptr) {
-      wipe(entry->slot, shared_.chunk_bytes);
-      entry->publish(offset / shared_.chunk_bytes, EntryState::empty);
-    }
-    return;
+void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
+  if (part.entry != nullptr) {
+    wipe(part.entry->slot, shared_.slot_bytes);
+    part.entry->publish(chunk, EntryState::empty);
   }
-  const MutableBytes keystream(entry->slot + entry->fresh_from, in.size());
-  if (!part.is_sampled) {
-    xor_and_wipe(keystream, in.data(), out.data());
-  } else {
-    const Stopwatch watch;
-    xor_and_wipe(keystream, in.data(), out.data());
-    key_->costs().of(part.maker).add(watch.elapsed_ns());
-  }
-  entry->fresh_from += static_cast<std::uint32_t>(in.size());
-  entry->publish(offset / shared_.chunk_bytes,
-                 entry->fresh_from == shared_.chunk_bytes ? EntryState::empty : EntryState::ready);
 }
 
 bool Context::steps_between(std::uint64_t from, std::uint64_t to,
@@ -247,68 +189,75 @@ void Context::advance(std::uint64_t chunk) noexcept {
   if (is_near || (!is_behind && before + static_cast<std::uint64_t>(stride_) == chunk)) {
     next_.store(after, std::memory_order_release);
   }
-  if (uses_ % look_uses == 0) {
+  if (uses_.load(std::memory_order_relaxed) % look_uses == 0) {
     choose_depth();
   }
   const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
   if (depth != 0 && (++uses_since_request_ >= depth / 4 || !shared_.has_workers)) {
     uses_since_request_ = 0;
-    request_fill();
+    request_fill(Wake::nobody);
   }
 }
 
+// Without workers nothing is computed but in moments that the client has nothing else to do in:
+// that costs nobody anything, however little of it is used.
 void Context::choose_depth() noexcept {
-  const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
-  std::uint32_t chosen = 0;
-  if (key_->costs().pays(expected_)) {
-    chosen = full_depth_;
-  } else if (depth == 0 && (uses_without_ += look_uses) >= probe_uses) {
-    chosen = std::min(probe_depth, full_depth_);
-  }
-  if (chosen != 0) {
+  const double hit_rate = shared_.has_workers ? static_cast<double>(hits_) / look_uses : 1;
+  hits_ = 0;
+  is_trying_.store(false, std::memory_order_relaxed);
+  if (depth_.load(std::memory_order_relaxed) == 0) {
+    uses_without_ += look_uses;
+    if (uses_without_ >= uses_before_try_) {
+      try_speculation();
+    }
+  } else if (key_->costs().pays(expected_, hit_rate)) {
+    uses_before_try_ = first_uses_before_try;
+  } else {
+    depth_.store(0, std::memory_order_relaxed);
     uses_without_ = 0;
-  }
-  if (chosen != depth) {
-    depth_.store(chosen, std::memory_order_relaxed);
+    uses_before_try_ = std::min(2 * uses_before_try_, most_uses_before_try);
   }
 }
 
-void Context::request_fill() noexcept {
-  if (!is_requested_.load(std::memory_order_relaxed) &&
+void Context::try_speculation() noexcept {
+  depth_.store(full_depth_, std::memory_order_relaxed);
+  is_trying_.store(true, std::memory_order_relaxed);
+}
+
+void Context::request_fill(Wake wake) noexcept {
+  if (!is_requested_.load(std::memory_order_relaxed) && !is_filled() &&
       !is_requested_.exchange(true, std::memory_order_acq_rel)) {
-    engine_.request(*this);
+    engine_.request(*this, wake);
   }
 }
 
-void Context::prefetch(std::uint64_t offset) {
-  check(offset, 1, 1);
-  const std::lock_guard lock(mutex_);
-  if (is_closed_) {
-    throw Error(ErrorCode::usage, "keystream: the context is closed");
+// But for its last quarter, by a worker or in idle(): then nobody needs to be asked.
+bool Context::is_filled() const noexcept {
+  Entry* const ring = ring_.load(std::memory_order_acquire);
+  if (ring == nullptr) {
+    return false;
   }
+  const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
+  const std::int64_t steps = depth - depth / 4 - 1;
+  const std::uint64_t chunk =
+      next_.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(steps * stride_);
+  return entry_of(ring, chunk).word.load(std::memory_order_relaxed) ==
+         Entry::word_of(chunk, EntryState::ready);
+}
+
+void Context::move_window(std::uint64_t chunk) {
+  const Lock lock = enter();
   if (ring_entries_ == 0) {
     return;
   }
-  next_.store(offset / shared_.chunk_bytes, std::memory_order_release);
+  if (next_.exchange(chunk, std::memory_order_acq_rel) != chunk) {
+    uses_before_try_ = first_uses_before_try;  // perhaps this is found more often
+  }
   last_used_.store(shared_.age.load(std::memory_order_relaxed), std::memory_order_relaxed);
   client_.store(this_thread(), std::memory_order_relaxed);
   uses_since_request_ = 0;
-  if (depth_.load(std::memory_order_relaxed) != 0 &&
-      !is_requested_.exchange(true, std::memory_order_acq_rel)) {
-    engine_.request(*this);
-  }
-}
-
-void Context::mark_used(std::uint64_t offset, std::uint64_t bytes) {
-  check(offset, bytes, bytes);
-  std::unique_lock lock(mutex_);
-  while (used_.add(offset, offset + bytes) == UsedIntervals::Claim::no_room) {
-    lock.unlock();
-    if (!engine_.make_room()) {
-      throw Error(ErrorCode::failure,
-                  "keystream: the budget has no room to record what is encrypted");
-    }
-    lock.lock();
+  if (depth_.load(std::memory_order_relaxed) != 0) {
+    request_fill(Wake::a_worker);
   }
 }
 

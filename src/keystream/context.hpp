@@ -1,16 +1,19 @@
-// A context: a stream of counters, the record of what it has encrypted, and a window of keystream
-// computed ahead. This is the clients' side, which takes one mutex that no worker ever holds; the
-// engine fills the window, and both meet in the entries.
+// A context: chunks of keystream under numbers, the record of what has been encrypted with them,
+// and a window of them computed ahead. What a chunk is, and how it is used, is the mode's (ctr.hpp,
+// seal.hpp). This is the clients' side, which takes one mutex that no worker ever holds; the engine
+// fills the window, and both meet in the entries.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "keystream/bound_key.hpp"
 #include "keystream/entry.hpp"
 #include "keystream/pages.hpp"
+#include "keystream/slots.hpp"
 #include "keystream/used_intervals.hpp"
 #include "paes/keystream.hpp"
 
@@ -39,6 +42,7 @@ struct Shared {
       : chunk_bytes(chunk), has_workers(workers), budget(std::make_shared<Budget>(budget_bytes)) {}
 
   const std::size_t chunk_bytes;
+  const std::size_t slot_bytes = Slots::slot_bytes(chunk_bytes);  // what is wiped
   const bool has_workers;
   const ForkMark mark;
   const std::shared_ptr<Budget> budget;  // keys may outlive the engine
@@ -46,17 +50,25 @@ struct Shared {
   alignas(64) std::atomic<std::uint64_t> age{1};
 };
 
+// Whom a request for keystream wakes. To wake a thread takes some ten microseconds, which are
+// nobody's whose data waits.
+enum class Wake : unsigned { nobody, a_worker };
+
+// Where a context's window lies, and how much it matters; in the units of ContextOptions.
+struct Window {
+  unsigned chunks;
+  std::uint64_t first_chunk;
+  std::int64_t stride;
+  int priority;
+  std::uint64_t last_chunk;  // that the context has
+};
+
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  Context(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<BoundKey> key,
-          const Block& first_counter, const ContextOptions& options);
-  ~Context();
+  virtual ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  void crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out);
-  void prefetch(std::uint64_t offset);
-  void mark_used(std::uint64_t offset, std::uint64_t bytes);
   [[nodiscard]] KeystreamUse use() const noexcept;
 
   // Computing ahead (fill.cpp): from any thread that holds a pin, without the engine's mutex.
@@ -78,10 +90,12 @@ class Context : public std::enable_shared_from_this<Context> {
   void give_up(const Fill& fill) noexcept;
   // Both at once, where the entry has its slot from before. False: that needs the engine.
   [[nodiscard]] bool fill_again() noexcept;
+  // Has the nearest cache fetch what the next request will want, if that is ready.
+  void fetch_next() noexcept;
   [[nodiscard]] std::uint32_t depth() const noexcept {
     return depth_.load(std::memory_order_relaxed);
   }
-  [[nodiscard]] double direct_ns() const noexcept { return key_->costs().direct.ns(); }
+  [[nodiscard]] double direct_ns() const noexcept { return key_->costs().ns(Way::direct); }
   [[nodiscard]] bool is_used_by(const void* thread) const noexcept {
     return client_.load(std::memory_order_relaxed) == thread;
   }
@@ -94,25 +108,70 @@ class Context : public std::enable_shared_from_this<Context> {
   [[nodiscard]] bool allocate_ring() noexcept;
   void release_ring() noexcept;
 
- private:
-  friend class SpeculativeEngine;  // under its mutex: see the members at the end
+ protected:
+  using Lock = std::unique_lock<std::mutex>;
+
+  Context(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<BoundKey> key,
+          const Window& window);
+
+  [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
+  // Throws Error(failure) in a forked child.
+  void refuse_in_child() const;
+  // Clients' mutex. Throws Error(usage) when the context is closed.
+  [[nodiscard]] Lock enter();
+  // Records [first, end) as encrypted, in whatever the mode counts. Throws Error: usage, with
+  // `complaint`, where some of it is recorded already, failure when the budget has no room. Gives
+  // the mutex up for a moment where room has to be made.
+  void claim(Lock& lock, std::uint64_t first, std::uint64_t end, const char* complaint);
+  void add_used(std::uint64_t first, std::uint64_t end);
 
   // Where the keystream of a part of a request comes from.
   struct Part {
-    Entry* entry = nullptr;  // held as `taken`, or null: to be computed
-    Maker maker = Maker::own;
+    Entry* entry = nullptr;    // held as `taken`, or null: to be computed
     bool is_bypassed = false;  // there is keystream, to be wiped and not used
-    bool is_sampled = false;
+    Way way = Way::direct;
+    [[nodiscard]] bool has_keystream() const noexcept { return entry != nullptr && !is_bypassed; }
   };
+  // Of the chunk from byte `within` on; under the mutex. Slides the window.
+  [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within) noexcept;
+  // Of a part that was computed: wipes what keystream there was.
+  void discard(const Part& part, std::uint64_t chunk) const noexcept;
+  // Times a request from its first line on, if it is one that is to be timed: to read the clock
+  // twice costs a fifth of an XOR.
+  class Timer {
+   public:
+    explicit Timer(const Context& context) noexcept {
+      if (context.is_timed()) {
+        watch_.emplace();
+      }
+    }
+    // Of a request for one whole chunk.
+    void add_to(Costs& costs, const Part& part) const noexcept {
+      if (watch_.has_value()) {
+        costs.add(part.way, watch_->elapsed_ns());
+      }
+    }
 
-  void check(std::uint64_t offset, std::size_t in_bytes, std::size_t out_bytes) const;
-  void claim(std::unique_lock<std::mutex>& lock, std::uint64_t first, std::uint64_t end);
-  [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes) noexcept;
-  void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
+   private:
+    std::optional<Stopwatch> watch_;
+  };
+  void move_window(std::uint64_t chunk);
+
+  // Turns a slot, which is zero, into the chunk's keystream.
+  virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept = 0;
+
+ private:
+  friend class SpeculativeEngine;  // under its mutex: see the members at the end
+
+  void make_room();
   void advance(std::uint64_t chunk) noexcept;
   [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk) const noexcept;
+  [[nodiscard]] bool is_timed() const noexcept;
   void choose_depth() noexcept;
-  void request_fill() noexcept;
+  void try_speculation() noexcept;
+  // Unless it is asked for already, or the window is full enough.
+  void request_fill(Wake wake) noexcept;
+  [[nodiscard]] bool is_filled() const noexcept;
   // How many steps of the stride lie between; none if no whole number does.
   [[nodiscard]] bool steps_between(std::uint64_t from, std::uint64_t to,
                                    std::int64_t& steps) const noexcept;
@@ -124,12 +183,10 @@ class Context : public std::enable_shared_from_this<Context> {
   SpeculativeEngine& engine_;
   Shared& shared_;
   const std::shared_ptr<BoundKey> key_;
-  const Block first_counter_;
   const std::int64_t stride_;
   const std::uint64_t stride_size_;  // without its sign
   const int priority_;
-  const std::uint64_t limit_bytes_;  // offsets are below
-  const std::uint64_t last_chunk_;   // of those that begin below
+  const std::uint64_t last_chunk_;
   const std::uint32_t ring_entries_;
   const std::uint64_t ring_mask_;
   const std::uint32_t full_depth_;
@@ -139,9 +196,13 @@ class Context : public std::enable_shared_from_this<Context> {
   bool is_closed_ = false;
   UsedIntervals used_;
   std::uint64_t last_used_chunk_ = Entry::no_chunk;
-  std::uint32_t uses_ = 0;
+  std::atomic<std::uint32_t> uses_{0};
   std::uint32_t uses_since_request_ = 0;
-  std::uint32_t uses_without_ = 0;  // since speculation was found not to pay
+  std::uint32_t hits_ = 0;  // since speculation was looked at last
+  // Uses since it was found not to pay, and how many lie between that and the next try.
+  std::uint32_t uses_without_ = 0;
+  std::uint32_t uses_before_try_;
+  std::atomic<bool> is_trying_{true};  // everything is measured, to learn what it costs
   Maker expected_;
   struct Counts {
     std::atomic<std::uint64_t> own{0}, other{0}, direct{0}, late{0}, bypassed{0};
@@ -179,7 +240,7 @@ std::size_t Context::evict(const Take& take) noexcept {
       continue;
     }
     lost += state == EntryState::ready ? 1 : 0;
-    wipe(entry.slot, shared_.chunk_bytes);
+    wipe(entry.slot, shared_.slot_bytes);
     take(entry);
     entry.slot = nullptr;
     entry.publish(state == EntryState::ready ? Entry::no_chunk : Entry::chunk_of(word),

@@ -1,6 +1,6 @@
-// What a chunk costs to encrypt, by where its keystream comes from, as measured while the engine
-// works. The measurements decide between fetching and computing; that they may be off for a while
-// costs time, never correctness.
+// What a request for one chunk costs, by the way it takes, as measured while the engine works: the
+// whole call, with all that speculation does to it. The measurements decide between fetching and
+// computing; that they may be off for a while costs time, never correctness.
 #pragma once
 
 #include <algorithm>
@@ -40,23 +40,48 @@ class Cost {
   std::atomic<unsigned> samples_{0};
 };
 
+enum class Way : unsigned {
+  direct,  // nobody computes ahead
+  missed,  // somebody does, but the keystream was not there or not wanted
+  own,     // fetched, as Maker has it
+  other,
+};
+
+[[nodiscard]] constexpr Way way_of(Maker maker) noexcept {
+  return maker == Maker::own ? Way::own : Way::other;
+}
+
 // Of one cipher, key length and kernel in an engine. On cache lines of its own, which are read for
 // each chunk and seldom written.
-struct alignas(64) Costs {
-  Cost direct;
-  Cost made_by[2];
-
-  // Looking keystream up and giving its place back, which the samples leave out.
-  static constexpr double overhead_ns = 12;
-
-  [[nodiscard]] const Cost& of(Maker maker) const noexcept {
-    return made_by[static_cast<unsigned>(maker)];
+class alignas(64) Costs {
+ public:
+  [[nodiscard]] double ns(Way way) const noexcept { return costs_[place(way)].ns(); }
+  void add(Way way, double sample_ns) noexcept {
+    costs_[place(way)].add(sample_ns);
+    // Where all goes by keystream nothing else would tell that the processor has become faster.
+    if (way == Way::missed && sample_ns < ns(Way::direct)) {
+      costs_[place(Way::direct)].add(sample_ns);
+    }
   }
-  [[nodiscard]] Cost& of(Maker maker) noexcept { return made_by[static_cast<unsigned>(maker)]; }
-  // Optimistic where nothing has been measured yet.
+
+  // Whether keystream that is there is worth fetching. Optimistic before anything is measured.
   [[nodiscard]] bool pays(Maker maker) const noexcept {
-    return of(maker).ns() + overhead_ns < direct.ns();
+    return ns(way_of(maker)) < ns(Way::direct);
   }
+  // Whether having it made does, when so large a part of the requests finds it.
+  [[nodiscard]] bool pays(Maker maker, double hit_rate) const noexcept {
+    const double missed = std::max(ns(Way::missed), ns(Way::direct));
+    return hit_rate * ns(way_of(maker)) + (1 - hit_rate) * missed <
+           (1 - least_gain) * ns(Way::direct);
+  }
+
+ private:
+  static constexpr double least_gain = 1.0 / 32;
+  [[nodiscard]] static constexpr unsigned place(Way way) noexcept {
+    return static_cast<unsigned>(way);
+  }
+
+  Cost costs_[4];
 };
 
 class Stopwatch {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 #include "kernel/registry.hpp"
+#include "message/cipher_name.hpp"
 #include "paes/error.hpp"
 
 namespace paes::keystream {
@@ -12,7 +12,8 @@ namespace paes::keystream {
 namespace {
 
 // A context with its nodes in the engine's orders and what the allocator adds.
-constexpr std::size_t context_memory_bytes = sizeof(Context) + 320;
+constexpr std::size_t context_memory_bytes =
+    std::max(sizeof(CtrContext), sizeof(SealContext)) + 320;
 
 // Of the contexts that wait, how many idle() looks at to find one of its own thread.
 constexpr int most_looked_at = 64;
@@ -46,47 +47,81 @@ SpeculativeEngine::~SpeculativeEngine() { assert(contexts_.empty()); }
 std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes key,
                                                   std::string_view kernel_name) {
   const CipherName& name = find_cipher_name(cipher);
+  if (!name.is_gcm() && *name.mode != Mode::ctr) {
+    throw Error(ErrorCode::usage, "keystream: " + name.name + " is neither counter mode nor GCM",
+                "there is: aes-128-ctr, aes-192-ctr, aes-256-ctr, des-ede3-ctr, and AES-GCM");
+  }
+  if (key.size() != name.key_bytes) {
+    throw Error(ErrorCode::usage,
+                "key: " + name.name + " takes " + std::to_string(name.key_bytes) + " bytes");
+  }
   const Kernel& kernel = find_kernel(name, kernel_name);
   std::shared_ptr<Costs> costs;
   {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<Costs>& known = costs_[{&kernel, key.size()}];
+    std::shared_ptr<Costs>& known = costs_[{&kernel, key.size(), name.is_gcm()}];
     if (known == nullptr) {
       known = std::make_shared<Costs>();
     }
     costs = known;
   }
-  auto bound = std::make_shared<BoundKey>(name, key, kernel, costs, shared_.budget);
-  if (costs->direct.ns() == 0) {
+  std::shared_ptr<BoundKey> bound;
+  if (name.is_gcm()) {
+    bound = std::make_shared<SealKey>(key, kernel, costs, shared_.budget);
+  } else {
+    bound = std::make_shared<CtrKey>(name, key, kernel, costs, shared_.budget);
+  }
+  if (costs->ns(Way::direct) == 0) {
     measure_direct(*bound, shared_.chunk_bytes);
   }
   return bound;
 }
 
-std::shared_ptr<Context> SpeculativeEngine::open(std::shared_ptr<BoundKey> key,
-                                                 const Block& first_counter,
-                                                 const ContextOptions& options) {
+template <typename OneContext, typename... Arguments>
+std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
   while (!shared_.budget->reserve(context_memory_bytes)) {
     if (!make_room()) {
       throw Error(ErrorCode::failure, "keystream: the budget has no room for another context");
     }
   }
-  std::shared_ptr<Context> context;
+  std::shared_ptr<OneContext> admitted;
   try {
-    context = std::make_shared<Context>(*this, shared_, std::move(key), first_counter, options);
+    admitted = std::make_shared<OneContext>(*this, shared_, std::forward<Arguments>(arguments)...);
+    Context& context = *admitted;
     Ranking nodes;
-    context->waiting_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
-    context->ranked_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
+    context.waiting_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
+    context.ranked_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
     const std::lock_guard lock(mutex_);
-    contexts_.insert(context.get());
+    contexts_.insert(&context);
     closing_.reserve(contexts_.size());  // so that closing allocates nothing
   } catch (...) {
     shared_.budget->release(context_memory_bytes);
     throw;
   }
-  const std::lock_guard lock(context->mutex_);
-  context->request_fill();
-  return context;
+  Context& context = *admitted;
+  const std::lock_guard lock(context.mutex_);
+  context.request_fill(Wake::a_worker);
+  return admitted;
+}
+
+std::shared_ptr<CtrContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
+                                                    const Block& first_counter,
+                                                    const ContextOptions& options) {
+  auto ctr = std::dynamic_pointer_cast<CtrKey>(key);
+  if (ctr == nullptr) {
+    throw Error(ErrorCode::usage, "key: it is bound to GCM", "open_sealed takes it");
+  }
+  return admit<CtrContext>(std::move(ctr), first_counter, options);
+}
+
+std::shared_ptr<SealContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
+                                                     const MessageNonces& nonces,
+                                                     const SealedOptions& options) {
+  auto seal = std::dynamic_pointer_cast<SealKey>(key);
+  if (seal == nullptr) {
+    throw Error(ErrorCode::usage, "key: it is bound to counter mode", "open takes it");
+  }
+  return admit<SealContext>(std::move(seal), nonces, options);
 }
 
 void SpeculativeEngine::close(std::shared_ptr<Context> context) noexcept {
@@ -129,13 +164,14 @@ void SpeculativeEngine::release(Context& context) noexcept {
   shared_.budget->release(context_memory_bytes);
 }
 
-void SpeculativeEngine::request(Context& context) noexcept {
+void SpeculativeEngine::request(Context& context, Wake wake) noexcept {
   Context* first = requests_.load(std::memory_order_relaxed);
   do {
     context.next_requested_ = first;
   } while (!requests_.compare_exchange_weak(first, &context, std::memory_order_seq_cst,
                                             std::memory_order_relaxed));
-  if (shared_.has_workers && awake_.load(std::memory_order_seq_cst) == 0) {
+  if (shared_.has_workers && wake == Wake::a_worker &&
+      awake_.load(std::memory_order_seq_cst) == 0) {
     const std::lock_guard lock(mutex_);
     wake_.notify_one();
   }
@@ -290,6 +326,7 @@ bool SpeculativeEngine::idle(Clock::time_point deadline) noexcept {
       context != nullptr && &context->engine_ == this && client != nullptr &&
       context->is_used_by(client) && context->pin()) {
     const bool is_in_time = fill_until(deadline, *context);
+    context->fetch_next();
     context->unpin();
     if (context->is_closing()) {
       const Lock lock(mutex_);

@@ -9,7 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "keystream/context.hpp"
+#include "keystream/ctr.hpp"
+#include "keystream/seal.hpp"
 #include "keystream/slots.hpp"
 #include "paes/keystream.hpp"
 
@@ -24,21 +25,25 @@ class SpeculativeEngine {
 
   explicit SpeculativeEngine(const KeystreamOptions& options);
   ~SpeculativeEngine();
-  SpeculativeEngine(const Engine&) = delete;
-  SpeculativeEngine& operator=(const Engine&) = delete;
+  SpeculativeEngine(const SpeculativeEngine&) = delete;
+  SpeculativeEngine& operator=(const SpeculativeEngine&) = delete;
 
-  [[nodiscard]] Shared& shared() noexcept { return shared_; }
-  // Measured when they are asked for first.
+  [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
+  // A CtrKey or a SealKey, as the cipher's mode says. Measured when they are asked for first.
   [[nodiscard]] std::shared_ptr<BoundKey> bind(std::string_view cipher, Bytes key,
                                                std::string_view kernel);
-  [[nodiscard]] std::shared_ptr<Context> open(std::shared_ptr<BoundKey> key,
-                                              const Block& first_counter,
-                                              const ContextOptions& options);
+  // Throw Error: usage for the other mode's key, failure when the budget has no room.
+  [[nodiscard]] std::shared_ptr<CtrContext> open(const std::shared_ptr<BoundKey>& key,
+                                                 const Block& first_counter,
+                                                 const ContextOptions& options);
+  [[nodiscard]] std::shared_ptr<SealContext> open(const std::shared_ptr<BoundKey>& key,
+                                                  const MessageNonces& nonces,
+                                                  const SealedOptions& options);
   // Wipes and frees it; a chunk that a worker is computing for it, when that is done.
   void close(std::shared_ptr<Context> context) noexcept;
-  // Without the engine's mutex, unless all workers sleep. Under the context's mutex, so that there
-  // is one request of it at a time.
-  void request(Context& context) noexcept;
+  // Under the context's mutex, so that there is one request of it at a time. Without the engine's,
+  // which is taken, and a worker woken, where all sleep and the caller has time for that.
+  void request(Context& context, Wake wake) noexcept;
   // Gives keystream's memory back to the budget. False: there is none left to give.
   [[nodiscard]] bool make_room() noexcept;
   bool idle(std::chrono::steady_clock::time_point deadline) noexcept;
@@ -47,13 +52,18 @@ class SpeculativeEngine {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  template <typename OneContext, typename... Arguments>
+  [[nodiscard]] std::shared_ptr<OneContext> admit(Arguments&&... arguments);
   void work() noexcept;
   void stop() noexcept;
   void finish_closed() noexcept;
   void release(Context& context) noexcept;
   void fill_batch(Lock& lock, Context& context) noexcept;
   void wait_for_work(Lock& lock, unsigned& polls) noexcept;
-  void look_for_requests(std::chrono::microseconds interval, unsigned& polls) const noexcept;
+  [[nodiscard]] bool has_requests() const noexcept {
+    return requests_.load(std::memory_order_seq_cst) != nullptr;
+  }
+  void keep_looking() const noexcept;
   void adapt_interval(std::uint32_t chunks, std::uint32_t depth) noexcept;
   void collect_requests() noexcept;
   [[nodiscard]] Context* pick(const void* client) noexcept;
@@ -66,7 +76,7 @@ class SpeculativeEngine {
 
   Shared shared_;
   std::atomic<Context*> requests_{nullptr};  // those since the last collection
-  std::atomic<unsigned> awake_{0};           // workers that will look at requests by themselves
+  std::atomic<unsigned> awake_{0};           // workers that look at requests before long
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // workers
@@ -82,7 +92,8 @@ class SpeculativeEngine {
   KeystreamUse closed_use_;
   std::uint64_t closed_filled_chunks_ = 0;
   std::uint64_t evicted_chunks_ = 0;
-  std::map<std::pair<const Kernel*, std::size_t>, std::shared_ptr<Costs>> costs_;
+  // By kernel, length of the key and mode.
+  std::map<std::tuple<const Kernel*, std::size_t, bool>, std::shared_ptr<Costs>> costs_;
 };
 
 }  // namespace paes::keystream

@@ -7,6 +7,13 @@
 
 namespace paes::keystream {
 
+namespace {
+
+// Of the nearest cache, which has text and output to hold as well.
+constexpr std::size_t most_fetched_bytes = 8192;
+
+}  // namespace
+
 bool Context::allocate_ring() noexcept {
   if (entries_ != nullptr || ring_entries_ == 0) {
     return entries_ != nullptr;
@@ -82,7 +89,7 @@ bool Context::hold_for(Entry& entry, std::uint64_t chunk) const noexcept {
         break;
       case EntryState::ready:  // of a chunk that was passed over
         if (entry.change(word, Entry::chunk_of(word), EntryState::evicting)) {
-          wipe(entry.slot, shared_.chunk_bytes);
+          wipe(entry.slot, shared_.slot_bytes);
           entry.publish(chunk, EntryState::filling);
           return true;
         }
@@ -96,14 +103,13 @@ bool Context::hold_for(Entry& entry, std::uint64_t chunk) const noexcept {
 
 void Context::compute(const Fill& fill) noexcept {
   Entry& entry = *fill.entry;
-  const MutableBytes slot(entry.slot, shared_.chunk_bytes);
-  key_->crypt(first_counter_, fill.chunk * shared_.chunk_bytes, slot, slot);
+  make_keystream(fill.chunk, entry.slot);
   entry.maker = this_thread();
   filled_.fetch_add(1, std::memory_order_relaxed);
   entry.fresh_from = 0;
   std::uint64_t word = Entry::word_of(fill.chunk, EntryState::filling);
   if (!entry.change(word, fill.chunk, EntryState::ready)) {
-    wipe(slot);
+    wipe(entry.slot, shared_.slot_bytes);
     entry.publish(fill.chunk, EntryState::empty);
   }
 }
@@ -119,6 +125,24 @@ bool Context::fill_again() noexcept {
   }
   compute(fill);
   return true;
+}
+
+void Context::fetch_next() noexcept {
+  Entry* const ring = ring_.load(std::memory_order_acquire);
+  if (ring == nullptr) {
+    return;
+  }
+  const std::uint64_t next = next_.load(std::memory_order_relaxed);
+  Entry& entry = entry_of(ring, next);
+  std::uint64_t word = Entry::word_of(next, EntryState::ready);
+  // Held, because only its holder may know where the keystream is.
+  if (entry.change(word, next, EntryState::taken)) {
+    for (std::size_t at = entry.fresh_from; at < shared_.slot_bytes && at < most_fetched_bytes;
+         at += Slots::line_bytes) {
+      __builtin_prefetch(entry.slot + at, 1);
+    }
+    entry.publish(next, EntryState::ready);
+  }
 }
 
 void Context::give_up(const Fill& fill) noexcept {

@@ -29,6 +29,7 @@ constexpr std::uint64_t numbers_ahead = 4096;
 
 constexpr std::uint64_t aes_limit_bytes = std::uint64_t{16} << 32;
 constexpr std::uint64_t des_limit_bytes = max_des_blocks * 8;
+constexpr std::uint64_t most_messages = std::uint64_t{1} << 48;
 
 constexpr std::size_t fixed_bytes = 4;
 constexpr std::uint8_t magic[7] = {'p', 'a', 'e', 's', 'n', 'c', '1'};
@@ -176,6 +177,20 @@ Nonce NonceAllocator::allocate(std::uint64_t bytes) {
     nonce.limit_bytes = blocks * 8;
   }
   return nonce;
+}
+
+NonceRow NonceAllocator::allocate_messages(std::uint64_t messages) {
+  if (state_->cipher != NonceCipher::aes) {
+    throw Error(ErrorCode::usage, "nonces: 3DES has no GCM");
+  }
+  if (messages == 0 || messages > most_messages) {
+    throw Error(ErrorCode::usage, "nonces: a row is for 1 to 2^48 messages");
+  }
+  NonceRow row;
+  row.messages = messages;
+  std::copy_n(state_->fixed, fixed_bytes, row.first);
+  store_be64(row.first + fixed_bytes, state_->take(messages));
+  return row;
 }
 
 }  // namespace paes

@@ -10,7 +10,8 @@
 
 namespace paes {
 
-using keystream::Context;
+using keystream::CtrContext;
+using keystream::SealContext;
 using keystream::SpeculativeEngine;
 
 namespace {
@@ -36,18 +37,56 @@ void abandon(std::shared_ptr<Object> object) {
   abandoned->push_back(std::move(object));
 }
 
+// Wipes and gives back, and leaves both pointers null.
+template <typename OneContext>
+void close_context(std::shared_ptr<SpeculativeEngine>& engine,
+                   std::shared_ptr<OneContext>& context) noexcept {
+  if (context == nullptr) {
+    return;
+  }
+  if (!engine->shared().mark.is_intact()) {
+    // A child: the parent's threads, which it lacks, may hold what a close would wait for.
+    // Keystream is zero here, and the rest the child never uses.
+    abandon(std::move(context));
+    abandon(std::move(engine));
+    return;
+  }
+  engine->close(std::move(context));
+  engine.reset();
+}
+
+template <typename OneContext>
+OneContext& open_one(const std::shared_ptr<OneContext>& context) {
+  if (context == nullptr) {
+    throw Error(ErrorCode::usage, "keystream: the context is closed");
+  }
+  return *context;
+}
+
+void check_window(const SpeculativeEngine& engine, unsigned chunks, std::int64_t stride) {
+  if (chunks > most_window_chunks) {
+    throw Error(ErrorCode::usage, "keystream: a window of more than 65536 chunks");
+  }
+  if (stride == 0) {
+    throw Error(ErrorCode::usage, "keystream: a stride of 0 chunks");
+  }
+  if (!engine.shared().mark.is_intact()) {
+    throw Error(ErrorCode::failure, "keystream: a forked child cannot use its parent's engine");
+  }
+}
+
 }  // namespace
 
 std::string_view KeystreamKey::kernel() const noexcept { return key_->kernel().name; }
 std::size_t KeystreamKey::block_bytes() const noexcept { return key_->block_size(); }
 KeystreamCosts KeystreamKey::costs() const noexcept {
   const keystream::Costs& costs = key_->costs();
-  return {costs.direct.ns(), costs.of(keystream::Maker::own).ns(),
-          costs.of(keystream::Maker::other).ns()};
+  return {costs.ns(keystream::Way::direct), costs.ns(keystream::Way::own),
+          costs.ns(keystream::Way::other)};
 }
 
 KeystreamContext::KeystreamContext(std::shared_ptr<SpeculativeEngine> engine,
-                                   std::shared_ptr<Context> context) noexcept
+                                   std::shared_ptr<CtrContext> context) noexcept
     : engine_(std::move(engine)), context_(std::move(context)) {}
 KeystreamContext::KeystreamContext(KeystreamContext&&) noexcept = default;
 
@@ -62,27 +101,9 @@ KeystreamContext& KeystreamContext::operator=(KeystreamContext&& other) noexcept
 
 KeystreamContext::~KeystreamContext() { close(); }
 
-void KeystreamContext::close() noexcept {
-  if (context_ == nullptr) {
-    return;
-  }
-  if (!engine_->shared().mark.is_intact()) {
-    // A child: the parent's threads, which it lacks, may hold what a close would wait for.
-    // Keystream is zero here, and the rest the child never uses.
-    abandon(std::move(context_));
-    abandon(std::move(engine_));
-    return;
-  }
-  engine_->close(std::move(context_));
-  engine_.reset();
-}
+void KeystreamContext::close() noexcept { close_context(engine_, context_); }
 
-Context& KeystreamContext::open_context() const {
-  if (context_ == nullptr) {
-    throw Error(ErrorCode::usage, "keystream: the context is closed");
-  }
-  return *context_;
-}
+CtrContext& KeystreamContext::open_context() const { return open_one(context_); }
 
 void KeystreamContext::encrypt(std::uint64_t offset, Bytes in, MutableBytes out) {
   open_context().crypt(Direction::encrypt, offset, in, out);
@@ -99,6 +120,44 @@ void KeystreamContext::mark_used(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 KeystreamUse KeystreamContext::use() const { return open_context().use(); }
+
+SealedContext::SealedContext(std::shared_ptr<SpeculativeEngine> engine,
+                             std::shared_ptr<SealContext> context) noexcept
+    : engine_(std::move(engine)), context_(std::move(context)) {}
+SealedContext::SealedContext(SealedContext&&) noexcept = default;
+
+SealedContext& SealedContext::operator=(SealedContext&& other) noexcept {
+  if (this != &other) {
+    close();
+    engine_ = std::move(other.engine_);
+    context_ = std::move(other.context_);
+  }
+  return *this;
+}
+
+SealedContext::~SealedContext() { close(); }
+
+void SealedContext::close() noexcept { close_context(engine_, context_); }
+
+SealContext& SealedContext::open_context() const { return open_one(context_); }
+
+void SealedContext::seal(std::uint64_t message, Bytes aad, Bytes text, MutableBytes ciphertext,
+                         MutableBytes tag) {
+  open_context().seal(message, aad, text, ciphertext, tag);
+}
+
+bool SealedContext::open(std::uint64_t message, Bytes aad, Bytes ciphertext, MutableBytes text,
+                         Bytes tag) {
+  return open_context().open(message, aad, ciphertext, text, tag);
+}
+
+void SealedContext::prefetch(std::uint64_t message) { open_context().prefetch(message); }
+
+void SealedContext::mark_used(std::uint64_t first, std::uint64_t messages) {
+  open_context().mark_used(first, messages);
+}
+
+KeystreamUse SealedContext::use() const { return open_context().use(); }
 
 KeystreamEngine::KeystreamEngine(const KeystreamOptions& options)
     : engine_(SpeculativeEngine::make(checked(options))) {}
@@ -120,18 +179,21 @@ KeystreamContext KeystreamEngine::open(const KeystreamKey& key, Bytes first_coun
   if (first_counter.size() != key.block_bytes()) {
     throw Error(ErrorCode::usage, "counter: not as long as a block of the cipher");
   }
-  if (options.window_chunks > most_window_chunks) {
-    throw Error(ErrorCode::usage, "keystream: a window of more than 65536 chunks");
-  }
-  if (options.stride == 0) {
-    throw Error(ErrorCode::usage, "keystream: a stride of 0 chunks");
-  }
-  if (!engine_->shared().mark.is_intact()) {
-    throw Error(ErrorCode::failure, "keystream: a forked child cannot use its parent's engine");
-  }
+  check_window(*engine_, options.window_chunks, options.stride);
   Block counter = {};
   std::memcpy(counter.bytes, first_counter.data(), first_counter.size());
   return {engine_, engine_->open(key.key_, counter, options)};
+}
+
+SealedContext KeystreamEngine::open_sealed(const KeystreamKey& key, Bytes first_nonce,
+                                           const SealedOptions& options) {
+  keystream::MessageNonces nonces;
+  if (first_nonce.size() != sizeof nonces.first) {
+    throw Error(ErrorCode::usage, "nonce: it has 12 bytes");
+  }
+  check_window(*engine_, options.window_messages, options.stride);
+  std::memcpy(nonces.first, first_nonce.data(), sizeof nonces.first);
+  return {engine_, engine_->open(key.key_, nonces, options)};
 }
 
 bool KeystreamEngine::idle(std::chrono::steady_clock::time_point deadline) {

@@ -5,16 +5,8 @@
 
 namespace paes::keystream {
 
-namespace {
-
-// Slots begin a cache line further on in their page each, so that a context's do not all compete
-// for the same sets of a cache.
-constexpr std::size_t line_bytes = 64;
-
-}  // namespace
-
 Slots::Slots(std::size_t chunk_bytes, Budget& budget) noexcept
-    : slot_bytes_(chunk_bytes + line_bytes),
+    : slot_bytes_(slot_bytes(chunk_bytes)),
       slab_bytes_(Pages::whole(slots_in_slab * slot_bytes_)),
       budget_(budget) {}
 

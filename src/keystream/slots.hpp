@@ -37,6 +37,13 @@ class Slots {
   [[nodiscard]] std::size_t unlocked_bytes() const noexcept;
 
   static constexpr std::size_t slots_in_slab = 16;
+  // A cache line more than a chunk: slots begin a line further on in their page each, so that a
+  // context's do not all compete for the same sets of a cache, and what comes before a message's
+  // keystream has a place (seal.hpp).
+  static constexpr std::size_t line_bytes = 64;
+  [[nodiscard]] static constexpr std::size_t slot_bytes(std::size_t chunk_bytes) noexcept {
+    return chunk_bytes + line_bytes;
+  }
 
  private:
   const std::size_t slot_bytes_;

@@ -25,9 +25,10 @@ constexpr microseconds shortest_interval{20};
 constexpr microseconds longest_interval{1000};
 constexpr microseconds longer_by{10};
 constexpr microseconds longest_look{100};
-// After so many looks that bring nothing a worker sleeps until it is woken. A client that had to
-// wake it each time would spend more than it gains.
+// After so many looks that bring nothing the times between double, up to four looks in a second.
+// Sooner than that a prefetch wakes the worker; a request that encrypts never does.
 constexpr unsigned most_polls = 50;
+constexpr microseconds longest_sleep{256000};
 
 constexpr std::uint32_t most_chunks_at_once = 16;
 
@@ -120,29 +121,26 @@ void SpeculativeEngine::adapt_interval(std::uint32_t chunks, std::uint32_t depth
   }
 }
 
-void SpeculativeEngine::look_for_requests(microseconds interval, unsigned& polls) const noexcept {
-  const auto has_requests = [this] { return requests_.load(std::memory_order_relaxed) != nullptr; };
-  if (interval == microseconds::zero()) {
-    const auto end = std::chrono::steady_clock::now() + longest_look;
-    do {
-      if (has_requests()) {
-        return;
-      }
-      std::this_thread::yield();
-    } while (std::chrono::steady_clock::now() < end);
-    interval = shortest_interval;
+// For a moment, giving way to whoever wants the processor.
+void SpeculativeEngine::keep_looking() const noexcept {
+  const auto end = std::chrono::steady_clock::now() + longest_look;
+  while (!has_requests() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
   }
-  do {
-    std::this_thread::sleep_for(interval);
-  } while (!has_requests() && ++polls < most_polls);
 }
 
 void SpeculativeEngine::wait_for_work(Lock& lock, unsigned& polls) noexcept {
-  if (!is_polling_ && polls < most_polls) {
+  const bool is_looking = !is_polling_;
+  if (is_looking && polls < most_polls) {
     is_polling_ = true;
     const microseconds interval = poll_interval_;
     lock.unlock();
-    look_for_requests(interval, polls);
+    if (interval == microseconds::zero()) {
+      keep_looking();
+    }
+    while (!has_requests() && ++polls < most_polls) {
+      std::this_thread::sleep_for(std::max(interval, shortest_interval));
+    }
     lock.lock();
     is_polling_ = false;
     return;
@@ -150,12 +148,16 @@ void SpeculativeEngine::wait_for_work(Lock& lock, unsigned& polls) noexcept {
   // A client looks at `awake_` after its request, and this at the requests after `awake_`: one of
   // them sees the other.
   awake_.fetch_sub(1, std::memory_order_seq_cst);
-  wake_.wait(lock, [this] {
-    return is_stopping_ || !waiting_.empty() ||
-           requests_.load(std::memory_order_seq_cst) != nullptr;
-  });
+  const auto has_work = [this] { return is_stopping_ || !waiting_.empty() || has_requests(); };
+  if (is_looking) {
+    is_polling_ = true;
+    const unsigned doublings = std::min(polls++ - most_polls, 8U);
+    wake_.wait_for(lock, std::min(longest_interval * (1U << doublings), longest_sleep), has_work);
+    is_polling_ = false;
+  } else {
+    wake_.wait(lock, has_work);
+  }
   awake_.fetch_add(1, std::memory_order_seq_cst);
-  polls = 0;
 }
 
 }  // namespace paes::keystream

@@ -1,0 +1,162 @@
+#include "keystream/ctr.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "keystream/xor.hpp"
+#include "message/raw_limits.hpp"
+#include "paes/error.hpp"
+
+namespace paes::keystream {
+
+namespace {
+
+const Executor& serial() {
+  static const std::unique_ptr<Executor> executor = make_executor(Schedule::serial, 1);
+  return *executor;
+}
+
+std::uint64_t limit_of(const ContextOptions& options) noexcept {
+  return options.limit_bytes != 0 ? options.limit_bytes : std::numeric_limits<std::uint64_t>::max();
+}
+
+}  // namespace
+
+CtrKey::CtrKey(const CipherName& name, Bytes key, const Kernel& kernel,
+               std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget)
+    : BoundKey(kernel, std::move(costs), std::move(budget)),
+      key_(name.cipher, *name.mode, key, kernel) {}
+
+void CtrKey::compute_directly(MutableBytes chunk) const noexcept { crypt({}, 0, chunk, chunk); }
+
+void CtrKey::crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
+                   MutableBytes out) const noexcept {
+  const std::size_t size = block_size();
+  const std::size_t within = offset % size;
+  RawPosition position = key_.at(Bytes(first_counter.bytes, size), offset - within, {});
+  if (within != 0) {
+    // A block of which others have had the beginning.
+    Block block = {};
+    const WipeOnExit wiped(block.bytes);
+    const std::size_t bytes = std::min(in.size(), size - within);
+    std::memcpy(block.bytes + within, in.data(), bytes);
+    const MutableBytes whole(block.bytes, size);
+    key_.crypt(Direction::encrypt, position, whole, whole, serial(), size);
+    std::memcpy(out.data(), block.bytes + within, bytes);
+    in = in.subspan(bytes);
+    out = out.subspan(bytes);
+  }
+  if (!in.empty()) {
+    key_.crypt(Direction::encrypt, position, in, out, serial(), in.size());
+  }
+}
+
+bool CtrKey::count_encrypted(std::uint64_t first, std::uint64_t end) noexcept {
+  if (kernel().cipher != Cipher::des_ede3) {
+    return true;
+  }
+  const std::uint64_t blocks = (end - 1) / block_size() - first / block_size() + 1;
+  std::uint64_t before = encrypted_blocks_.load(std::memory_order_relaxed);
+  do {
+    if (blocks > max_des_blocks - before) {
+      return false;
+    }
+  } while (
+      !encrypted_blocks_.compare_exchange_weak(before, before + blocks, std::memory_order_relaxed));
+  return true;
+}
+
+CtrContext::CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
+                       const Block& first_counter, const ContextOptions& options)
+    : Context(engine, shared, key,
+              {options.window_chunks, options.first_chunk, options.stride, options.priority,
+               (limit_of(options) - 1) / shared.chunk_bytes}),
+      key_(std::move(key)),
+      first_counter_(first_counter),
+      limit_bytes_(limit_of(options)) {}
+
+void CtrContext::check(std::uint64_t offset, std::uint64_t in_bytes,
+                       std::uint64_t out_bytes) const {
+  refuse_in_child();
+  if (in_bytes != out_bytes) {
+    throw Error(ErrorCode::usage, "output: not as long as the input");
+  }
+  if (offset > limit_bytes_ || in_bytes > limit_bytes_ - offset) {
+    throw Error(ErrorCode::usage, "keystream: bytes beyond the context's limit");
+  }
+}
+
+void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out) {
+  check(offset, in.size(), out.size());
+  if (in.empty()) {
+    return;
+  }
+  const Timer timer(*this);
+  Lock lock = enter();
+  if (direction == Direction::encrypt) {
+    claim(lock, offset, offset + in.size(),
+          "keystream: these bytes of the context have been encrypted before");
+    if (!key_->count_encrypted(offset, offset + in.size())) {
+      throw Error(ErrorCode::usage,
+                  "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
+                  "use another key, or better AES");
+    }
+  }
+  std::size_t done = 0;
+  while (true) {
+    const std::uint64_t at = offset + done;
+    const auto within = static_cast<std::uint32_t>(at % shared().chunk_bytes);
+    const std::size_t bytes = std::min(in.size() - done, shared().chunk_bytes - within);
+    const Part part = take(at / shared().chunk_bytes, within);
+    lock.unlock();
+    crypt_part(part, at, in.subspan(done, bytes), out.subspan(done, bytes));
+    done += bytes;
+    if (done == in.size()) {
+      if (in.size() == shared().chunk_bytes && bytes == in.size()) {
+        timer.add_to(key_->costs(), part);
+      }
+      break;
+    }
+    lock.lock();
+  }
+  if (!shared().mark.is_intact()) {
+    // Forked in the middle of this call, by a signal's handler: the keystream may have been zeros,
+    // and what was written may be the text itself.
+    wipe(out);
+    refuse_in_child();
+  }
+}
+
+void CtrContext::crypt_part(const Part& part, std::uint64_t offset, Bytes in,
+                            MutableBytes out) noexcept {
+  const std::uint64_t chunk = offset / shared().chunk_bytes;
+  if (!part.has_keystream()) {
+    key_->crypt(first_counter_, offset, in, out);
+    discard(part, chunk);
+    return;
+  }
+  Entry& entry = *part.entry;
+  const MutableBytes keystream(entry.slot + entry.fresh_from, in.size());
+  xor_and_wipe(keystream, in.data(), out.data());
+  entry.fresh_from += static_cast<std::uint32_t>(in.size());
+  entry.publish(chunk,
+                entry.fresh_from == shared().chunk_bytes ? EntryState::empty : EntryState::ready);
+}
+
+void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept {
+  const MutableBytes bytes(slot, shared().chunk_bytes);
+  key_->crypt(first_counter_, chunk * shared().chunk_bytes, bytes, bytes);
+}
+
+void CtrContext::prefetch(std::uint64_t offset) {
+  check(offset, 1, 1);
+  move_window(offset / shared().chunk_bytes);
+}
+
+void CtrContext::mark_used(std::uint64_t offset, std::uint64_t bytes) {
+  check(offset, bytes, bytes);
+  add_used(offset, offset + bytes);
+}
+
+}  // namespace paes::keystream

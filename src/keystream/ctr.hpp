@@ -1,0 +1,54 @@
+// Counter mode (SP 800-38A, section 6.5): a context is one stream of counters, cut into chunks, of
+// which any bytes can be encrypted once.
+#pragma once
+
+#include "keystream/context.hpp"
+#include "message/cipher_name.hpp"
+#include "message/raw_key.hpp"
+
+namespace paes::keystream {
+
+// Held to what the standard allows one key to encrypt.
+class CtrKey final : public BoundKey {
+ public:
+  // Throws Error(usage) for a key of the wrong length, Error(failure) beyond the budget.
+  CtrKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
+         std::shared_ptr<Budget> budget);
+
+  [[nodiscard]] std::size_t block_size() const noexcept override { return key_.block_size(); }
+  void compute_directly(MutableBytes chunk) const noexcept override;
+
+  // Counter mode from byte `offset` of the stream whose byte 0 has `first_counter`. `in` and `out`
+  // have the same length, and are the same memory or share none.
+  void crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
+             MutableBytes out) const noexcept;
+
+  // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
+  // may encrypt (SP 800-67, section 3.4), and are not counted.
+  [[nodiscard]] bool count_encrypted(std::uint64_t first, std::uint64_t end) noexcept;
+
+ private:
+  std::atomic<std::uint64_t> encrypted_blocks_{0};
+  RawKey key_;
+};
+
+class CtrContext final : public Context {
+ public:
+  CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
+             const Block& first_counter, const ContextOptions& options);
+
+  void crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out);
+  void prefetch(std::uint64_t offset);
+  void mark_used(std::uint64_t offset, std::uint64_t bytes);
+
+ private:
+  void check(std::uint64_t offset, std::uint64_t in_bytes, std::uint64_t out_bytes) const;
+  void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
+  void make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept override;
+
+  const std::shared_ptr<CtrKey> key_;
+  const Block first_counter_;
+  const std::uint64_t limit_bytes_;  // offsets are below
+};
+
+}  // namespace paes::keystream

@@ -1,0 +1,170 @@
+#include "keystream/seal.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "keystream/xor.hpp"
+#include "paes/error.hpp"
+
+namespace paes::keystream {
+
+namespace {
+
+// In a slot: the keystream begins with a cache line, where the XOR is fastest, and the mask is
+// right before it, so that one call of the kernel makes both.
+constexpr std::size_t text_at = Slots::line_bytes;
+constexpr std::size_t mask_at = text_at - block_bytes;
+
+constexpr std::size_t counted_at = 4;  // in a nonce, behind the fixed field
+
+// As many as an entry can tell apart.
+std::uint64_t limit_of(const SealedOptions& options) noexcept {
+  return options.limit_messages != 0 ? std::min(options.limit_messages, Entry::no_chunk)
+                                     : Entry::no_chunk;
+}
+
+}  // namespace
+
+SealKey::SealKey(Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
+                 std::shared_ptr<Budget> budget)
+    : BoundKey(kernel, std::move(costs), std::move(budget)), key_(key, kernel) {}
+
+void SealKey::compute_directly(MutableBytes chunk) const noexcept {
+  const std::uint8_t nonce[gcm::standard_iv_bytes] = {};
+  Block tag;
+  const WipeOnExit wiped(tag.bytes);
+  key_.seal(nonce, {}, chunk, chunk, tag.bytes);
+}
+
+SealContext::SealContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<SealKey> key,
+                         const MessageNonces& nonces, const SealedOptions& options)
+    : Context(engine, shared, key,
+              {options.window_messages, options.first_message, options.stride, options.priority,
+               limit_of(options) - 1}),
+      key_(std::move(key)),
+      nonces_(nonces),
+      limit_messages_(limit_of(options)) {}
+
+void SealContext::check(std::uint64_t message, std::uint64_t messages) const {
+  refuse_in_child();
+  if (message >= limit_messages_ || messages > limit_messages_ - message) {
+    throw Error(ErrorCode::usage, "keystream: a message beyond the context's limit");
+  }
+}
+
+void SealContext::check_lengths(Bytes in, Bytes out, Bytes tag) const {
+  if (in.size() != out.size()) {
+    throw Error(ErrorCode::usage, "output: not as long as the input");
+  }
+  if (in.size() > shared().chunk_bytes) {
+    throw Error(ErrorCode::usage, "message: longer than the engine's chunks");
+  }
+  if (!gcm::is_tag_length(tag.size())) {
+    throw Error(ErrorCode::usage, "tag: " + std::to_string(tag.size()) + " bytes",
+                "GCM has tags of 16, 15, 14, 13, 12, 8 or 4 bytes");
+  }
+}
+
+SealContext::Nonce SealContext::nonce_of(std::uint64_t message) const noexcept {
+  Nonce nonce;
+  std::memcpy(nonce.bytes, nonces_.first, sizeof nonce.bytes);
+  store_be64(nonce.bytes + counted_at, load_be64(nonces_.first + counted_at) + message);
+  return nonce;
+}
+
+void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot) const noexcept {
+  const Nonce nonce = nonce_of(message);
+  key_->gcm().add_mask_and_keystream(
+      nonce.bytes, MutableBytes(slot + mask_at, block_bytes + shared().chunk_bytes));
+}
+
+void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out,
+                       MutableBytes tag) {
+  check(message, 1);
+  check_lengths(in, out, tag);
+  const Timer timer(*this);
+  Lock lock = enter();
+  claim(lock, message, message + 1,
+        "keystream: this message of the context has been sealed before");
+  const Part part = take(message, 0);
+  lock.unlock();
+  if (part.has_keystream()) {
+    std::uint8_t* const slot = part.entry->slot;
+    Block full;
+    xor_and_wipe(MutableBytes(slot + text_at, in.size()), in.data(), out.data());
+    key_->gcm().make_tag(aad, out, Bytes(slot + mask_at, block_bytes), full);
+    std::memcpy(tag.data(), full.bytes, tag.size());
+    give_back_used(*part.entry, message, in.size());
+  } else {
+    key_->gcm().seal(nonce_of(message).bytes, aad, in, out, tag);
+    discard(part, message);
+  }
+  if (in.size() == shared().chunk_bytes) {
+    timer.add_to(key_->costs(), part);
+  }
+  if (!shared().mark.is_intact()) {
+    // Forked in the middle of this call, by a signal's handler: what was written may be the text.
+    wipe(out);
+    wipe(tag);
+    refuse_in_child();
+  }
+}
+
+bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, Bytes tag) {
+  check(message, 1);
+  check_lengths(in, out, tag);
+  const Timer timer(*this);
+  Lock lock = enter();
+  const Part part = take(message, 0);
+  lock.unlock();
+  bool is_authentic = false;
+  if (part.has_keystream()) {
+    is_authentic = open_with(*part.entry, message, aad, in, out, tag);
+    refuse_in_child();  // whose mask may have been zero
+  } else {
+    is_authentic = key_->gcm().open(nonce_of(message).bytes, aad, in, out, tag);
+    discard(part, message);
+  }
+  if (in.size() == shared().chunk_bytes) {
+    timer.add_to(key_->costs(), part);
+  }
+  return is_authentic;
+}
+
+// Not a byte is decrypted before the tag is checked, and a forgery costs its message no keystream.
+bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
+                            MutableBytes out, Bytes tag) const noexcept {
+  Block full;
+  const WipeOnExit wiped(full.bytes);  // of a forgery, the one that would have been believed
+  key_->gcm().make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
+  if (!equal_constant_time(Bytes(full.bytes, tag.size()), tag)) {
+    wipe(out);
+    entry.publish(message, EntryState::ready);
+    return false;
+  }
+  xor_and_wipe(MutableBytes(entry.slot + text_at, in.size()), in.data(), out.data());
+  give_back_used(entry, message, in.size());
+  return true;
+}
+
+// Its keystream is wiped as far as the text went.
+void SealContext::give_back_used(Entry& entry, std::uint64_t message,
+                                 std::size_t text_bytes) const noexcept {
+  wipe(entry.slot + mask_at, block_bytes);
+  wipe(entry.slot + text_at + text_bytes, shared().chunk_bytes - text_bytes);
+  entry.publish(message, EntryState::empty);
+}
+
+void SealContext::prefetch(std::uint64_t message) {
+  check(message, 1);
+  move_window(message);
+}
+
+void SealContext::mark_used(std::uint64_t first, std::uint64_t messages) {
+  if (messages != 0) {
+    check(first, messages);
+    add_used(first, first + messages);
+  }
+}
+
+}  // namespace paes::keystream
