@@ -91,6 +91,10 @@ void declare_speculate(CLI::App& app, SpeculateBenchRequest& request) {
   list(app, "--window", request.windows, 1, 65536, "requests computed ahead (the default is 16)");
   list(app, "--delay-us", request.delays_us, 0, 1000000,
        "microseconds between a client's requests (the default is 0,20)");
+  app.add_option(
+         "--engine", request.engine,
+         "cuda: workers have it compute windows of 256 requests and more (the default is none)")
+      ->check(CLI::IsMember({"none", "cuda"}));
   app.add_option("--request", request.request_bytes,
                  "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)")
       ->transform(CLI::AsSizeValue(true))

@@ -204,9 +204,11 @@ class Client {
 }  // namespace
 
 ClientRun run_clients(const ClientTask& task) {
-  KeystreamEngine engine({.workers = task.window_chunks == 0 ? 0 : task.workers,
-                          .budget_bytes = std::size_t{256} << 20,
-                          .chunk_bytes = task.request_bytes});
+  KeystreamEngine engine(
+      {.workers = task.window_chunks == 0 ? 0 : task.workers,
+       .budget_bytes = std::size_t{256} << 20,
+       .chunk_bytes = task.request_bytes,
+       .device = task.window_chunks == 0 || task.workers == 0 ? nullptr : task.device});
   std::vector<std::unique_ptr<Client>> clients;
   for (unsigned i = 0; i < task.clients; ++i) {
     clients.push_back(std::make_unique<Client>(engine, task));
@@ -246,6 +248,7 @@ ClientRun run_clients(const ClientTask& task) {
     run.cpu_seconds -= client->waited_seconds;
     add(run.use, client->use);
   }
+  run.device_chunks = engine.statistics().device_chunks;
   run.encrypt = latency_of(encrypt_ns);
   run.schedule = latency_of(schedule_ns);
   return run;

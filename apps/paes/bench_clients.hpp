@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "paes/keystream.hpp"
@@ -18,6 +19,7 @@ struct ClientTask {
   unsigned delay_us;
   std::size_t request_bytes;
   std::uint64_t requests;  // of each client
+  std::shared_ptr<Engine> device = nullptr;
 };
 
 struct Latency {
@@ -31,6 +33,7 @@ struct ClientRun {
   Latency schedule;    // of prefetch
   Latency encrypt;
   KeystreamUse use;
+  std::uint64_t device_chunks;  // of keystream
 };
 
 // Each client has a key and a context of its own, and encrypts in order. With a delay it calls

@@ -13,6 +13,7 @@
 #include "paes/bench_interrupt.hpp"
 #include "paes/bench_report.hpp"
 #include "paes/bench_statistics.hpp"
+#include "paes/device.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 
@@ -36,6 +37,7 @@ struct Row {
   Figures direct;
   Figures speculative;
   KeystreamUse use;  // of all rounds
+  std::uint64_t device_chunks;
   Ratio throughput;  // speculative over direct, by round
   Ratio p50;         // direct over speculative: how many times shorter
 };
@@ -100,6 +102,7 @@ Row measure(const ClientTask& task, unsigned rounds) {
     row.use.direct += use.direct;
     row.use.late += use.late;
     row.use.bypassed += use.bypassed;
+    row.device_chunks += speculative.back().device_chunks;
   }
   row.task = task;
   row.is_oversubscribed = task.clients + task.workers > usable_cores();
@@ -136,6 +139,7 @@ ordered_json to_json(const Row& row, unsigned rounds) {
   speculative["direct"] = row.use.direct;
   speculative["late"] = row.use.late;
   speculative["bypassed"] = row.use.bypassed;
+  speculative["device_chunks"] = row.device_chunks;
   return {{"cipher", row.task.cipher},
           {"kernel", row.task.kernel},
           {"clients", row.task.clients},
@@ -184,11 +188,25 @@ std::vector<std::string> kernel_names(const SpeculateBenchRequest& request) {
   return names;
 }
 
+// Null without --engine cuda.
+std::shared_ptr<Engine> open_engine(const SpeculateBenchRequest& request) {
+  if (request.engine != "cuda") {
+    return nullptr;
+  }
+  std::string why;
+  std::shared_ptr<Engine> engine = open_device(why);
+  if (engine == nullptr) {
+    throw Error(ErrorCode::failure, "engine: cuda is not available: " + why);
+  }
+  return engine;
+}
+
 }  // namespace
 
 void bench_speculation(const SpeculateBenchRequest& request) {
   ordered_json results = ordered_json::array();
   const std::vector<std::string> kernels = kernel_names(request);
+  const std::shared_ptr<Engine> device = open_engine(request);
   if (!request.json) {
     print_result(machine_line());
   }
@@ -200,7 +218,7 @@ void bench_speculation(const SpeculateBenchRequest& request) {
             const std::uint64_t requests =
                 std::max<std::uint64_t>(request.bytes / request.request_bytes / clients, 1);
             const Row row = measure({request.cipher, kernel, clients, workers, window, delay_us,
-                                     request.request_bytes, requests},
+                                     request.request_bytes, requests, device},
                                     request.rounds);
             if (!request.json) {
               print_result(to_text(row));

@@ -18,6 +18,7 @@ struct SpeculateBenchRequest {
   std::uint64_t request_bytes = 4096;
   std::uint64_t bytes = std::uint64_t{16} << 20;  // of each run, by all clients together
   unsigned rounds = 5;
+  std::string engine = "none";
   bool json = false;
 };
 

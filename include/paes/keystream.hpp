@@ -29,6 +29,8 @@
 
 namespace paes {
 
+class Engine;
+
 namespace keystream {
 class BoundKey;
 class CtrContext;
@@ -44,6 +46,10 @@ struct KeystreamOptions {
   std::size_t budget_bytes = std::size_t{64} << 20;
   // What is computed and kept as one: a power of two from 512 to 65536, best the size of requests.
   std::size_t chunk_bytes = 4096;
+  // A GPU (paes/device.hpp) that workers have compute wide windows of counter mode, where that is
+  // faster than their kernel: of 256 chunks and more, in steps of +1 or -1. It must be given at
+  // least a worker to work for, and takes 256 chunks of the budget.
+  std::shared_ptr<Engine> device = nullptr;
 };
 
 struct ContextOptions {
@@ -80,6 +86,7 @@ struct KeystreamUse {
 struct KeystreamStatistics {
   KeystreamUse use;  // of all contexts, closed ones included
   std::uint64_t filled_chunks = 0;
+  std::uint64_t device_chunks = 0;   // of those: by the device
   std::uint64_t evicted_chunks = 0;  // taken from a context before it used them
   std::size_t memory_bytes = 0;      // of the budget
   std::size_t keystream_bytes = 0;   // of those: for keystream

@@ -15,6 +15,7 @@
 #include "keystream/pages.hpp"
 #include "keystream/slots.hpp"
 #include "keystream/used_intervals.hpp"
+#include "message/engine.hpp"
 #include "paes/keystream.hpp"
 
 namespace paes::keystream {
@@ -88,6 +89,20 @@ class Context : public std::enable_shared_from_this<Context> {
   void compute(const Fill& fill) noexcept;
   // An entry that has no slot.
   void give_up(const Fill& fill) noexcept;
+  // Publishes keystream that was made elsewhere, as compute does.
+  void deliver(const Fill& fill, Bytes keystream) noexcept;
+  // Chunks that the window lacks, about: those behind the last that was asked for.
+  [[nodiscard]] std::uint32_t missing() const noexcept;
+  // +1 or -1 where neighbours are used one behind the other, so that a run of them is one message;
+  // else 0.
+  [[nodiscard]] std::int64_t run_step() const noexcept { return stride_size_ == 1 ? stride_ : 0; }
+  // How a device makes a run of chunks; no key: it cannot.
+  struct Run {
+    const EngineRaw* key = nullptr;
+    Block start = {};
+  };
+  [[nodiscard]] virtual Run run_from(std::uint64_t chunk) const noexcept;
+  [[nodiscard]] const Costs& costs() const noexcept { return key_->costs(); }
   // Both at once, where the entry has its slot from before. False: that needs the engine.
   [[nodiscard]] bool fill_again() noexcept;
   // Has the nearest cache fetch what the next request will want, if that is ready.
@@ -165,6 +180,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
   void make_room();
   void advance(std::uint64_t chunk) noexcept;
+  void publish_filled(const Fill& fill) noexcept;
   [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk) const noexcept;
   [[nodiscard]] bool is_timed() const noexcept;
   void choose_depth() noexcept;

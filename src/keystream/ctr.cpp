@@ -24,9 +24,18 @@ std::uint64_t limit_of(const ContextOptions& options) noexcept {
 }  // namespace
 
 CtrKey::CtrKey(const CipherName& name, Bytes key, const Kernel& kernel,
-               std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget)
+               std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget,
+               std::shared_ptr<Engine> device)
     : BoundKey(kernel, std::move(costs), std::move(budget)),
-      key_(name.cipher, *name.mode, key, kernel) {}
+      key_(name.cipher, *name.mode, key, kernel),
+      device_(std::move(device)),
+      on_device_(device_ == nullptr
+                     ? nullptr
+                     : device_->bind_raw(name.cipher, *name.mode, Direction::encrypt, key, 0)) {}
+
+Block CtrKey::counter_at(const Block& first_counter, std::uint64_t offset) const noexcept {
+  return key_.at(Bytes(first_counter.bytes, block_size()), offset, {}).chain;
+}
 
 void CtrKey::compute_directly(MutableBytes chunk) const noexcept { crypt({}, 0, chunk, chunk); }
 
@@ -147,6 +156,10 @@ void CtrContext::crypt_part(const Part& part, std::uint64_t offset, Bytes in,
 void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept {
   const MutableBytes bytes(slot, shared().chunk_bytes);
   key_->crypt(first_counter_, chunk * shared().chunk_bytes, bytes, bytes);
+}
+
+Context::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {
+  return {key_->on_device(), key_->counter_at(first_counter_, chunk * shared().chunk_bytes)};
 }
 
 void CtrContext::prefetch(std::uint64_t offset) {

@@ -12,8 +12,9 @@ namespace paes::keystream {
 class CtrKey final : public BoundKey {
  public:
   // Throws Error(usage) for a key of the wrong length, Error(failure) beyond the budget.
+  // With a device, if it is not null and takes the key.
   CtrKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
-         std::shared_ptr<Budget> budget);
+         std::shared_ptr<Budget> budget, std::shared_ptr<Engine> device);
 
   [[nodiscard]] std::size_t block_size() const noexcept override { return key_.block_size(); }
   void compute_directly(MutableBytes chunk) const noexcept override;
@@ -23,6 +24,11 @@ class CtrKey final : public BoundKey {
   void crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
              MutableBytes out) const noexcept;
 
+  // Null: none.
+  [[nodiscard]] const EngineRaw* on_device() const noexcept { return on_device_.get(); }
+  // Of the block at `offset`, which is a multiple of its size.
+  [[nodiscard]] Block counter_at(const Block& first_counter, std::uint64_t offset) const noexcept;
+
   // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
   // may encrypt (SP 800-67, section 3.4), and are not counted.
   [[nodiscard]] bool count_encrypted(std::uint64_t first, std::uint64_t end) noexcept;
@@ -30,6 +36,8 @@ class CtrKey final : public BoundKey {
  private:
   std::atomic<std::uint64_t> encrypted_blocks_{0};
   RawKey key_;
+  const std::shared_ptr<Engine> device_;
+  const std::unique_ptr<EngineRaw> on_device_;
 };
 
 class CtrContext final : public Context {
@@ -45,6 +53,7 @@ class CtrContext final : public Context {
   void check(std::uint64_t offset, std::uint64_t in_bytes, std::uint64_t out_bytes) const;
   void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
   void make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept override;
+  [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;
 
   const std::shared_ptr<CtrKey> key_;
   const Block first_counter_;

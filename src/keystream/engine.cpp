@@ -40,7 +40,11 @@ bool fill_until(Clock::time_point deadline, Context& context) noexcept {
 
 SpeculativeEngine::SpeculativeEngine(const KeystreamOptions& options)
     : shared_(options.budget_bytes, options.chunk_bytes, options.workers != 0),
-      slots_(options.chunk_bytes, *shared_.budget) {}
+      slots_(options.chunk_bytes, *shared_.budget),
+      device_(options.device == nullptr || options.workers == 0
+                  ? nullptr
+                  : std::make_unique<Device>(options.device, options.chunk_bytes, shared_.budget)) {
+}
 
 SpeculativeEngine::~SpeculativeEngine() { assert(contexts_.empty()); }
 
@@ -69,7 +73,8 @@ std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes
   if (name.is_gcm()) {
     bound = std::make_shared<SealKey>(key, kernel, costs, shared_.budget);
   } else {
-    bound = std::make_shared<CtrKey>(name, key, kernel, costs, shared_.budget);
+    bound = std::make_shared<CtrKey>(name, key, kernel, costs, shared_.budget,
+                                     device_ != nullptr ? device_->engine() : nullptr);
   }
   if (costs->ns(Way::direct) == 0) {
     measure_direct(*bound, shared_.chunk_bytes);
@@ -365,6 +370,7 @@ KeystreamStatistics SpeculativeEngine::statistics() const {
     statistics.use.bypassed += use.bypassed;
     statistics.filled_chunks += context->filled_.load(std::memory_order_relaxed);
   }
+  statistics.device_chunks = device_chunks_.load(std::memory_order_relaxed);
   statistics.evicted_chunks = evicted_chunks_;
   statistics.memory_bytes = shared_.budget->used_bytes();
   statistics.keystream_bytes = slots_.bytes();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "keystream/ctr.hpp"
+#include "keystream/device.hpp"
 #include "keystream/seal.hpp"
 #include "keystream/slots.hpp"
 #include "paes/keystream.hpp"
@@ -59,6 +60,7 @@ class SpeculativeEngine {
   void finish_closed() noexcept;
   void release(Context& context) noexcept;
   void fill_batch(Lock& lock, Context& context) noexcept;
+  std::uint32_t fill_by_device(Lock& lock, Context& context) noexcept;
   void wait_for_work(Lock& lock, unsigned& polls) noexcept;
   [[nodiscard]] bool has_requests() const noexcept {
     return requests_.load(std::memory_order_seq_cst) != nullptr;
@@ -89,6 +91,8 @@ class SpeculativeEngine {
   Ranking ranked_;   // that hold slots: lowest priority first, then least recently used
   std::uint64_t arrivals_ = 0;
   Slots slots_;
+  const std::unique_ptr<Device> device_;  // null: none
+  std::atomic<std::uint64_t> device_chunks_{0};
   KeystreamUse closed_use_;
   std::uint64_t closed_filled_chunks_ = 0;
   std::uint64_t evicted_chunks_ = 0;

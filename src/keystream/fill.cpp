@@ -1,5 +1,6 @@
 // Computing ahead for a context: which chunk is next, and how. Threads agree through the entries
 // alone; the engine's mutex is for memory. So a worker that the system sets aside holds nobody up.
+#include <cstring>
 #include <new>
 
 #include "core/secret.hpp"
@@ -102,8 +103,17 @@ bool Context::hold_for(Entry& entry, std::uint64_t chunk) const noexcept {
 }
 
 void Context::compute(const Fill& fill) noexcept {
+  make_keystream(fill.chunk, fill.entry->slot);
+  publish_filled(fill);
+}
+
+void Context::deliver(const Fill& fill, Bytes keystream) noexcept {
+  std::memcpy(fill.entry->slot, keystream.data(), keystream.size());
+  publish_filled(fill);
+}
+
+void Context::publish_filled(const Fill& fill) noexcept {
   Entry& entry = *fill.entry;
-  make_keystream(fill.chunk, entry.slot);
   entry.maker = this_thread();
   filled_.fetch_add(1, std::memory_order_relaxed);
   entry.fresh_from = 0;
@@ -113,6 +123,19 @@ void Context::compute(const Fill& fill) noexcept {
     entry.publish(fill.chunk, EntryState::empty);
   }
 }
+
+std::uint32_t Context::missing() const noexcept {
+  const std::int64_t depth = depth_.load(std::memory_order_relaxed);
+  std::int64_t steps = 0;
+  if (!steps_between(next_.load(std::memory_order_relaxed),
+                     fill_from_.load(std::memory_order_relaxed), steps) ||
+      steps < 0 || steps > depth) {
+    steps = 0;
+  }
+  return static_cast<std::uint32_t>(depth - steps);
+}
+
+Context::Run Context::run_from(std::uint64_t) const noexcept { return {}; }
 
 bool Context::fill_again() noexcept {
   const Fill fill = next_fill();

@@ -27,6 +27,9 @@ const KeystreamOptions& checked(const KeystreamOptions& options) {
       options.chunk_bytes > 65536) {
     throw Error(ErrorCode::usage, "keystream: a chunk has 512 to 65536 bytes, a power of two");
   }
+  if (options.device != nullptr && options.workers == 0) {
+    throw Error(ErrorCode::usage, "keystream: a device needs a worker to work for");
+  }
   return options;
 }
 

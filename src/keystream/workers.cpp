@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <system_error>
 #include <thread>
@@ -95,8 +96,8 @@ void SpeculativeEngine::work() noexcept {
 // context that matters more, the order of work is looked at again.
 void SpeculativeEngine::fill_batch(Lock& lock, Context& context) noexcept {
   (void)context.pin();  // it waits, and is therefore not being closed
+  std::uint32_t chunks = fill_by_device(lock, context);
   lock.unlock();
-  std::uint32_t chunks = 0;
   while (chunks < most_chunks_at_once && context.fill_again()) {
     ++chunks;
   }
@@ -108,6 +109,47 @@ void SpeculativeEngine::fill_batch(Lock& lock, Context& context) noexcept {
   adapt_interval(chunks, context.depth());
   context.unpin();
   finish_closed();
+}
+
+// A run of chunks that the window lacks, where the device is worth it. Held by the caller: the
+// mutex, which is given up while the device works, and a pin. The answer is how many chunks there
+// are more.
+std::uint32_t SpeculativeEngine::fill_by_device(Lock& lock, Context& context) noexcept {
+  if (device_ == nullptr || context.run_step() == 0 || context.missing() < Device::least_chunks ||
+      context.run_from(0).key == nullptr || !device_->pays(context.costs())) {
+    return 0;
+  }
+  std::array<Context::Fill, Device::most_chunks> fills;
+  std::size_t count = 0;
+  std::size_t in_run = 0;  // of these, until something lies between
+  const auto step = static_cast<std::uint64_t>(context.run_step());
+  while (count < fills.size() && in_run == count) {
+    const Context::Fill fill = next_fill(context);
+    if (fill.entry == nullptr) {
+      break;
+    }
+    fills[count] = fill;
+    in_run += fill.chunk == fills[0].chunk + count * step ? 1U : 0U;
+    ++count;
+  }
+  lock.unlock();
+  if (in_run < Device::least_chunks) {
+    in_run = 0;
+  } else {
+    const bool goes_up = context.run_step() > 0;
+    const Context::Run run = context.run_from(fills[goes_up ? 0 : in_run - 1].chunk);
+    const bool is_made =
+        device_->make(*run.key, run.start, in_run, [&](std::size_t i, Bytes keystream) {
+          context.deliver(fills[goes_up ? i : in_run - 1 - i], keystream);
+        });
+    in_run = is_made ? in_run : 0;
+    device_chunks_.fetch_add(in_run, std::memory_order_relaxed);
+  }
+  for (std::size_t i = in_run; i < count; ++i) {
+    context.compute(fills[i]);
+  }
+  lock.lock();
+  return static_cast<std::uint32_t>(count);
 }
 
 void SpeculativeEngine::adapt_interval(std::uint32_t chunks, std::uint32_t depth) noexcept {

@@ -1,0 +1,17 @@
+// A GPU, for those classes that can have one: KeystreamOptions::device. Programs that call this
+// link paes_cuda as well.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace paes {
+
+class Engine;  // opaque here
+
+// All GPUs of this machine that CUDA has, together. Null, and why, in one line, where there is none
+// or it has no memory left. The driver is loaded now, and is not needed to build or to start a
+// program.
+[[nodiscard]] std::shared_ptr<Engine> open_device(std::string& why);
+
+}  // namespace paes
