@@ -16,7 +16,7 @@ enum {
   PAES_OK = 0,
   PAES_FAILURE = 1, /* no memory within the budget, no threads, files, or a forked child */
   PAES_USAGE = 2,   /* names and sizes that cannot be; bytes that have been encrypted before */
-  PAES_CORRUPT = 3  /* a file of nonces that is none */
+  PAES_CORRUPT = 3  /* a message that is forged or damaged; a file of nonces that is none */
 };
 
 /* What the last call of this thread that failed had to say, until the next does. Never null. */
@@ -25,6 +25,7 @@ const char* paes_keystream_reason(void);
 typedef struct paes_keystream_engine paes_keystream_engine;
 typedef struct paes_keystream_key paes_keystream_key;
 typedef struct paes_keystream_context paes_keystream_context;
+typedef struct paes_sealed_context paes_sealed_context;
 typedef struct paes_nonce_allocator paes_nonce_allocator;
 
 /* 0 in budget_bytes or chunk_bytes: the default, 64 MiB and 4096. */
@@ -40,8 +41,9 @@ int paes_keystream_engine_new(const paes_keystream_options* options,
                               paes_keystream_engine** engine);
 void paes_keystream_engine_free(paes_keystream_engine* engine);
 
-/* `cipher` is "aes-128-ctr", "aes-192-ctr", "aes-256-ctr" or "des-ede3-ctr"; `kernel` a name or
- * null. Contexts that were opened with the key may outlive it. */
+/* `cipher` is "aes-128-ctr", "aes-192-ctr", "aes-256-ctr" or "des-ede3-ctr", or for sealed contexts
+ * "aes-128-gcm", "aes-192-gcm" or "aes-256-gcm"; `kernel` a name or null. Contexts that were opened
+ * with the key may outlive it. */
 int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
                            size_t key_bytes, const char* kernel, paes_keystream_key** bound);
 void paes_keystream_key_free(paes_keystream_key* key);
@@ -72,6 +74,34 @@ int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, con
 int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset);
 int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes);
 
+/* As paes::SealedOptions; paes_sealed_context_defaults() has its values. */
+typedef struct paes_sealed_context_options {
+  unsigned window_messages;
+  uint64_t first_message;
+  int64_t stride;
+  int priority;
+  uint64_t limit_messages;
+} paes_sealed_context_options;
+paes_sealed_context_options paes_sealed_context_defaults(void);
+
+/* Messages under AES-GCM, as paes::SealedContext. A null `options`: all defaults. */
+int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* key,
+                     const uint8_t first_nonce[12], const paes_sealed_context_options* options,
+                     paes_sealed_context** context);
+/* Wipes. With null: nothing. */
+void paes_sealed_close(paes_sealed_context* context);
+
+/* `in` and `out` are the same memory or share none; `aad` may be null where it has 0 bytes. */
+int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
+                        size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
+                        uint8_t* tag, size_t tag_bytes);
+/* PAES_CORRUPT, and `out` all zeros, when the tag does not match. */
+int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
+                        size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
+                        const uint8_t* tag, size_t tag_bytes);
+int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message);
+int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages);
+
 /* Computes ahead in this thread for at most so long. 1: something is left to do; 0: nothing is. */
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds);
 
@@ -97,6 +127,10 @@ void paes_nonce_allocator_free(paes_nonce_allocator* allocator);
 /* The first counter block of 16 bytes, of 3DES 8, and how much its counters encrypt. */
 int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t counter[16],
                         uint64_t* limit_bytes);
+
+/* The first nonce of a row for so many messages under AES-GCM. */
+int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messages,
+                                 uint8_t first_nonce[12]);
 
 #ifdef __cplusplus
 }

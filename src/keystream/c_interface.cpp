@@ -17,6 +17,9 @@ struct paes_keystream_key {
 struct paes_keystream_context {
   paes::KeystreamContext context;
 };
+struct paes_sealed_context {
+  paes::SealedContext context;
+};
 struct paes_nonce_allocator {
   paes::NonceAllocator allocator;
 };
@@ -126,6 +129,56 @@ int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, u
   return code_of([&] { context->context.mark_used(offset, bytes); });
 }
 
+paes_sealed_context_options paes_sealed_context_defaults(void) {
+  const paes::SealedOptions defaults;
+  return {defaults.window_messages, defaults.first_message, defaults.stride, defaults.priority,
+          defaults.limit_messages};
+}
+
+int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* key,
+                     const uint8_t first_nonce[12], const paes_sealed_context_options* options,
+                     paes_sealed_context** context) {
+  return code_of([&] {
+    paes::SealedOptions wanted;
+    if (options != nullptr) {
+      wanted = {options->window_messages, options->first_message, options->stride,
+                options->priority, options->limit_messages};
+    }
+    *context = new paes_sealed_context{
+        engine->engine.open_sealed(key->key, Bytes(first_nonce, 12), wanted)};
+  });
+}
+
+void paes_sealed_close(paes_sealed_context* context) { delete context; }
+
+int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
+                        size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
+                        uint8_t* tag, size_t tag_bytes) {
+  return code_of([&] {
+    context->context.seal(message, Bytes(aad, aad_bytes), Bytes(in, bytes),
+                          MutableBytes(out, bytes), MutableBytes(tag, tag_bytes));
+  });
+}
+
+int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
+                        size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
+                        const uint8_t* tag, size_t tag_bytes) {
+  return code_of([&] {
+    if (!context->context.open(message, Bytes(aad, aad_bytes), Bytes(in, bytes),
+                               MutableBytes(out, bytes), Bytes(tag, tag_bytes))) {
+      throw paes::Error(paes::ErrorCode::corrupt, "message: it is forged or damaged");
+    }
+  });
+}
+
+int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message) {
+  return code_of([&] { context->context.prefetch(message); });
+}
+
+int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages) {
+  return code_of([&] { context->context.mark_used(first, messages); });
+}
+
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
   int is_left = 0;
   (void)code_of([&] {
@@ -169,5 +222,13 @@ int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t
     const paes::Nonce nonce = allocator->allocator.allocate(bytes);
     std::memcpy(counter, nonce.counter, nonce.counter_bytes);
     *limit_bytes = nonce.limit_bytes;
+  });
+}
+
+int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messages,
+                                 uint8_t first_nonce[12]) {
+  return code_of([&] {
+    const paes::NonceRow row = allocator->allocator.allocate_messages(messages);
+    std::memcpy(first_nonce, row.first, sizeof row.first);
   });
 }

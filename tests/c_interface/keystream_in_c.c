@@ -1,6 +1,6 @@
 /* The keystream engine from C: NIST's example of AES-256 in counter mode (SP 800-38A, F.5.5),
- * blocks encrypted ahead and read back, every refusal that a C program has to tell apart, and
- * nonces. */
+ * blocks encrypted ahead and read back, an example of AES-GCM, every refusal that a C program has
+ * to tell apart, and nonces. */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +74,60 @@ static void check_refusals(paes_keystream_engine* engine, const paes_keystream_k
   paes_keystream_close(context);
 }
 
+/* Test Case 16 of McGrew and Viega, "The Galois/Counter Mode of Operation (GCM)", 2005: nonce
+ * cafebabefacedbaddecaf888, here message 8 of a row that begins at ...880. */
+static void check_sealed(paes_keystream_engine* engine) {
+  static const uint8_t gcm_key[32] = {0xfe, 0xff, 0xe9, 0x92, 0x86, 0x65, 0x73, 0x1c,
+                                      0x6d, 0x6a, 0x8f, 0x94, 0x67, 0x30, 0x83, 0x08,
+                                      0xfe, 0xff, 0xe9, 0x92, 0x86, 0x65, 0x73, 0x1c,
+                                      0x6d, 0x6a, 0x8f, 0x94, 0x67, 0x30, 0x83, 0x08};
+  static const uint8_t first[12] = {0xca, 0xfe, 0xba, 0xbe, 0xfa, 0xce,
+                                    0xdb, 0xad, 0xde, 0xca, 0xf8, 0x80};
+  static const uint8_t aad[20] = {0xfe, 0xed, 0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xfe, 0xed,
+                                  0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xab, 0xad, 0xda, 0xd2};
+  static const uint8_t plain[60] = {
+      0xd9, 0x31, 0x32, 0x25, 0xf8, 0x84, 0x06, 0xe5, 0xa5, 0x59, 0x09, 0xc5, 0xaf, 0xf5, 0x26,
+      0x9a, 0x86, 0xa7, 0xa9, 0x53, 0x15, 0x34, 0xf7, 0xda, 0x2e, 0x4c, 0x30, 0x3d, 0x8a, 0x31,
+      0x8a, 0x72, 0x1c, 0x3c, 0x0c, 0x95, 0x95, 0x68, 0x09, 0x53, 0x2f, 0xcf, 0x0e, 0x24, 0x49,
+      0xa6, 0xb5, 0x25, 0xb1, 0x6a, 0xed, 0xf5, 0xaa, 0x0d, 0xe6, 0x57, 0xba, 0x63, 0x7b, 0x39};
+  static const uint8_t expected_tag[16] = {0x76, 0xfc, 0x6e, 0xce, 0x0f, 0x4e, 0x17, 0x68,
+                                           0xcd, 0xdf, 0x88, 0x53, 0xbb, 0x2d, 0x55, 0x1b};
+  static const uint8_t first_bytes[8] = {0x52, 0x2d, 0xc1, 0xf0, 0x99, 0x56, 0x7d, 0x07};
+  paes_keystream_key* key = NULL;
+  paes_sealed_context* context = NULL;
+  paes_sealed_context_options options = paes_sealed_context_defaults();
+  uint8_t out[60];
+  uint8_t tag[16];
+  int i;
+  check(paes_keystream_key_new(engine, "aes-256-gcm", gcm_key, 32, NULL, &key) == PAES_OK,
+        "a key of GCM");
+  options.limit_messages = 100;
+  check(paes_sealed_open(engine, key, first, &options, &context) == PAES_OK, "a sealed context");
+  while (paes_keystream_idle(engine, 1000000000U) != 0) {
+  }
+  check(paes_sealed_encrypt(context, 8, aad, 20, plain, out, 60, tag, 16) == PAES_OK, "seal");
+  check(memcmp(out, first_bytes, 8) == 0 && memcmp(tag, expected_tag, 16) == 0, "case 16");
+  check(paes_sealed_encrypt(context, 8, aad, 20, plain, out, 60, tag, 16) == PAES_USAGE,
+        "the same message again");
+  check(paes_sealed_decrypt(context, 8, aad, 20, out, out, 60, tag, 16) == PAES_OK, "open");
+  check(memcmp(out, plain, 60) == 0, "what was sealed");
+  check(paes_sealed_prefetch(context, 50) == PAES_OK, "prefetch of messages");
+  check(paes_sealed_encrypt(context, 50, NULL, 0, plain, out, 60, tag, 12) == PAES_OK, "no AAD");
+  tag[3] ^= 1;
+  check(paes_sealed_decrypt(context, 50, NULL, 0, out, out, 60, tag, 12) == PAES_CORRUPT,
+        "a forged tag");
+  for (i = 0; i < 60; ++i) {
+    check(out[i] == 0, "zeros instead of a forgery's text");
+  }
+  check(paes_sealed_mark_used(context, 60, 2) == PAES_OK, "mark messages");
+  check(paes_sealed_encrypt(context, 61, NULL, 0, plain, out, 60, tag, 16) == PAES_USAGE, "used");
+  check(paes_sealed_encrypt(context, 100, NULL, 0, plain, out, 60, tag, 16) == PAES_USAGE,
+        "beyond the limit");
+  paes_sealed_close(context);
+  paes_sealed_close(NULL);
+  paes_keystream_key_free(key);
+}
+
 static void check_nonces(void) {
   paes_nonce_allocator* allocator = NULL;
   uint8_t first[16];
@@ -85,6 +139,8 @@ static void check_nonces(void) {
   check(paes_nonce_allocate(allocator, 1, first, &limit) == PAES_OK, "a nonce");
   check(paes_nonce_allocate(allocator, 1, second, &limit) == PAES_OK, "another");
   check(memcmp(first, second, 12) != 0 && limit == (uint64_t)1 << 36, "they differ");
+  check(paes_nonce_allocate_messages(allocator, 1000, first) == PAES_OK, "a row");
+  check(paes_nonce_allocate_messages(allocator, 0, first) == PAES_USAGE, "a row of none");
   paes_nonce_allocator_free(allocator);
 }
 
@@ -96,6 +152,7 @@ int main(void) {
         "a key");
   check_example(engine, key);
   check_refusals(engine, key);
+  check_sealed(engine);
   check_nonces();
   paes_keystream_key_free(key);
   paes_keystream_engine_free(engine);
