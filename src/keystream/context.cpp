@@ -20,8 +20,10 @@ std::uint32_t kept_behind(std::uint32_t entries) { return std::min(entries / 8, 
 constexpr std::uint32_t look_uses = 32;
 constexpr std::uint32_t first_uses_before_try = 256;
 constexpr std::uint32_t most_uses_before_try = 4096;
-// One use in so many is timed.
+// One use in so many is timed, and one in so many computes though keystream is there, so that what
+// that would cost is known.
 constexpr std::uint32_t timed_uses = 16;
+constexpr std::uint32_t compared_uses = 256;
 
 void count(std::atomic<std::uint64_t>& counter) noexcept {
   // Under the context's mutex, so that no other thread counts at the same time.
@@ -109,7 +111,9 @@ bool Context::is_timed() const noexcept {
 
 Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept {
   Part part;
-  uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const std::uint32_t use = uses_.load(std::memory_order_relaxed);
+  const bool is_comparison = use % compared_uses == compared_uses / 2;
+  uses_.store(use + 1, std::memory_order_relaxed);
   if (ring_entries_ == 0) {
     count(counts_.direct);
     return part;
@@ -139,7 +143,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
     expected_ = maker;
     ++hits_;
     // A part from the middle of a chunk leaves a rest that nothing would wipe in time.
-    part.is_bypassed = part.entry->fresh_from != within ||
+    part.is_bypassed = part.entry->fresh_from != within || is_comparison ||
                        !(is_trying_.load(std::memory_order_relaxed) || key_->costs().pays(maker));
     part.way = part.is_bypassed ? Way::missed : way_of(maker);
     count(part.is_bypassed ? counts_.bypassed : maker == Maker::own ? counts_.own : counts_.other);

@@ -59,19 +59,16 @@ class alignas(64) Costs {
   void add(Way way, double sample_ns) noexcept {
     costs_[place(way)].add(sample_ns);
     // Where all goes by keystream nothing else would tell that the processor has become faster.
-    if (way == Way::missed && sample_ns < ns(Way::direct)) {
-      costs_[place(Way::direct)].add(sample_ns);
+    if (way == Way::missed && ns(Way::missed) < ns(Way::direct)) {
+      costs_[place(Way::direct)].add(ns(Way::missed));
     }
   }
 
   // Whether keystream that is there is worth fetching. Optimistic before anything is measured.
-  [[nodiscard]] bool pays(Maker maker) const noexcept {
-    return ns(way_of(maker)) < ns(Way::direct);
-  }
+  [[nodiscard]] bool pays(Maker maker) const noexcept { return ns(way_of(maker)) < missed_ns(); }
   // Whether having it made does, when so large a part of the requests finds it.
   [[nodiscard]] bool pays(Maker maker, double hit_rate) const noexcept {
-    const double missed = std::max(ns(Way::missed), ns(Way::direct));
-    return hit_rate * ns(way_of(maker)) + (1 - hit_rate) * missed <
+    return hit_rate * ns(way_of(maker)) + (1 - hit_rate) * missed_ns() <
            (1 - least_gain) * ns(Way::direct);
   }
 
@@ -79,6 +76,11 @@ class alignas(64) Costs {
   static constexpr double least_gain = 1.0 / 32;
   [[nodiscard]] static constexpr unsigned place(Way way) noexcept {
     return static_cast<unsigned>(way);
+  }
+
+  // What is computed while keystream is there, or is being made, is wiped or given up as well.
+  [[nodiscard]] double missed_ns() const noexcept {
+    return std::max(ns(Way::missed), ns(Way::direct));
   }
 
   Cost costs_[4];

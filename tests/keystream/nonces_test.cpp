@@ -49,10 +49,12 @@ TEST_F(Nonces, DifferAndLeaveTheirBlockCounterAtZero) {
 TEST_F(Nonces, AFileGoesOnAfterAnyEnd) {
   std::set<Buffer> seen;
   for (int run = 0; run < 5; ++run) {
+    // Opened before there are two who could truncate it.
+    const int channel = open((folder + "/seen").c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ASSERT_GE(channel, 0);
     // A crash: what has been written is what there is.
     const pid_t child = fork();
     ASSERT_GE(child, 0);
-    int channel = open((folder + "/seen").c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     if (child == 0) {
       NonceAllocator nonces = NonceAllocator::in_file(NonceCipher::aes, file());
       for (int i = 0; i < 5000; ++i) {
