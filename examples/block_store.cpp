@@ -1,8 +1,8 @@
 // A tiny encrypted block store on a file, which uses the keystream engine as a file system would.
-// Blocks go to the end of a log, so that a rewrite never meets keystream that has been used, and
-// the engine always knows what comes next; while the disk is busy it computes. Written twice, with
-// speculation and without, and read back. (Counter mode alone: a real store would authenticate its
-// blocks as well.)
+// Blocks go to the end of a log, each as a message of its own under AES-GCM, so that a rewrite
+// never meets keystream that has been used, and the engine always knows what comes next; while the
+// disk is busy it computes. A block's number is authenticated with it, and so is its place in the
+// log, which is its nonce. Written twice, with speculation and without, and read back.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,36 +21,47 @@
 
 namespace {
 
-using Block = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t block_bytes = 4096;
+constexpr std::size_t tag_bytes = 16;
+constexpr std::size_t sealed_bytes = block_bytes + tag_bytes;
+constexpr std::size_t header_bytes = 4096;
+constexpr std::uint64_t most_entries = std::uint64_t{1} << 32;
 
-// The file: the nonce in its first block, then the log.
+// The file: in its first block the nonce, then the log: ciphertext and tag of one block after the
+// other.
 class BlockStore {
  public:
-  BlockStore(const std::string& path, const Block& key, unsigned window_chunks)
+  BlockStore(const std::string& path, const Bytes& key, unsigned window)
       : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)),
-        key_(engine_.bind("aes-256-ctr", key)),
-        context_(open_context(path, window_chunks)) {}
+        context_(open_context(path, key, window)) {}
   ~BlockStore() { (void)close(file_); }
   BlockStore(const BlockStore&) = delete;
   BlockStore& operator=(const BlockStore&) = delete;
 
-  void put(std::uint64_t number, const Block& block) {
-    Block sealed(block_bytes);
+  void put(std::uint64_t number, const Bytes& block) {
+    Bytes sealed(sealed_bytes);
+    const std::span<std::uint8_t> all(sealed);
     const auto start = Clock::now();
-    context_.encrypt(log_end_, block, sealed);
+    context_.seal(log_end_, name_of(number), block, all.first(block_bytes), all.last(tag_bytes));
     waits_ns_.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
-    check(pwrite(file_, sealed.data(), block_bytes, place_of(log_end_)));
-    place_[number] = log_end_;
-    log_end_ += block_bytes;
+    check(pwrite(file_, sealed.data(), sealed_bytes, place_of(log_end_)), sealed_bytes);
+    entry_[number] = log_end_;
+    ++log_end_;
   }
 
-  Block get(std::uint64_t number) {
-    Block block(block_bytes);
-    check(pread(file_, block.data(), block_bytes, place_of(place_.at(number))));
-    context_.decrypt(place_.at(number), block, block);
+  Bytes get(std::uint64_t number) {
+    const std::uint64_t entry = entry_.at(number);
+    Bytes sealed(sealed_bytes);
+    Bytes block(block_bytes);
+    check(pread(file_, sealed.data(), sealed_bytes, place_of(entry)), sealed_bytes);
+    const std::span<const std::uint8_t> all(sealed);
+    if (!context_.open(entry, name_of(number), all.first(block_bytes), block,
+                       all.last(tag_bytes))) {
+      throw std::runtime_error("a block has been changed");
+    }
     return block;
   }
 
@@ -68,32 +79,38 @@ class BlockStore {
   }
 
  private:
-  // A new file gets a nonce of its own. One that exists goes on behind its log.
-  paes::KeystreamContext open_context(const std::string& path, unsigned window_chunks) {
-    Block header(block_bytes);
-    paes::Nonce nonce;
+  // A new file gets a row of nonces of its own. One that exists goes on behind its log.
+  paes::SealedContext open_context(const std::string& path, const Bytes& key, unsigned window) {
+    Bytes header(header_bytes);
+    paes::NonceRow row;
     const off_t bytes = lseek(file_, 0, SEEK_END);
     if (bytes <= 0) {
-      nonce = paes::NonceAllocator::in_file(paes::NonceCipher::aes, path + ".nonces").allocate();
-      std::copy_n(nonce.counter, sizeof nonce.counter, header.begin());
-      check(pwrite(file_, header.data(), block_bytes, 0));
+      row = paes::NonceAllocator::in_file(paes::NonceCipher::aes, path + ".nonces")
+                .allocate_messages(most_entries);
+      std::copy_n(row.first, sizeof row.first, header.begin());
+      check(pwrite(file_, header.data(), header_bytes, 0), header_bytes);
     } else {
-      check(pread(file_, header.data(), block_bytes, 0));
-      std::copy_n(header.begin(), sizeof nonce.counter, nonce.counter);
-      nonce.limit_bytes = std::uint64_t{16} << 32;
-      log_end_ = static_cast<std::uint64_t>(bytes) - block_bytes;
+      check(pread(file_, header.data(), header_bytes, 0), header_bytes);
+      std::copy_n(header.begin(), sizeof row.first, row.first);
+      log_end_ = (static_cast<std::uint64_t>(bytes) - header_bytes) / sealed_bytes;
     }
-    paes::KeystreamContext context = engine_.open(key_, nonce.first_counter(),
-                                                  {.window_chunks = window_chunks,
-                                                   .first_chunk = log_end_ / block_bytes,
-                                                   .limit_bytes = nonce.limit_bytes});
+    paes::SealedContext context = engine_.open_sealed(
+        engine_.bind("aes-256-gcm", key), row.first,
+        {.window_messages = window, .first_message = log_end_, .limit_messages = most_entries});
     context.mark_used(0, log_end_);
     return context;
   }
 
-  static off_t place_of(std::uint64_t log) { return static_cast<off_t>(log + block_bytes); }
-  static void check(ssize_t bytes) {
-    if (bytes != static_cast<ssize_t>(block_bytes)) {
+  static Bytes name_of(std::uint64_t number) {
+    Bytes name(sizeof number);
+    std::memcpy(name.data(), &number, sizeof number);
+    return name;
+  }
+  static off_t place_of(std::uint64_t entry) {
+    return static_cast<off_t>(header_bytes + entry * sealed_bytes);
+  }
+  static void check(ssize_t bytes, std::size_t expected) {
+    if (bytes != static_cast<ssize_t>(expected)) {
       throw std::runtime_error("the store's file cannot be read or written");
     }
   }
@@ -101,20 +118,19 @@ class BlockStore {
   int file_;
   std::uint64_t log_end_ = 0;
   paes::KeystreamEngine engine_;
-  paes::KeystreamKey key_;
-  paes::KeystreamContext context_;
-  std::map<std::uint64_t, std::uint64_t> place_;  // of each block in the log
+  paes::SealedContext context_;
+  std::map<std::uint64_t, std::uint64_t> entry_;  // of each block in the log
   std::vector<double> waits_ns_;
 };
 
 // Every other block once more, as files are.
-double fill(const std::string& path, const Block& key, unsigned window_chunks, bool& is_right) {
+double fill(const std::string& path, const Bytes& key, unsigned window_chunks, bool& is_right) {
   constexpr std::uint64_t blocks = 1000;
   BlockStore store(path, key, window_chunks);
-  std::map<std::uint64_t, Block> kept;
+  std::map<std::uint64_t, Bytes> kept;
   for (std::uint64_t i = 0; i < blocks * 3 / 2; ++i) {
     const std::uint64_t number = i < blocks ? i : (i - blocks) * 2;
-    kept[number] = Block(block_bytes, static_cast<std::uint8_t>(i * 7));
+    kept[number] = Bytes(block_bytes, static_cast<std::uint8_t>(i * 7));
     store.put(number, kept[number]);
     store.wait_for_disk();
   }
@@ -131,15 +147,14 @@ int main() {
   if (mkdtemp(folder.data()) == nullptr) {
     return 1;
   }
-  const Block key = random_bytes(32);
+  const Bytes key = random_bytes(32);
   bool is_right = true;
   const double direct_ns = fill(folder + "/direct", key, 0, is_right);
   const double ahead_ns = fill(folder + "/ahead", random_bytes(32), 16, is_right);
   // Opened again, a store goes on behind what it has.
   (void)fill(folder + "/direct", key, 16, is_right);
-  std::printf(
-      "encrypting a block of 4 KiB: %.0f ns, with keystream computed ahead %.0f ns (%.1f x)\n",
-      direct_ns, ahead_ns, direct_ns / ahead_ns);
+  std::printf("sealing a block of 4 KiB: %.0f ns, with keystream computed ahead %.0f ns (%.1f x)\n",
+              direct_ns, ahead_ns, direct_ns / ahead_ns);
   for (const char* const name : {"/direct", "/ahead", "/direct.nonces", "/ahead.nonces"}) {
     (void)unlink((folder + name).c_str());
   }

@@ -21,9 +21,10 @@ constexpr std::uint32_t look_uses = 32;
 constexpr std::uint32_t first_uses_before_try = 256;
 constexpr std::uint32_t most_uses_before_try = 4096;
 // One use in so many is timed, and one in so many computes though keystream is there, so that what
-// that would cost is known.
+// that costs here, where text and caches are the caller's, is known; more often during a try.
 constexpr std::uint32_t timed_uses = 16;
 constexpr std::uint32_t compared_uses = 256;
+constexpr std::uint32_t compared_uses_of_try = 8;
 
 void count(std::atomic<std::uint64_t>& counter) noexcept {
   // Under the context's mutex, so that no other thread counts at the same time.
@@ -112,7 +113,9 @@ bool Context::is_timed() const noexcept {
 Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept {
   Part part;
   const std::uint32_t use = uses_.load(std::memory_order_relaxed);
-  const bool is_comparison = use % compared_uses == compared_uses / 2;
+  const bool is_try = is_trying_.load(std::memory_order_relaxed);
+  const std::uint32_t every = is_try ? compared_uses_of_try : compared_uses;
+  const bool is_comparison = use % every == every / 2;
   uses_.store(use + 1, std::memory_order_relaxed);
   if (ring_entries_ == 0) {
     count(counts_.direct);
@@ -143,8 +146,8 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
     expected_ = maker;
     ++hits_;
     // A part from the middle of a chunk leaves a rest that nothing would wipe in time.
-    part.is_bypassed = part.entry->fresh_from != within || is_comparison ||
-                       !(is_trying_.load(std::memory_order_relaxed) || key_->costs().pays(maker));
+    part.is_bypassed =
+        part.entry->fresh_from != within || is_comparison || !(is_try || key_->costs().pays(maker));
     part.way = part.is_bypassed ? Way::missed : way_of(maker);
     count(part.is_bypassed ? counts_.bypassed : maker == Maker::own ? counts_.own : counts_.other);
   } else {
@@ -206,7 +209,9 @@ void Context::advance(std::uint64_t chunk) noexcept {
 // Without workers nothing is computed but in moments that the client has nothing else to do in:
 // that costs nobody anything, however little of it is used.
 void Context::choose_depth() noexcept {
-  const double hit_rate = shared_.has_workers ? static_cast<double>(hits_) / look_uses : 1;
+  const double hit_rate = static_cast<double>(hits_) / look_uses;
+  const bool pays =
+      shared_.has_workers ? key_->costs().pays(expected_, hit_rate) : key_->costs().pays(expected_);
   hits_ = 0;
   is_trying_.store(false, std::memory_order_relaxed);
   if (depth_.load(std::memory_order_relaxed) == 0) {
@@ -214,7 +219,7 @@ void Context::choose_depth() noexcept {
     if (uses_without_ >= uses_before_try_) {
       try_speculation();
     }
-  } else if (key_->costs().pays(expected_, hit_rate)) {
+  } else if (pays) {
     uses_before_try_ = first_uses_before_try;
   } else {
     depth_.store(0, std::memory_order_relaxed);

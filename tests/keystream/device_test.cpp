@@ -52,7 +52,7 @@ TEST(Device, MakesWideWindows) {
       EXPECT_GE(stream.engine.statistics().device_chunks, 256U) << "the first run at least";
       EXPECT_EQ(device->calls_outside_pinned_memory(), 0U);
       stream.check_in_order(1200, stride);
-      EXPECT_GT(stream.context.use().other, 256U);
+      EXPECT_GT(there(stream.context.use()), 256U);
     }
   }
 }

@@ -60,7 +60,7 @@ TEST(Equality, EveryKernelInTurn) {
       }
       const KeystreamUse use = stream.context.use();
       EXPECT_EQ(use.own + use.other + use.direct + use.bypassed, 12U);
-      EXPECT_GE(use.own, 8U) << kernel->name;
+      EXPECT_GE(there(use), 8U) << kernel->name;
     }
   }
 }
@@ -88,7 +88,7 @@ TEST(Equality, RequestsOfAnyShape) {
       }
       at += bytes;
     }
-    EXPECT_GT(stream.context.use().own, 200U);
+    EXPECT_GT(there(stream.context.use()), 200U);
   }
 }
 
@@ -120,7 +120,7 @@ TEST(Equality, CountersAcrossEveryBoundary) {
           engine.idle(later());
           stream.encrypt(chunk * 4096, 4096);
         }
-        EXPECT_EQ(stream.context.use().own, 5U);
+        EXPECT_EQ(there(stream.context.use()), 5U);
         stream.encrypt(5 * 4096 + 5, 4096);  // computed directly
       }
     }
@@ -135,7 +135,7 @@ TEST(Equality, FarOffsets) {
   stream.encrypt((last_chunk - 2) * 4096, 4096);
   stream.encrypt((last_chunk - 1) * 4096, 4096);
   stream.encrypt(last_chunk * 4096, 4095);
-  EXPECT_EQ(stream.context.use().own, 3U);
+  EXPECT_EQ(there(stream.context.use()), 3U);
   Buffer one(1);
   EXPECT_EQ(code_of([&] { stream.context.encrypt(last_chunk * 4096 + 4095, one, one); }),
             ErrorCode::usage);
@@ -152,7 +152,7 @@ TEST(Equality, StridesInBothDirections) {
       const std::uint64_t chunk = first + static_cast<std::uint64_t>(i * stride);
       stream.encrypt(chunk * 4096, 4096);
     }
-    EXPECT_EQ(stream.context.use().own, 30U) << stride;
+    EXPECT_EQ(there(stream.context.use()), 30U) << stride;
   }
 }
 
@@ -162,11 +162,11 @@ TEST(Equality, APrefetchMovesTheWindow) {
   for (const std::uint64_t chunk : {1000U, 17U, 400U}) {
     stream.context.prefetch(chunk * 4096 + 5);
     engine.idle(later());
-    const std::uint64_t before = stream.context.use().own;
+    const std::uint64_t before = there(stream.context.use());
     for (std::uint64_t i = 0; i < 10; ++i) {
       stream.encrypt((chunk + i) * 4096, 4096);
     }
-    EXPECT_EQ(stream.context.use().own, before + 10);
+    EXPECT_EQ(there(stream.context.use()), before + 10);
   }
 }
 
@@ -182,7 +182,7 @@ TEST(Equality, TwoInARowElsewhereMoveTheWindowAndOneDoesNot) {
   stream.encrypt(7001 * 4096, 4096);
   engine.idle(later());
   stream.encrypt(7002 * 4096, 4096);
-  EXPECT_EQ(stream.context.use().own, 2U);
+  EXPECT_EQ(there(stream.context.use()), 2U);
 }
 
 // A million operations at random places, of clients that share a context with workers and idle()

@@ -122,18 +122,12 @@ struct Rivals {
   KeystreamContext open(int priority, std::uint64_t number) {
     return engine.open(key, counter_of(number), {.window_chunks = 64, .priority = priority});
   }
-  // Chunks that were there, used or not: where fetching them was slower than computing, the engine
-  // rightly computes.
-  static std::uint64_t there(const KeystreamContext& context) {
-    const KeystreamUse use = context.use();
-    return use.own + use.bypassed;
-  }
   static std::uint64_t hits(KeystreamContext& context) {
-    const std::uint64_t before = there(context);
+    const std::uint64_t before = there(context.use());
     for (std::uint64_t at = 0; at < 56; ++at) {
       encrypt_chunk(context, at);
     }
-    return there(context) - before;
+    return there(context.use()) - before;
   }
 };
 

@@ -91,7 +91,7 @@ TEST(Seal, EveryKernelOfEveryLength) {
           ++number;
         }
       }
-      EXPECT_GE(row.context.use().own, 16U) << kernel->name;
+      EXPECT_GE(there(row.context.use()), 16U) << kernel->name;
     }
   }
 }
@@ -109,7 +109,7 @@ TEST(Seal, TagsOfEveryLengthAndNumbersThatWrap) {
       row.check(number, {}, varied_bytes(100, number), tag_bytes);
       ++number;
     }
-    EXPECT_EQ(row.context.use().own, 7U);
+    EXPECT_EQ(there(row.context.use()), 7U);
   }
 }
 
@@ -121,11 +121,11 @@ TEST(Seal, StridesWindowsAndPlaces) {
     engine.idle(later());
     row.check(last - 3 * i, {}, varied_bytes(512, i));
   }
-  EXPECT_EQ(row.context.use().own, 20U);
+  EXPECT_EQ(there(row.context.use()), 20U);
   row.context.prefetch(1000);
   engine.idle(later());
   row.check(1000, {}, varied_bytes(512, 1));
-  EXPECT_EQ(row.context.use().own, 21U);
+  EXPECT_EQ(there(row.context.use()), 21U);
   EXPECT_EQ(code_of([&] { row.context.prefetch(last + 1); }), ErrorCode::usage);
 }
 
@@ -160,13 +160,11 @@ TEST(Seal, ForgeriesGetNothing) {
       reader.context.prefetch(0);
       engine.idle(later());
     }
-    const std::uint64_t own = reader.context.use().own;
-    unsigned forgeries = 0;
+    const std::uint64_t before = there(reader.context.use());
     const auto refused = [&](Message forged, const Buffer& with_aad, std::uint64_t number) {
       Buffer opened(text.size(), 0x55);
       EXPECT_FALSE(reader.context.open(number, with_aad, forged.ciphertext, opened, forged.tag));
       EXPECT_EQ(opened, Buffer(text.size()));
-      ++forgeries;
     };
     for (std::size_t bit = 0; bit < 128; ++bit) {
       Message forged = sealed;
@@ -189,7 +187,8 @@ TEST(Seal, ForgeriesGetNothing) {
     ASSERT_TRUE(reader.context.open(0, aad, sealed.ciphertext, opened, sealed.tag));
     EXPECT_EQ(opened, text);
     if (is_ready) {
-      EXPECT_EQ(reader.context.use().own, own + forgeries + 1) << "all with keystream";
+      EXPECT_GE(there(reader.context.use()), before + 32)
+          << "with keystream, until one was computed to compare";
     }
   }
 }

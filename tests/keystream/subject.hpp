@@ -50,6 +50,10 @@ inline Buffer xor_of(const Buffer& a, std::span<const std::uint8_t> b) {
   return sum;
 }
 
+// Parts of requests whose keystream was there. The engine computes some of them nevertheless, to
+// compare, and all where fetching was slower.
+inline std::uint64_t there(const KeystreamUse& use) { return use.own + use.other + use.bypassed; }
+
 // Long enough for a busy machine.
 inline bool wait_until(const std::function<bool()>& is_so) {
   const auto end = Clock::now() + std::chrono::seconds(60);
