@@ -102,7 +102,7 @@ class Context : public std::enable_shared_from_this<Context> {
     Block start = {};
   };
   [[nodiscard]] virtual Run run_from(std::uint64_t chunk) const noexcept;
-  [[nodiscard]] const Costs& costs() const noexcept { return key_->costs(); }
+  [[nodiscard]] Costs& costs() const noexcept { return key_->costs(); }
   // Both at once, where the entry has its slot from before. False: that needs the engine.
   [[nodiscard]] bool fill_again() noexcept;
   // Has the nearest cache fetch what the next request will want, if that is ready.

@@ -55,6 +55,8 @@ enum class Way : unsigned {
 // each chunk and seldom written.
 class alignas(64) Costs {
  public:
+  Cost on_device;  // of making a chunk there, among many
+
   [[nodiscard]] double ns(Way way) const noexcept { return costs_[place(way)].ns(); }
   void add(Way way, double sample_ns) noexcept {
     costs_[place(way)].add(sample_ns);

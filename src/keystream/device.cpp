@@ -41,7 +41,7 @@ Device::~Device() {
 
 bool Device::pays(const Costs& costs) noexcept {
   return !has_failed_.load(std::memory_order_relaxed) &&
-         (chunk_cost_.ns() < costs.ns(Way::direct) ||
+         (costs.on_device.ns() < costs.ns(Way::direct) ||
           asked_.fetch_add(1, std::memory_order_relaxed) % asked_before_try == 0);
 }
 

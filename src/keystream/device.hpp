@@ -38,7 +38,7 @@ class Device {
   // has failed and is not asked again.
   template <typename Take>
   [[nodiscard]] bool make(const EngineRaw& key, const Block& start, std::size_t chunks,
-                          const Take& take) noexcept;
+                          Costs& costs, const Take& take) noexcept;
 
  private:
   [[nodiscard]] bool run(const EngineRaw& key, const Block& start, std::size_t chunks) noexcept;
@@ -48,13 +48,12 @@ class Device {
   const std::shared_ptr<Budget> budget_;
   std::mutex mutex_;  // one worker at a time: the others compute
   Pages pages_;       // all zero between calls
-  Cost chunk_cost_;
   std::atomic<unsigned> asked_{0};
   std::atomic<bool> has_failed_{false};
 };
 
 template <typename Take>
-bool Device::make(const EngineRaw& key, const Block& start, std::size_t chunks,
+bool Device::make(const EngineRaw& key, const Block& start, std::size_t chunks, Costs& costs,
                   const Take& take) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
@@ -67,7 +66,7 @@ bool Device::make(const EngineRaw& key, const Block& start, std::size_t chunks,
   }
   wipe(pages_.data(), chunks * chunk_bytes_);
   if (is_made) {
-    chunk_cost_.add(watch.elapsed_ns() / static_cast<double>(chunks));
+    costs.on_device.add(watch.elapsed_ns() / static_cast<double>(chunks));
   }
   return is_made;
 }

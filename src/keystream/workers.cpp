@@ -138,8 +138,8 @@ std::uint32_t SpeculativeEngine::fill_by_device(Lock& lock, Context& context) no
   } else {
     const bool goes_up = context.run_step() > 0;
     const Context::Run run = context.run_from(fills[goes_up ? 0 : in_run - 1].chunk);
-    const bool is_made =
-        device_->make(*run.key, run.start, in_run, [&](std::size_t i, Bytes keystream) {
+    const bool is_made = device_->make(
+        *run.key, run.start, in_run, context.costs(), [&](std::size_t i, Bytes keystream) {
           context.deliver(fills[goes_up ? i : in_run - 1 - i], keystream);
         });
     in_run = is_made ? in_run : 0;
