@@ -163,7 +163,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
 
 void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
   if (part.entry != nullptr) {
-    wipe(part.entry->slot, shared_.slot_bytes);
+    wipe(part.entry->slot, shared_.slot_bytes());
     part.entry->publish(chunk, EntryState::empty);
   }
 }

@@ -42,8 +42,10 @@ struct Shared {
   Shared(std::size_t budget_bytes, std::size_t chunk, bool workers)
       : chunk_bytes(chunk), has_workers(workers), budget(std::make_shared<Budget>(budget_bytes)) {}
 
+  // Of a chunk's memory, all of which is wiped.
+  [[nodiscard]] std::size_t slot_bytes() const noexcept { return Slots::slot_bytes(chunk_bytes); }
+
   const std::size_t chunk_bytes;
-  const std::size_t slot_bytes = Slots::slot_bytes(chunk_bytes);  // what is wiped
   const bool has_workers;
   const ForkMark mark;
   const std::shared_ptr<Budget> budget;  // keys may outlive the engine
@@ -256,7 +258,7 @@ std::size_t Context::evict(const Take& take) noexcept {
       continue;
     }
     lost += state == EntryState::ready ? 1 : 0;
-    wipe(entry.slot, shared_.slot_bytes);
+    wipe(entry.slot, shared_.slot_bytes());
     take(entry);
     entry.slot = nullptr;
     entry.publish(state == EntryState::ready ? Entry::no_chunk : Entry::chunk_of(word),

@@ -90,7 +90,7 @@ bool Context::hold_for(Entry& entry, std::uint64_t chunk) const noexcept {
         break;
       case EntryState::ready:  // of a chunk that was passed over
         if (entry.change(word, Entry::chunk_of(word), EntryState::evicting)) {
-          wipe(entry.slot, shared_.slot_bytes);
+          wipe(entry.slot, shared_.slot_bytes());
           entry.publish(chunk, EntryState::filling);
           return true;
         }
@@ -119,7 +119,7 @@ void Context::publish_filled(const Fill& fill) noexcept {
   entry.fresh_from = 0;
   std::uint64_t word = Entry::word_of(fill.chunk, EntryState::filling);
   if (!entry.change(word, fill.chunk, EntryState::ready)) {
-    wipe(entry.slot, shared_.slot_bytes);
+    wipe(entry.slot, shared_.slot_bytes());
     entry.publish(fill.chunk, EntryState::empty);
   }
 }
@@ -160,7 +160,7 @@ void Context::fetch_next() noexcept {
   std::uint64_t word = Entry::word_of(next, EntryState::ready);
   // Held, because only its holder may know where the keystream is.
   if (entry.change(word, next, EntryState::taken)) {
-    for (std::size_t at = entry.fresh_from; at < shared_.slot_bytes && at < most_fetched_bytes;
+    for (std::size_t at = entry.fresh_from; at < shared_.slot_bytes() && at < most_fetched_bytes;
          at += Slots::line_bytes) {
       __builtin_prefetch(entry.slot + at, 1);
     }
