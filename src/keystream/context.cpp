@@ -48,6 +48,7 @@ Context::Context(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<Boun
       full_depth_(ring_entries_ - kept_behind(ring_entries_)),
       used_(*shared.budget),
       uses_before_try_(first_uses_before_try),
+      is_trying_(window.chunks != 0),
       expected_(shared.has_workers ? Maker::other : Maker::own),
       next_(window.first_chunk),
       depth_(key_->costs().pays(expected_) ? full_depth_ : 0),

@@ -220,7 +220,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // Uses since it was found not to pay, and how many lie between that and the next try.
   std::uint32_t uses_without_ = 0;
   std::uint32_t uses_before_try_;
-  std::atomic<bool> is_trying_{true};  // everything is measured, to learn what it costs
+  std::atomic<bool> is_trying_;  // everything is measured, to learn what it costs
   Maker expected_;
   struct Counts {
     std::atomic<std::uint64_t> own{0}, other{0}, direct{0}, late{0}, bypassed{0};
