@@ -124,6 +124,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
   }
   Entry* const ring = ring_.load(std::memory_order_acquire);
   bool is_late = false;
+  const bool speculates = depth_.load(std::memory_order_relaxed) != 0;
   if (ring != nullptr) {
     Entry& entry = entry_of(ring, chunk);
     std::uint64_t word = entry.word.load(std::memory_order_acquire);
@@ -135,7 +136,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
         part.entry = is_done ? &entry : nullptr;
       } else if (is_here && state == EntryState::filling) {
         is_done = is_late = entry.change(word, chunk, EntryState::abandoned);
-      } else if (!is_here && state == EntryState::empty) {
+      } else if (!is_here && state == EntryState::empty && speculates) {
         is_done = entry.change(word, chunk, EntryState::empty);  // nobody computes it any more
       } else {
         is_done = true;
@@ -152,7 +153,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
     part.way = part.is_bypassed ? Way::missed : way_of(maker);
     count(part.is_bypassed ? counts_.bypassed : maker == Maker::own ? counts_.own : counts_.other);
   } else {
-    part.way = depth_.load(std::memory_order_relaxed) == 0 ? Way::direct : Way::missed;
+    part.way = speculates ? Way::missed : Way::direct;
     count(counts_.direct);
     if (is_late) {
       count(counts_.late);
@@ -183,12 +184,19 @@ bool Context::steps_between(std::uint64_t from, std::uint64_t to,
 // Slides the window behind a chunk that has been used. Random access leaves it where it is: only
 // two uses in a row, as the stride says, move it to another place.
 void Context::advance(std::uint64_t chunk) noexcept {
+  is_client_thread = true;
+  const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
+  if (depth == 0) {  // as little as can be: it pays not to speculate, and this is no part of that
+    last_used_chunk_ = chunk;
+    next_.store(chunk + static_cast<std::uint64_t>(stride_), std::memory_order_release);
+    look_at_costs();
+    return;
+  }
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   const std::uint64_t before = last_used_chunk_;
   last_used_chunk_ = chunk;
   last_used_.store(shared_.age.load(std::memory_order_relaxed), std::memory_order_relaxed);
   client_.store(this_thread(), std::memory_order_relaxed);
-  is_client_thread = true;
   const std::uint64_t after = chunk + static_cast<std::uint64_t>(stride_);
   std::int64_t steps = 0;
   const bool is_on_course = steps_between(next, chunk, steps);
@@ -197,13 +205,16 @@ void Context::advance(std::uint64_t chunk) noexcept {
   if (is_near || (!is_behind && before + static_cast<std::uint64_t>(stride_) == chunk)) {
     next_.store(after, std::memory_order_release);
   }
-  if (uses_.load(std::memory_order_relaxed) % look_uses == 0) {
-    choose_depth();
-  }
-  const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
-  if (depth != 0 && (++uses_since_request_ >= depth / 4 || !shared_.has_workers)) {
+  look_at_costs();
+  if ((++uses_since_request_ >= depth / 4 || !shared_.has_workers)) {
     uses_since_request_ = 0;
     request_fill(Wake::nobody);
+  }
+}
+
+void Context::look_at_costs() noexcept {
+  if (uses_.load(std::memory_order_relaxed) % look_uses == 0) {
+    choose_depth();
   }
 }
 

@@ -185,6 +185,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void publish_filled(const Fill& fill) noexcept;
   [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk) const noexcept;
   [[nodiscard]] bool is_timed() const noexcept;
+  void look_at_costs() noexcept;  // from time to time
   void choose_depth() noexcept;
   void try_speculation() noexcept;
   // Unless it is asked for already, or the window is full enough.
