@@ -28,27 +28,41 @@ constexpr std::size_t block_bytes = 4096;
 constexpr std::size_t tag_bytes = 16;
 constexpr std::size_t sealed_bytes = block_bytes + tag_bytes;
 constexpr std::size_t header_bytes = 4096;
+constexpr std::size_t most_rows = 200;
 constexpr std::uint64_t most_entries = std::uint64_t{1} << 32;
 
-// The file: in its first block the nonce, then the log: ciphertext and tag of one block after the
-// other.
+// The file: a header, then the log: ciphertext and tag of one block after the other. The header has
+// a row of nonces for each time that the store was opened, and the entry that it begins with. What
+// the last time wrote may be lost, or half there, after a crash; a new row never meets its nonces
+// again.
 class BlockStore {
  public:
   BlockStore(const std::string& path, const Bytes& key, unsigned window)
       : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)),
-        context_(open_context(path, key, window)) {}
+        key_(engine_.bind("aes-256-gcm", key)) {
+    read_header();
+    Row row;
+    const paes::NonceRow nonces =
+        paes::NonceAllocator::in_file(paes::NonceCipher::aes, path + ".nonces")
+            .allocate_messages(most_entries);
+    std::copy_n(nonces.first, sizeof row.first_nonce, row.first_nonce);
+    row.first_entry = static_cast<std::uint32_t>(log_end_);
+    open_row(row, window);
+    write_header();
+  }
   ~BlockStore() { (void)close(file_); }
   BlockStore(const BlockStore&) = delete;
   BlockStore& operator=(const BlockStore&) = delete;
 
   void put(std::uint64_t number, const Bytes& block) {
+    const std::uint64_t entry = log_end_++;  // whatever happens, this one has been used
     const std::span<std::uint8_t> all(sealed_);
     const auto start = Clock::now();
-    context_.seal(log_end_, name_of(number), block, all.first(block_bytes), all.last(tag_bytes));
+    contexts_.back().seal(entry - rows_.back().first_entry, name_of(number), block,
+                          all.first(block_bytes), all.last(tag_bytes));
     waits_ns_.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
-    check(pwrite(file_, sealed_.data(), sealed_bytes, place_of(log_end_)), sealed_bytes);
-    entry_[number] = log_end_;
-    ++log_end_;
+    check(pwrite(file_, sealed_.data(), sealed_bytes, place_of(entry)), sealed_bytes);
+    entry_[number] = entry;
   }
 
   Bytes get(std::uint64_t number) {
@@ -56,8 +70,12 @@ class BlockStore {
     Bytes block(block_bytes);
     check(pread(file_, sealed_.data(), sealed_bytes, place_of(entry)), sealed_bytes);
     const std::span<const std::uint8_t> all(sealed_);
-    if (!context_.open(entry, name_of(number), all.first(block_bytes), block,
-                       all.last(tag_bytes))) {
+    std::size_t row = rows_.size() - 1;
+    while (rows_[row].first_entry > entry) {
+      --row;
+    }
+    if (!contexts_[row].open(entry - rows_[row].first_entry, name_of(number),
+                             all.first(block_bytes), block, all.last(tag_bytes))) {
       throw std::runtime_error("a block has been changed");
     }
     return block;
@@ -77,26 +95,43 @@ class BlockStore {
   }
 
  private:
-  // A new file gets a row of nonces of its own. One that exists goes on behind its log.
-  paes::SealedContext open_context(const std::string& path, const Bytes& key, unsigned window) {
-    Bytes header(header_bytes);
-    paes::NonceRow row;
+  struct Row {
+    std::uint8_t first_nonce[12];
+    std::uint32_t first_entry;
+  };
+
+  void open_row(const Row& row, unsigned window) {
+    rows_.push_back(row);
+    contexts_.push_back(engine_.open_sealed(
+        key_, row.first_nonce, {.window_messages = window, .limit_messages = most_entries}));
+  }
+
+  void read_header() {
     const off_t bytes = lseek(file_, 0, SEEK_END);
-    if (bytes <= 0) {
-      row = paes::NonceAllocator::in_file(paes::NonceCipher::aes, path + ".nonces")
-                .allocate_messages(most_entries);
-      std::copy_n(row.first, sizeof row.first, header.begin());
-      check(pwrite(file_, header.data(), header_bytes, 0), header_bytes);
-    } else {
-      check(pread(file_, header.data(), header_bytes, 0), header_bytes);
-      std::copy_n(header.begin(), sizeof row.first, row.first);
-      log_end_ = (static_cast<std::uint64_t>(bytes) - header_bytes) / sealed_bytes;
+    if (bytes < static_cast<off_t>(header_bytes)) {
+      return;
     }
-    paes::SealedContext context = engine_.open_sealed(
-        engine_.bind("aes-256-gcm", key), row.first,
-        {.window_messages = window, .first_message = log_end_, .limit_messages = most_entries});
-    context.mark_used(0, log_end_);
-    return context;
+    log_end_ = (static_cast<std::uint64_t>(bytes) - header_bytes) / sealed_bytes;
+    Bytes header(header_bytes);
+    check(pread(file_, header.data(), header_bytes, 0), header_bytes);
+    for (std::size_t i = 0; i < std::min<std::size_t>(header[0], most_rows); ++i) {
+      Row row;
+      std::memcpy(&row, header.data() + (i + 1) * sizeof row, sizeof row);
+      open_row(row, 0);  // only read
+    }
+  }
+
+  void write_header() {
+    if (rows_.size() > most_rows) {
+      throw std::runtime_error("the store has been opened too often: copy it");
+    }
+    Bytes header(header_bytes);
+    header[0] = static_cast<std::uint8_t>(rows_.size());
+    std::memcpy(header.data() + sizeof(Row), rows_.data(), rows_.size() * sizeof(Row));
+    check(pwrite(file_, header.data(), header_bytes, 0), header_bytes);
+    if (fdatasync(file_) != 0) {
+      throw std::runtime_error("the store's file cannot be synced");
+    }
   }
 
   static Bytes name_of(std::uint64_t number) {
@@ -117,7 +152,9 @@ class BlockStore {
   Bytes sealed_ = Bytes(sealed_bytes);  // on its way to the file or from it
   std::uint64_t log_end_ = 0;
   paes::KeystreamEngine engine_;
-  paes::SealedContext context_;
+  paes::KeystreamKey key_;
+  std::vector<Row> rows_;
+  std::vector<paes::SealedContext> contexts_;     // of the rows; the last one writes
   std::map<std::uint64_t, std::uint64_t> entry_;  // of each block in the log
   std::vector<double> waits_ns_;
 };

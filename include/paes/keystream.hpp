@@ -53,8 +53,9 @@ struct KeystreamOptions {
 };
 
 struct ContextOptions {
-  // Chunks that are kept ready, 0 to 65536; 0 computes everything directly. An eighth of them, up
-  // to 8, stay behind for clients that overtake each other.
+  // Chunks that are kept ready, 0 to 65536; 0 computes everything directly. They become a power of
+  // two, of which an eighth, up to 8, stay behind for clients that overtake each other. Each takes
+  // 64 bytes of the budget for as long as the context is open, beside the keystream itself.
   unsigned window_chunks = 16;
   std::uint64_t first_chunk = 0;  // where the window begins
   // From one chunk to the one that is used next; negative: towards the beginning. Not 0.
@@ -80,7 +81,7 @@ struct KeystreamUse {
   std::uint64_t other = 0;     // keystream that another thread had computed
   std::uint64_t direct = 0;    // none was there
   std::uint64_t late = 0;      // of `direct`: it was being computed
-  std::uint64_t bypassed = 0;  // it was there, and computing was measured to be faster
+  std::uint64_t bypassed = 0;  // it was there, and computing was faster, or is compared with now
 };
 
 struct KeystreamStatistics {
@@ -194,7 +195,7 @@ class SealedContext {
 };
 
 // Lives on as long as a context of it does; its workers end by themselves. Calls may come from any
-// thread.
+// thread; in a forked child all but idle() throw Error(failure).
 class KeystreamEngine {
  public:
   // Throws Error(usage) for options that make no sense, Error(failure) when the system gives no
@@ -208,7 +209,8 @@ class KeystreamEngine {
   // or aes-256-gcm for sealed contexts; no key must serve both. `kernel` is a name that `paes
   // devices` lists or "auto". The first key of each cipher and kernel is measured, which takes the
   // time of eight chunks. 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67,
-  // section 3.4): contexts of one key together are held to that.
+  // section 3.4): contexts of one key together are held to that, what mark_used says included, and
+  // a block that two requests share counts for both.
   [[nodiscard]] KeystreamKey bind(std::string_view cipher, std::span<const std::uint8_t> key,
                                   std::string_view kernel = "auto");
 
@@ -226,8 +228,9 @@ class KeystreamEngine {
                                           std::span<const std::uint8_t> first_nonce,
                                           const SealedOptions& options = {});
 
-  // Computes ahead in this thread, first for the contexts that it used last, until the deadline or
-  // until nothing is left to do. True: something is left.
+  // Computes ahead in this thread until the deadline or until nothing is left to do for it: for the
+  // contexts that this thread has used last, by priority, and in a thread that has used none for
+  // all. True: something is left.
   bool idle(std::chrono::steady_clock::time_point deadline);
 
   [[nodiscard]] KeystreamStatistics statistics() const;

@@ -1,9 +1,10 @@
 // Nonces for the keystream engine, for those who have none of their own: first counter blocks that
 // never repeat, so that neither do the counters of any two contexts of a key.
 //
-//   paes::NonceAllocator nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes,
-//   "disk.nonces"); const paes::Nonce nonce = nonces.allocate(file_bytes);  // keep it with the
-//   file engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
+//   auto nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes, "disk.nonces");
+//   const paes::Nonce nonce = nonces.allocate(file_bytes);  // is kept with the file
+//
+//   engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
 //
 // One allocator for each key, or one for several; never two for one key. What else it takes:
 // - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before

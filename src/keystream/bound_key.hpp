@@ -22,6 +22,10 @@ class BoundKey {
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
   [[nodiscard]] Costs& costs() const noexcept { return *costs_; }
+  // Whether it is of the engine that has this budget.
+  [[nodiscard]] bool draws_from(const Budget& budget) const noexcept {
+    return budget_.get() == &budget;
+  }
   [[nodiscard]] virtual std::size_t block_size() const noexcept = 0;
 
   // What a request without keystream takes, in place, for a key's first guess of its cost.

@@ -182,10 +182,12 @@ int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
   int is_left = 0;
   (void)code_of([&] {
-    is_left = engine->engine.idle(std::chrono::steady_clock::now() +
-                                  std::chrono::nanoseconds(nanoseconds))
-                  ? 1
-                  : 0;
+    constexpr std::uint64_t longest = 3600'000'000'000;  // what the clock can add to any time
+    is_left =
+        engine->engine.idle(std::chrono::steady_clock::now() +
+                            std::chrono::nanoseconds(std::min<std::uint64_t>(nanoseconds, longest)))
+            ? 1
+            : 0;
   });
   return is_left;
 }

@@ -51,7 +51,7 @@ Context::Context(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<Boun
       is_trying_(window.chunks != 0),
       expected_(shared.has_workers ? Maker::other : Maker::own),
       next_(window.first_chunk),
-      depth_(key_->costs().pays(expected_) ? full_depth_ : 0),
+      depth_(key_->costs().pays(expected_) || key_->costs().is_time_to_try() ? full_depth_ : 0),
       last_used_(shared.age.load(std::memory_order_relaxed)),
       client_(this_thread()),
       fill_from_(window.first_chunk) {}
@@ -172,11 +172,11 @@ void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
 
 bool Context::steps_between(std::uint64_t from, std::uint64_t to,
                             std::int64_t& steps) const noexcept {
-  const auto difference = static_cast<std::int64_t>(to - from);
-  if (stride_ == 1 || stride_ == -1) {
-    steps = stride_ * difference;
+  if (stride_size_ == 1) {
+    steps = static_cast<std::int64_t>(stride_ == 1 ? to - from : from - to);
     return true;
   }
+  const auto difference = static_cast<std::int64_t>(to - from);
   steps = difference / stride_;
   return difference % stride_ == 0;
 }
@@ -185,6 +185,10 @@ bool Context::steps_between(std::uint64_t from, std::uint64_t to,
 // two uses in a row, as the stride says, move it to another place.
 void Context::advance(std::uint64_t chunk) noexcept {
   is_client_thread = true;
+  if (last_context_seen != this || last_context.expired()) {
+    last_context_seen = this;
+    last_context = weak_from_this();
+  }
   const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
   if (depth == 0) {  // as little as can be: it pays not to speculate, and this is no part of that
     last_used_chunk_ = chunk;
@@ -261,7 +265,8 @@ bool Context::is_filled() const noexcept {
   const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
   const std::int64_t steps = depth - depth / 4 - 1;
   const std::uint64_t chunk =
-      next_.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(steps * stride_);
+      next_.load(std::memory_order_relaxed) +
+      static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(stride_);
   return entry_of(ring, chunk).word.load(std::memory_order_relaxed) ==
          Entry::word_of(chunk, EntryState::ready);
 }

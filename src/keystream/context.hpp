@@ -247,6 +247,11 @@ class Context : public std::enable_shared_from_this<Context> {
   Ranking::node_type ranked_node_;
 };
 
+// The one that this thread has used last.
+inline thread_local std::weak_ptr<Context> last_context;
+inline thread_local const Context* last_context_seen =
+    nullptr;  // to compare with, and not to follow
+
 template <typename Take>
 std::size_t Context::evict(const Take& take) noexcept {
   std::size_t lost = 0;

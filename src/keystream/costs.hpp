@@ -32,9 +32,14 @@ class Cost {
   [[nodiscard]] double ns() const noexcept {
     return static_cast<double>(ns_.load(std::memory_order_relaxed));
   }
+  // The first sample of all may hold a fault for each page it touches.
+  [[nodiscard]] bool is_known() const noexcept {
+    return samples_.load(std::memory_order_relaxed) >= enough_samples;
+  }
 
  private:
   static constexpr unsigned first_samples = 8;
+  static constexpr unsigned enough_samples = 4;
 
   std::atomic<float> ns_{0};
   std::atomic<unsigned> samples_{0};
@@ -66,26 +71,37 @@ class alignas(64) Costs {
     }
   }
 
-  // Whether keystream that is there is worth fetching. Optimistic before anything is measured.
-  [[nodiscard]] bool pays(Maker maker) const noexcept { return ns(way_of(maker)) < missed_ns(); }
+  // Whether keystream that is there is worth fetching. Optimistic before enough is measured.
+  [[nodiscard]] bool pays(Maker maker) const noexcept { return fetch_ns(maker) < missed_ns(); }
   // Whether having it made does, when so large a part of the requests finds it.
   [[nodiscard]] bool pays(Maker maker, double hit_rate) const noexcept {
-    return hit_rate * ns(way_of(maker)) + (1 - hit_rate) * missed_ns() <
+    return hit_rate * fetch_ns(maker) + (1 - hit_rate) * missed_ns() <
            (1 - least_gain) * ns(Way::direct);
+  }
+
+  // Whether a new context tries although it does not pay: contexts that live shortly never learn.
+  [[nodiscard]] bool is_time_to_try() noexcept {
+    return opened_.fetch_add(1, std::memory_order_relaxed) % opened_before_try == 0;
   }
 
  private:
   static constexpr double least_gain = 1.0 / 32;
+  static constexpr unsigned opened_before_try = 16;
+
   [[nodiscard]] static constexpr unsigned place(Way way) noexcept {
     return static_cast<unsigned>(way);
   }
-
+  [[nodiscard]] double fetch_ns(Maker maker) const noexcept {
+    const Cost& cost = costs_[place(way_of(maker))];
+    return cost.is_known() ? cost.ns() : 0;
+  }
   // What is computed while keystream is there, or is being made, is wiped or given up as well.
   [[nodiscard]] double missed_ns() const noexcept {
     return std::max(ns(Way::missed), ns(Way::direct));
   }
 
   Cost costs_[4];
+  std::atomic<unsigned> opened_{0};
 };
 
 class Stopwatch {

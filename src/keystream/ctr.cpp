@@ -61,11 +61,18 @@ void CtrKey::crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
   }
 }
 
+// Those that two requests share count for both.
+std::uint64_t CtrKey::blocks_of(std::uint64_t first, std::uint64_t end) const noexcept {
+  return kernel().cipher != Cipher::des_ede3 || first == end
+             ? 0
+             : (end - 1) / block_size() - first / block_size() + 1;
+}
+
 bool CtrKey::count_encrypted(std::uint64_t first, std::uint64_t end) noexcept {
-  if (kernel().cipher != Cipher::des_ede3) {
+  const std::uint64_t blocks = blocks_of(first, end);
+  if (blocks == 0) {
     return true;
   }
-  const std::uint64_t blocks = (end - 1) / block_size() - first / block_size() + 1;
   std::uint64_t before = encrypted_blocks_.load(std::memory_order_relaxed);
   do {
     if (blocks > max_des_blocks - before) {
@@ -74,6 +81,10 @@ bool CtrKey::count_encrypted(std::uint64_t first, std::uint64_t end) noexcept {
   } while (
       !encrypted_blocks_.compare_exchange_weak(before, before + blocks, std::memory_order_relaxed));
   return true;
+}
+
+void CtrKey::uncount(std::uint64_t first, std::uint64_t end) noexcept {
+  encrypted_blocks_.fetch_sub(blocks_of(first, end), std::memory_order_relaxed);
 }
 
 CtrContext::CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
@@ -96,6 +107,14 @@ void CtrContext::check(std::uint64_t offset, std::uint64_t in_bytes,
   }
 }
 
+void CtrContext::count(std::uint64_t offset, std::uint64_t bytes) {
+  if (!key_->count_encrypted(offset, offset + bytes)) {
+    throw Error(ErrorCode::usage,
+                "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
+                "use another key, or better AES");
+  }
+}
+
 void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out) {
   check(offset, in.size(), out.size());
   if (in.empty()) {
@@ -104,12 +123,13 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
   const Timer timer(*this);
   Lock lock = enter();
   if (direction == Direction::encrypt) {
-    claim(lock, offset, offset + in.size(),
-          "keystream: these bytes of the context have been encrypted before");
-    if (!key_->count_encrypted(offset, offset + in.size())) {
-      throw Error(ErrorCode::usage,
-                  "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
-                  "use another key, or better AES");
+    count(offset, in.size());
+    try {
+      claim(lock, offset, offset + in.size(),
+            "keystream: these bytes of the context have been encrypted before");
+    } catch (...) {
+      key_->uncount(offset, offset + in.size());
+      throw;
     }
   }
   std::size_t done = 0;
@@ -169,6 +189,7 @@ void CtrContext::prefetch(std::uint64_t offset) {
 
 void CtrContext::mark_used(std::uint64_t offset, std::uint64_t bytes) {
   check(offset, bytes, bytes);
+  count(offset, bytes);
   add_used(offset, offset + bytes);
 }
 

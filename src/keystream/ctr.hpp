@@ -32,8 +32,11 @@ class CtrKey final : public BoundKey {
   // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
   // may encrypt (SP 800-67, section 3.4), and are not counted.
   [[nodiscard]] bool count_encrypted(std::uint64_t first, std::uint64_t end) noexcept;
+  void uncount(std::uint64_t first, std::uint64_t end) noexcept;
 
  private:
+  [[nodiscard]] std::uint64_t blocks_of(std::uint64_t first, std::uint64_t end) const noexcept;
+
   std::atomic<std::uint64_t> encrypted_blocks_{0};
   RawKey key_;
   const std::shared_ptr<Engine> device_;
@@ -51,6 +54,7 @@ class CtrContext final : public Context {
 
  private:
   void check(std::uint64_t offset, std::uint64_t in_bytes, std::uint64_t out_bytes) const;
+  void count(std::uint64_t offset, std::uint64_t bytes);
   void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
   void make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept override;
   [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;

@@ -29,6 +29,10 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   [[nodiscard]] const std::shared_ptr<Engine>& engine() const noexcept { return engine_; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return pages_.size(); }
+  [[nodiscard]] std::size_t unlocked_bytes() const noexcept {
+    return pages_.is_locked() ? 0 : pages_.size();
+  }
   // Whether it is expected to make a chunk in less time than a kernel, and works. From time to time
   // it is tried again.
   [[nodiscard]] bool pays(const Costs& costs) noexcept;

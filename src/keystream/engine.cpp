@@ -50,6 +50,7 @@ SpeculativeEngine::~SpeculativeEngine() { assert(contexts_.empty()); }
 
 std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes key,
                                                   std::string_view kernel_name) {
+  refuse_in_child();
   const CipherName& name = find_cipher_name(cipher);
   if (!name.is_gcm() && *name.mode != Mode::ctr) {
     throw Error(ErrorCode::usage, "keystream: " + name.name + " is neither counter mode nor GCM",
@@ -82,6 +83,12 @@ std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes
   return bound;
 }
 
+void SpeculativeEngine::refuse_in_child() const {
+  if (!shared_.mark.is_intact()) {
+    throw Error(ErrorCode::failure, "keystream: a forked child cannot use its parent's engine");
+  }
+}
+
 template <typename OneContext, typename... Arguments>
 std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
   while (!shared_.budget->reserve(context_memory_bytes)) {
@@ -97,8 +104,8 @@ std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
     context.waiting_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
     context.ranked_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
     const std::lock_guard lock(mutex_);
+    closing_.reserve(contexts_.size() + 1);  // so that closing allocates nothing
     contexts_.insert(&context);
-    closing_.reserve(contexts_.size());  // so that closing allocates nothing
   } catch (...) {
     shared_.budget->release(context_memory_bytes);
     throw;
@@ -109,9 +116,16 @@ std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
   return admitted;
 }
 
+void SpeculativeEngine::refuse_foreign(const BoundKey& key) const {
+  if (!key.draws_from(*shared_.budget)) {
+    throw Error(ErrorCode::usage, "key: another engine has bound it");
+  }
+}
+
 std::shared_ptr<CtrContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
                                                     const Block& first_counter,
                                                     const ContextOptions& options) {
+  refuse_foreign(*key);
   auto ctr = std::dynamic_pointer_cast<CtrKey>(key);
   if (ctr == nullptr) {
     throw Error(ErrorCode::usage, "key: it is bound to GCM", "open_sealed takes it");
@@ -122,6 +136,7 @@ std::shared_ptr<CtrContext> SpeculativeEngine::open(const std::shared_ptr<BoundK
 std::shared_ptr<SealContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
                                                      const MessageNonces& nonces,
                                                      const SealedOptions& options) {
+  refuse_foreign(*key);
   auto seal = std::dynamic_pointer_cast<SealKey>(key);
   if (seal == nullptr) {
     throw Error(ErrorCode::usage, "key: it is bound to counter mode", "open takes it");
@@ -195,15 +210,23 @@ void SpeculativeEngine::collect_requests() noexcept {
       context.waiting_at_ = waiting_.insert(std::move(context.waiting_node_)).position;
     }
   }
+  note_highest_waiting();
+}
+
+void SpeculativeEngine::note_highest_waiting() noexcept {
+  highest_waiting_.store(
+      waiting_.empty() ? std::numeric_limits<int>::min() : waiting_.begin()->context->priority_,
+      std::memory_order_relaxed);
 }
 
 void SpeculativeEngine::stop_waiting(Context& context) noexcept {
   if (context.waiting_node_.empty()) {
     context.waiting_node_ = waiting_.extract(context.waiting_at_);
+    note_highest_waiting();
   }
 }
 
-Context* SpeculativeEngine::pick(const void* client) noexcept {
+Context* SpeculativeEngine::pick(const void* client, Context* preferred) noexcept {
   collect_requests();
   if (waiting_.empty()) {
     return nullptr;
@@ -220,7 +243,8 @@ Context* SpeculativeEngine::pick(const void* client) noexcept {
       break;
     }
   }
-  return nullptr;
+  const bool waits = preferred != nullptr && preferred->waiting_node_.empty();
+  return waits ? preferred : nullptr;
 }
 
 // With a slot for it.
@@ -258,8 +282,16 @@ bool SpeculativeEngine::fill_one(Lock& lock, Context& context) noexcept {
   lock.unlock();
   context.compute(fill);
   lock.lock();
+  rank_again(context);
   context.unpin();
   return true;
+}
+
+// It may have been evicted meanwhile, but for what was being computed.
+void SpeculativeEngine::rank_again(Context& context) noexcept {
+  if (!context.is_closing()) {
+    rank(context);
+  }
 }
 
 void SpeculativeEngine::rank(Context& context) noexcept {
@@ -324,16 +356,25 @@ bool SpeculativeEngine::idle(Clock::time_point deadline) noexcept {
     return false;
   }
   const void* const client = is_client_thread ? this_thread() : nullptr;
-  // The context of the last time first, for which no mutex is needed: a worker may hold it and have
-  // been set aside by the system, and the caller's time is short.
-  static thread_local std::weak_ptr<Context> last;
-  if (const std::shared_ptr<Context> context = last.lock();
-      context != nullptr && &context->engine_ == this && client != nullptr &&
-      context->is_used_by(client) && context->pin()) {
-    const bool is_in_time = fill_until(deadline, *context);
-    context->fetch_next();
-    context->unpin();
-    if (context->is_closing()) {
+  // The context that this thread used last comes first, for which no mutex is needed: a worker may
+  // hold it and have been set aside by the system, and the caller's time is short.
+  const std::shared_ptr<Context> last = last_context.lock();
+  const bool is_here = last != nullptr && &last->engine_ == this && client != nullptr;
+  if (has_requests()) {
+    if (const Lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
+      collect_requests();
+    }
+  }
+  if (is_here && last->is_used_by(client) &&
+      last->priority_ >= highest_waiting_.load(std::memory_order_relaxed)) {
+    const bool is_pinned = last->pin();
+    bool is_in_time = true;
+    if (is_pinned) {
+      is_in_time = fill_until(deadline, *last);
+      last->fetch_next();
+      last->unpin();
+    }
+    if (last->is_closing()) {
       const Lock lock(mutex_);
       finish_closed();
     }
@@ -345,11 +386,10 @@ bool SpeculativeEngine::idle(Clock::time_point deadline) noexcept {
   if (!lock.owns_lock()) {
     return true;
   }
-  while (Context* const context = pick(client)) {
+  while (Context* const context = pick(client, is_here ? last.get() : nullptr)) {
     if (!has_time(deadline, *context)) {
       return true;
     }
-    last = context->weak_from_this();
     fill_one(lock, *context);
     finish_closed();
   }
@@ -357,6 +397,7 @@ bool SpeculativeEngine::idle(Clock::time_point deadline) noexcept {
 }
 
 KeystreamStatistics SpeculativeEngine::statistics() const {
+  refuse_in_child();
   const std::lock_guard lock(mutex_);
   KeystreamStatistics statistics;
   statistics.use = closed_use_;
@@ -375,6 +416,10 @@ KeystreamStatistics SpeculativeEngine::statistics() const {
   statistics.memory_bytes = shared_.budget->used_bytes();
   statistics.keystream_bytes = slots_.bytes();
   statistics.unlocked_bytes = slots_.unlocked_bytes();
+  if (device_ != nullptr) {
+    statistics.keystream_bytes += device_->memory_bytes();
+    statistics.unlocked_bytes += device_->unlocked_bytes();
+  }
   statistics.is_wiped_in_children = shared_.mark.is_wiped_in_children();
   return statistics;
 }

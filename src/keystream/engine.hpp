@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,6 +54,8 @@ class SpeculativeEngine {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  void refuse_in_child() const;
+  void refuse_foreign(const BoundKey& key) const;
   template <typename OneContext, typename... Arguments>
   [[nodiscard]] std::shared_ptr<OneContext> admit(Arguments&&... arguments);
   void work() noexcept;
@@ -68,17 +71,22 @@ class SpeculativeEngine {
   void keep_looking() const noexcept;
   void adapt_interval(std::uint32_t chunks, std::uint32_t depth) noexcept;
   void collect_requests() noexcept;
-  [[nodiscard]] Context* pick(const void* client) noexcept;
+  [[nodiscard]] Context* pick(const void* client, Context* preferred = nullptr) noexcept;
+  void note_highest_waiting() noexcept;
   [[nodiscard]] Context::Fill next_fill(Context& context) noexcept;
   bool fill_one(Lock& lock, Context& context) noexcept;
   void stop_waiting(Context& context) noexcept;
   void rank(Context& context) noexcept;
+  void rank_again(Context& context) noexcept;
   std::size_t evict(Context& context) noexcept;
   [[nodiscard]] bool evict_for(const Context& asker) noexcept;
 
   Shared shared_;
   std::atomic<Context*> requests_{nullptr};  // those since the last collection
-  std::atomic<unsigned> awake_{0};           // workers that look at requests before long
+  // Of those that wait, as far as is known; what idle() does without the mutex must not matter
+  // less.
+  std::atomic<int> highest_waiting_{std::numeric_limits<int>::min()};
+  std::atomic<unsigned> awake_{0};  // workers that look at requests before long
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // workers

@@ -64,7 +64,8 @@ Context::Fill Context::next_fill() noexcept {
     steps = 0;
   }
   for (; steps < depth; ++steps) {
-    const std::uint64_t chunk = next + static_cast<std::uint64_t>(steps * stride_);
+    const std::uint64_t chunk =
+        next + static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(stride_);
     if (!is_within(chunk)) {
       break;
     }
@@ -74,7 +75,8 @@ Context::Fill Context::next_fill() noexcept {
       return {&entry, chunk};
     }
   }
-  fill_from_.store(next + static_cast<std::uint64_t>(steps * stride_), std::memory_order_relaxed);
+  fill_from_.store(next + static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(stride_),
+                   std::memory_order_relaxed);
   return {};
 }
 

@@ -131,7 +131,8 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   return is_authentic;
 }
 
-// Not a byte is decrypted before the tag is checked, and a forgery costs its message no keystream.
+// Not a byte is decrypted before the tag is checked, and a forgery leaves the keystream where it
+// is.
 bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
                             MutableBytes out, Bytes tag) const noexcept {
   Block full;

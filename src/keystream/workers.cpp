@@ -107,6 +107,7 @@ void SpeculativeEngine::fill_batch(Lock& lock, Context& context) noexcept {
     fill_one(lock, context);
   }
   adapt_interval(chunks, context.depth());
+  rank_again(context);
   context.unpin();
   finish_closed();
 }

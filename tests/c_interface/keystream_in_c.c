@@ -36,6 +36,7 @@ static void check_example(paes_keystream_engine* engine, const paes_keystream_ke
   check(paes_keystream_open(engine, key, counter, 16, NULL, &context) == PAES_OK, "open");
   while (paes_keystream_idle(engine, 1000000000U) != 0) {
   }
+  check(paes_keystream_idle(engine, UINT64_MAX) == 0, "any length of time");
   check(paes_keystream_encrypt(context, 0, text, out, 32) == PAES_OK, "encrypt");
   check(memcmp(out, sealed, 32) == 0, "the example's ciphertext");
   check(paes_keystream_encrypt(context, 16, text, out, 32) == PAES_USAGE, "used before");

@@ -149,6 +149,83 @@ TEST(Limits, OfABundleOf3Des) {
   one.decrypt(0, half, half);
 }
 
+// What is refused counts nothing and records nothing; what was encrypted before a restart counts.
+TEST(Limits, OfABundleAreCountedOnce) {
+  KeystreamEngine engine;
+  const std::size_t all = (std::size_t{1} << 20) * 8;
+  const KeystreamKey key = engine.bind("des-ede3-ctr", key_for("des-ede3-ctr"));
+  KeystreamContext context = engine.open(key, Buffer(8, 1), {.window_chunks = 0});
+  context.mark_used(0, all - 16);
+  Buffer three(24);
+  EXPECT_EQ(code_of([&] { context.encrypt(all, three, three); }), ErrorCode::usage);
+  EXPECT_EQ(
+      code_of([&] { context.encrypt(0, std::span(three).first(8), std::span(three).first(8)); }),
+      ErrorCode::usage);
+  context.encrypt(all, std::span(three).first(16), std::span(three).first(16));
+  EXPECT_EQ(code_of([&] { context.mark_used(2 * all, 8); }), ErrorCode::usage);
+}
+
+// A first sample with faults in it, and contexts too short to try again by themselves.
+TEST(Decision, ShortContextsSpeculateAfterAColdFirstOne) {
+  const auto engine = keystream::SpeculativeEngine::make({});
+  const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  key->costs().add(keystream::Way::own, 1e7);
+  EXPECT_TRUE(key->costs().pays(keystream::Maker::own)) << "one sample is none";
+  for (int i = 0; i < 10; ++i) {
+    key->costs().add(keystream::Way::own, 1e7);
+  }
+  EXPECT_FALSE(key->costs().pays(keystream::Maker::own));
+  Buffer text(chunk);
+  std::uint64_t found = 0;
+  for (std::uint8_t file = 0; file < 200; ++file) {
+    Block counter = {};
+    counter.bytes[0] = file;
+    const auto context = engine->open(key, counter, ContextOptions{});
+    for (std::uint64_t at = 0; at < 20; ++at) {
+      engine->idle(later());
+      context->crypt(Direction::encrypt, at * chunk, text, text);
+    }
+    found += there(context->use());
+    engine->close(context);
+  }
+  EXPECT_GT(found, 2000U);
+}
+
+// Whatever else waits, a thread's idle() finds the context that it uses.
+TEST(Sources, IdleFindsItsContextAmongMany) {
+  KeystreamEngine engine({.budget_bytes = std::size_t{256} << 20});
+  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  std::vector<KeystreamContext> contexts;
+  for (std::uint8_t i = 0; i < 200; ++i) {
+    contexts.push_back(engine.open(key, Buffer(16, i)));
+  }
+  std::thread([&] {
+    for (std::uint64_t at = 0; at < 30; ++at) {
+      encrypt_chunk(contexts[10], at);
+      engine.idle(later());
+    }
+  }).join();
+  EXPECT_GT(there(contexts[10].use()), 20U);
+}
+
+TEST(Sources, IdleHeedsPriorities) {
+  KeystreamEngine engine;
+  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  KeystreamContext high = engine.open(key, Buffer(16, 1), {.priority = 100});
+  KeystreamContext low = engine.open(key, Buffer(16, 2));
+  for (std::uint64_t at = 0; at < 300; ++at) {
+    encrypt_chunk(low, at);
+    if (at % 5 == 0) {
+      encrypt_chunk(high, at / 5);
+    }
+    encrypt_chunk(low, 1000 + at);
+    // Time for a chunk or two.
+    engine.idle(Clock::now() +
+                std::chrono::nanoseconds(static_cast<std::int64_t>(key.costs().direct_ns * 2.5)));
+  }
+  EXPECT_GT(there(high.use()), 30U);
+}
+
 TEST(Decryption, RecordsNothingAndTakesKeystream) {
   KeystreamEngine engine;
   KeystreamContext writer = open_file(engine);
@@ -187,6 +264,27 @@ TEST(Usage, Refusals) {
   context.close();
   EXPECT_EQ(code_of([&] { context.encrypt(0, text, text); }), usage);
   EXPECT_EQ(code_of([&] { context.prefetch(0); }), usage);
+}
+
+TEST(Usage, AnotherEnginesKey) {
+  KeystreamEngine engine;
+  KeystreamEngine other;
+  const KeystreamKey key = other.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(16)); }), ErrorCode::usage);
+}
+
+TEST(Usage, StridesAndPlacesOfAnySize) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t stride : {least, least + 1, -(least + 1), std::int64_t{-1}}) {
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{1} << 51}) {
+      KeystreamEngine engine;
+      KeystreamContext context = open_file(engine, {.first_chunk = first, .stride = stride});
+      engine.idle(later());
+      encrypt_chunk(context, first);
+      encrypt_chunk(context, 77);
+      engine.idle(later());
+    }
+  }
 }
 
 TEST(Usage, AContextKeepsItsEngine) {

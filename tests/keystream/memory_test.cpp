@@ -246,6 +246,12 @@ TEST(Fork, ChildrenFailClosed) {
         code_of([&] { (void)engine.open(key, Buffer(16), {}); }) != ErrorCode::failure ? 16 : 0;
     wrong |= is_wiped && count_in_memory(kept) != 0 ? 32 : 0;
     wrong |= code_of([&] { context.prefetch(chunk); }) != ErrorCode::failure ? 64 : 0;
+    wrong |= code_of([&] { (void)engine.statistics(); }) != ErrorCode::failure ||
+                     code_of([&] {
+                       (void)engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+                     }) != ErrorCode::failure
+                 ? 64
+                 : 0;
     context.close();  // none of these waits for threads that are not there
     { const KeystreamEngine gone = std::move(engine); }
     // An engine of its own works.
