@@ -61,6 +61,8 @@ TEST_P(RegisterState, IsCleanAfterEachOperation) {
       const std::uint8_t iv[16] = {};
       state.iv = iv;
       state.iv_bytes = 12;
+      state.claimed_tag = iv;
+      state.claimed_tag_bytes = sizeof iv;
       state.is_counter_public = true;
       state.bypasses_caches = streams;
       state.counter.bytes[15] = 1;
