@@ -54,8 +54,8 @@ TEST_P(RegisterState, IsCleanAfterEachOperation) {
   Secret<KernelKeys> keys;
   kernel_->prepare(key_bytes, *keys);
   EXPECT_TRUE(are_upper_halves_clean()) << "prepare";
-  std::vector<std::uint8_t> text(70000);
-  for (const std::size_t bytes : {16U, 64U, 208U, 1024U, 4144U, 65536U}) {
+  std::vector<std::uint8_t> text(16384);
+  for (const std::size_t bytes : {16U, 64U, 208U, 1024U, 4144U, 16384U}) {
     for (const bool streams : {false, true}) {
       ModeState state = {};
       const std::uint8_t iv[16] = {};
@@ -104,7 +104,14 @@ TEST_P(RegisterState, IsCleanAfterEachOperation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, RegisterState, ::testing::ValuesIn(all_tested_kernels()),
+// Emulated ones have no registers of their own.
+std::vector<const Kernel*> kernels_of_the_processor() {
+  std::vector<const Kernel*> kernels = all_tested_kernels();
+  std::erase_if(kernels, [](const Kernel* kernel) { return test::is_emulated(*kernel); });
+  return kernels;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, RegisterState, ::testing::ValuesIn(kernels_of_the_processor()),
                          [](const auto& row) { return test_name(*row.param); });
 
 }  // namespace
