@@ -66,15 +66,12 @@ OneContext& open_one(const std::shared_ptr<OneContext>& context) {
   return *context;
 }
 
-void check_window(const SpeculativeEngine& engine, unsigned chunks, std::int64_t stride) {
+void check_window(unsigned chunks, std::int64_t stride) {
   if (chunks > most_window_chunks) {
     throw Error(ErrorCode::usage, "keystream: a window of more than 65536 chunks");
   }
   if (stride == 0) {
     throw Error(ErrorCode::usage, "keystream: a stride of 0 chunks");
-  }
-  if (!engine.shared().mark.is_intact()) {
-    throw Error(ErrorCode::failure, "keystream: a forked child cannot use its parent's engine");
   }
 }
 
@@ -182,7 +179,7 @@ KeystreamContext KeystreamEngine::open(const KeystreamKey& key, Bytes first_coun
   if (first_counter.size() != key.block_bytes()) {
     throw Error(ErrorCode::usage, "counter: not as long as a block of the cipher");
   }
-  check_window(*engine_, options.window_chunks, options.stride);
+  check_window(options.window_chunks, options.stride);
   Block counter = {};
   std::memcpy(counter.bytes, first_counter.data(), first_counter.size());
   return {engine_, engine_->open(key.key_, counter, options)};
@@ -194,7 +191,7 @@ SealedContext KeystreamEngine::open_sealed(const KeystreamKey& key, Bytes first_
   if (first_nonce.size() != sizeof nonces.first) {
     throw Error(ErrorCode::usage, "nonce: it has 12 bytes");
   }
-  check_window(*engine_, options.window_messages, options.stride);
+  check_window(options.window_messages, options.stride);
   std::memcpy(nonces.first, first_nonce.data(), sizeof nonces.first);
   return {engine_, engine_->open(key.key_, nonces, options)};
 }
