@@ -176,6 +176,30 @@ double fill(const std::string& path, const Bytes& key, unsigned window_chunks, b
   return store.median_wait_ns();
 }
 
+Bytes first_entry_of(const std::string& path) {
+  Bytes sealed(sealed_bytes);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_read =
+      pread(file, sealed.data(), sealed_bytes, header_bytes) == static_cast<ssize_t>(sealed_bytes);
+  (void)close(file);
+  return is_read ? sealed : Bytes();
+}
+
+// A crash that left half of the last block: the same block is written at the same place, and must
+// not be encrypted under the same nonce.
+bool survives_a_torn_write(const std::string& path, const Bytes& key) {
+  const Bytes block(block_bytes, 7);
+  BlockStore(path, key, 16).put(1, block);
+  const Bytes before = first_entry_of(path);
+  if (before.empty() || truncate(path.c_str(), header_bytes + sealed_bytes / 2) != 0) {
+    return false;
+  }
+  BlockStore store(path, key, 16);
+  store.put(1, block);
+  const Bytes after = first_entry_of(path);
+  return !after.empty() && after != before && store.get(1) == block;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -188,7 +212,7 @@ int main() {
   if (mkdtemp(folder.data()) == nullptr) {
     return 1;
   }
-  bool is_right = true;
+  bool is_right = survives_a_torn_write(folder + "/torn", random_bytes(32));
   std::vector<double> direct_ns;
   std::vector<double> ahead_ns;
   for (int round = 0; round < 5; ++round) {
@@ -201,6 +225,8 @@ int main() {
       (void)unlink((folder + name).c_str());
     }
   }
+  (void)unlink((folder + "/torn").c_str());
+  (void)unlink((folder + "/torn.nonces").c_str());
   (void)rmdir(folder.c_str());
   std::printf("sealing a block of 4 KiB: %.0f ns, with keystream computed ahead %.0f ns (%.1f x)\n",
               median(direct_ns), median(ahead_ns), median(direct_ns) / median(ahead_ns));
