@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace paes::mpi {
 
@@ -40,7 +41,12 @@ struct ErrorHead {
 };
 
 // Collective, when some rank has an error of its own: throws that of the first of them everywhere.
-[[noreturn]] void throw_agreed(Communicator& communicator, const std::optional<Error>& own) {
+[[noreturn]] void throw_agreed(Communicator& communicator, std::optional<Error> own) {
+  // What fails after a signal may have failed only because some rank has taken back, at that
+  // signal, what the step needs.
+  if (auto interrupted = failure_of([&] { communicator.signals().check(); })) {
+    own = std::move(interrupted);
+  }
   const std::int64_t mine = own ? communicator.rank() : communicator.ranks();
   const auto first = static_cast<unsigned>(communicator.least(mine));
   ErrorHead head = {};

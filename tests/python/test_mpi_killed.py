@@ -18,6 +18,7 @@ from test_resume import STRIPE_BYTES, assert_nothing_beside, beside, head_of, re
 MIB = 1 << 20
 TEXT_BYTES = 40 * MIB + 12345
 KILLS = 50 if os.environ.get("PAES_EXHAUSTIVE") else 2
+INTERRUPTIONS = 50 if os.environ.get("PAES_EXHAUSTIVE") else 3
 # What a job may take to end once a rank is dead, on a machine that other tests keep busy.
 END_S = 10
 # The kernel that computes everything, slow enough to be interrupted.
@@ -221,18 +222,46 @@ def test_a_changed_source_starts_afresh(library, folder, keys, plain):
 @mpi.each_library
 def test_interrupted_by_the_user(library, folder, keys, plain):
     """SIGINT to mpirun: the ranks agree, say so at most once, and take back what they made."""
-    output = folder / "output"
-    process = start(library, 2, "encrypt", "-r", keys.recipient, "-o", output, plain, *SLOWLY)
+    for _ in range(INTERRUPTIONS):
+        process = begin_slow(library, folder, keys, plain)
+        process.send_signal(signal.SIGINT)
+        assert_taken_back(process, folder)
+
+
+@mpi.each_library
+def test_interrupted_ranks(library, folder, keys, plain):
+    """SIGINT to the ranks themselves: the same, and mpirun tells it by its exit code."""
+    process = begin_slow(library, folder, keys, plain)
+    for rank in ranks_of(library, folder):
+        os.kill(rank, signal.SIGINT)
+    assert_taken_back(process, folder)
+    assert process.returncode != 0
+
+
+def begin_slow(library, folder, keys, plain):
+    process = start(
+        library, 2, "encrypt", "-r", keys.recipient, "-o", folder / "output", plain, *SLOWLY
+    )
     # Rank 0 has made the output, which has no name yet that anybody asked for.
     program.wait_until(
         lambda: len(os.listdir(folder)) > 1 or process.poll() is not None, "work to begin"
     )
-    process.send_signal(signal.SIGINT)
+    assert process.poll() is None, "it was done before it could be interrupted"
+    return process
+
+
+def assert_taken_back(process, folder):
+    """The exit code is left to the caller: Hydra, MPICH's mpirun, ends with 0 or not by chance when
+    it is interrupted itself, whatever it runs (seen with version 4.0.2 and `sleep`)."""
     asked = time.monotonic()
     err = process.communicate(timeout=60)[1].decode()
     assert time.monotonic() - asked < END_S
-    assert process.returncode != 0
-    said = [line for line in err.splitlines() if line.startswith("paes: ")]
-    assert sum("warning:" not in line and "hint:" not in line for line in said) <= 1, said
+    errors = [
+        line
+        for line in err.splitlines()
+        if line.startswith("paes: ") and "warning:" not in line and "hint:" not in line
+    ]
+    # mpirun may end before it has passed on what the ranks say.
+    assert len(errors) <= 1 and all("interrupted:" in line for line in errors), errors
     program.wait_until(lambda: not running(folder), "the end of all ranks", END_S)
-    assert not output.exists()
+    assert os.listdir(folder) == ["plain"]
