@@ -88,7 +88,8 @@ void declare_speculate(CLI::App& app, SpeculateBenchRequest& request) {
   list(app, "--clients", request.clients, 1, 256, "threads that encrypt (the default is 1)");
   list(app, "--workers", request.workers, 0, 256,
        "threads of the engine (the default is 0,1); without any, clients compute in their delays");
-  list(app, "--window", request.windows, 1, 65536, "requests computed ahead (the default is 16)");
+  list(app, "--window", request.windows, 0, 65536,
+       "requests computed ahead (the default is 16); with 0 direct computing runs against itself");
   list(app, "--delay-us", request.delays_us, 0, 1000000,
        "microseconds between a client's requests (the default is 0,20)");
   app.add_option(

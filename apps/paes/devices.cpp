@@ -142,7 +142,7 @@ std::string cuda_section(const ordered_json& cuda) {
   if (!cuda["available"].get<bool>()) {
     return text + " none, " + cuda["reason"].get<std::string>() + "\n";
   }
-  text += "\n";
+  text += '\n';
   for (const ordered_json& device : cuda["devices"]) {
     text += fmt::format("  {}, {}, {} multiprocessors, {}\n", device["name"].get<std::string>(),
                         device["architecture"].get<std::string>(),

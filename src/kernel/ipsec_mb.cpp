@@ -83,11 +83,15 @@ class Jobs {
  public:
   static constexpr std::size_t most = IMB_MAX_BURST_SIZE;
 
-  Jobs() noexcept : manager_(library().allocate(0)) {
+  Jobs() noexcept {
+    const Library& loaded = library();
+    require(loaded.allocate != nullptr && loaded.start != nullptr && loaded.free != nullptr);
+    free_ = loaded.free;
+    manager_ = loaded.allocate(0);
     require(manager_ != nullptr);
-    library().start(manager_, nullptr);
+    loaded.start(manager_, nullptr);
   }
-  ~Jobs() { library().free(manager_); }
+  ~Jobs() { free_(manager_); }
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
@@ -109,7 +113,8 @@ class Jobs {
   }
 
  private:
-  IMB_MGR* manager_;
+  decltype(&free_mb_mgr) free_ = nullptr;
+  IMB_MGR* manager_ = nullptr;
   IMB_JOB jobs_[most] = {};
 };
 

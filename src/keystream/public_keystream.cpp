@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned most_workers = 1024;
 constexpr unsigned most_window_chunks = 65536;
 
-const KeystreamOptions& checked(const KeystreamOptions& options) {
+KeystreamOptions checked(const KeystreamOptions& options) {
   if (options.workers > most_workers) {
     throw Error(ErrorCode::usage, "keystream: more than 1024 workers");
   }

@@ -205,6 +205,16 @@ def test_speculation_of_sealed_messages():
     assert any(row["speculative"]["own"] > 0 for row in document["results"])
 
 
+def test_speculation_against_itself():
+    """What the machine makes of two equal ways: nothing is computed ahead."""
+    document = bench("speculate", "--clients", "1", "--delay-us", "30", "--workers", "0,1",
+                     "--window", "0", "--bytes", "256KiB", "--runs", "2")
+    validate(document, "bench-speculate.schema.json")
+    for row in document["results"]:
+        assert row["speculative"]["direct"] == row["requests"] * row["rounds"]
+        assert row["p50_ratio"]["median"] > 0
+
+
 def test_speculation_takes_new_keys_of_3des():
     document = bench("speculate", "--cipher", "des-ede3-ctr", "--delay-us", "0", "--workers", "0",
                      "--bytes", "9MiB", "--runs", "1", "--request", "64KiB")
