@@ -13,6 +13,7 @@ struct Vector128 {
   static constexpr unsigned batch = 8;
   // Sixteen registers leave none for sums that outlive a batch.
   static constexpr unsigned group_batches = 1;
+  static constexpr bool always_fetches_far = false;  // StreamFetch
 
   PAES_INLINE static Register zero() noexcept { return _mm_setzero_si128(); }
   PAES_INLINE static Register load(const void* from) noexcept {
@@ -72,11 +73,6 @@ struct Vector128 {
   }
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm_aesdeclast_si128(state, key);
-  }
-  // What a stream past the caches will read next.
-  PAES_INLINE static void prefetch(const std::uint8_t* in) noexcept {
-    constexpr std::size_t ahead = 768;  // by measurement (docs/performance.md)
-    _mm_prefetch(reinterpret_cast<const char*>(in) + ahead, _MM_HINT_NTA);
   }
   // Past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {

@@ -13,6 +13,8 @@ namespace paes {
 
 namespace {
 
+constexpr std::string_view intel = "GenuineIntel";
+
 constexpr bool bit(std::uint64_t word, unsigned position) noexcept {
   return ((word >> position) & 1U) != 0;
 }
@@ -56,13 +58,18 @@ Features read_features() noexcept {
                       bit(basic.ecx, 27) ? enabled_state() : std::uint64_t{0}});
 }
 
-bool read_prefers_512_bit() noexcept {
-  std::array<unsigned, 3> vendor = {};
-  unsigned highest = 0;
-  __get_cpuid(0, &highest, &vendor[0], &vendor[2], &vendor[1]);
+struct Vendor {
   char name[13] = {};
-  std::memcpy(name, vendor.data(), 12);
-  if (std::strcmp(name, "GenuineIntel") != 0) {
+  Vendor() noexcept {
+    std::array<unsigned, 3> words = {};
+    unsigned highest = 0;
+    __get_cpuid(0, &highest, &words[0], &words[2], &words[1]);
+    std::memcpy(name, words.data(), 12);
+  }
+};
+
+bool read_prefers_512_bit() noexcept {
+  if (Vendor().name != intel) {
     return true;
   }
   const unsigned signature = Cpuid(1, 0).eax;
@@ -80,6 +87,8 @@ bool read_prefers_512_bit() noexcept {
   }
   return true;
 }
+
+StreamFetch read_stream_fetch() noexcept { return stream_fetch_of(Vendor().name); }
 
 std::string read_machine_name() {
   std::array<unsigned, 12> words = {};
@@ -103,6 +112,7 @@ constexpr std::array<NamedFeature, 2> feature_names = {{
 
 Features read_features() noexcept { return features_of(HwcapWord{getauxval(AT_HWCAP)}); }
 bool read_prefers_512_bit() noexcept { return false; }
+StreamFetch read_stream_fetch() noexcept { return stream_fetch_of({}); }
 std::string read_machine_name() { return "unknown"; }
 
 #else
@@ -111,6 +121,7 @@ constexpr std::array<NamedFeature, 0> feature_names = {};
 
 Features read_features() noexcept { return {}; }
 bool read_prefers_512_bit() noexcept { return false; }
+StreamFetch read_stream_fetch() noexcept { return stream_fetch_of({}); }
 std::string read_machine_name() { return "unknown"; }
 
 #endif
@@ -183,6 +194,15 @@ const Features& machine_features() noexcept {
 bool machine_prefers_512_bit() noexcept {
   static const bool prefers = read_prefers_512_bit();
   return prefers;
+}
+
+StreamFetch stream_fetch_of(std::string_view vendor) noexcept {
+  return vendor == intel ? StreamFetch::far : StreamFetch::near;
+}
+
+StreamFetch machine_stream_fetch() noexcept {
+  static const StreamFetch fetch = read_stream_fetch();
+  return fetch;
 }
 
 std::span<const NamedFeature> named_features() noexcept { return feature_names; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace paes {
 
@@ -62,6 +63,20 @@ struct HwcapWord {
 
 // False on processors whose clock drops enough under 512-bit instructions to lose by them.
 [[nodiscard]] bool machine_prefers_512_bit() noexcept;
+
+// How a stream past the caches prefetches what it will read: `near`, some lines ahead and past the
+// outer caches, or `far`, two pages ahead and into the second cache.
+enum class StreamFetch : std::uint8_t { as_machine_prefers, near, far };
+
+// By the vendor's name in CPUID's leaf 0, because the design of the first cache decides. In
+// Intel's, lines that bypass the second cache occupy fill buffers that stores past the caches go
+// through, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far` 1.3
+// to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %; `far` was
+// never measured there (docs/performance.md, Past the caches), nor anything on Intel's other
+// designs. So whatever is not Intel keeps `near`.
+[[nodiscard]] StreamFetch stream_fetch_of(std::string_view vendor) noexcept;
+
+[[nodiscard]] StreamFetch machine_stream_fetch() noexcept;
 
 struct NamedFeature {
   Feature feature;

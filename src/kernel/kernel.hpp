@@ -42,6 +42,9 @@ struct ModeState {
   bool is_counter_public = false;
   // The output is larger than the caches and nobody reads it soon: a kernel may store past them.
   bool bypasses_caches = false;
+  // How it then prefetches; something else than the default only in tests, for the bytes are the
+  // same.
+  StreamFetch fetch = StreamFetch::as_machine_prefers;
 };
 
 // A contiguous part of a message. A whole number of blocks, except in whole-message operations.

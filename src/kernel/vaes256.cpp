@@ -14,6 +14,7 @@ struct Vector256 {
   static constexpr unsigned batch = 8;
   // Sixteen registers leave none for sums that outlive a batch.
   static constexpr unsigned group_batches = 1;
+  static constexpr bool always_fetches_far = false;  // StreamFetch
 
   PAES_INLINE static Register zero() noexcept { return _mm256_setzero_si256(); }
   PAES_INLINE static Register load(const void* from) noexcept {
@@ -86,11 +87,6 @@ struct Vector256 {
   }
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm256_aesdeclast_epi128(state, key);
-  }
-  // What a stream past the caches will read next.
-  PAES_INLINE static void prefetch(const std::uint8_t* in) noexcept {
-    constexpr std::size_t ahead = 768;  // by measurement (docs/performance.md)
-    _mm_prefetch(reinterpret_cast<const char*>(in) + ahead, _MM_HINT_NTA);
   }
   // Past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {

@@ -13,6 +13,9 @@ struct Vector512 {
   static constexpr unsigned batch = 8;
   // Registers suffice to keep the sums of products over several batches.
   static constexpr unsigned group_batches = 4;
+  // Lines fetched past the second cache wait in the few fill buffers that the stores past the
+  // caches need, too.
+  static constexpr bool always_fetches_far = true;
 
   PAES_INLINE static Register zero() noexcept { return _mm512_setzero_si512(); }
   PAES_INLINE static Register load(const void* from) noexcept { return _mm512_loadu_si512(from); }
@@ -96,12 +99,6 @@ struct Vector512 {
   }
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm512_aesdeclast_epi128(state, key);
-  }
-  // What a stream past the caches will read next. Into the second-level cache: lines fetched by
-  // _MM_HINT_NTA wait in the few fill buffers that the stores past the caches need, too.
-  PAES_INLINE static void prefetch(const std::uint8_t* in) noexcept {
-    constexpr std::size_t ahead = 8192;  // by measurement (docs/performance.md)
-    _mm_prefetch(reinterpret_cast<const char*>(in) + ahead, _MM_HINT_T1);
   }
   // Past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {

@@ -48,6 +48,7 @@ struct VectorModes {
     const auto address = reinterpret_cast<std::uintptr_t>(piece.out);
     const bool streams =
         state.bypasses_caches && address % block_bytes == 0 && piece.bytes >= 4 * flight_bytes;
+    const WholeRegisters memory = {streams, streams && fetches_far(state)};
     std::size_t head = streams ? (0 - address) % 64 : 0;
     if constexpr (Which == Operation::ctr) {
       if (!streams) {
@@ -55,7 +56,7 @@ struct VectorModes {
       }
     }
     if (head == 0) {
-      return run_part<Which>(keys, kernel_keys, state, piece, streams);
+      return run_part<Which>(keys, kernel_keys, state, piece, memory);
     }
     // The head is a piece of its own, so that the rest is aligned.
     Piece rest{piece.first_block + head / block_bytes, piece.in + head, piece.out + head,
@@ -74,8 +75,8 @@ struct VectorModes {
     }
     run_part<Which>(keys, kernel_keys, state,
                     Piece{piece.first_block, piece.in, piece.out, head, nullptr, piece.before},
-                    false);
-    run_part<Which>(keys, kernel_keys, state, rest, streams);
+                    through_caches);
+    run_part<Which>(keys, kernel_keys, state, rest, memory);
   }
 
   template <Operation Which>
@@ -84,6 +85,28 @@ struct VectorModes {
   }
 
  private:
+  struct WholeRegisters {
+    bool streams;
+    bool fetches_far;
+    PAES_INLINE static Register load(const std::uint8_t* from) noexcept {
+      return Vector::load(from);
+    }
+  };
+  static constexpr WholeRegisters through_caches = {false, false};
+  struct PartOfRegister {
+    std::size_t blocks;
+    [[nodiscard]] PAES_INLINE Register load(const std::uint8_t* from) const noexcept {
+      return Vector::load_some(from, blocks);
+    }
+  };
+
+  // Asked once a piece.
+  static bool fetches_far(const ModeState& state) noexcept {
+    const StreamFetch fetch =
+        state.fetch == StreamFetch::as_machine_prefers ? machine_stream_fetch() : state.fetch;
+    return fetch == StreamFetch::far;
+  }
+
   // Blocks up to the first counter from which batches can share their first round, where the rest
   // is long enough to win back the cost of a piece more.
   static std::size_t before_shared_round(const ModeState& state, const Piece& piece) noexcept {
@@ -98,17 +121,17 @@ struct VectorModes {
   template <Operation Which>
   PAES_INLINE static void run_part(const Keys& keys, const KernelKeys& kernel_keys,
                                    const ModeState& state, const Piece& piece,
-                                   bool streams) noexcept {
-    if (Which == Operation::ctr && !streams) {
+                                   WholeRegisters memory) noexcept {
+    if (Which == Operation::ctr && !memory.streams) {
       return Gcm::ctr(kernel_keys, state, piece);
     }
     switch (keys.rounds) {
       case 10:
-        return run_flights<Which, 10>(keys, state, piece, streams);
+        return run_flights<Which, 10>(keys, state, piece, memory);
       case 12:
-        return run_flights<Which, 12>(keys, state, piece, streams);
+        return run_flights<Which, 12>(keys, state, piece, memory);
       default:
-        return run_flights<Which, 14>(keys, state, piece, streams);
+        return run_flights<Which, 14>(keys, state, piece, memory);
     }
   }
 
@@ -119,22 +142,9 @@ struct VectorModes {
   };
   using Tweaks = Register[flight];
 
-  struct WholeRegisters {
-    bool streams;
-    PAES_INLINE static Register load(const std::uint8_t* from) noexcept {
-      return Vector::load(from);
-    }
-  };
-  struct PartOfRegister {
-    std::size_t blocks;
-    [[nodiscard]] PAES_INLINE Register load(const std::uint8_t* from) const noexcept {
-      return Vector::load_some(from, blocks);
-    }
-  };
-
   template <Operation Which, unsigned Rounds>
   PAES_NOINLINE static void run_flights(const Keys& keys, const ModeState& state,
-                                        const Piece& piece, bool streams) noexcept {
+                                        const Piece& piece, WholeRegisters memory) noexcept {
     Carried carried = {Vector::zero(), {Vector::zero(), 0, false}};
     Tweaks tweaks[2];  // of this flight and of the next
     if constexpr (formula_of(Which).has_tweak()) {
@@ -152,14 +162,14 @@ struct VectorModes {
     for (; left >= flight_bytes; left -= flight_bytes, in += flight_bytes, out += flight_bytes) {
       one_flight<Which, Rounds, flight>(
           keys, carried, tweaks[now], in, out,
-          WholeRegisters{streams}, [&](unsigned index) __attribute__((always_inline)) {
+          memory, [&](unsigned index) __attribute__((always_inline)) {
             if (formula_of(Which).has_tweak() && index < flight) {
               tweaks[1 - now][index] = next_flights(tweaks[now][index], came_round);
             }
           });
       now = 1 - now;
     }
-    if (streams) {
+    if (memory.streams) {
       _mm_sfence();
     }
     if (left != 0) {
@@ -178,8 +188,7 @@ struct VectorModes {
     const Register* tweak = tweaks;
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
-        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, WholeRegisters{false},
-                                    nothing_between);
+        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, through_caches, nothing_between);
         tweak += Count;
         in += Count * vector_bytes;
         out += Count * vector_bytes;
@@ -246,10 +255,7 @@ struct VectorModes {
     if constexpr (std::is_same_v<Memory, PartOfRegister>) {
       Vector::store_some(out, text[0], memory.blocks);
     } else if (memory.streams) {
-      // The processor's own prefetching keeps up with less than the memory can give.
-      for (std::size_t line = 0; line < Count * vector_bytes; line += 64) {
-        Vector::prefetch(in + line);
-      }
+      prefetch<Count * vector_bytes>(in, Vector::always_fetches_far || memory.fetches_far);
       for (unsigned i = 0; i < Count; ++i) {
         Vector::stream(out + i * vector_bytes, text[i]);
       }
@@ -260,6 +266,26 @@ struct VectorModes {
     }
     if constexpr (Rounds == 0) {
       forget(text);  // a loop over rounds keeps it in memory
+    }
+  }
+
+  // What a stream past the caches will read later, as much as a flight reads now: the processor's
+  // own prefetching keeps up with less than the memory can give. The choice is made once a flight,
+  // where a branch that always goes the same way costs nothing.
+  template <std::size_t Bytes>
+  PAES_INLINE static void prefetch(const std::uint8_t* in, bool is_far) noexcept {
+    // By measurement (docs/performance.md).
+    constexpr std::size_t near_bytes = 768;
+    constexpr std::size_t far_bytes = 8192;
+    const char* const now = reinterpret_cast<const char*>(in);
+    if (is_far) {
+      for (std::size_t line = 0; line < Bytes; line += 64) {
+        _mm_prefetch(now + far_bytes + line, _MM_HINT_T1);
+      }
+    } else {
+      for (std::size_t line = 0; line < Bytes; line += 64) {
+        _mm_prefetch(now + near_bytes + line, _MM_HINT_NTA);
+      }
     }
   }
 

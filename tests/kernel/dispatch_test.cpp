@@ -3,9 +3,11 @@
 // registers. Whatever is chosen must find every instruction that its file was compiled for.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "core/secret.hpp"
 #include "kernel_cases.hpp"
@@ -348,6 +350,27 @@ TEST(Dispatch, FeaturesAreThoseThatTheSystemLists) {
   }
 }
 #endif
+
+TEST(Dispatch, StreamsFetchByTheVendor) {
+  EXPECT_EQ(stream_fetch_of("GenuineIntel"), StreamFetch::far);
+  for (const char* other : {"AuthenticAMD", "HygonGenuine", "CentaurHauls", "  Shanghai  ", ""}) {
+    EXPECT_EQ(stream_fetch_of(other), StreamFetch::near) << other;
+  }
+#if defined(__x86_64__)
+  // The name that we read from CPUID against the system's.
+  std::ifstream file("/proc/cpuinfo");
+  std::string vendor;
+  for (std::string line; vendor.empty() && std::getline(file, line);) {
+    if (line.starts_with("vendor_id")) {
+      vendor = line.substr(line.find(": ") + 2);
+    }
+  }
+  ASSERT_FALSE(vendor.empty());
+  EXPECT_EQ(machine_stream_fetch(), stream_fetch_of(vendor)) << vendor;
+#else
+  EXPECT_EQ(machine_stream_fetch(), StreamFetch::near);
+#endif
+}
 
 // The choices that can run here encrypt as libcrypto does. Those that cannot are named.
 TEST(Dispatch, ChosenKernelsAreRight) {
