@@ -102,7 +102,8 @@ int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const ui
 int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message);
 int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages);
 
-/* Computes ahead in this thread for at most so long. 1: something is left to do; 0: nothing is. */
+/* Computes ahead in this thread for at most so long, chunks that take longer by several calls.
+   1: something is left to do; 0: nothing is. */
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds);
 
 typedef struct paes_keystream_statistics {

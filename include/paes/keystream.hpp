@@ -80,7 +80,7 @@ struct KeystreamUse {
   std::uint64_t own = 0;       // keystream that the same thread had computed
   std::uint64_t other = 0;     // keystream that another thread had computed
   std::uint64_t direct = 0;    // none was there
-  std::uint64_t late = 0;      // of `direct`: it was being computed
+  std::uint64_t late = 0;      // of `direct`: it was being computed, or not yet as a whole
   std::uint64_t bypassed = 0;  // it was there, and computing was faster, or is compared with now
 };
 
@@ -230,7 +230,8 @@ class KeystreamEngine {
 
   // Computes ahead in this thread until the deadline or until nothing is left to do for it: for the
   // contexts that this thread has used last, by priority, and in a thread that has used none for
-  // all. True: something is left.
+  // all. A chunk for which the time is too short is computed by several calls. True: something is
+  // left.
   bool idle(std::chrono::steady_clock::time_point deadline);
 
   [[nodiscard]] KeystreamStatistics statistics() const;

@@ -54,7 +54,8 @@ Context::Context(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<Boun
       depth_(key_->costs().pays(expected_) || key_->costs().is_time_to_try() ? full_depth_ : 0),
       last_used_(shared.age.load(std::memory_order_relaxed)),
       client_(this_thread()),
-      fill_from_(window.first_chunk) {}
+      fill_from_(window.first_chunk),
+      gaps_until_(window.first_chunk) {}
 
 Context::~Context() { assert(entries_ == nullptr); }
 
@@ -111,7 +112,7 @@ bool Context::is_timed() const noexcept {
          is_trying_.load(std::memory_order_relaxed);
 }
 
-Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept {
+Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes) noexcept {
   Part part;
   const std::uint32_t use = uses_.load(std::memory_order_relaxed);
   const bool is_try = is_trying_.load(std::memory_order_relaxed);
@@ -131,7 +132,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
     for (bool is_done = false; !is_done;) {
       const EntryState state = Entry::state_of(word);
       const bool is_here = Entry::chunk_of(word) == chunk;
-      if (is_here && state == EntryState::ready) {
+      if (is_here && (state == EntryState::ready || state == EntryState::begun)) {
         is_done = entry.change(word, chunk, EntryState::taken);
         part.entry = is_done ? &entry : nullptr;
       } else if (is_here && state == EntryState::filling) {
@@ -145,19 +146,27 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within) noexcept 
   }
   if (part.entry != nullptr) {
     const Maker maker = part.entry->maker == this_thread() ? Maker::own : Maker::other;
-    expected_ = maker;
-    ++hits_;
+    part.lacks_end = within + bytes > part.entry->fresh_end;
     // A part from the middle of a chunk leaves a rest that nothing would wipe in time.
     part.is_bypassed =
         part.entry->fresh_from != within || is_comparison || !(is_try || key_->costs().pays(maker));
     part.way = part.is_bypassed ? Way::missed : way_of(maker);
-    count(part.is_bypassed ? counts_.bypassed : maker == Maker::own ? counts_.own : counts_.other);
+    is_late = part.lacks_end;
+    if (!is_late) {
+      expected_ = maker;
+      ++hits_;
+      count(part.is_bypassed      ? counts_.bypassed
+            : maker == Maker::own ? counts_.own
+                                  : counts_.other);
+    }
   } else {
     part.way = speculates ? Way::missed : Way::direct;
+  }
+  if (part.entry == nullptr || is_late) {
     count(counts_.direct);
-    if (is_late) {
-      count(counts_.late);
-    }
+  }
+  if (is_late) {
+    count(counts_.late);
   }
   advance(chunk);
   return part;
@@ -168,6 +177,11 @@ void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
     wipe(part.entry->slot, shared_.slot_bytes());
     part.entry->publish(chunk, EntryState::empty);
   }
+}
+
+void Context::give_back(Entry& entry, std::uint64_t chunk) const noexcept {
+  entry.publish(chunk,
+                entry.fresh_from < entry.fresh_end ? state_of_filled(entry) : EntryState::empty);
 }
 
 bool Context::steps_between(std::uint64_t from, std::uint64_t to,

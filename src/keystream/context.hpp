@@ -4,6 +4,7 @@
 // fills the window, and both meet in the entries.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -84,11 +85,20 @@ class Context : public std::enable_shared_from_this<Context> {
   struct Fill {
     Entry* entry = nullptr;  // null: the window is full
     std::uint64_t chunk = 0;
+    bool is_gap = false;  // lies before what the search for the next chunk looks at
   };
-  // The next chunk that should be computed, its entry held as `filling`.
-  [[nodiscard]] Fill next_fill() noexcept;
-  // Computes it; the entry becomes ready, or empty if the chunk has been used meanwhile.
-  void compute(const Fill& fill) noexcept;
+  // What may be computed at once, where there is no time for a whole chunk: so many bytes, and of
+  // chunks that nobody has begun those so many steps ahead, because the ones before will be wanted
+  // too soon.
+  struct Share {
+    std::size_t bytes = std::numeric_limits<std::size_t>::max();
+    std::int64_t first_step = 0;
+  };
+  // The next chunk that should be computed, or computed further, its entry held as `filling`.
+  [[nodiscard]] Fill next_fill(const Share& share) noexcept;
+  // Computes it as far as the share goes; the entry becomes ready or begun, or empty if the chunk
+  // has been used meanwhile. The answer is how many bytes that were.
+  std::size_t compute(const Fill& fill, const Share& share) noexcept;
   // An entry that has no slot.
   void give_up(const Fill& fill) noexcept;
   // Publishes keystream that was made elsewhere, as compute does.
@@ -105,14 +115,24 @@ class Context : public std::enable_shared_from_this<Context> {
   };
   [[nodiscard]] virtual Run run_from(std::uint64_t chunk) const noexcept;
   [[nodiscard]] Costs& costs() const noexcept { return key_->costs(); }
-  // Both at once, where the entry has its slot from before. False: that needs the engine.
-  [[nodiscard]] bool fill_again() noexcept;
+  // Both at once, where the entry has its slot from before. 0: that needs the engine.
+  [[nodiscard]] std::size_t fill_again(const Share& share) noexcept;
   // Has the nearest cache fetch what the next request will want, if that is ready.
   void fetch_next() noexcept;
   [[nodiscard]] std::uint32_t depth() const noexcept {
     return depth_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] double direct_ns() const noexcept { return key_->costs().ns(Way::direct); }
+  // What it takes to compute a chunk ahead, as far as that is known.
+  [[nodiscard]] double fill_ns() const noexcept {
+    const Costs& costs = key_->costs();
+    return costs.in_idle.is_known() ? costs.in_idle.ns() : costs.ns(Way::direct);
+  }
+  // What the kernel computes at once: a part of a chunk that is not a multiple of it wastes some.
+  [[nodiscard]] std::size_t pass_bytes() const noexcept {
+    return key_->kernel().lanes * key_->block_size();
+  }
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return shared_.chunk_bytes; }
   [[nodiscard]] bool is_used_by(const void* thread) const noexcept {
     return client_.load(std::memory_order_relaxed) == thread;
   }
@@ -146,11 +166,14 @@ class Context : public std::enable_shared_from_this<Context> {
   struct Part {
     Entry* entry = nullptr;    // held as `taken`, or null: to be computed
     bool is_bypassed = false;  // there is keystream, to be wiped and not used
+    bool lacks_end = false;    // there is keystream for the beginning alone
     Way way = Way::direct;
     [[nodiscard]] bool has_keystream() const noexcept { return entry != nullptr && !is_bypassed; }
   };
-  // Of the chunk from byte `within` on; under the mutex. Slides the window.
-  [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within) noexcept;
+  // Of the chunk so many bytes from byte `within` on; under the mutex. Slides the window.
+  [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes) noexcept;
+  // Of a part that was used: its entry, with what is left.
+  void give_back(Entry& entry, std::uint64_t chunk) const noexcept;
   // Of a part that was computed: wipes what keystream there was.
   void discard(const Part& part, std::uint64_t chunk) const noexcept;
   // Times a request from its first line on, if it is one that is to be timed: to read the clock
@@ -162,9 +185,9 @@ class Context : public std::enable_shared_from_this<Context> {
         watch_.emplace();
       }
     }
-    // Of a request for one whole chunk.
+    // Of a request for one whole chunk, which went one way from its beginning to its end.
     void add_to(Costs& costs, const Part& part) const noexcept {
-      if (watch_.has_value()) {
+      if (watch_.has_value() && (!part.lacks_end || part.is_bypassed)) {
         costs.add(part.way, watch_->elapsed_ns());
       }
     }
@@ -174,8 +197,10 @@ class Context : public std::enable_shared_from_this<Context> {
   };
   void move_window(std::uint64_t chunk);
 
-  // Turns a slot, which is zero, into the chunk's keystream.
-  virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept = 0;
+  // Turns so many bytes of a slot, which are zero, into the chunk's keystream from byte `from` on,
+  // which follows what is there.
+  virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
+                              std::size_t bytes) const noexcept = 0;
 
  private:
   friend class SpeculativeEngine;  // under its mutex: see the members at the end
@@ -183,7 +208,12 @@ class Context : public std::enable_shared_from_this<Context> {
   void make_room();
   void advance(std::uint64_t chunk) noexcept;
   void publish_filled(const Fill& fill) noexcept;
-  [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk) const noexcept;
+  [[nodiscard]] Fill search(std::uint64_t next, std::int64_t& step, std::int64_t end,
+                            std::int64_t first_step) const noexcept;
+  [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk, bool is_begun) const noexcept;
+  [[nodiscard]] EntryState state_of_filled(const Entry& entry) const noexcept {
+    return entry.fresh_end == shared_.chunk_bytes ? EntryState::ready : EntryState::begun;
+  }
   [[nodiscard]] bool is_timed() const noexcept;
   void look_at_costs() noexcept;  // from time to time
   void choose_depth() noexcept;
@@ -237,6 +267,9 @@ class Context : public std::enable_shared_from_this<Context> {
   Context* next_requested_ = nullptr;                  // the one behind it there
   std::unique_ptr<Entry[]> entries_;
   std::atomic<std::uint64_t> fill_from_;  // where the last search for a chunk to compute ended
+  // Before this one lie chunks that such a search has left out, if it is ahead of the window's
+  // first.
+  std::atomic<std::uint64_t> gaps_until_;
   std::atomic<std::uint64_t> filled_{0};  // chunks
   // Threads that compute for it, and a bit for closing.
   static constexpr std::uint32_t closing = std::uint32_t{1} << 31;
@@ -259,7 +292,8 @@ std::size_t Context::evict(const Take& take) noexcept {
     Entry& entry = entries_[i];
     std::uint64_t word = entry.word.load(std::memory_order_acquire);
     const EntryState state = Entry::state_of(word);
-    if (entry.slot == nullptr || (state != EntryState::ready && state != EntryState::empty) ||
+    const bool has_keystream = state == EntryState::ready || state == EntryState::begun;
+    if (entry.slot == nullptr || (!has_keystream && state != EntryState::empty) ||
         !entry.change(word, Entry::chunk_of(word), EntryState::evicting)) {
       continue;
     }
@@ -267,8 +301,7 @@ std::size_t Context::evict(const Take& take) noexcept {
     wipe(entry.slot, shared_.slot_bytes());
     take(entry);
     entry.slot = nullptr;
-    entry.publish(state == EntryState::ready ? Entry::no_chunk : Entry::chunk_of(word),
-                  EntryState::empty);
+    entry.publish(has_keystream ? Entry::no_chunk : Entry::chunk_of(word), EntryState::empty);
   }
   return lost;
 }

@@ -61,6 +61,7 @@ enum class Way : unsigned {
 class alignas(64) Costs {
  public:
   Cost on_device;  // of making a chunk there, among many
+  Cost in_idle;    // and in idle(), at once or in pieces
 
   [[nodiscard]] double ns(Way way) const noexcept { return costs_[place(way)].ns(); }
   void add(Way way, double sample_ns) noexcept {

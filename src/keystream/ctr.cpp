@@ -137,7 +137,7 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     const std::uint64_t at = offset + done;
     const auto within = static_cast<std::uint32_t>(at % shared().chunk_bytes);
     const std::size_t bytes = std::min(in.size() - done, shared().chunk_bytes - within);
-    const Part part = take(at / shared().chunk_bytes, within);
+    const Part part = take(at / shared().chunk_bytes, within, bytes);
     lock.unlock();
     crypt_part(part, at, in.subspan(done, bytes), out.subspan(done, bytes));
     done += bytes;
@@ -166,16 +166,19 @@ void CtrContext::crypt_part(const Part& part, std::uint64_t offset, Bytes in,
     return;
   }
   Entry& entry = *part.entry;
-  const MutableBytes keystream(entry.slot + entry.fresh_from, in.size());
-  xor_and_wipe(keystream, in.data(), out.data());
-  entry.fresh_from += static_cast<std::uint32_t>(in.size());
-  entry.publish(chunk,
-                entry.fresh_from == shared().chunk_bytes ? EntryState::empty : EntryState::ready);
+  const std::size_t there = std::min<std::size_t>(in.size(), entry.fresh_end - entry.fresh_from);
+  xor_and_wipe(MutableBytes(entry.slot + entry.fresh_from, there), in.data(), out.data());
+  entry.fresh_from += static_cast<std::uint32_t>(there);
+  give_back(entry, chunk);
+  if (there != in.size()) {
+    key_->crypt(first_counter_, offset + there, in.subspan(there), out.subspan(there));
+  }
 }
 
-void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept {
-  const MutableBytes bytes(slot, shared().chunk_bytes);
-  key_->crypt(first_counter_, chunk * shared().chunk_bytes, bytes, bytes);
+void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
+                                std::size_t bytes) const noexcept {
+  const MutableBytes part(slot + from, bytes);
+  key_->crypt(first_counter_, chunk * shared().chunk_bytes + from, part, part);
 }
 
 Context::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {

@@ -56,7 +56,8 @@ class CtrContext final : public Context {
   void check(std::uint64_t offset, std::uint64_t in_bytes, std::uint64_t out_bytes) const;
   void count(std::uint64_t offset, std::uint64_t bytes);
   void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
-  void make_keystream(std::uint64_t chunk, std::uint8_t* slot) const noexcept override;
+  void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
+                      std::size_t bytes) const noexcept override;
   [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;
 
   const std::shared_ptr<CtrKey> key_;

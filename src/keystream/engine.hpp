@@ -73,8 +73,8 @@ class SpeculativeEngine {
   void collect_requests() noexcept;
   [[nodiscard]] Context* pick(const void* client, Context* preferred = nullptr) noexcept;
   void note_highest_waiting() noexcept;
-  [[nodiscard]] Context::Fill next_fill(Context& context) noexcept;
-  bool fill_one(Lock& lock, Context& context) noexcept;
+  [[nodiscard]] Context::Fill next_fill(Context& context, const Context::Share& share) noexcept;
+  bool fill_one(Lock& lock, Context& context, const Context::Share& share) noexcept;
   void stop_waiting(Context& context) noexcept;
   void rank(Context& context) noexcept;
   void rank_again(Context& context) noexcept;

@@ -14,6 +14,7 @@ enum class EntryState : std::uint64_t {
   empty,      // no keystream; the slot, if there is one, is zero. The chunk, if any, has been used.
   filling,    // a worker, or idle(), computes the chunk's keystream
   abandoned,  // the same, but the chunk has been used meanwhile: whoever computes wipes
+  begun,      // the chunk's keystream from `fresh_from` to `fresh_end`; zeros from there on
   ready,      // the chunk's keystream, from `fresh_from` on
   taken,      // a client uses it
   evicting,   // being wiped, for its memory or for another chunk
@@ -49,8 +50,9 @@ struct alignas(64) Entry {
   std::atomic<std::uint64_t> word{word_of(no_chunk, EntryState::empty)};
   std::uint8_t* slot = nullptr;
   Slab* slab = nullptr;         // that the slot belongs to
-  const void* maker = nullptr;  // the thread that has computed it
+  const void* maker = nullptr;  // the thread that has computed it, or the last of it
   std::uint32_t fresh_from = 0;
+  std::uint32_t fresh_end = 0;
 };
 
 // This thread, among those that live, and whether it has used a context itself.

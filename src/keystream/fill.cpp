@@ -1,5 +1,6 @@
 // Computing ahead for a context: which chunk is next, and how. Threads agree through the entries
 // alone; the engine's mutex is for memory. So a worker that the system sets aside holds nobody up.
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -51,76 +52,126 @@ bool Context::pin() noexcept {
 // Whoever unpins looks whether the context is being closed, and has the engine finish that.
 void Context::unpin() noexcept { pins_.fetch_sub(1, std::memory_order_acq_rel); }
 
-Context::Fill Context::next_fill() noexcept {
-  Entry* const ring = ring_.load(std::memory_order_acquire);
-  if (ring == nullptr) {
+Context::Fill Context::next_fill(const Share& share) noexcept {
+  if (ring_.load(std::memory_order_acquire) == nullptr) {
     return {};
   }
   const std::uint64_t next = next_.load(std::memory_order_acquire);
   const std::int64_t depth = depth_.load(std::memory_order_relaxed);
-  std::int64_t steps = 0;
-  if (!steps_between(next, fill_from_.load(std::memory_order_relaxed), steps) || steps < 0 ||
-      steps > depth) {
-    steps = 0;
+  const auto steps_to = [&](const std::atomic<std::uint64_t>& place) {
+    std::int64_t steps = 0;
+    const bool is_on_course = steps_between(next, place.load(std::memory_order_relaxed), steps);
+    return is_on_course && steps >= 0 && steps <= depth ? steps : 0;
+  };
+  const auto chunk_at = [&](std::int64_t step) {
+    return next + static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(stride_);
+  };
+  std::int64_t from = steps_to(fill_from_);
+  std::int64_t gaps = steps_to(gaps_until_);
+  const std::int64_t first = std::min(share.first_step, depth);
+  if (from < first) {
+    gaps = std::max(gaps, first);
+    from = first;
   }
-  for (; steps < depth; ++steps) {
+  // What lies before the place where the search goes on: there, and first of all, what is begun.
+  std::int64_t step = 0;
+  Fill fill = search(next, step, gaps, first);
+  fill.is_gap = true;
+  if (fill.entry == nullptr) {
+    step = from;
+    fill = search(next, step, depth, 0);
+    fill_from_.store(chunk_at(fill.entry == nullptr ? step : step + 1), std::memory_order_relaxed);
+  }
+  if (fill.entry == nullptr && gaps != 0) {  // better too late than not at all
+    step = 0;
+    fill = search(next, step, gaps, 0);
+    fill.is_gap = true;
+    gaps = fill.entry == nullptr ? 0 : gaps;
+  }
+  if (gaps != 0) {
+    gaps_until_.store(chunk_at(gaps), std::memory_order_relaxed);
+  }
+  return fill;
+}
+
+// Among the chunks from `step` on, which becomes the place of what is found, or `end`. Of those
+// before `first_step` what is begun alone.
+Context::Fill Context::search(std::uint64_t next, std::int64_t& step, std::int64_t end,
+                              std::int64_t first_step) const noexcept {
+  Entry* const ring = ring_.load(std::memory_order_relaxed);
+  for (; step < end; ++step) {
     const std::uint64_t chunk =
-        next + static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(stride_);
+        next + static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(stride_);
     if (!is_within(chunk)) {
       break;
     }
     Entry& entry = entry_of(ring, chunk);
-    if (hold_for(entry, chunk)) {
-      fill_from_.store(chunk + static_cast<std::uint64_t>(stride_), std::memory_order_relaxed);
+    if (hold_for(entry, chunk, step < first_step)) {
       return {&entry, chunk};
     }
   }
-  fill_from_.store(next + static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(stride_),
-                   std::memory_order_relaxed);
   return {};
 }
 
-// Makes the entry the chunk's, unless it is that already or somebody is at it.
-bool Context::hold_for(Entry& entry, std::uint64_t chunk) const noexcept {
+// Makes the entry the chunk's, unless it is that already, and more than begun, or somebody is at
+// it. With `is_begun` it is to be that.
+bool Context::hold_for(Entry& entry, std::uint64_t chunk, bool is_begun) const noexcept {
   std::uint64_t word = entry.word.load(std::memory_order_acquire);
-  while (Entry::chunk_of(word) != chunk) {
-    switch (Entry::state_of(word)) {
-      case EntryState::empty:
-        if (entry.change(word, chunk, EntryState::filling)) {
-          return true;
-        }
-        break;
-      case EntryState::ready:  // of a chunk that was passed over
-        if (entry.change(word, Entry::chunk_of(word), EntryState::evicting)) {
-          wipe(entry.slot, shared_.slot_bytes());
-          entry.publish(chunk, EntryState::filling);
-          return true;
-        }
-        break;
-      default:
-        return false;
+  while (true) {
+    const EntryState state = Entry::state_of(word);
+    const bool is_here = Entry::chunk_of(word) == chunk;
+    const bool is_passed_over =
+        !is_here && (state == EntryState::ready || state == EntryState::begun);
+    const bool is_free = is_here ? state == EntryState::begun
+                                 : !is_begun && (state == EntryState::empty || is_passed_over);
+    if (!is_free) {
+      return false;
+    }
+    if (is_passed_over) {
+      if (entry.change(word, Entry::chunk_of(word), EntryState::evicting)) {
+        wipe(entry.slot, shared_.slot_bytes());
+        entry.fresh_from = entry.fresh_end = 0;
+        entry.publish(chunk, EntryState::filling);
+        return true;
+      }
+    } else if (entry.change(word, chunk, EntryState::filling)) {
+      if (!is_here) {
+        entry.fresh_from = entry.fresh_end = 0;
+      }
+      return true;
     }
   }
-  return false;
 }
 
-void Context::compute(const Fill& fill) noexcept {
-  make_keystream(fill.chunk, fill.entry->slot);
+std::size_t Context::compute(const Fill& fill, const Share& share) noexcept {
+  Entry& entry = *fill.entry;
+  const std::size_t bytes = std::min(share.bytes, shared_.chunk_bytes - entry.fresh_end);
+  make_keystream(fill.chunk, entry.slot, entry.fresh_end, bytes);
+  entry.fresh_end += static_cast<std::uint32_t>(bytes);
   publish_filled(fill);
+  return bytes;
 }
 
+// But for what is there: of that the beginning may have been used and wiped.
 void Context::deliver(const Fill& fill, Bytes keystream) noexcept {
-  std::memcpy(fill.entry->slot, keystream.data(), keystream.size());
+  Entry& entry = *fill.entry;
+  const Bytes rest = keystream.subspan(entry.fresh_end);
+  std::memcpy(entry.slot + entry.fresh_end, rest.data(), rest.size());
+  entry.fresh_end += static_cast<std::uint32_t>(rest.size());
   publish_filled(fill);
 }
 
 void Context::publish_filled(const Fill& fill) noexcept {
   Entry& entry = *fill.entry;
   entry.maker = this_thread();
-  filled_.fetch_add(1, std::memory_order_relaxed);
-  entry.fresh_from = 0;
+  const EntryState state = state_of_filled(entry);
+  if (state == EntryState::ready) {
+    filled_.fetch_add(1, std::memory_order_relaxed);
+  } else if (!fill.is_gap) {
+    fill_from_.store(fill.chunk, std::memory_order_relaxed);
+  }
   std::uint64_t word = Entry::word_of(fill.chunk, EntryState::filling);
-  if (!entry.change(word, fill.chunk, EntryState::ready)) {
+  if (!entry.change(word, fill.chunk, state)) {
     wipe(entry.slot, shared_.slot_bytes());
     entry.publish(fill.chunk, EntryState::empty);
   }
@@ -139,17 +190,16 @@ std::uint32_t Context::missing() const noexcept {
 
 Context::Run Context::run_from(std::uint64_t) const noexcept { return {}; }
 
-bool Context::fill_again() noexcept {
-  const Fill fill = next_fill();
+std::size_t Context::fill_again(const Share& share) noexcept {
+  const Fill fill = next_fill(share);
   if (fill.entry == nullptr) {
-    return false;
+    return 0;
   }
   if (fill.entry->slot == nullptr) {
     give_up(fill);
-    return false;
+    return 0;
   }
-  compute(fill);
-  return true;
+  return compute(fill, share);
 }
 
 void Context::fetch_next() noexcept {

@@ -1,5 +1,5 @@
-// Which context gets keystream next, in which memory, and who loses it for that; and idle(), which
-// computes in its caller's thread. The engine's own threads are workers.cpp.
+// Which context gets keystream next, in which memory, and who loses it for that. idle.cpp and
+// workers.cpp compute it.
 #include "keystream/engine.hpp"
 
 namespace paes::keystream {
@@ -8,24 +8,6 @@ namespace {
 
 // Of the contexts that wait, how many idle() looks at to find one of its own thread.
 constexpr int most_looked_at = 64;
-
-using Clock = std::chrono::steady_clock;
-
-// Nothing is begun that would end too late, but for a tenth.
-bool has_time(Clock::time_point deadline, const Context& context) noexcept {
-  const std::chrono::duration<double, std::nano> left = deadline - Clock::now();
-  return left.count() >= 1.1 * context.direct_ns();
-}
-
-// False: the time was too short for all that could be done.
-bool fill_until(Clock::time_point deadline, Context& context) noexcept {
-  do {
-    if (!has_time(deadline, context)) {
-      return false;
-    }
-  } while (context.fill_again());
-  return true;
-}
 
 }  // namespace
 
@@ -93,11 +75,11 @@ Context* SpeculativeEngine::pick(const void* client, Context* preferred) noexcep
 }
 
 // With a slot for it.
-Context::Fill SpeculativeEngine::next_fill(Context& context) noexcept {
+Context::Fill SpeculativeEngine::next_fill(Context& context, const Context::Share& share) noexcept {
   if (!context.allocate_ring()) {
     return {};
   }
-  const Context::Fill fill = context.next_fill();
+  const Context::Fill fill = context.next_fill(share);
   if (fill.entry == nullptr) {
     return fill;
   }
@@ -117,15 +99,16 @@ Context::Fill SpeculativeEngine::next_fill(Context& context) noexcept {
   return fill;
 }
 
-bool SpeculativeEngine::fill_one(Lock& lock, Context& context) noexcept {
-  const Context::Fill fill = next_fill(context);
+bool SpeculativeEngine::fill_one(Lock& lock, Context& context,
+                                 const Context::Share& share) noexcept {
+  const Context::Fill fill = next_fill(context, share);
   if (fill.entry == nullptr) {
     stop_waiting(context);
     return false;
   }
   (void)context.pin();  // it waits, and is therefore not being closed
   lock.unlock();
-  context.compute(fill);
+  context.compute(fill, share);
   lock.lock();
   rank_again(context);
   context.unpin();
@@ -194,51 +177,6 @@ bool SpeculativeEngine::make_room() noexcept {
     evict(*ranked_.begin()->context);
   }
   return true;
-}
-
-bool SpeculativeEngine::idle(Clock::time_point deadline) noexcept {
-  if (!shared_.mark.is_intact()) {
-    return false;
-  }
-  const void* const client = is_client_thread ? this_thread() : nullptr;
-  // The context that this thread used last comes first, for which no mutex is needed: a worker may
-  // hold it and have been set aside by the system, and the caller's time is short.
-  const std::shared_ptr<Context> last = last_context.lock();
-  const bool is_here = last != nullptr && &last->engine_ == this && client != nullptr;
-  if (has_requests()) {
-    if (const Lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
-      collect_requests();
-    }
-  }
-  if (is_here && last->is_used_by(client) &&
-      last->priority_ >= highest_waiting_.load(std::memory_order_relaxed)) {
-    const bool is_pinned = last->pin();
-    bool is_in_time = true;
-    if (is_pinned) {
-      is_in_time = fill_until(deadline, *last);
-      last->fetch_next();
-      last->unpin();
-    }
-    if (last->is_closing()) {
-      const Lock lock(mutex_);
-      finish_closed();
-    }
-    if (!is_in_time) {
-      return true;
-    }
-  }
-  Lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) {
-    return true;
-  }
-  while (Context* const context = pick(client, is_here ? last.get() : nullptr)) {
-    if (!has_time(deadline, *context)) {
-      return true;
-    }
-    fill_one(lock, *context);
-    finish_closed();
-  }
-  return false;
 }
 
 }  // namespace paes::keystream

@@ -72,10 +72,13 @@ SealContext::Nonce SealContext::nonce_of(std::uint64_t message) const noexcept {
   return nonce;
 }
 
-void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot) const noexcept {
+// With the beginning of the text goes the mask, by the same call of the kernel.
+void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
+                                 std::size_t bytes) const noexcept {
   const Nonce nonce = nonce_of(message);
-  key_->gcm().add_mask_and_keystream(
-      nonce.bytes, MutableBytes(slot + mask_at, block_bytes + shared().chunk_bytes));
+  const std::size_t first = from == 0 ? mask_at : text_at + from;
+  key_->gcm().add_mask_and_keystream(nonce.bytes, (first - mask_at) / block_bytes,
+                                     MutableBytes(slot + first, text_at + from + bytes - first));
 }
 
 void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out,
@@ -86,9 +89,10 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   Lock lock = enter();
   claim(lock, message, message + 1,
         "keystream: this message of the context has been sealed before");
-  const Part part = take(message, 0);
+  const Part part = take(message, 0, in.size());
   lock.unlock();
   if (part.has_keystream()) {
+    complete(*part.entry, message, in.size());
     std::uint8_t* const slot = part.entry->slot;
     Block full;
     xor_and_wipe(MutableBytes(slot + text_at, in.size()), in.data(), out.data());
@@ -115,10 +119,11 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   check_lengths(in, out, tag);
   const Timer timer(*this);
   Lock lock = enter();
-  const Part part = take(message, 0);
+  const Part part = take(message, 0, in.size());
   lock.unlock();
   bool is_authentic = false;
   if (part.has_keystream()) {
+    complete(*part.entry, message, in.size());
     is_authentic = open_with(*part.entry, message, aad, in, out, tag);
     refuse_in_child();  // whose mask may have been zero
   } else {
@@ -140,12 +145,22 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   key_->gcm().make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
   if (!equal_constant_time(Bytes(full.bytes, tag.size()), tag)) {
     wipe(out);
-    entry.publish(message, EntryState::ready);
+    give_back(entry, message);
     return false;
   }
   xor_and_wipe(MutableBytes(entry.slot + text_at, in.size()), in.data(), out.data());
   give_back_used(entry, message, in.size());
   return true;
+}
+
+// As far as the text goes, where the message's keystream is begun.
+void SealContext::complete(Entry& entry, std::uint64_t message,
+                           std::size_t text_bytes) const noexcept {
+  const std::size_t blocks_end = (text_bytes + block_bytes - 1) / block_bytes * block_bytes;
+  if (blocks_end > entry.fresh_end) {
+    make_keystream(message, entry.slot, entry.fresh_end, blocks_end - entry.fresh_end);
+    entry.fresh_end = static_cast<std::uint32_t>(blocks_end);
+  }
 }
 
 // Its keystream is wiped as far as the text went.

@@ -98,13 +98,13 @@ void SpeculativeEngine::fill_batch(Lock& lock, Context& context) noexcept {
   (void)context.pin();  // it waits, and is therefore not being closed
   std::uint32_t chunks = fill_by_device(lock, context);
   lock.unlock();
-  while (chunks < most_chunks_at_once && context.fill_again()) {
+  while (chunks < most_chunks_at_once && context.fill_again({}) != 0) {
     ++chunks;
   }
   lock.lock();
   // One more may want memory, or there is nothing more to do.
   if (chunks < most_chunks_at_once && !context.is_closing()) {
-    fill_one(lock, context);
+    fill_one(lock, context, {});
   }
   adapt_interval(chunks, context.depth());
   rank_again(context);
@@ -125,7 +125,7 @@ std::uint32_t SpeculativeEngine::fill_by_device(Lock& lock, Context& context) no
   std::size_t in_run = 0;  // of these, until something lies between
   const auto step = static_cast<std::uint64_t>(context.run_step());
   while (count < fills.size() && in_run == count) {
-    const Context::Fill fill = next_fill(context);
+    const Context::Fill fill = next_fill(context, {});
     if (fill.entry == nullptr) {
       break;
     }
@@ -147,7 +147,7 @@ std::uint32_t SpeculativeEngine::fill_by_device(Lock& lock, Context& context) no
     device_chunks_.fetch_add(in_run, std::memory_order_relaxed);
   }
   for (std::size_t i = in_run; i < count; ++i) {
-    context.compute(fills[i]);
+    context.compute(fills[i], {});
   }
   lock.lock();
   return static_cast<std::uint32_t>(count);

@@ -120,14 +120,15 @@ bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
   return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
 }
 
-void GcmKey::add_mask_and_keystream(Bytes iv, MutableBytes blocks) const noexcept {
+void GcmKey::add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
+                                    MutableBytes blocks) const noexcept {
   assert(iv.size() == gcm::standard_iv_bytes && blocks.size() % block_bytes == 0);
   ModeState state = {};
   state.counter = gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
   state.is_counter_public = true;
   // Far below 2^32 blocks, so that inc_32 and the carry over the whole block are the same.
   kernel_->run(Operation::ctr)(keys_->kernel, state,
-                               Piece{0, blocks.data(), blocks.data(), blocks.size()});
+                               Piece{first_block, blocks.data(), blocks.data(), blocks.size()});
 }
 
 void GcmKey::make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Block& tag) const noexcept {

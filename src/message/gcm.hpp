@@ -38,9 +38,10 @@ class GcmKey {
   [[nodiscard]] bool verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept;
 
   // A message in two steps, of which the first needs no text and can be made ahead. E(J0), and
-  // behind it the keystream of the text, XORed onto `blocks`: whole ones, of a message with this IV
-  // of 96 bits.
-  void add_mask_and_keystream(Bytes iv, MutableBytes blocks) const noexcept;
+  // behind it the keystream of the text, XORed onto `blocks`: whole ones, from one of these on, of
+  // a message with this IV of 96 bits.
+  void add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
+                              MutableBytes blocks) const noexcept;
   // The tag of a ciphertext whose E(J0) is `mask`; whole, and as secret as `open` keeps it.
   void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Block& tag) const noexcept;
 
