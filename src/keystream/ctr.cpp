@@ -13,7 +13,8 @@ namespace paes::keystream {
 namespace {
 
 const Executor& serial() {
-  static const std::unique_ptr<Executor> executor = make_executor(Schedule::serial, 1);
+  // Never destroyed: nobody waits for a worker that is at work when the process ends.
+  static const Executor* const executor = make_executor(Schedule::serial, 1).release();
   return *executor;
 }
 
