@@ -17,11 +17,6 @@ namespace des_bitslice {
 template <std::size_t Size>
 struct VectorOf;
 template <>
-struct VectorOf<16> {
-  using Words = std::uint64_t __attribute__((vector_size(16)));
-  using Octets = std::uint8_t __attribute__((vector_size(16)));
-};
-template <>
 struct VectorOf<32> {
   using Words = std::uint64_t __attribute__((vector_size(32)));
   using Octets = std::uint8_t __attribute__((vector_size(32)));

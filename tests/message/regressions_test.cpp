@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "kernel_cases.hpp"
 #include "message/gcm.hpp"
 #include "mode/gcm.hpp"
 #include "paes/error.hpp"
 #include "reference.hpp"
+#include "sanitized.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes {
@@ -119,6 +121,9 @@ TEST_P(Regressions, TheIvMatters) {
 // CVE-2025-15469: data beyond 16 MiB silently left out, success reported.
 TEST_P(Regressions, NothingIsCutAt16MiB) {
   PAES_SKIP_IF_UNAVAILABLE();
+  if (test::is_sanitized && std::string_view(kernel().name) == "compute") {
+    GTEST_SKIP() << "not run: 16 MiB of compute take half a minute under a sanitizer";
+  }
   constexpr std::size_t length = (std::size_t{1} << 24) + 16 + 1;
   const Buffer key_bytes = varied_bytes(16, 14);
   const GcmKey key(key_bytes, kernel());
