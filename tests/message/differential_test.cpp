@@ -76,8 +76,8 @@ TEST_P(Differential, EveryLength) {
     const Buffer key_bytes = varied_bytes(key_length, 3);
     const GcmKey key(key_bytes, kernel());
     // `compute` has one loop for all lengths, and is slow under a sanitizer.
-    const bool is_short = key_length != 32 ||
-                          (test::is_sanitized && std::string_view(kernel().name) == "compute");
+    const bool is_short =
+        key_length != 32 || (test::is_sanitized && std::string_view(kernel().name) == "compute");
     const std::size_t longest = is_short ? 65536 : 1048576;
     for (const std::size_t length : all_lengths(kernel(), longest)) {
       SCOPED_TRACE("key " + std::to_string(key_length) + ", length " + std::to_string(length));
