@@ -112,7 +112,8 @@ bool Context::is_timed() const noexcept {
          is_trying_.load(std::memory_order_relaxed);
 }
 
-Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes) noexcept {
+Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes,
+                            Beginning beginning) noexcept {
   Part part;
   const std::uint32_t use = uses_.load(std::memory_order_relaxed);
   const bool is_try = is_trying_.load(std::memory_order_relaxed);
@@ -148,8 +149,9 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
     const Maker maker = part.entry->maker == this_thread() ? Maker::own : Maker::other;
     part.lacks_end = within + bytes > part.entry->fresh_end;
     // A part from the middle of a chunk leaves a rest that nothing would wipe in time.
-    part.is_bypassed =
-        part.entry->fresh_from != within || is_comparison || !(is_try || key_->costs().pays(maker));
+    part.is_bypassed = part.entry->fresh_from != within || is_comparison ||
+                       (part.lacks_end && beginning == Beginning::is_bypassed) ||
+                       !(is_try || key_->costs().pays(maker));
     part.way = part.is_bypassed ? Way::missed : way_of(maker);
     is_late = part.lacks_end;
     if (!is_late) {
@@ -220,8 +222,12 @@ void Context::advance(std::uint64_t chunk) noexcept {
   const bool is_on_course = steps_between(next, chunk, steps);
   const bool is_near = is_on_course && steps >= 0 && steps < full_depth_;
   const bool is_behind = is_on_course && steps < 0 && steps >= -std::int64_t{8};
-  if (is_near || (!is_behind && before + static_cast<std::uint64_t>(stride_) == chunk)) {
+  const bool follows = before + static_cast<std::uint64_t>(stride_) == chunk;
+  if (is_near || (!is_behind && follows)) {
     next_.store(after, std::memory_order_release);
+  }
+  if (follows && is_jump_.load(std::memory_order_relaxed)) {
+    is_jump_.store(false, std::memory_order_relaxed);
   }
   look_at_costs();
   if ((++uses_since_request_ >= depth / 4 || !shared_.has_workers)) {
@@ -293,6 +299,7 @@ void Context::move_window(std::uint64_t chunk) {
   if (next_.exchange(chunk, std::memory_order_acq_rel) != chunk) {
     uses_before_try_ = first_uses_before_try;  // perhaps this is found more often
   }
+  is_jump_.store(true, std::memory_order_relaxed);
   last_used_.store(shared_.age.load(std::memory_order_relaxed), std::memory_order_relaxed);
   client_.store(this_thread(), std::memory_order_relaxed);
   uses_since_request_ = 0;

@@ -4,6 +4,7 @@
 // fills the window, and both meet in the entries.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -123,12 +124,14 @@ class Context : public std::enable_shared_from_this<Context> {
     return depth_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] double direct_ns() const noexcept { return key_->costs().ns(Way::direct); }
-  // What it takes to compute a chunk ahead, as far as that is known.
+  // What it takes to compute a chunk ahead, as far as that is known; and no more than twice what a
+  // request for it takes, for a measurement that held something else may be all that there is.
   [[nodiscard]] double fill_ns() const noexcept {
     const Costs& costs = key_->costs();
-    return costs.in_idle.is_known() ? costs.in_idle.ns() : costs.ns(Way::direct);
+    return costs.in_idle.is_known() ? std::min(costs.in_idle.ns(), 2 * direct_ns()) : direct_ns();
   }
-  // What the kernel computes at once: a part of a chunk that is not a multiple of it wastes some.
+  // What the kernel computes at once, as it declares: a part of a chunk that is not a multiple of
+  // it wastes some. A chunk that is no longer than that is not computed in pieces.
   [[nodiscard]] std::size_t pass_bytes() const noexcept {
     return key_->kernel().lanes * key_->block_size();
   }
@@ -170,8 +173,11 @@ class Context : public std::enable_shared_from_this<Context> {
     Way way = Way::direct;
     [[nodiscard]] bool has_keystream() const noexcept { return entry != nullptr && !is_bypassed; }
   };
+  // What a mode makes of keystream for the beginning of a part alone.
+  enum class Beginning : unsigned { is_used, is_bypassed };
   // Of the chunk so many bytes from byte `within` on; under the mutex. Slides the window.
-  [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes) noexcept;
+  [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes,
+                          Beginning beginning) noexcept;
   // Of a part that was used: its entry, with what is left.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept;
   // Of a part that was computed: wipes what keystream there was.
@@ -208,6 +214,9 @@ class Context : public std::enable_shared_from_this<Context> {
   void make_room();
   void advance(std::uint64_t chunk) noexcept;
   void publish_filled(const Fill& fill) noexcept;
+  [[nodiscard]] std::int64_t steps_in_window(std::uint64_t next,
+                                             std::uint64_t place) const noexcept;
+  void search_again_from(std::uint64_t chunk) noexcept;
   [[nodiscard]] Fill search(std::uint64_t next, std::int64_t& step, std::int64_t end,
                             std::int64_t first_step) const noexcept;
   [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk, bool is_begun) const noexcept;
@@ -258,6 +267,7 @@ class Context : public std::enable_shared_from_this<Context> {
   } counts_;
   std::atomic<Entry*> ring_{nullptr};
   std::atomic<std::uint64_t> next_;       // the chunk that is expected next
+  std::atomic<bool> is_jump_{true};       // by its number, and not because it follows another
   std::atomic<std::uint32_t> depth_;      // chunks to compute ahead; 0: speculation does not pay
   std::atomic<std::uint64_t> last_used_;  // the engine's age then
   std::atomic<const void*> client_{nullptr};

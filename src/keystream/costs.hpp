@@ -61,7 +61,6 @@ enum class Way : unsigned {
 class alignas(64) Costs {
  public:
   Cost on_device;  // of making a chunk there, among many
-  Cost in_idle;    // and in idle(), at once or in pieces
 
   [[nodiscard]] double ns(Way way) const noexcept { return costs_[place(way)].ns(); }
   void add(Way way, double sample_ns) noexcept {
@@ -103,6 +102,10 @@ class alignas(64) Costs {
 
   Cost costs_[4];
   std::atomic<unsigned> opened_{0};
+
+ public:
+  // Of making a chunk in idle(), at once or in pieces; written by each call.
+  alignas(64) Cost in_idle;
 };
 
 class Stopwatch {

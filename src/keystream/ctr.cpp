@@ -138,7 +138,7 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     const std::uint64_t at = offset + done;
     const auto within = static_cast<std::uint32_t>(at % shared().chunk_bytes);
     const std::size_t bytes = std::min(in.size() - done, shared().chunk_bytes - within);
-    const Part part = take(at / shared().chunk_bytes, within, bytes);
+    const Part part = take(at / shared().chunk_bytes, within, bytes, Beginning::is_used);
     lock.unlock();
     crypt_part(part, at, in.subspan(done, bytes), out.subspan(done, bytes));
     done += bytes;

@@ -13,6 +13,8 @@ namespace {
 
 // Of the nearest cache, which has text and output to hold as well.
 constexpr std::size_t most_fetched_bytes = 8192;
+// idle() leaves out no more: calls that complete more than half of the chunks are two for a chunk.
+constexpr std::int64_t most_left_out = 2;
 
 }  // namespace
 
@@ -52,23 +54,30 @@ bool Context::pin() noexcept {
 // Whoever unpins looks whether the context is being closed, and has the engine finish that.
 void Context::unpin() noexcept { pins_.fetch_sub(1, std::memory_order_acq_rel); }
 
+// From the window's first chunk to this one, which a search kept; 0 where it is not in the window.
+std::int64_t Context::steps_in_window(std::uint64_t next, std::uint64_t place) const noexcept {
+  std::int64_t steps = 0;
+  const bool is_on_course = steps_between(next, place, steps);
+  const std::int64_t depth = depth_.load(std::memory_order_relaxed);
+  return is_on_course && steps >= 0 && steps <= depth ? steps : 0;
+}
+
 Context::Fill Context::next_fill(const Share& share) noexcept {
   if (ring_.load(std::memory_order_acquire) == nullptr) {
     return {};
   }
   const std::uint64_t next = next_.load(std::memory_order_acquire);
   const std::int64_t depth = depth_.load(std::memory_order_relaxed);
-  const auto steps_to = [&](const std::atomic<std::uint64_t>& place) {
-    std::int64_t steps = 0;
-    const bool is_on_course = steps_between(next, place.load(std::memory_order_relaxed), steps);
-    return is_on_course && steps >= 0 && steps <= depth ? steps : 0;
-  };
   const auto chunk_at = [&](std::int64_t step) {
     return next + static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(stride_);
   };
-  std::int64_t from = steps_to(fill_from_);
-  std::int64_t gaps = steps_to(gaps_until_);
-  const std::int64_t first = std::min(share.first_step, depth);
+  std::uint64_t place = fill_from_.load(std::memory_order_relaxed);
+  std::int64_t from = steps_in_window(next, place);
+  std::int64_t gaps =
+      std::min(steps_in_window(next, gaps_until_.load(std::memory_order_relaxed)), most_left_out);
+  // Who has named the next chunk may wait for more than one call.
+  const bool is_jump = is_jump_.load(std::memory_order_relaxed);
+  const std::int64_t first = is_jump ? 0 : std::min({share.first_step, most_left_out, depth});
   if (from < first) {
     gaps = std::max(gaps, first);
     from = first;
@@ -80,7 +89,9 @@ Context::Fill Context::next_fill(const Share& share) noexcept {
   if (fill.entry == nullptr) {
     step = from;
     fill = search(next, step, depth, 0);
-    fill_from_.store(chunk_at(fill.entry == nullptr ? step : step + 1), std::memory_order_relaxed);
+    // Unless somebody has set it back meanwhile.
+    (void)fill_from_.compare_exchange_strong(
+        place, chunk_at(fill.entry == nullptr ? step : step + 1), std::memory_order_relaxed);
   }
   if (fill.entry == nullptr && gaps != 0) {  // better too late than not at all
     step = 0;
@@ -92,6 +103,19 @@ Context::Fill Context::next_fill(const Share& share) noexcept {
     gaps_until_.store(chunk_at(gaps), std::memory_order_relaxed);
   }
   return fill;
+}
+
+// Has the next search look at this chunk again, if that would begin behind it.
+void Context::search_again_from(std::uint64_t chunk) noexcept {
+  const std::uint64_t next = next_.load(std::memory_order_acquire);
+  std::int64_t steps = 0;
+  if (!steps_between(next, chunk, steps) || steps < 0) {
+    return;  // nobody will want it
+  }
+  std::uint64_t place = fill_from_.load(std::memory_order_relaxed);
+  while (steps < steps_in_window(next, place) &&
+         !fill_from_.compare_exchange_weak(place, chunk, std::memory_order_relaxed)) {
+  }
 }
 
 // Among the chunks from `step` on, which becomes the place of what is found, or `end`. Of those
@@ -167,25 +191,21 @@ void Context::publish_filled(const Fill& fill) noexcept {
   const EntryState state = state_of_filled(entry);
   if (state == EntryState::ready) {
     filled_.fetch_add(1, std::memory_order_relaxed);
-  } else if (!fill.is_gap) {
-    fill_from_.store(fill.chunk, std::memory_order_relaxed);
   }
   std::uint64_t word = Entry::word_of(fill.chunk, EntryState::filling);
   if (!entry.change(word, fill.chunk, state)) {
     wipe(entry.slot, shared_.slot_bytes());
     entry.publish(fill.chunk, EntryState::empty);
+  } else if (state == EntryState::begun && !fill.is_gap) {
+    search_again_from(fill.chunk);
   }
 }
 
 std::uint32_t Context::missing() const noexcept {
+  const std::int64_t steps = steps_in_window(next_.load(std::memory_order_relaxed),
+                                             fill_from_.load(std::memory_order_relaxed));
   const std::int64_t depth = depth_.load(std::memory_order_relaxed);
-  std::int64_t steps = 0;
-  if (!steps_between(next_.load(std::memory_order_relaxed),
-                     fill_from_.load(std::memory_order_relaxed), steps) ||
-      steps < 0 || steps > depth) {
-    steps = 0;
-  }
-  return static_cast<std::uint32_t>(depth - steps);
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(depth - steps, 0));
 }
 
 Context::Run Context::run_from(std::uint64_t) const noexcept { return {}; }
@@ -222,7 +242,7 @@ void Context::fetch_next() noexcept {
 
 void Context::give_up(const Fill& fill) noexcept {
   fill.entry->publish(Entry::no_chunk, EntryState::empty);
-  fill_from_.store(fill.chunk, std::memory_order_relaxed);
+  search_again_from(fill.chunk);
 }
 
 }  // namespace paes::keystream

@@ -62,7 +62,8 @@ bool fill(const IdleTime& time, Context& context) noexcept {
   for (double left = all;;) {
     const Context::Share share = time.share_for(context, left);
     if (share.bytes == 0) {
-      if (left == all) {  // or what took too long once would never be tried again
+      if (left == all && left > 0 && context.fill_ns() > context.direct_ns()) {
+        // Or what took too long once would never be tried again.
         context.costs().in_idle.add(context.direct_ns());
       }
       return false;

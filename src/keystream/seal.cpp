@@ -89,10 +89,9 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   Lock lock = enter();
   claim(lock, message, message + 1,
         "keystream: this message of the context has been sealed before");
-  const Part part = take(message, 0, in.size());
+  const Part part = take_whole(message, in.size());
   lock.unlock();
   if (part.has_keystream()) {
-    complete(*part.entry, message, in.size());
     std::uint8_t* const slot = part.entry->slot;
     Block full;
     xor_and_wipe(MutableBytes(slot + text_at, in.size()), in.data(), out.data());
@@ -119,11 +118,10 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   check_lengths(in, out, tag);
   const Timer timer(*this);
   Lock lock = enter();
-  const Part part = take(message, 0, in.size());
+  const Part part = take_whole(message, in.size());
   lock.unlock();
   bool is_authentic = false;
   if (part.has_keystream()) {
-    complete(*part.entry, message, in.size());
     is_authentic = open_with(*part.entry, message, aad, in, out, tag);
     refuse_in_child();  // whose mask may have been zero
   } else {
@@ -153,14 +151,11 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   return true;
 }
 
-// As far as the text goes, where the message's keystream is begun.
-void SealContext::complete(Entry& entry, std::uint64_t message,
-                           std::size_t text_bytes) const noexcept {
-  const std::size_t blocks_end = (text_bytes + block_bytes - 1) / block_bytes * block_bytes;
-  if (blocks_end > entry.fresh_end) {
-    make_keystream(message, entry.slot, entry.fresh_end, blocks_end - entry.fresh_end);
-    entry.fresh_end = static_cast<std::uint32_t>(blocks_end);
-  }
+// Sealing at once encrypts and hashes in one pass, which is faster than to compute the rest of what
+// is begun and to hash the whole after it: with a quarter there by 5 % (`aesni`) to 100
+// (`vaes512`).
+Context::Part SealContext::take_whole(std::uint64_t message, std::size_t text_bytes) noexcept {
+  return take(message, 0, text_bytes, Beginning::is_bypassed);
 }
 
 // Its keystream is wiped as far as the text went.

@@ -48,7 +48,7 @@ class SealContext final : public Context {
   [[nodiscard]] Nonce nonce_of(std::uint64_t message) const noexcept;
   [[nodiscard]] bool open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
                                MutableBytes out, Bytes tag) const noexcept;
-  void complete(Entry& entry, std::uint64_t message, std::size_t text_bytes) const noexcept;
+  [[nodiscard]] Part take_whole(std::uint64_t message, std::size_t text_bytes) noexcept;
   void give_back_used(Entry& entry, std::uint64_t message, std::size_t text_bytes) const noexcept;
   void make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
                       std::size_t bytes) const noexcept override;

@@ -292,7 +292,7 @@ TEST(Pieces, OfMessagesOfGcm) {
     ASSERT_NE(context->fill_again({.bytes = 1024}), 0U);
     check(bytes);
   }
-  // Three were longer than what was there, until the forgery had completed it.
+  // Three were longer than what was there, which the forgery's opening has thrown away.
   EXPECT_EQ(context->use().late - late, 3U);
   const std::uint64_t hits = there(context->use());
   for (int i = 0; i < 4; ++i) {
@@ -302,6 +302,51 @@ TEST(Pieces, OfMessagesOfGcm) {
   EXPECT_GE(there(context->use()) - hits, 1U);
   EXPECT_EQ(context->use().late - late, 3U);
   engine->close(context);
+}
+
+// It may be wanted at once, or after several calls; nobody has said that others follow.
+TEST(Pieces, WhatWasAskedForByNameComesFirst) {
+  Driven driven("aes-256-ctr");
+  constexpr std::uint64_t there_now = 200;
+  driven.context->prefetch(there_now * chunk);
+  for (int piece = 0; piece < 2; ++piece) {
+    const Context::Fill fill = driven.context->next_fill(driven.share(1, 2));
+    ASSERT_EQ(fill.chunk, there_now);
+    driven.context->compute(fill, driven.share(1, 2));
+  }
+  driven.encrypt(there_now * chunk, chunk);
+  driven.encrypt((there_now + 1) * chunk, chunk);
+  const Context::Fill fill = driven.context->next_fill(driven.share(1, 2));
+  EXPECT_EQ(fill.chunk, there_now + 4) << "two more are wanted before it can be whole";
+  driven.context->compute(fill, driven.share(1, 2));
+}
+
+TEST(Pieces, OfTwoThreadsAreBothCompleted) {
+  Driven driven("aes-256-ctr");
+  const std::uint64_t before = driven.filled();
+  const Context::Fill first = driven.context->next_fill(driven.share(1));
+  const Context::Fill second = driven.context->next_fill(driven.share(1));
+  ASSERT_EQ(second.chunk, first.chunk + 1);
+  driven.context->compute(first, driven.share(1));
+  driven.context->compute(second, driven.share(1));
+  while (driven.context->fill_again({}) != 0) {
+  }
+  EXPECT_EQ(driven.filled(), before + 14);
+}
+
+TEST(Pieces, WhatIsEvictedMeanwhileIsMadeAgain) {
+  Driven driven("aes-256-ctr");
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_NE(driven.context->fill_again({}), 0U);
+  }
+  const Context::Fill fill = driven.context->next_fill(driven.share(1));
+  // All but what is being computed, which keeps its memory from being given back.
+  (void)driven.engine->make_room();
+  ASSERT_GE(driven.engine->statistics().evicted_chunks, 5U);
+  const std::uint64_t before = driven.filled();
+  driven.context->compute(fill, driven.share(1));
+  driven.engine->idle(later());
+  EXPECT_EQ(driven.filled(), before + 14);
 }
 
 // Clients that share a context, fill it by pieces of any size and use it in parts, beside workers.
