@@ -19,7 +19,7 @@ std::uint32_t kept_behind(std::uint32_t entries) { return std::min(entries / 8, 
 // does not and trying again: at first, and at most, after as many failures.
 constexpr std::uint32_t look_uses = 32;
 constexpr std::uint32_t first_uses_before_try = 256;
-constexpr std::uint32_t most_uses_before_try = 4096;
+constexpr std::uint32_t most_uses_before_try = 16384;
 // One use in so many is timed, and one in so many computes though keystream is there, so that what
 // that costs here, where text and caches are the caller's, is known; more often during a try.
 constexpr std::uint32_t timed_uses = 16;
