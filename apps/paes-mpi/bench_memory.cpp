@@ -61,6 +61,7 @@ ordered_json measure_memory(const RankBenchRequest& request, const Executor& exe
   mpi::together(ranks(), [&] { data.resize(static_cast<std::size_t>(own.count())); });
   check_cipher(cipher, own.first, data, executor);
   std::vector<double> seconds;
+  seconds.reserve(request.runs);
   for (unsigned run = 0; run < request.runs; ++run) {
     seconds.push_back(
         seconds_of_all([&] { cipher.crypt(Direction::encrypt, own.first, data, executor); }));
@@ -74,6 +75,7 @@ ordered_json measure_memory(const RankBenchRequest& request, const Executor& exe
 // In proportion to the ranks, which are alike; whole pages, so that every mode can start at them.
 std::vector<mpi::Range> ranges_of(std::uint64_t bytes) {
   std::vector<mpi::Range> ranges;
+  ranges.reserve(ranks().ranks());
   constexpr std::uint64_t page_blocks = page_bytes / block_bytes;
   for (unsigned rank = 0; rank < ranks().ranks(); ++rank) {
     ranges.push_back(mpi::share_of_groups(bytes / block_bytes, page_blocks, ranks().ranks(), rank));

@@ -56,6 +56,7 @@ pid_t start(const Program& program, int input, int output, int messages) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 
   std::vector<char*> arguments;
+  arguments.reserve(program.arguments.size() + 1);
   for (const std::string& argument : program.arguments) {
     arguments.push_back(const_cast<char*>(argument.c_str()));  // posix_spawn does not write to it
   }

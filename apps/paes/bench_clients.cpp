@@ -210,6 +210,7 @@ ClientRun run_clients(const ClientTask& task) {
        .chunk_bytes = task.request_bytes,
        .device = task.window_chunks == 0 || task.workers == 0 ? nullptr : task.device});
   std::vector<std::unique_ptr<Client>> clients;
+  clients.reserve(task.clients);
   for (unsigned i = 0; i < task.clients; ++i) {
     clients.push_back(std::make_unique<Client>(engine, task));
   }

@@ -152,6 +152,7 @@ void take_turns(Contest& contest, const ScratchFolder& scratch, unsigned runs) {
 
 std::vector<double> seconds_of(const Entry& entry) {
   std::vector<double> seconds;
+  seconds.reserve(entry.costs.size());
   for (const Cost& cost : entry.costs) {
     seconds.push_back(cost.seconds);
   }

@@ -78,6 +78,7 @@ class Turns {
       }
     }
     std::vector<KernelTimes> times;
+    times.reserve(rows_.size());
     for (Row& row : rows_) {
       times.push_back({&row.contender.kernel(), row.contender.engine(), row.contender.messages(),
                        std::move(row.seconds)});

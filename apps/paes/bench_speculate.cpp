@@ -182,6 +182,7 @@ std::vector<std::string> kernel_names(const SpeculateBenchRequest& request) {
     throw Error(ErrorCode::usage, "--request: a power of two from 512 bytes to 64 KiB");
   }
   std::vector<std::string> names;
+  names.reserve(request.kernels.size());
   for (const std::string& name : request.kernels) {
     names.emplace_back(find_kernel(cipher, name).name);
   }

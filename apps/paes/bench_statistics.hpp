@@ -27,6 +27,7 @@ struct Ratio {
                                       const std::vector<double>& first_seconds) {
   assert(seconds.size() == first_seconds.size());
   std::vector<double> ratios;
+  ratios.reserve(seconds.size());
   for (std::size_t round = 0; round < seconds.size(); ++round) {
     ratios.push_back(first_seconds[round] / seconds[round]);
   }

@@ -31,6 +31,7 @@ void RecipientOptions::declare(CLI::App& app) {
 
 std::vector<age::Recipient> RecipientOptions::load() const {
   std::vector<age::Recipient> loaded;
+  loaded.reserve(recipients_.size());
   for (const std::string& text : recipients_) {
     loaded.push_back(age::parse_recipient(text));
   }

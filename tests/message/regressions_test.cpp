@@ -122,7 +122,7 @@ TEST_P(Regressions, TheIvMatters) {
 TEST_P(Regressions, NothingIsCutAt16MiB) {
   PAES_SKIP_IF_UNAVAILABLE();
   if (test::is_sanitized && std::string_view(kernel().name) == "compute") {
-    GTEST_SKIP() << "not run: 16 MiB of compute take half a minute under a sanitizer";
+    GTEST_SKIP() << "not run: 16 MiB of compute take ten seconds under a sanitizer";
   }
   constexpr std::size_t length = (std::size_t{1} << 24) + 16 + 1;
   const Buffer key_bytes = varied_bytes(16, 14);
