@@ -43,8 +43,8 @@ stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Un
   SecretBytes key;
   on_first([&] {
     preamble = stream::read_preamble(input.here());
-    output.emplace(create_output(path, input.here(), stream::decrypted_mode(input.here()),
-                                 request.job.transfer.overwrite, true));
+    output.emplace(create_output(request.job.transfer, path, input.here(),
+                                 stream::decrypted_mode(input.here()), true));
     key = unlocker->open(preamble.envelope());
   });
   const stream::ResumedTotals totals =

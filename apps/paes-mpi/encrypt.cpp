@@ -58,8 +58,8 @@ stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite
   std::vector<std::uint8_t> settings;
   on_first([&] {
     request.reopen.refuse_as_output(path);
-    output.emplace(create_output(path, input.here(), stream::encrypted_mode(input.here()),
-                                 request.job.transfer.overwrite, true));
+    output.emplace(create_output(request.job.transfer, path, input.here(),
+                                 stream::encrypted_mode(input.here()), true));
     if (sealer.recipients.empty() && sealer.passphrase.empty()) {
       sealer.passphrase = request.passphrase.read_new();
     }

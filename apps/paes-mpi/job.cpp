@@ -181,6 +181,7 @@ stream::OutputOptions output_options(const JobOptions& options, const mpi::Share
   stream::OutputOptions made;
   if (ranks().is_first()) {
     made.overwrite = options.transfer.overwrite;
+    made.is_named = !options.transfer.output.empty();
     made.permissions =
         encrypts ? stream::encrypted_mode(input.here()) : stream::decrypted_mode(input.here());
     made.source = &input.here();

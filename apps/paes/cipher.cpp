@@ -124,8 +124,8 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
     head = salted_head(request, input);
   }
   stream::Output output = create_output(
-      path, input, request.decrypt ? stream::decrypted_mode(input) : stream::encrypted_mode(input),
-      request.transfer.overwrite);
+      request.transfer, path, input,
+      request.decrypt ? stream::decrypted_mode(input) : stream::encrypted_mode(input));
   if (request.openssl) {
     // Nobody types a passphrase for an input or output that cannot be.
     derive_from(head, request, name, secrets);

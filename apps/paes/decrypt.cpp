@@ -36,8 +36,8 @@ int decrypt_files(Request& request) {
     request.unlock.refuse_as_output(path);
     const bool resumable = request.transfer.resume && is_resumable(input, path);
     const stream::Preamble preamble = stream::read_preamble(input);
-    stream::Output output = create_output(path, input, stream::decrypted_mode(input),
-                                          request.transfer.overwrite, resumable);
+    stream::Output output =
+        create_output(request.transfer, path, input, stream::decrypted_mode(input), resumable);
     const SecretBytes key = unlocker.open(preamble.envelope());
     stream::ResumedTotals totals;
     if (resumable) {

@@ -1,6 +1,5 @@
 // `paes encrypt`: a fresh input key for each file, sealed in an age envelope to recipients or to a
 // passphrase, and the payload behind it.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -66,18 +65,13 @@ class NewIdentity {
   bool kept_ = false;
 };
 
-bool exists(const std::string& path) {
-  struct stat status = {};
-  return lstat(path.c_str(), &status) == 0;
-}
-
 std::uint64_t encrypt_one(const Request& request, container::Suite suite, Sealer& sealer,
                           NewIdentity& identity, stream::Input& input, const std::string& path,
                           const stream::Options& options) {
   identity.refuse_as_output(path);
   request.passphrase.refuse_as_output(path);
   stream::Output output =
-      create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite);
+      create_output(request.transfer, path, input, stream::encrypted_mode(input));
   if (sealer.recipients.empty() && sealer.passphrase.empty()) {
     sealer.passphrase = request.passphrase.read_new();
   }
@@ -90,8 +84,8 @@ std::uint64_t encrypt_one(const Request& request, container::Suite suite, Sealer
     text_bytes =
         stream::encrypt(input, output, suite, made.envelope, made.input_key, options).text_bytes;
   } catch (...) {
-    // The last steps, syncing the folder for one, can fail behind a complete output.
-    if (exists(path)) {
+    // The last steps, syncing the folder for one, can fail after the output is complete.
+    if (output.has_its_name()) {
       identity.keep();
     }
     throw;
@@ -109,7 +103,7 @@ stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite
   request.passphrase.refuse_as_output(path);
   request.reopen.refuse_as_output(path);
   stream::Output output =
-      create_output(path, input, stream::encrypted_mode(input), request.transfer.overwrite, true);
+      create_output(request.transfer, path, input, stream::encrypted_mode(input), true);
   if (sealer.recipients.empty() && sealer.passphrase.empty()) {
     sealer.passphrase = request.passphrase.read_new();
   }

@@ -202,17 +202,18 @@ void warn_about(const stream::Output& output) {
   }
 }
 
-stream::Output create_output(const std::string& path, const stream::Input& source,
-                             mode_t permissions, bool overwrite, bool resumable) {
+stream::Output create_output(const TransferOptions& request, const std::string& path,
+                             const stream::Input& source, mode_t permissions, bool resumable) {
   stream::OutputOptions options;
-  options.overwrite = overwrite;
+  options.overwrite = request.overwrite;
+  options.is_named = !request.output.empty();
   options.permissions = permissions;
   options.source = &source;
   options.cancel = &cancel();
   options.resumable = resumable;
   stream::Output output = path == "-" ? stream::Output::standard_output(options)
                                       : stream::Output::create(path, options);
-  if (output.is_terminal() && !overwrite) {
+  if (output.is_terminal() && !request.overwrite) {
     throw Error(ErrorCode::usage, output.name() + ": is a terminal",
                 "name the output with -o, or force it with -f");
   }

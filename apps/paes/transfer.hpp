@@ -75,8 +75,8 @@ void refuse_terminal(const stream::Input& input);
 void warn_about(const stream::Output& output);
 
 // Opens the output; refuses a terminal unless overwriting was asked for.
-[[nodiscard]] stream::Output create_output(const std::string& path, const stream::Input& source,
-                                           mode_t permissions, bool overwrite,
+[[nodiscard]] stream::Output create_output(const TransferOptions& request, const std::string& path,
+                                           const stream::Input& source, mode_t permissions,
                                            bool resumable = false);
 
 }  // namespace paes::cli

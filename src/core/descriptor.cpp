@@ -1,5 +1,7 @@
 #include "core/descriptor.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +20,26 @@ Descriptor::~Descriptor() {
 void throw_errno(const std::string& what) {
   const int error = errno;
   throw Error(ErrorCode::failure, what + ": " + std::strerror(error));
+}
+
+void check_as_if_closed(int descriptor, const std::string& what) {
+  // The close of any copy flushes the file.
+  const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || close(copy) != 0) {
+    throw_errno(what);
+  }
+}
+
+void sync_written(int descriptor, const std::string& what) {
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0) {
+    throw_errno(what);
+  }
+  if ((S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) && fsync(descriptor) != 0 &&
+      errno != EINVAL) {
+    throw_errno(what);
+  }
+  check_as_if_closed(descriptor, what);
 }
 
 }  // namespace paes

@@ -29,4 +29,12 @@ class Descriptor {
 // Throws Error(failure) "WHAT: strerror(errno)".
 [[noreturn]] void throw_errno(const std::string& what);
 
+// Some file systems say only at a close that what was written is lost. This asks for that answer
+// and leaves the descriptor open. Throws throw_errno(what).
+void check_as_if_closed(int descriptor, const std::string& what);
+
+// The same, after a sync of a regular file or block device; one that cannot be synced counts as
+// synced.
+void sync_written(int descriptor, const std::string& what);
+
 }  // namespace paes

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,12 +25,15 @@ namespace paes::stream {
 using ReadAt = std::function<void(std::uint64_t offset, std::span<const iovec> to)>;
 using WriteAt = std::function<void(std::uint64_t offset, std::span<const iovec> from)>;
 
-// What a file is, whatever path led to it.
+// What a file is, whatever path led to it. A block device is its number: it may have many nodes.
 struct FileIdentity {
   dev_t device;
-  ino_t inode;
+  ino_t inode;  // 0 for a block device
   bool operator==(const FileIdentity&) const = default;
 };
+[[nodiscard]] FileIdentity identity_of(const struct stat& status) noexcept;
+// Whether it keeps what is written to it: a regular file or a block device.
+[[nodiscard]] bool is_storage(mode_t mode) noexcept;
 
 // By which a file's content is known to be the same later, without reading it. Every change moves
 // the time of the last status change (ctime), which programs cannot set back.
@@ -50,6 +54,10 @@ class Input {
   // Input.
   [[nodiscard]] static Input open(const std::string& path, const Cancel* cancel = nullptr);
   [[nodiscard]] static Input standard_input(const Cancel* cancel = nullptr);
+  // Nothing when `path` leads to something else than a regular file, which is then neither waited
+  // for nor followed.
+  [[nodiscard]] static std::optional<Input> open_regular(const std::string& path,
+                                                         const Cancel* cancel = nullptr);
   // A file that is open already, from where it stands.
   [[nodiscard]] static Input of(Descriptor descriptor, std::string name,
                                 const Cancel* cancel = nullptr);
@@ -57,6 +65,7 @@ class Input {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // for messages
   [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(mode_); }
+  [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(mode_); }
   // True when read_at works and bytes() is known: regular files (also as standard input, from where
   // it stands) and block devices.
   [[nodiscard]] bool is_seekable() const noexcept { return seekable_; }
@@ -103,6 +112,11 @@ class Input {
 
 struct OutputOptions {
   bool overwrite = false;  // -f
+  // False: the name was made from the input's. Then it must not lie among devices, and what is
+  // there is written into with -f only.
+  bool is_named = true;
+  // The file holds a secret: whatever has the name already, nothing of it is opened or followed.
+  bool only_new = false;
   // Permission bits of the finished file: encrypted_mode or decrypted_mode of the input's.
   mode_t permissions = 0600;
   const Input* source = nullptr;   // refused as the output, also through a link
@@ -122,12 +136,15 @@ struct OutputOptions {
 [[nodiscard]] mode_t decrypted_mode(const Input& source) noexcept;
 
 class ResumableFiles;
+struct Target;
 
 class Output {
  public:
-  // Throws Error: the target exists (unless overwrite), is a directory, is the source. An existing
-  // target that is no regular file (/dev/null, a FIFO) is written to directly; a block device only
-  // with overwrite.
+  // Throws Error: the target exists (unless overwrite), is a directory, is the source. A regular
+  // file is replaced and never opened; through a symbolic link it is the link's target, also where
+  // that does not exist yet. What is no regular file (/dev/null, a FIFO) is written to directly,
+  // but without overwrite only where no other user can have put it (output_target.hpp), and a block
+  // device not at all.
   [[nodiscard]] static Output create(const std::string& path, const OutputOptions& options);
   // Standard output; `source` is refused as above. What a failure leaves of a regular file is cut
   // off again.
@@ -165,9 +182,11 @@ class Output {
   void expect_sequential() const noexcept;
 
   // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
-  // its permissions and its name, syncs the folder. A block device is synced; for anything else
-  // that is not a new file, nothing of that.
+  // its permissions and its name, syncs the folder. A block device, and standard output that is a
+  // file, is synced; for anything else that is not a new file, nothing of that.
   void commit(std::uint64_t bytes);
+  // True once the complete file has its name, also when commit fails after that.
+  [[nodiscard]] bool has_its_name() const noexcept { return has_its_name_; }
   // What is not as it should be with a committed file, "NAME: why"; mostly empty.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
   void discard() noexcept;
@@ -182,8 +201,8 @@ class Output {
   };
 
   Output() = default;
-  void open_direct();
-  void open_folder(const std::string& target);
+  void check_target(const Target& target) const;
+  void open_direct(const Target& target);
   void open_new();
   [[nodiscard]] int number() const noexcept;
   [[nodiscard]] std::string descriptor_path() const;
@@ -207,7 +226,8 @@ class Output {
   std::unique_ptr<Cancel> stop_;  // only where writes can wait
   bool seekable_ = false;
   bool folder_synced_ = true;
-  bool block_device_ = false;
+  bool is_storage_ = false;  // what exists and keeps what is written to it
+  bool has_its_name_ = false;
   bool finished_ = false;
   std::uint64_t start_ = 0;     // where standard output stood
   std::uint64_t position_ = 0;  // of write(): how many bytes went out in order

@@ -15,6 +15,13 @@
 
 namespace paes::stream {
 
+FileIdentity identity_of(const struct stat& status) noexcept {
+  return S_ISBLK(status.st_mode) ? FileIdentity{status.st_rdev, 0}
+                                 : FileIdentity{status.st_dev, status.st_ino};
+}
+
+bool is_storage(mode_t mode) noexcept { return S_ISREG(mode) || S_ISBLK(mode); }
+
 Input Input::open(const std::string& path, const Cancel* cancel) {
   int number = -1;
   // A FIFO makes open itself wait for a writer; a signal then ends it.
@@ -32,6 +39,22 @@ Input Input::standard_input(const Cancel* cancel) {
   return {"standard input", Descriptor(STDIN_FILENO, false), cancel};
 }
 
+std::optional<Input> Input::open_regular(const std::string& path, const Cancel* cancel) {
+  Descriptor descriptor(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status = {};
+  if (!descriptor.is_open() && errno == ELOOP) {
+    return std::nullopt;
+  }
+  if (!descriptor.is_open() || fstat(descriptor.number(), &status) != 0) {
+    throw_errno(path);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  return Input(path, std::move(descriptor), cancel);
+}
+
 Input Input::of(Descriptor descriptor, std::string name, const Cancel* cancel) {
   return {std::move(name), std::move(descriptor), cancel};
 }
@@ -46,10 +69,10 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
     throw Error(ErrorCode::failure, name_ + ": is a directory",
                 "archive it first, for example with tar");
   }
-  identity_ = {status.st_dev, status.st_ino};
+  identity_ = identity_of(status);
   mode_ = status.st_mode;
   modified_ = status.st_mtim;
-  if (!S_ISREG(mode_) && !S_ISBLK(mode_)) {
+  if (!is_storage()) {
     stop_ = std::make_unique<Cancel>();
     return;
   }

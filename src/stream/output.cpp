@@ -3,19 +3,19 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cassert>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
+#include "stream/output_target.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/wait.hpp"
 
@@ -30,8 +30,7 @@ mode_t current_umask() noexcept {
 }
 
 void refuse_source(const std::string& name, const struct stat& status, const Input* source) {
-  if (source != nullptr && FileIdentity{status.st_dev, status.st_ino} == source->identity() &&
-      source->is_regular()) {
+  if (source != nullptr && source->is_storage() && identity_of(status) == source->identity()) {
     throw Error(ErrorCode::usage, name + ": is the input itself", "name another output with -o");
   }
 }
@@ -41,6 +40,13 @@ void refuse_source(const std::string& name, const struct stat& status, const Inp
 Descriptor reopen_nonblocking(int descriptor) {
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
   return Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+// It keeps nothing that anybody could read, and in a container its owner may have no name.
+bool is_null_device(const struct stat& status) noexcept {
+  constexpr unsigned memory = 1;
+  constexpr unsigned null = 3;
+  return S_ISCHR(status.st_mode) && status.st_rdev == makedev(memory, null);
 }
 
 bool is_pipe(int descriptor) noexcept {
@@ -59,84 +65,82 @@ mode_t decrypted_mode(const Input& source) noexcept {
 }
 
 Output Output::create(const std::string& path, const OutputOptions& options) {
-  if (path == "/dev/stdout" || path == "/dev/fd/1") {
+  if (!options.only_new && (path == "/dev/stdout" || path == "/dev/fd/1")) {
     return standard_output(options);
   }
   Output output;
   output.name_ = path;
   output.options_ = options;
-  std::string target = path;
-  struct stat status = {};
-  if (stat(path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) {
-      throw Error(ErrorCode::failure, path + ": is a directory");
-    }
-    refuse_source(path, status, options.source);
-    const bool overwrites = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
-    if (overwrites && !options.overwrite) {
-      output.throw_exists();
-    }
-    if (!S_ISREG(status.st_mode)) {
-      if (options.resumable) {
-        throw Error(ErrorCode::usage, path + ": is no regular file, which --resume needs");
-      }
-      output.block_device_ = S_ISBLK(status.st_mode);
-      output.open_direct();
-      return output;
-    }
-    // Replacing what a symbolic link points to, not the link.
-    const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
-                                                           &std::free);
-    if (real == nullptr) {
-      throw_errno(path);
-    }
-    target = real.get();
-  } else if (errno != ENOENT) {
-    throw_errno(path);
-  } else if (lstat(path.c_str(), &status) == 0 && !options.overwrite) {
-    output.throw_exists();  // a symbolic link that leads nowhere
+  Target target = find_target(path, options.only_new ? Links::kept : Links::followed);
+  output.check_target(target);
+  if (target.found.is_open() && !S_ISREG(target.status.st_mode)) {
+    output.open_direct(target);
+    return output;
   }
-  output.open_folder(target);
+  output.folder_ = std::move(target.folder);
+  output.folder_synced_ = target.folder_is_readable;
+  output.in_folder_ = std::move(target.in_folder);
+  output.file_ = std::move(target.file);
   if (options.resumable) {
     output.kind_ = Kind::resumable;
     output.seekable_ = true;
-    output.resumable_ =
-        std::make_unique<ResumableFiles>(output.folder_.number(), output.file_, target);
+    output.resumable_ = std::make_unique<ResumableFiles>(output.folder_.number(), output.file_,
+                                                         output.in_folder_ + output.file_);
   } else {
     output.open_new();
   }
   return output;
 }
 
-void Output::open_direct() {
-  int number = -1;
-  do {
-    check(options_.cancel);
-    number = ::open(name_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  } while (number < 0 && errno == EINTR);
-  if (number < 0) {
-    throw_errno(name_);
+// Throws when `target` must not become this output.
+void Output::check_target(const Target& target) const {
+  if (!options_.is_named && target.is_among_devices()) {
+    throw Error(ErrorCode::usage, name_ + ": would be a file among devices",
+                "name the output with -o");
   }
-  descriptor_ = Descriptor(number);
-  stop_ = std::make_unique<Cancel>();
-  if (is_pipe(number)) {
-    (void)fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK);
+  if (!target.found.is_open()) {
+    if (target.has_links && !options_.overwrite) {
+      throw_exists();  // a symbolic link that leads nowhere
+    }
+    return;
+  }
+  const mode_t mode = target.status.st_mode;
+  if (options_.only_new) {
+    throw_exists();
+  }
+  if (S_ISDIR(mode)) {
+    throw Error(ErrorCode::failure, name_ + ": is a directory");
+  }
+  refuse_source(name_, target.status, options_.source);
+  if (is_storage(mode) && !options_.overwrite) {
+    throw_exists();
+  }
+  if (S_ISREG(mode)) {
+    return;
+  }
+  if (options_.resumable) {
+    throw Error(ErrorCode::usage, name_ + ": is no regular file, which --resume needs");
+  }
+  if (options_.overwrite) {
+    return;
+  }
+  if (!options_.is_named) {
+    throw Error(ErrorCode::failure, name_ + ": is no regular file",
+                "give -f to write into it, or another name with -o");
+  }
+  if (!target.is_private && !is_null_device(target.status)) {
+    throw Error(ErrorCode::failure, name_ + ": is no regular file, and may be another user's",
+                "give -f to write into it, or another name with -o");
   }
 }
 
-void Output::open_folder(const std::string& target) {
-  const std::size_t slash = target.rfind('/');
-  in_folder_ = slash == std::string::npos ? "" : target.substr(0, slash + 1);
-  const std::string folder = in_folder_.empty() ? "." : in_folder_;
-  file_ = slash == std::string::npos ? target : target.substr(slash + 1);
-  folder_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder_.is_open()) {
-    // One may be allowed to create files in a folder that one may not list; it cannot be synced.
-    folder_ = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    folder_synced_ = false;
-  }
-  if (!folder_.is_open()) {
-    throw_errno(name_);
+void Output::open_direct(const Target& target) {
+  descriptor_ = open_found(target, name_, options_.cancel);
+  is_storage_ = is_storage(target.status.st_mode);
+  stop_ = std::make_unique<Cancel>();
+  const int number = descriptor_.number();
+  if (is_pipe(number)) {
+    (void)fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK);
   }
 }
 
@@ -175,6 +179,7 @@ Output Output::standard_output(const OutputOptions& options) {
     throw_errno(output.name_);
   }
   refuse_source(output.name_, status, options.source);
+  output.is_storage_ = is_storage(status.st_mode);
   if (S_ISFIFO(status.st_mode)) {
     if (Descriptor own = reopen_nonblocking(STDOUT_FILENO); own.is_open()) {
       output.descriptor_ = std::move(own);
@@ -194,7 +199,8 @@ Output Output::standard_output(const OutputOptions& options) {
 
 void Output::throw_exists() const {
   throw Error(ErrorCode::failure, name_ + ": already exists",
-              "give -f to replace it, or another name with -o");
+              options_.only_new ? "it is never replaced: move it away, or choose another name"
+                                : "give -f to replace it, or another name with -o");
 }
 
 std::string Output::unpredictable_name() {
@@ -222,7 +228,8 @@ Output::Output(Output&& other) noexcept
       stop_(std::move(other.stop_)),
       seekable_(other.seekable_),
       folder_synced_(other.folder_synced_),
-      block_device_(other.block_device_),
+      is_storage_(other.is_storage_),
+      has_its_name_(other.has_its_name_),
       finished_(std::exchange(other.finished_, true)),
       start_(other.start_),
       position_(other.position_) {}

@@ -21,10 +21,15 @@ void Output::commit(std::uint64_t bytes) {
   if (seekable_ && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
     throw_errno(name_);
   }
-  if (kind_ == Kind::standard_file) {
-    // Whoever shares the descriptor continues behind us.
-    (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
-  } else if (kind_ != Kind::direct) {
+  if (kind_ == Kind::direct || kind_ == Kind::standard_file) {
+    if (is_storage_) {
+      sync_written(number(), name_);
+    }
+    if (kind_ == Kind::standard_file) {
+      // Whoever shares the descriptor continues behind us.
+      (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
+    }
+  } else {
     if (resumable_ != nullptr) {
       // Synced before it is anybody else's to read, because an interruption here leaves it.
       resumable_->sync();
@@ -36,6 +41,7 @@ void Output::commit(std::uint64_t bytes) {
         throw_errno(name_);
       }
       place();
+      has_its_name_ = true;
     } catch (const Error&) {
       if (resumable_ != nullptr) {
         resumable_->protect();
@@ -51,8 +57,6 @@ void Output::commit(std::uint64_t bytes) {
       errno = error;
       throw_errno(name_ + ": complete, but its folder could not be synced");
     }
-  } else if (block_device_ && fsync(number()) != 0) {
-    throw_errno(name_);
   }
   finished_ = true;
 }

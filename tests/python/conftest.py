@@ -50,6 +50,7 @@ def folder(tmp_path):
     """A folder whose contents a test compares before and after."""
     path = tmp_path / "folder"
     path.mkdir()
+    path.chmod(0o755)  # under any umask: where others can write, paes writes into no FIFO
     return path
 
 

@@ -55,6 +55,67 @@ TEST_F(Files, TheInputIsNotAnOutputByAnyName) {
   EXPECT_EQ(folder_.entries(), 3U);
 }
 
+TEST(FileIdentity, IsABlockDevicesNumber) {
+  struct stat node = {};
+  node.st_mode = S_IFBLK | 0600;
+  node.st_dev = 5;
+  node.st_ino = 100;
+  node.st_rdev = 7 << 8;
+  struct stat other_node = node;
+  other_node.st_dev = 6;
+  other_node.st_ino = 200;
+  EXPECT_EQ(identity_of(node), identity_of(other_node));
+  other_node.st_rdev += 1;
+  EXPECT_NE(identity_of(node), identity_of(other_node));
+  node.st_mode = other_node.st_mode = S_IFREG | 0600;
+  other_node.st_rdev = node.st_rdev;
+  EXPECT_NE(identity_of(node), identity_of(other_node));
+}
+
+TEST_F(Files, WhatMustBeNewOpensAndFollowsNothing) {
+  write_file(folder_ / "file", Buffer{1});
+  ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  const int reader = open((folder_ / "fifo").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  std::filesystem::create_symlink("fifo", folder_ / "live");
+  std::filesystem::create_symlink("new", folder_ / "dangling");
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  for (const std::string name : {"file", "fifo", "live", "dangling", "loop"}) {
+    for (const bool overwrite : {false, true}) {
+      const Error error = error_of([&] {
+        (void)Output::create(folder_ / name, {.overwrite = overwrite, .only_new = true});
+      });
+      EXPECT_EQ(std::string(error.what()), (folder_ / name) + ": already exists");
+    }
+  }
+  const Error error = error_of([&] { (void)Output::create("/dev/stdout", {.only_new = true}); });
+  EXPECT_STREQ(error.what(), "/dev/stdout: already exists");
+  std::uint8_t byte = 0;
+  EXPECT_EQ(::read(reader, &byte, 1), -1);  // and neither the end: nobody has opened it
+  close(reader);
+  EXPECT_FALSE(exists(folder_ / "new"));
+  EXPECT_EQ(folder_.entries(), 6U);
+}
+
+TEST_F(Files, AFifoIsWrittenToOnlyWhereNobodyElseCanPutOne) {
+  ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  const int reader = open((folder_ / "fifo").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  for (const mode_t mode : {0777U, 01777U, 0770U, 0720U, 0702U}) {
+    ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
+    const Error error = error_of([&] { (void)Output::create(folder_ / "fifo", {}); });
+    EXPECT_EQ(std::string(error.what()),
+              (folder_ / "fifo") + ": is no regular file, and may be another user's");
+    (void)Output::create(folder_ / "fifo", {.overwrite = true});
+  }
+  for (const mode_t mode : {0700U, 0755U, 01755U}) {
+    ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
+    (void)Output::create(folder_ / "fifo", {});
+    const Error error =
+        error_of([&] { (void)Output::create(folder_ / "fifo", {.is_named = false}); });
+    EXPECT_EQ(std::string(error.what()), (folder_ / "fifo") + ": is no regular file");
+  }
+  close(reader);
+}
+
 TEST_F(Files, DirectoriesAndMissingFilesAreNamed) {
   EXPECT_EQ(std::string(error_of([&] { (void)Input::open(folder_.path()); }).what()),
             folder_.path() + ": is a directory");
@@ -143,6 +204,24 @@ TEST_P(Placing, ReplacesWhenAskedTo) {
   }
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
   EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_P(Placing, MakesWhatALinkLeadsTo) {
+  std::filesystem::create_directory(folder_ / "sub");
+  std::filesystem::create_symlink("sub/second", folder_ / "first");
+  std::filesystem::create_symlink("../target", folder_ / "sub/second");
+  const Error error = error_of([&] { (void)Output::create(folder_ / "first", options()); });
+  EXPECT_EQ(std::string(error.what()), (folder_ / "first") + ": already exists");
+  {
+    Output output = Output::create(folder_ / "first", options(true));
+    output.write(text_);
+    output.commit(text_.size());
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "first"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "sub/second"));
+  EXPECT_FALSE(std::filesystem::is_symlink(folder_ / "target"));
+  EXPECT_TRUE(read_file(folder_ / "target") == text_);
+  EXPECT_EQ(folder_.entries(), 3U);
 }
 
 TEST_P(Placing, ReplacesWhatALinkLeadsTo) {

@@ -1,0 +1,169 @@
+#include "stream/output_target.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <optional>
+
+#include "paes/error.hpp"
+#include "stream/files.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+constexpr int max_links = 40;  // as many as the system follows
+
+struct stat status_of(int descriptor, const std::string& name) {
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0) {
+    throw_errno(name);
+  }
+  return status;
+}
+
+bool is_in_proc(int descriptor) {
+  struct statfs system = {};
+  return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+bool is_own_or_roots(const struct stat& status) {
+  return status.st_uid == geteuid() || status.st_uid == 0;
+}
+
+// Goes to the folder of `path`, which counts from the folder where the target is already.
+void enter_folder(Target& target, const std::string& path, const std::string& name) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const int base = target.folder.is_open() ? target.folder.number() : AT_FDCWD;
+  const auto open_folder = [&](int flags) {
+    return Descriptor(
+        openat(base, folder.empty() ? "." : folder.c_str(), flags | O_DIRECTORY | O_CLOEXEC));
+  };
+  Descriptor entered = open_folder(O_RDONLY);
+  target.folder_is_readable = entered.is_open();
+  if (!entered.is_open()) {
+    // One may be allowed to create files in a folder that one may not list; it cannot be synced.
+    entered = open_folder(O_PATH);
+  }
+  if (!entered.is_open()) {
+    throw_errno(name);
+  }
+  target.folder = std::move(entered);
+  target.in_folder = folder.starts_with('/') ? folder : target.in_folder + folder;
+  target.file = path.substr(folder.size());
+  if (target.file.empty()) {
+    target.file = std::string(1, '.');
+  }
+}
+
+std::string text_of_link(int link, const std::string& name) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t bytes = readlinkat(link, "", text.data(), text.size());
+  if (bytes < 0) {
+    throw_errno(name);
+  }
+  return {text.data(), static_cast<std::size_t>(bytes)};
+}
+
+void refuse_planted_link(const struct stat& folder, const struct stat& link,
+                         const std::string& name) {
+  constexpr mode_t shared = S_ISVTX | S_IWOTH;
+  if ((folder.st_mode & shared) == shared && link.st_uid != geteuid() &&
+      link.st_uid != folder.st_uid) {
+    errno = EACCES;
+    throw_errno(name);
+  }
+}
+
+}  // namespace
+
+bool Target::is_among_devices() const {
+  struct stat here = {};
+  struct stat devices = {};
+  struct stat root = {};
+  if (is_in_proc(folder.number())) {
+    return true;
+  }
+  if (fstat(folder.number(), &here) != 0 || stat("/dev", &devices) != 0 || stat("/", &root) != 0) {
+    return false;
+  }
+  // A file system of its own as a rule, also below /dev, where /dev/shm is another.
+  return devices.st_dev != root.st_dev ? here.st_dev == devices.st_dev
+                                       : identity_of(here) == identity_of(devices);
+}
+
+Target find_target(const std::string& path, Links links) {
+  Target target;
+  std::optional<FileIdentity> expected;  // behind a descriptor, which may have lost its name
+  std::string rest = path;
+  for (int followed = 0;; ++followed) {
+    enter_folder(target, rest, path);
+    const int folder = target.folder.number();
+    Descriptor entry(openat(folder, target.file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!entry.is_open()) {
+      if (errno != ENOENT || expected) {
+        throw_errno(path);
+      }
+      return target;
+    }
+    const struct stat around = status_of(folder, path);
+    target.status = status_of(entry.number(), path);
+    target.is_private = target.is_private && is_own_or_roots(around) &&
+                        (around.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+                        is_own_or_roots(target.status);
+    if (!S_ISLNK(target.status.st_mode) || links == Links::kept) {
+      if (expected && expected != identity_of(target.status)) {
+        errno = ENOENT;
+        throw_errno(path);
+      }
+      target.found = std::move(entry);
+      return target;
+    }
+    target.has_links = true;
+    if (followed == max_links) {
+      errno = ELOOP;
+      throw_errno(path);
+    }
+    refuse_planted_link(around, target.status, path);
+    if (is_in_proc(folder)) {
+      Descriptor behind(openat(folder, target.file.c_str(), O_PATH | O_CLOEXEC));
+      if (!behind.is_open()) {
+        throw_errno(path);
+      }
+      target.status = status_of(behind.number(), path);
+      if (!S_ISREG(target.status.st_mode)) {
+        target.found = std::move(behind);
+        return target;
+      }
+      expected = identity_of(target.status);
+    }
+    rest = text_of_link(entry.number(), path);
+  }
+}
+
+Descriptor open_found(const Target& target, const std::string& path, const Cancel* cancel) {
+  // The name of a descriptor in /proc is a link, which was not followed by its text.
+  const int follow = is_in_proc(target.folder.number()) ? 0 : O_NOFOLLOW;
+  Descriptor opened;
+  do {
+    check(cancel);
+    opened = Descriptor(openat(target.folder.number(), target.file.c_str(),
+                               O_WRONLY | O_CLOEXEC | O_NOCTTY | follow));
+  } while (!opened.is_open() && errno == EINTR);
+  if (!opened.is_open()) {
+    throw_errno(path);
+  }
+  const struct stat status = status_of(opened.number(), path);
+  if (status.st_dev != target.status.st_dev || status.st_ino != target.status.st_ino) {
+    throw Error(ErrorCode::failure, path + ": was replaced while it was being opened");
+  }
+  return opened;
+}
+
+}  // namespace paes::stream
