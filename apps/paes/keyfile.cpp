@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
@@ -57,22 +56,19 @@ SecretBytes read_small_file(const std::string& path, std::size_t max_bytes) {
 
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what) {
-  std::error_code error;
-  if (output != "-" && std::filesystem::is_regular_file(output, error) &&
-      std::filesystem::equivalent(output, secret_file, error)) {
+  struct stat written = {};
+  struct stat secret = {};
+  if (output != "-" && stat(output.c_str(), &written) == 0 &&
+      stat(secret_file.c_str(), &secret) == 0 && stream::is_storage(written.st_mode) &&
+      stream::identity_of(written) == stream::identity_of(secret)) {
     throw Error(ErrorCode::usage, output + ": is the file of the " + what,
                 "name another output with -o");
   }
 }
 
 void write_new_secret_file(const std::string& path, Bytes contents) {
-  // Output refuses a file that exists, but writes through to pipes and devices: a key must not.
-  struct stat status = {};
-  if (lstat(path.c_str(), &status) == 0) {
-    throw Error(ErrorCode::failure, path + ": exists, and a key never replaces anything",
-                "choose another name for the new key");
-  }
   stream::OutputOptions options;
+  options.only_new = true;
   options.permissions = S_IRUSR | S_IWUSR;
   options.cancel = &cancel();
   stream::Output file = stream::Output::create(path, options);
@@ -92,6 +88,7 @@ void write_standard_output(Bytes contents) {
       throw_errno("standard output");
     }
   }
+  sync_written(STDOUT_FILENO, "standard output");
 }
 
 bool is_standard_input(const std::string& path) {

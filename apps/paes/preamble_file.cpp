@@ -46,16 +46,12 @@ void sync_folder_of(const std::string& path) {
 }  // namespace
 
 PreambleFile::PreambleFile(const std::string& path)
-    : name_(path), descriptor_(open_locked(path)), input_(stream::Input::open(path, &cancel())) {
-  struct stat status = {};
-  if (fstat(descriptor_.number(), &status) != 0) {
-    throw_errno(path);
-  }
+    : name_(path),
+      descriptor_(open_locked(path)),
+      input_(stream::Input::of(Descriptor(fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0)), path,
+                               &cancel())) {
   if (!input_.is_regular()) {
     throw Error(ErrorCode::failure, path + ": is not a regular file");
-  }
-  if (input_.identity() != stream::FileIdentity{status.st_dev, status.st_ino}) {
-    throw Error(ErrorCode::failure, path + ": was replaced while it was being opened");
   }
 }
 
@@ -98,14 +94,13 @@ stream::Preamble PreambleFile::read_leftover() const {
     return Error(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
                  "if the file opens without it, delete it");
   };
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw damaged();  // a FIFO of that name would keep us waiting
+  std::optional<stream::Input> copy = stream::Input::open_regular(path, &cancel());
+  if (!copy) {
+    throw damaged();
   }
-  stream::Input copy = stream::Input::open(path, &cancel());
   try {
-    stream::Preamble preamble = stream::read_preamble(copy);
-    if (copy.is_seekable() && copy.bytes() == preamble.bytes.size()) {
+    stream::Preamble preamble = stream::read_preamble(*copy);
+    if (copy->is_seekable() && copy->bytes() == preamble.bytes.size()) {
       return preamble;
     }
   } catch (const Error& error) {
@@ -120,6 +115,7 @@ stream::Preamble PreambleFile::read_leftover() const {
 // exists.
 void PreambleFile::keep_copy(Bytes before) const {
   stream::OutputOptions options;
+  options.only_new = true;
   options.permissions = S_IRUSR | S_IWUSR;
   options.cancel = &cancel();
   stream::Output copy = stream::Output::create(leftover_path(name_), options);

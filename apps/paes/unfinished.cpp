@@ -25,9 +25,9 @@ bool is_there(const std::string& path) {
 }
 
 std::optional<stream::JournalClaims> read_claims(const std::string& path) {
-  stream::Input journal = stream::Input::open(path, &cancel());
+  std::optional<stream::Input> journal = stream::Input::open_regular(path, &cancel());
   stream::JournalHeader header = {};
-  if (journal.read(header) != header.size()) {
+  if (!journal || journal->read(header) != header.size()) {
     return std::nullopt;
   }
   std::optional<stream::JournalClaims> claims = stream::parse_claims(header);
@@ -39,7 +39,7 @@ std::optional<stream::JournalClaims> read_claims(const std::string& path) {
   std::vector<std::uint8_t> records(records_at_once * sizeof(stream::JournalRecord));
   for (std::uint64_t first = 0; first < claims->stripes(); first += records_at_once) {
     cancel().check();
-    const std::size_t got = journal.read(records);
+    const std::size_t got = journal->read(records);
     claims->add_records(first, Bytes(records).first(got));
     if (got != records.size()) {
       break;
@@ -76,8 +76,7 @@ std::optional<Unfinished> find_unfinished(const std::string& file) {
     return std::nullopt;
   }
   const std::string target = is_there(file) ? target_of(file) : file;
-  if (target.empty() || !is_regular(stream::partial_path(target)) ||
-      !is_regular(stream::journal_path(target))) {
+  if (target.empty() || !is_regular(stream::partial_path(target))) {
     return std::nullopt;
   }
   try {
