@@ -1,6 +1,7 @@
 #include "paes/report.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -115,6 +116,7 @@ void print_result(std::string_view text) {
   if (!written) {
     throw_errno("standard output");
   }
+  check_as_if_closed(STDOUT_FILENO, "standard output");
 }
 
 void print_json(const nlohmann::ordered_json& document) {

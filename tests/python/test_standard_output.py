@@ -1,0 +1,148 @@
+# Standard output that is a file: what the system says about it late, at a sync or at the close, is an
+# error like any other. A library before the system's makes it say so.
+import os
+import shutil
+import subprocess
+
+import program
+import pytest
+from program import FAILURE, OK, PAES, succeed
+
+LATE = r"""
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int fails(const char *call, int descriptor) {
+  const char *wanted = getenv("FAILS");
+  struct stat one, output;
+  const char *letter = wanted;
+  for (; wanted != NULL && *letter != 0 && *letter == *call; ++letter, ++call) {
+  }
+  return wanted != NULL && *letter == 0 && *call == 0 && fstat(descriptor, &one) == 0 &&
+         fstat(1, &output) == 0 && one.st_ino == output.st_ino && one.st_dev == output.st_dev;
+}
+
+int fsync(int descriptor) {
+  if (fails("fsync", descriptor)) {
+    errno = EIO;
+    return -1;
+  }
+  if (fails("sync", descriptor)) {
+    errno = EINVAL;  // nothing to sync there
+    return -1;
+  }
+  return (int)syscall(SYS_fsync, descriptor);
+}
+
+int close(int descriptor) {
+  const int late = fails("close", descriptor);
+  const int result = (int)syscall(SYS_close, descriptor);
+  if (late) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return result;
+}
+"""
+
+SAYS = {"fsync": "standard output: Input/output error", "close": "standard output: No space left"}
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory):
+    """run(call, arguments, stdout) with that call failing for the file that is standard output."""
+    compiler = next(filter(shutil.which, ("cc", "gcc", "g++", "clang")), None)
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    folder = tmp_path_factory.mktemp("late")
+    (folder / "late.c").write_text(LATE)
+    library = folder / "late.so"
+    build = [compiler, "-x", "c", "-shared", "-fPIC", "-o", library, folder / "late.c"]
+    subprocess.run(build, check=True)
+
+    def run_late(call, *arguments, stdout, stdin=subprocess.DEVNULL):
+        environment = program.clean_environment(LD_PRELOAD=str(library), FAILS=call)
+        # The sanitizer's library wants to be the first one.
+        options = environment.get("ASAN_OPTIONS", "")
+        environment["ASAN_OPTIONS"] = f"{options}:verify_asan_link_order=0".lstrip(":")
+        done = subprocess.run(
+            [PAES, *map(str, arguments)],
+            env=environment,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=program.TIMEOUT_S,
+            check=False,
+        )
+        return done.returncode, done.stderr.decode()
+
+    return run_late
+
+
+@pytest.fixture
+def sealed(folder, keys, random_bytes):
+    (folder / "plain").write_bytes(random_bytes(100_000))
+    succeed("encrypt", "-r", keys.recipient, folder / "plain")
+    return folder / "plain.paes"
+
+
+def check(late, call, arguments, file, stdin=subprocess.DEVNULL):
+    code, err = late(call, *arguments, stdout=file, stdin=stdin)
+    assert code == FAILURE, err
+    program.assert_error_lines(err, SAYS[call])
+
+
+@pytest.mark.parametrize("call", ["fsync", "close"])
+@pytest.mark.parametrize("how", ["new", "append", "in the middle"])
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_text_that_is_lost_late(name, how, call, late, sealed, keys, folder, tmp_path):
+    key = tmp_path / "key"
+    key.write_bytes(bytes(range(32)))
+    for command in (
+        ["encrypt", "-r", keys.recipient, "-o", name, folder / "plain"],
+        ["decrypt", "-i", keys.path, "-o", name, sealed],
+        ["decrypt", "-i", keys.path, "--range", "5-9", "-o", name, sealed],
+        ["cipher", "aes-256-ctr", "--key", key, "--iv", "00" * 16, "-o", name, folder / "plain"],
+    ):
+        (folder / "out").write_bytes(b"" if how == "new" else b"what was there")
+        with open(folder / "out", "ab" if how == "append" else "r+b") as file:
+            file.seek(4 if how == "in the middle" else 0)
+            check(late, call, command, file)
+        # What can be cut off is.
+        assert how != "new" or (folder / "out").read_bytes() == b""
+
+
+@pytest.mark.parametrize("call", ["fsync", "close"])
+def test_a_key_that_is_lost_late(call, late, folder):
+    with open(folder / "key", "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        check(late, call, ["keygen"], file)
+
+
+def test_results_that_are_lost_late(late, sealed, keys, folder):
+    for command in (
+        ["inspect", sealed],
+        ["inspect", "--json", sealed],
+        ["verify", "--json", "-i", keys.path, sealed],
+        ["encrypt", "--json", "-r", keys.recipient, "-o", folder / "again", folder / "plain"],
+        ["keygen", "--json", "-o", folder / "key"],
+        ["devices"],
+        ["--version"],
+        ["--help"],
+    ):
+        with open(folder / "out", "wb") as file:
+            check(late, "close", command, file)
+
+
+def test_nothing_fails_that_should_not(late, sealed, keys, folder):
+    """The library itself, and a file that cannot be synced."""
+    with open(folder / "out", "wb") as file:
+        code, err = late("", "decrypt", "-i", keys.path, "-o", "-", sealed, stdout=file)
+    assert (code, err) == (OK, "")
+    assert (folder / "out").read_bytes() == (folder / "plain").read_bytes()
+    with open(folder / "out", "wb") as file:
+        code, err = late("sync", "decrypt", "-i", keys.path, "-o", "-", sealed, stdout=file)
+    assert (code, err) == (OK, "")
