@@ -28,17 +28,13 @@ using Token = std::array<std::uint8_t, 16>;
 struct Attributes {
   std::uint64_t bytes;
   std::uint64_t inode;
-  std::int64_t modified_s;
-  std::int64_t modified_ns;
+  std::uint64_t modified_s;
+  std::uint64_t modified_ns;
 };
 
-Attributes attributes_of(const std::string& path) {
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) {
-    throw_errno(path);
-  }
-  return {static_cast<std::uint64_t>(status.st_size), status.st_ino, status.st_mtim.tv_sec,
-          status.st_mtim.tv_nsec};
+Attributes attributes_of(const stream::Input& input) {
+  const stream::SourceStamp now = input.stamp();
+  return {now.bytes, now.inode, now.modified_s, now.modified_ns};
 }
 
 // At offsets through a descriptor, as stream::Output does for its own.
@@ -92,7 +88,7 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
 
 void SharedInput::check_same_file(Communicator& communicator) {
   Attributes first = {};
-  together(communicator, [&] { first = attributes_of(name_); });
+  together(communicator, [&] { first = attributes_of(*here_); });
   const Attributes own = first;
   broadcast(communicator, first);
   together(communicator, [&] {
