@@ -22,6 +22,9 @@ std::uint64_t parse_number(std::string_view text) {
       !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     throw refusal("not two decimal numbers joined by -");
   }
+  if (text.size() > 1 && text[0] == '0') {
+    throw refusal("numbers are decimal, without a 0 in front");
+  }
   std::uint64_t number = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc{}) {
     throw refusal("the number does not fit 64 bits");
