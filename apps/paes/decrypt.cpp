@@ -26,6 +26,11 @@ int decrypt_files(Request& request) {
     if (request.transfer.resume) {
       throw Error(ErrorCode::usage, "range: does not go with --resume", "leave out one of them");
     }
+    // The default name is that of the whole text, and with -f a part of it would replace that.
+    if (request.transfer.output.empty()) {
+      throw Error(ErrorCode::usage, "range: needs an output of its own",
+                  "name it with -o; -o - is standard output");
+    }
   }
   Engines engines = request.transfer.engine.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);

@@ -91,6 +91,20 @@ def test_all_of_an_empty_text(keys, folder):
             )
 
 
+@pytest.mark.parametrize("force", [[], ["-f"]])
+@pytest.mark.parametrize("more", [[], ["missing.paes"], ["-"]])
+def test_a_range_needs_an_output_of_its_own(more, force, text, sealed, keys, folder):
+    """The default name is that of the whole text, which a part of it must not replace."""
+    (folder / "g.paes").write_bytes(sealed.read_bytes())
+    (folder / "g").write_bytes(text)
+    files = ["g.paes", *more] if more != ["-"] else more
+    fail(
+        *("decrypt", *force, "--range", "0-9", "-i", "missing key", *files),
+        stdin=sealed.read_bytes(), cwd=folder, code=USAGE, says="range: needs an output",
+    )
+    assert (folder / "g").read_bytes() == text
+
+
 def test_a_range_into_a_file(text, sealed, keys, folder):
     out = folder / "out"
     succeed("decrypt", "-i", keys.path, "--range", "16000-50000", "-o", out, sealed)
@@ -100,7 +114,8 @@ def test_a_range_into_a_file(text, sealed, keys, folder):
 @pytest.mark.parametrize(
     "text_range",
     ["", "-", "1", "1-2-3", "2-1", " 1-2", "1 -2", "+1-2", "0x1-2", "1-b", "-1", "--1"]
-    + ["18446744073709551616-", "0-99999999999999999999999", "1\u00b2-"],
+    + ["18446744073709551616-", "0-99999999999999999999999", "1\u00b2-"]
+    + ["01-05", "1-05", "00-5", "00-"],
 )
 def test_malformed_ranges(text_range, sealed, keys):
     fail("decrypt", "-i", keys.path, f"--range={text_range}", "-o", "-", sealed, code=USAGE)
