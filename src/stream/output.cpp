@@ -105,11 +105,11 @@ void Output::check_target(const Target& target) const {
     return;
   }
   const mode_t mode = target.status.st_mode;
+  if (S_ISDIR(mode)) {
+    throw Error(ErrorCode::usage, name_ + ": is a directory", "name the file to write in it");
+  }
   if (options_.only_new) {
     throw_exists();
-  }
-  if (S_ISDIR(mode)) {
-    throw Error(ErrorCode::failure, name_ + ": is a directory");
   }
   refuse_source(name_, target.status, options_.source);
   if (is_storage(mode) && !options_.overwrite) {

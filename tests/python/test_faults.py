@@ -182,10 +182,11 @@ def test_directory_as_input(keys, folder, unchanged):
 def test_directory_as_output(plain, keys, folder, unchanged):
     (folder / "directory").mkdir()
     check = unchanged()
-    for force in ([], ["-f"]):
+    for force in ([], ["-f"], ["--resume", "-i", keys.path]):
         fail(
             *("encrypt", *force, "-r", keys.recipient, "-o", folder / "directory", plain),
-            code=(FAILURE, USAGE),
+            code=USAGE,
+            says="directory: is a directory",
         )
     check()
 
