@@ -76,7 +76,7 @@ SecretBytes PassphraseOptions::read_new() const {
   if (has_source()) {
     passphrase = read_source();
   } else {
-    Prompt prompt(ErrorCode::failure);
+    Prompt prompt;
     passphrase = prompt.ask("New passphrase: ");
     const SecretBytes again = prompt.ask("The same again: ");
     if (!equal_constant_time(passphrase, again)) {
@@ -93,7 +93,7 @@ SecretBytes PassphraseOptions::read_existing() const {
   if (has_source()) {
     return read_source();
   }
-  return Prompt(ErrorCode::wrong_key).ask("Passphrase: ");
+  return Prompt().ask("Passphrase: ");
 }
 
 }  // namespace paes::cli

@@ -89,10 +89,9 @@ bool only_in_foreground = false;
 
 void never_prompt_in_background() noexcept { only_in_foreground = true; }
 
-Prompt::Prompt(ErrorCode without_terminal)
-    : terminal_(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+Prompt::Prompt() : terminal_(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)) {
   if (!terminal_.is_open() || (only_in_foreground && tcgetpgrp(terminal_.number()) != getpgrp())) {
-    throw Error(without_terminal, "passphrase: there is no terminal to ask at",
+    throw Error(ErrorCode::failure, "passphrase: there is no terminal to ask at",
                 "use --passphrase-file or --passphrase-fd");
   }
   assert(asking.terminal == -1);

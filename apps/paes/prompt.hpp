@@ -15,8 +15,8 @@ void never_prompt_in_background() noexcept;
 // At most one at a time: signal handlers have to find it.
 class Prompt {
  public:
-  // Turns the terminal's echo off. Throws Error(without_terminal) when there is no terminal.
-  explicit Prompt(ErrorCode without_terminal);
+  // Turns the terminal's echo off. Throws Error(failure) when there is no terminal.
+  Prompt();
   ~Prompt();
   Prompt(const Prompt&) = delete;
   Prompt& operator=(const Prompt&) = delete;
