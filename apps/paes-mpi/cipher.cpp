@@ -95,7 +95,8 @@ Action declare(CLI::App& app) {
   app.footer(
       "Directions that chain their blocks (CBC, CFB and OFB encryption) are for paes, which is as "
       "fast alone. Modes other than GCM authenticate nothing.");
-  return [request] { return crypt(*request); };
+  return
+      [request] { return run_with_file("cipher", request->job, [&] { return crypt(*request); }); };
 }
 
 }  // namespace

@@ -90,7 +90,9 @@ Action declare(CLI::App& app) {
   request->job.declare_output(app);
   request->job.transfer.declare_resume(app);
   request->job.declare(app);
-  return [request] { return decrypt(*request); };
+  return [request] {
+    return run_with_file("decrypt", request->job, [&] { return decrypt(*request); });
+  };
 }
 
 }  // namespace

@@ -129,7 +129,9 @@ Action declare(CLI::App& app) {
   request->job.transfer.declare_resume(app);
   request->reopen.declare(app);
   request->job.declare(app);
-  return [request] { return encrypt(*request); };
+  return [request] {
+    return run_with_file("encrypt", request->job, [&] { return encrypt(*request); });
+  };
 }
 
 }  // namespace

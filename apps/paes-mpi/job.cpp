@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "core/current_error.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
@@ -54,6 +55,7 @@ void run_together(const JobOptions& options, Engines& engines, const Job& job, O
   if (job.more_of_file) {
     job.more_of_file(outcome.more);
   }
+  outcome.status = Status::done;
 }
 
 ordered_json to_json(const JobOptions& options, const Engines& engines, const Job& job,
@@ -127,6 +129,11 @@ void settle(JobOptions& options, unsigned other_uses) {
   options.transfer.engine.share_machine(own_processors(), ranks().local_rank());
 }
 
+int run_with_file(const char* command, JobOptions& options, const std::function<int()>& run) {
+  options.transfer.files = {options.file};
+  return run_with_files(command, options.transfer, run);
+}
+
 Engines choose_engines(const JobOptions& options, const CipherName& cipher,
                        const std::string& why_cpu_alone) {
   std::optional<Engines> engines;
@@ -149,8 +156,16 @@ int run_job(const JobOptions& options, Engines& engines, const Job& job) {
       print_note(timing_of(outcome, engines));
     }
   } catch (const mpi::Agreed& error) {
-    outcome.error = with_leftover_hint(options.file, about(outcome, error));
+    outcome.fail(with_leftover_hint(options.file, about(outcome, error)));
     print_error(*outcome.error);
+  } catch (...) {
+    // This rank alone knows of it, and the job ends with it.
+    const Error error = about(outcome, current_error());
+    outcome.fail(error);
+    if (options.transfer.json) {
+      print_json(to_json(options, engines, job, outcome, static_cast<int>(error.code)));
+    }
+    throw;
   }
   const int code = outcome.error ? static_cast<int>(outcome.error->code) : exit_done;
   if (options.transfer.json) {

@@ -42,6 +42,10 @@ struct Job {
 // on rank 0. Then each rank's share of its machine.
 void settle(JobOptions& options, unsigned other_uses);
 
+// Runs a command from its options on, as run_with_files does.
+[[nodiscard]] int run_with_file(const char* command, JobOptions& options,
+                                const std::function<int()>& run);
+
 // Collective. The engine of each rank, as the options have it.
 [[nodiscard]] Engines choose_engines(const JobOptions& options, const CipherName& cipher,
                                      const std::string& why_cpu_alone = "");

@@ -41,7 +41,8 @@ Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->unlock.declare(app);
   request->job.declare(app);
-  return [request] { return verify(*request); };
+  return
+      [request] { return run_with_file("verify", request->job, [&] { return verify(*request); }); };
 }
 
 }  // namespace

@@ -153,7 +153,6 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
 
 int crypt(Request& request) {
   const CipherName& name = find_cipher_name(request.name);
-  request.transfer.files = {request.file};
   if (request.transfer.output.empty()) {
     request.transfer.output = "-";
   }
@@ -200,7 +199,10 @@ Action declare(CLI::App& app) {
   app.footer(
       "Modes other than GCM authenticate nothing: whoever can change the output changes the text "
       "unnoticed. 'paes encrypt' is for everything that needs no such mode.");
-  return [request] { return crypt(*request); };
+  return [request] {
+    request->transfer.files = {request->file};
+    return run_with_files("cipher", request->transfer, [&] { return crypt(*request); });
+  };
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 #include "paes/transfer.hpp"
+#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -76,9 +77,11 @@ Action declare(CLI::App& app) {
   request->transfer.declare_output(app);
   request->transfer.declare_resume(app);
   request->transfer.declare_common(app, "transfer");
-  app.add_option("FILE", request->transfer.files,
-                 "files to decrypt; - is standard input, the default");
-  return [request] { return decrypt_files(*request); };
+  add_words(app, "FILE", request->transfer.files,
+            "files to decrypt; - is standard input, the default");
+  return [request] {
+    return run_with_files("decrypt", request->transfer, [&] { return decrypt_files(*request); });
+  };
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ void write_standard_output(Bytes contents) {
     if (written >= 0) {
       contents = contents.subspan(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {
-      throw_errno("standard output");
+      throw_standard_output_errno();
     }
   }
   sync_written(STDOUT_FILENO, "standard output");

@@ -14,10 +14,22 @@ double gb_per_s(const Outcome& outcome) {
   return outcome.seconds > 0 ? static_cast<double>(outcome.text_bytes) / 1e9 / outcome.seconds : 0;
 }
 
+const char* name_of(Status status) {
+  switch (status) {
+    case Status::not_begun:
+      return "not-begun";
+    case Status::failed:
+      return "failed";
+    case Status::done:
+      break;
+  }
+  return "done";
+}
+
 }  // namespace
 
 Error about(const Outcome& outcome, const Error& error) {
-  const std::string name = outcome.input == "-" ? "standard input" : outcome.input;
+  const std::string name = shown_name(outcome.input);
   const std::string text = error.what();
   for (const std::string& known : {name, outcome.output, std::string("standard output")}) {
     if (!known.empty() && text.rfind(known + ":", 0) == 0) {
@@ -31,8 +43,8 @@ std::string timing_of(const Outcome& outcome, const Engines& engines) {
   const std::string engine = outcome.engine == "cpu" ? "" : "engine " + outcome.engine + ", ";
   return fmt::format(
       "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, grain {})",
-      outcome.input, human_bytes(static_cast<double>(outcome.text_bytes)), outcome.seconds,
-      gb_per_s(outcome), engines.kernel().name, engine, outcome.threads,
+      shown_name(outcome.input), human_bytes(static_cast<double>(outcome.text_bytes)),
+      outcome.seconds, gb_per_s(outcome), engines.kernel().name, engine, outcome.threads,
       name_of(engines.schedule()), outcome.grain_bytes);
 }
 
@@ -41,9 +53,11 @@ ordered_json to_json(const Outcome& outcome) {
   if (!outcome.output.empty()) {
     file["output"] = outcome.output;
   }
-  file["status"] = outcome.error ? "failed" : "done";
+  file["status"] = name_of(outcome.status);
   if (outcome.error) {
     file["error"] = to_json(*outcome.error);
+  }
+  if (outcome.status != Status::done) {
     return file;
   }
   file["text_bytes"] = outcome.text_bytes;

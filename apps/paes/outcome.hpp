@@ -11,6 +11,12 @@
 
 namespace paes::cli {
 
+enum class Status {
+  not_begun,  // the run ended before its turn
+  failed,
+  done,
+};
+
 struct Outcome {
   std::string input;
   std::string output;
@@ -20,7 +26,13 @@ struct Outcome {
   std::string engine = "cpu";
   std::size_t grain_bytes = 0;
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
-  std::optional<Error> error;
+  Status status = Status::not_begun;
+  std::optional<Error> error;  // of what has failed
+
+  void fail(const Error& why) {
+    status = Status::failed;
+    error = why;
+  }
 };
 
 // Errors from the formats do not know which of several files they are about; those of inputs and

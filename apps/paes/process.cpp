@@ -14,6 +14,7 @@ namespace {
 
 stream::Cancel* cancellation = nullptr;
 std::atomic<int> caught{0};
+bool ignores_closed_pipes = false;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
 
 extern "C" void on_signal(int number) {
@@ -42,13 +43,14 @@ void forbid_core_dumps() {
 
 void catch_signals() {
   struct sigaction action = {};
+  struct sigaction inherited = {};
   action.sa_handler = SIG_IGN;
-  (void)sigaction(SIGPIPE, &action, nullptr);
+  (void)sigaction(SIGPIPE, &action, &inherited);
+  ignores_closed_pipes = inherited.sa_handler == SIG_IGN;
   (void)sigaction(SIGXFSZ, &action, nullptr);
   // No SA_RESTART: a read that waits for a pipe or a terminal must return.
   action.sa_handler = on_signal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    struct sigaction inherited = {};
     if (sigaction(number, nullptr, &inherited) == 0 && inherited.sa_handler != SIG_IGN) {
       (void)sigaction(number, &action, nullptr);  // nohup and background jobs stay as they are
     }
@@ -66,6 +68,13 @@ void prepare_process() {
 }
 
 const stream::Cancel& cancel() noexcept { return *cancellation; }
+
+bool stop_for_closed_output() noexcept {
+  if (!ignores_closed_pipes) {
+    on_signal(SIGPIPE);
+  }
+  return !ignores_closed_pipes;
+}
 
 void die_by_caught_signal() noexcept {
   const int number = caught.load();

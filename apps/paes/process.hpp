@@ -1,6 +1,7 @@
 // The process around the work: standard descriptors, core dumps and signals. A signal only sets a
 // flag; the work stops at the next batch, removes its temporary output and reports, and then the
-// process dies by that very signal, as shells and scripts expect.
+// process dies by that very signal, as shells and scripts expect. A standard output that nobody
+// reads any more counts as a signal, too: as SIGPIPE.
 #pragma once
 
 #include <string>
@@ -13,8 +14,12 @@ namespace paes::cli {
 // signals are caught.
 void prepare_process();
 
-// Requested by SIGINT, SIGTERM and SIGHUP. Exists once prepare_process has run.
+// Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.
 [[nodiscard]] const stream::Cancel& cancel() noexcept;
+
+// After a ClosedOutput: has the process die by SIGPIPE, without a word, as filters do. False where
+// whoever started it ignores that signal: then it is an error like any other.
+[[nodiscard]] bool stop_for_closed_output() noexcept;
 
 // Dies by the signal that was caught, if one was; otherwise returns.
 void die_by_caught_signal() noexcept;

@@ -15,6 +15,7 @@ namespace paes::cli {
 namespace {
 
 bool is_silent = false;
+bool printed_json = false;
 
 // One write per line, so that lines of several processes do not interleave. A closed standard error
 // leaves nobody to tell.
@@ -90,6 +91,8 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string shown_name(const std::string& file) { return file == "-" ? "standard input" : file; }
+
 void silence() noexcept { is_silent = true; }
 
 void print_error(const Error& error) {
@@ -114,17 +117,20 @@ void print_result(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
-    throw_errno("standard output");
+    throw_standard_output_errno();
   }
   check_as_if_closed(STDOUT_FILENO, "standard output");
 }
 
 void print_json(const nlohmann::ordered_json& document) {
+  printed_json = true;
   // File names need not be UTF-8; JSON must be.
   print_result(escape_controls(
                    document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
                "\n");
 }
+
+bool has_printed_json() noexcept { return printed_json; }
 
 nlohmann::ordered_json to_json(const Error& error) {
   nlohmann::ordered_json document = {{"code", static_cast<int>(error.code)},
@@ -132,6 +138,16 @@ nlohmann::ordered_json to_json(const Error& error) {
   if (!error.hint.empty()) {
     document["hint"] = error.hint;
   }
+  return document;
+}
+
+nlohmann::ordered_json failure_document(const std::string& command, const Error& error) {
+  nlohmann::ordered_json document = nlohmann::ordered_json::object();
+  if (!command.empty()) {
+    document["command"] = command;
+  }
+  document["exit_code"] = static_cast<int>(error.code);
+  document["error"] = to_json(error);
   return document;
 }
 

@@ -14,6 +14,9 @@ namespace paes::cli {
 // Control characters, and bytes that are not UTF-8, as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// What to call a file that was named on the command line: "standard input" for "-".
+[[nodiscard]] std::string shown_name(const std::string& file);
+
 // Nothing is said any more, on either stream: of several processes that do one thing one speaks.
 void silence() noexcept;
 
@@ -22,12 +25,22 @@ void print_warning(std::string_view what_why);
 void print_hint(std::string_view hint);
 void print_note(std::string_view line);  // plain, on standard error
 
-// Text or JSON for standard output. Throws Error(failure) when it cannot be written.
+// Text or JSON for standard output. Throws Error(failure) when it cannot be written, and
+// ClosedOutput when nobody reads it.
 void print_result(std::string_view text);
 void print_json(const nlohmann::ordered_json& document);
 
+// With --json standard output gets one document. Whether print_json was called.
+[[nodiscard]] bool has_printed_json() noexcept;
+
 // {"code", "message", "hint"}, the same in every document.
 [[nodiscard]] nlohmann::ordered_json to_json(const Error& error);
+
+// The document of a command that had nothing to report before it failed, as
+// docs/schema/failure.schema.json has it: {"command", "exit_code", "error"}. `command` may be
+// empty.
+[[nodiscard]] nlohmann::ordered_json failure_document(const std::string& command,
+                                                      const Error& error);
 
 // The document of a command about one file that failed: {"command", "file", "error"}.
 void print_json_failure(const char* command, const std::string& file, const Error& error);

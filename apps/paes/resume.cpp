@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "paes/report.hpp"
+#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -59,8 +60,8 @@ void warn_of_partial(const std::string& output) {
 }
 
 void ReopenOptions::declare(CLI::App& app) {
-  app.add_option("-i,--identity", unlock_.identity_files,
-                 "with --resume: a file of secret keys that opens what an interrupted run left")
+  add_words(app, "-i,--identity", unlock_.identity_files,
+            "with --resume: a file of secret keys that opens what an interrupted run left")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/current_error.hpp"
+#include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
@@ -52,6 +54,39 @@ void run_one(const TransferOptions& options, Engines& engines, const Transfer& t
   if (transfer.more_of_file) {
     transfer.more_of_file(outcome.more);
   }
+  outcome.status = Status::done;
+}
+
+std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
+  std::vector<Outcome> outcomes(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    outcomes[i].input = files[i];
+  }
+  return outcomes;
+}
+
+bool is_begun(const Outcome& outcome) { return outcome.status != Status::not_begun; }
+
+// One line for all of them, which are the last ones.
+void report_not_begun(const std::vector<Outcome>& outcomes) {
+  const auto first = std::find_if_not(outcomes.begin(), outcomes.end(), is_begun);
+  if (first == outcomes.end()) {
+    return;
+  }
+  const auto others = outcomes.end() - first - 1;
+  print_error(Error(ErrorCode::failure, shown_name(first->input) + ": interrupted: not begun" +
+                                            (others == 0   ? ""
+                                             : others == 1 ? ", nor the file after it"
+                                                           : ", nor the " + std::to_string(others) +
+                                                                 " files after it")));
+}
+
+ordered_json to_json(const std::vector<Outcome>& outcomes) {
+  ordered_json files = ordered_json::array();
+  for (const Outcome& outcome : outcomes) {
+    files.push_back(to_json(outcome));
+  }
+  return files;
 }
 
 // Of all inputs: that of those which did not stay with the CPU, if there are any.
@@ -61,13 +96,16 @@ std::string engine_of(const std::vector<Outcome>& outcomes) {
   return found == outcomes.end() ? "cpu" : found->engine;
 }
 
-int exit_code(const std::vector<Outcome>& outcomes, std::size_t asked) {
-  const auto failed =
-      std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !!o.error; });
-  if (failed == outcomes.end()) {
+int exit_code(const std::vector<Outcome>& outcomes) {
+  if (std::all_of(outcomes.begin(), outcomes.end(),
+                  [](const Outcome& o) { return o.status == Status::done; })) {
     return exit_done;
   }
-  return asked > 1 ? exit_some_failed : static_cast<int>(failed->error->code);
+  if (outcomes.size() > 1) {
+    return exit_some_failed;
+  }
+  const std::optional<Error>& error = outcomes.front().error;
+  return static_cast<int>(error ? error->code : ErrorCode::failure);
 }
 
 }  // namespace
@@ -129,31 +167,40 @@ std::string decrypted_name(const std::string& input) {
 }
 
 int run_transfer(const TransferOptions& options, Engines& engines, const Transfer& transfer) {
-  std::vector<Outcome> outcomes;
-  for (const std::string& name : options.files) {
-    Outcome& outcome = outcomes.emplace_back();
-    outcome.input = name;
-    outcome.grain_bytes = engines.for_input(std::nullopt).grain_bytes;
-    try {
-      run_one(options, engines, transfer, outcome);
-      warn_of_leftover(name);
-      if (options.verbose) {
-        print_note(timing_of(outcome, engines));
-      }
-    } catch (const Error& error) {
-      outcome.error = with_leftover_hint(name, about(outcome, error));
-      print_error(*outcome.error);
-    }
+  std::vector<Outcome> outcomes = not_begun(options.files);
+  outcomes.front().grain_bytes = engines.for_input(std::nullopt).grain_bytes;
+  bool nobody_reads = false;
+  for (Outcome& outcome : outcomes) {
     if (cancel().requested()) {
       break;
     }
+    try {
+      run_one(options, engines, transfer, outcome);
+      warn_of_leftover(outcome.input);
+      if (options.verbose) {
+        print_note(timing_of(outcome, engines));
+      }
+    } catch (const ClosedOutput& error) {
+      outcome.fail(about(outcome, error));
+      nobody_reads = stop_for_closed_output();
+      if (!nobody_reads) {
+        print_error(*outcome.error);
+      }
+    } catch (...) {
+      outcome.fail(with_leftover_hint(outcome.input, about(outcome, current_error())));
+      print_error(*outcome.error);
+    }
+  }
+  // Where all results were for a reader who has gone, nobody misses the others.
+  if (transfer.name_output || !nobody_reads) {
+    report_not_begun(outcomes);
   }
   if (options.verbose && secret_locking_fell_short()) {
     print_warning(
         "keys: the system did not lock all of them in memory (RLIMIT_MEMLOCK), so they "
         "could reach swap");
   }
-  const int code = exit_code(outcomes, options.files.size());
+  const int code = exit_code(outcomes);
   if (options.json) {
     ordered_json document = {{"command", transfer.command},
                              {"exit_code", code},
@@ -164,13 +211,25 @@ int run_transfer(const TransferOptions& options, Engines& engines, const Transfe
     if (transfer.more_members) {
       transfer.more_members(document);
     }
-    document["files"] = ordered_json::array();
-    for (const Outcome& outcome : outcomes) {
-      document["files"].push_back(to_json(outcome));
-    }
+    document["files"] = to_json(outcomes);
     print_json(document);
   }
   return code;
+}
+
+int run_with_files(const char* command, const TransferOptions& options,
+                   const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (...) {
+    if (options.json && !has_printed_json()) {
+      ordered_json document = failure_document(command, current_error());
+      document["files"] =
+          to_json(not_begun(options.files.empty() ? std::vector<std::string>{"-"} : options.files));
+      print_json(document);
+    }
+    throw;
+  }
 }
 
 void start_threads(const TransferOptions& options, Engines& engines) {

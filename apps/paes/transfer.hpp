@@ -60,9 +60,16 @@ struct Transfer {
 // read from standard input.
 void settle(TransferOptions& options, bool has_output, unsigned other_uses);
 
-// Runs all files and returns the exit code. Failures are printed, not thrown.
+// Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
+// file is begun any more; those are reported as such, and as long as there is one that was not done
+// the exit code is not 0.
 [[nodiscard]] int run_transfer(const TransferOptions& options, Engines& engines,
                                const Transfer& transfer);
+
+// Runs a command that has files, from its options on. What it throws comes before the first of
+// them: then the document of --json lists them all as not begun.
+[[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
+                                 const std::function<int()>& run);
 
 // Starts as many threads as the largest of the inputs will use. Throws Error(failure) when the
 // system does not give them. For what makes a file before the first input is opened.

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "paes/error.hpp"
-
 namespace paes {
 
 Descriptor::~Descriptor() {
@@ -40,6 +38,14 @@ void sync_written(int descriptor, const std::string& what) {
     throw_errno(what);
   }
   check_as_if_closed(descriptor, what);
+}
+
+void throw_standard_output_errno() {
+  const std::string name = "standard output";
+  if (errno == EPIPE) {
+    throw ClosedOutput(ErrorCode::failure, name + ": " + std::strerror(EPIPE));
+  }
+  throw_errno(name);
 }
 
 }  // namespace paes

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "paes/error.hpp"
+
 namespace paes {
 
 class Descriptor {
@@ -36,5 +38,14 @@ void check_as_if_closed(int descriptor, const std::string& what);
 // The same, after a sync of a regular file or block device; one that cannot be synced counts as
 // synced.
 void sync_written(int descriptor, const std::string& what);
+
+// Nobody reads standard output any more, which ends other programs by SIGPIPE.
+class ClosedOutput : public Error {
+ public:
+  using Error::Error;
+};
+
+// The same for a write to standard output; EPIPE is a ClosedOutput.
+[[noreturn]] void throw_standard_output_errno();
 
 }  // namespace paes

@@ -4,13 +4,13 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "core/current_error.hpp"
 
 namespace paes::mpi {
 
@@ -24,12 +24,8 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   try {
     step();
     return std::nullopt;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::failure, "memory: not enough of it");
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::failure, std::string("internal error: ") + error.what());
+  } catch (...) {
+    return current_error();
   }
 }
 

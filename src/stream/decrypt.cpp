@@ -137,7 +137,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
       check_not_beyond(*range, text_bytes.load());
     }
   } catch (const Error& error) {
-    throw output.with_written(error);
+    output.rethrow_with_written(error);
   }
   output.commit(writer.written_bytes());
   return {writer.written_bytes()};

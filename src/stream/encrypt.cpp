@@ -78,7 +78,7 @@ Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Byte
     run(flow, options.executor, batch_chunks, options.cancel);
     input.check_unchanged();
   } catch (const Error& error) {
-    throw output.with_written(error);
+    output.rethrow_with_written(error);
   }
   output.commit(header.payload_offset() + cobblestone::payload_bytes(text_bytes.load()));
   return {text_bytes.load()};

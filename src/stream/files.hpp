@@ -174,8 +174,9 @@ class Output {
   // Of a resumable output, which can be written to once they have been started or taken up; else
   // null.
   [[nodiscard]] ResumableFiles* resumable() noexcept { return resumable_.get(); }
-  // The error that ended the work, with how much of it went out and cannot be taken back.
-  [[nodiscard]] Error with_written(const Error& error) const;
+  // In a catch block: throws the error that ended the work again, of the same type, and says how
+  // much went out and cannot be taken back.
+  [[noreturn]] void rethrow_with_written(const Error& error) const;
   // Makes a write that waits, and every later one, throw: somebody else has failed.
   void stop_waiting() noexcept;
   // For pipes: more room between us and the reader.
@@ -228,6 +229,7 @@ class Output {
   bool folder_synced_ = true;
   bool is_storage_ = false;  // what exists and keeps what is written to it
   bool has_its_name_ = false;
+  bool standard_output_ = false;
   bool finished_ = false;
   std::uint64_t start_ = 0;     // where standard output stood
   std::uint64_t position_ = 0;  // of write(): how many bytes went out in order

@@ -171,6 +171,7 @@ void Output::open_new() {
 Output Output::standard_output(const OutputOptions& options) {
   Output output;
   output.name_ = "standard output";
+  output.standard_output_ = true;
   output.options_ = options;
   output.descriptor_ = Descriptor(STDOUT_FILENO, false);
   output.stop_ = std::make_unique<Cancel>();
@@ -230,6 +231,7 @@ Output::Output(Output&& other) noexcept
       folder_synced_(other.folder_synced_),
       is_storage_(other.is_storage_),
       has_its_name_(other.has_its_name_),
+      standard_output_(other.standard_output_),
       finished_(std::exchange(other.finished_, true)),
       start_(other.start_),
       position_(other.position_) {}
@@ -265,6 +267,9 @@ void Output::write(std::span<const iovec> from) {
     } else if (errno == EAGAIN) {
       wait_ready(number(), POLLOUT, options_.cancel, stop_.get());
     } else if (errno != EINTR) {
+      if (standard_output_) {
+        throw_standard_output_errno();
+      }
       throw_errno(name_);
     }
   }
@@ -301,14 +306,16 @@ WriteAt Output::writer() const {
   return [this](std::uint64_t offset, std::span<const iovec> from) { write_at(offset, from); };
 }
 
-Error Output::with_written(const Error& error) const {
+void Output::rethrow_with_written(const Error& error) const {
   if (is_discardable() || position_ == 0) {
-    return error;
+    throw;
   }
-  return {error.code,
-          std::string(error.what()) + "; " + std::to_string(position_) +
-              " bytes before that were already written to " + name_,
-          error.hint};
+  const std::string what = std::string(error.what()) + "; " + std::to_string(position_) +
+                           " bytes before that were already written to " + name_;
+  if (dynamic_cast<const ClosedOutput*>(&error) != nullptr) {
+    throw ClosedOutput(error.code, what, error.hint);
+  }
+  throw Error(error.code, what, error.hint);
 }
 
 void Output::stop_waiting() noexcept {

@@ -48,7 +48,7 @@ class RawStream {
       }
       input_.check_unchanged();
     } catch (const Error& error) {
-      throw output_.with_written(error);
+      output_.rethrow_with_written(error);
     }
     output_.commit(head_bytes + written_bytes_.load());
     return {encrypts_ ? read_bytes_.load() : written_bytes_.load()};

@@ -135,7 +135,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
       output.write(Bytes(tag.bytes, tag_bytes));
     }
   } catch (const Error& error) {
-    throw output.with_written(error);
+    output.rethrow_with_written(error);
   }
   output.commit(text_bytes.load() + tag_bytes);
   return {text_bytes.load()};
@@ -195,7 +195,7 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
     run(flow, options.executor, 1, options.cancel);
     input.check_unchanged();
   } catch (const Error& error) {
-    throw output.with_written(error);
+    output.rethrow_with_written(error);
   }
   output.commit(sealed.text_bytes());
   return {sealed.text_bytes()};
