@@ -21,13 +21,13 @@ constexpr paes::cli::Program program = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int code = paes::cli::run_reporting([&] {
+  const paes::cli::CommandLine line(program, argc, argv);
+  const int code = line.run_reporting([&] {
     paes::cli::prepare_process();
     paes::cli::never_prompt_in_background();
-    return paes::cli::run_on_ranks([&] {
+    return paes::cli::run_on_ranks(line, [&] {
       paes::cli::Action action;
-      paes::mpi::together(paes::cli::ranks(),
-                          [&] { action = paes::cli::parse_command_line(program, argc, argv); });
+      paes::mpi::together(paes::cli::ranks(), [&] { action = line.parse(); });
       return action();
     });
   });

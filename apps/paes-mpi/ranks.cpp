@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "mpi/together.hpp"
-#include "paes/command_line.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 
@@ -37,14 +36,14 @@ int run_agreed(const std::function<int()>& work) {
 
 mpi::Communicator& ranks() noexcept { return *communicator; }
 
-int run_on_ranks(const std::function<int()>& work) {
+int run_on_ranks(const CommandLine& line, const std::function<int()>& work) {
   mpi::Communicator all(cancel());
   communicator = &all;
   if (!all.is_first()) {
     silence();
   }
   // Inside of the communicator's life: the message comes before the end of the job.
-  return run_reporting([&] { return run_agreed(work); });
+  return line.run_reporting([&] { return run_agreed(work); });
 }
 
 void on_first(const std::function<void()>& step) {

@@ -7,6 +7,7 @@
 
 #include "mpi/communicator.hpp"
 #include "paes/command.hpp"
+#include "paes/command_line.hpp"
 
 namespace paes::cli {
 
@@ -15,7 +16,7 @@ namespace paes::cli {
 
 // Starts MPI, runs the work on every rank and ends MPI; the exit code, the same on all ranks that
 // live. Only rank 0 is heard.
-[[nodiscard]] int run_on_ranks(const std::function<int()>& work);
+[[nodiscard]] int run_on_ranks(const CommandLine& line, const std::function<int()>& work);
 
 // A step that only rank 0 takes, because it has the keys, the terminal and the output: all ranks
 // go on when it has succeeded, else all throw its error.

@@ -1,12 +1,16 @@
 #include "paes/command_line.hpp"
 
 #include <CLI/CLI.hpp>
-#include <exception>
-#include <new>
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/current_error.hpp"
+#include "core/descriptor.hpp"
 #include "paes/error.hpp"
+#include "paes/process.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
@@ -23,16 +27,75 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// The arguments as CLI11 wants them, last one first. It takes "[a,b]" for the list of a and b, so a
-// file of such a name is called "./[a,b]" instead.
-std::vector<std::string> arguments_for_cli11(int argc, char** argv) {
-  std::vector<std::string> arguments;
-  for (int i = argc - 1; i > 0; --i) {
-    const std::string argument = argv[i];
-    arguments.push_back(argument.starts_with('[') && argument.ends_with(']') ? "./" + argument
-                                                                             : argument);
+// What CLI11 must not give a meaning of its own begins with a byte that no argument can hold, which
+// is taken away again before the word becomes a value.
+constexpr char literal_mark = '\0';
+
+std::string marked(const std::string& word) {
+  return word.empty() ? word : literal_mark + word;  // empty ones are refused, see below
+}
+
+std::string unmarked(std::string text) {
+  std::erase(text, literal_mark);
+  return text;
+}
+
+void unmark_values(CLI::App& command) {
+  const CLI::Validator unmark(
+      [](std::string& word) {
+        word = unmarked(std::move(word));
+        return std::string();
+      },
+      "");
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() > 0) {
+      option->transform(unmark);
+    }
   }
+}
+
+// Whether the argument after this one is the value of an option.
+bool wants_next(const CLI::App& command, const std::string& argument) {
+  const auto takes_value = [&](const std::string& name) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option != nullptr && option->get_items_expected_max() > 0;
+  };
+  if (argument.starts_with("--")) {
+    return takes_value(argument);
+  }
+  for (std::size_t i = 1; i < argument.size(); ++i) {
+    if (takes_value({'-', argument[i]})) {
+      return i + 1 == argument.size();
+    }
+  }
+  return false;
+}
+
+// The arguments as CLI11 wants them, last one first. After the command words and values are marked:
+// CLI11 leaves the command at "++", takes "[a,b]" for a list, and "--" after a file for the end of
+// the command. What "--" means is settled here.
+std::vector<std::string> arguments_for_cli11(const CLI::App& command,
+                                             std::span<char* const> up_to_command,
+                                             std::span<char* const> after_command) {
+  std::vector<std::string> arguments(up_to_command.begin(), up_to_command.end());
+  bool options_may_follow = true;
+  bool is_value = false;
+  for (const std::string argument : after_command) {
+    const bool is_option =
+        options_may_follow && !is_value && argument.size() > 1 && argument[0] == '-';
+    if (is_option && argument == "--") {
+      options_may_follow = false;
+      continue;
+    }
+    arguments.push_back(is_option ? argument : marked(argument));
+    is_value = is_option && wants_next(command, argument);
+  }
+  std::reverse(arguments.begin(), arguments.end());
   return arguments;
+}
+
+bool takes_words(const CLI::App* command) {
+  return command != nullptr && command->get_subcommands(nullptr).empty();
 }
 
 // An empty value is a script's variable that was never set: taken for an option that was not given
@@ -50,35 +113,66 @@ void refuse_empty_values(const CLI::App& command, const std::string& name,
 
 }  // namespace
 
-// CLI11's exceptions in our words.
-Action parse_command_line(const Program& program, int argc, char** argv) {
-  const std::string name = program.name;
-  const std::string list_hint = name + " --help lists the commands";
-  CLI::App app{program.summary, name};
-  app.set_version_flag("--version", name + " " PAES_VERSION);
-  app.require_subcommand(1);
-  app.footer(program.footer);
-  // Only the chosen command declares its options: start-up time is part of every small file.
-  const std::string chosen = argc > 1 ? argv[1] : "";
-  Action action;
-  for (const Command* command : program.commands) {
-    CLI::App* sub = app.add_subcommand(command->name, command->summary);
-    if (chosen == command->name) {
-      action = command->declare(*sub);
+CommandLine::CommandLine(const Program& program, int argc, char** argv) noexcept
+    : program_(program), arguments_(argv + 1, argc > 0 ? static_cast<std::size_t>(argc) - 1 : 0) {
+  while (command_at_ < arguments_.size() && arguments_[command_at_][0] == '-') {
+    ++command_at_;
+  }
+}
+
+std::string CommandLine::command() const {
+  return command_at_ < arguments_.size() ? arguments_[command_at_] : "";
+}
+
+bool CommandLine::wants_json() const {
+  for (const std::string_view argument : arguments_) {
+    if (argument == "--") {
+      break;
+    }
+    if (argument == "--json") {
+      return true;
     }
   }
-  if (!action && !chosen.empty() && chosen[0] != '-') {
+  return false;
+}
+
+// CLI11's exceptions in our words.
+Action CommandLine::parse() const {
+  const std::string name = program_.name;
+  const std::string list_hint = name + " --help lists the commands";
+  CLI::App app{program_.summary, name};
+  app.set_version_flag("--version", name + " " PAES_VERSION);
+  app.require_subcommand(1);
+  app.footer(program_.footer);
+  // Only the chosen command declares its options: start-up time is part of every small file.
+  const std::string chosen = command();
+  Action action;
+  CLI::App* chosen_app = nullptr;
+  for (const Command* one : program_.commands) {
+    CLI::App* sub = app.add_subcommand(one->name, one->summary);
+    if (chosen == one->name) {
+      action = one->declare(*sub);
+      chosen_app = sub;
+    }
+  }
+  if (!action && !chosen.empty()) {
     throw Error(ErrorCode::usage, "command line: there is no command '" + chosen + "'", list_hint);
   }
-  if (argc > 1 && chosen.empty()) {
+  if (!action && command_at_ < arguments_.size()) {
     throw Error(ErrorCode::usage, "command line: the command is empty", list_hint);
   }
   const std::string what = action ? chosen : "command line";
   const std::string help = action ? name + " " + chosen + " --help" : list_hint;
   try {
-    app.parse(arguments_for_cli11(argc, argv));
+    if (takes_words(chosen_app)) {
+      unmark_values(*chosen_app);
+      app.parse(arguments_for_cli11(*chosen_app, arguments_.first(command_at_ + 1),
+                                    arguments_.subspan(command_at_ + 1)));
+    } else {
+      app.parse(std::vector<std::string>(arguments_.rbegin(), arguments_.rend()));
+    }
     if (action) {
-      refuse_empty_values(*app.get_subcommand(chosen), chosen, help);
+      refuse_empty_values(*chosen_app, chosen, help);
     }
   } catch (const CLI::Success& answer) {
     // Help and version are answers, not errors.
@@ -86,24 +180,33 @@ Action parse_command_line(const Program& program, int argc, char** argv) {
     (void)app.exit(answer, text, text);
     print_result(text.str());
     return [] { return exit_done; };
+  } catch (const CLI::ExtrasError&) {
+    throw Error(ErrorCode::usage, what + ": not expected: " + unmarked(app.remaining(true).front()),
+                help);
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorCode::usage, what + ": " + one_line(error.what()), help);
   }
   return action;
 }
 
-int run_reporting(const std::function<int()>& work) noexcept {
+int CommandLine::run_reporting(const std::function<int()>& work) const noexcept {
   try {
     try {
       return work();
-    } catch (const Error& error) {
+    } catch (const ClosedOutput& error) {
+      if (!stop_for_closed_output()) {
+        print_error(error);
+      }
+    } catch (...) {
+      const Error error = current_error();
       print_error(error);
+      if (wants_json() && !has_printed_json()) {
+        print_json(failure_document(command(), error));
+      }
       return static_cast<int>(error.code);
-    } catch (const std::bad_alloc&) {
-      print_error(Error(ErrorCode::failure, "memory: not enough of it"));
-    } catch (const std::exception& error) {
-      print_error(Error(ErrorCode::failure, "internal error: " + one_line(error.what())));
     }
+  } catch (const ClosedOutput&) {
+    (void)stop_for_closed_output();
   } catch (...) {
     // Printing itself failed: the exit code still tells.
   }

@@ -1,9 +1,11 @@
 // The command line of a program whose commands are rows: picks one, parses its options, and turns
-// every way to fail into one line and an exit code.
+// every way to fail into one line, an exit code and, with --json, a document.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "paes/command.hpp"
 
@@ -16,11 +18,26 @@ struct Program {
   const char* footer;
 };
 
-// What the chosen command is to do; --help and --version are answered at once, and then it is to do
-// nothing. Throws Error(usage).
-[[nodiscard]] Action parse_command_line(const Program& program, int argc, char** argv);
+class CommandLine {
+ public:
+  // Both must outlive it.
+  CommandLine(const Program& program, int argc, char** argv) noexcept;
 
-// Runs it and gives back the exit code, after an error message where it throws.
-[[nodiscard]] int run_reporting(const std::function<int()>& work) noexcept;
+  // What the chosen command is to do; --help and --version are answered at once, and then it is to
+  // do nothing. Every word of the user reaches the command as it stands. Throws Error(usage).
+  [[nodiscard]] Action parse() const;
+
+  // Runs it and gives back the exit code, after an error message where it throws, and where --json
+  // stands on the command line a document, unless there was one.
+  [[nodiscard]] int run_reporting(const std::function<int()>& work) const noexcept;
+
+ private:
+  [[nodiscard]] std::string command() const;  // empty: none
+  [[nodiscard]] bool wants_json() const;
+
+  const Program& program_;
+  std::span<char* const> arguments_;  // without the program's name
+  std::size_t command_at_ = 0;        // the first that is no option of the program itself
+};
 
 }  // namespace paes::cli

@@ -112,7 +112,7 @@ std::string stanza_text(const age::Summary& envelope) {
 
 void print_text(const Findings& found) {
   const container::Header& header = found.header;
-  std::string text = fmt::format("{}\n", printable(found.file));
+  std::string text = fmt::format("{}\n", printable(shown_name(found.file)));
   const auto line = [&text](const char* name, const std::string& value) {
     text += fmt::format("  {:<12}{}\n", name, value);
   };
@@ -220,7 +220,8 @@ int inspect_file(const std::string& file, bool json) {
                 unfinished->hint());
   }
   if (found.truncated) {
-    throw Error(ErrorCode::corrupt, file + ": truncated or extended, no payload is this long");
+    throw Error(ErrorCode::corrupt,
+                shown_name(file) + ": truncated or extended, no payload is this long");
   }
   return exit_done;
 }

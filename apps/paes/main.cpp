@@ -18,9 +18,10 @@ constexpr paes::cli::Program program = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int code = paes::cli::run_reporting([&] {
+  const paes::cli::CommandLine line(program, argc, argv);
+  const int code = line.run_reporting([&] {
     paes::cli::prepare_process();
-    return paes::cli::parse_command_line(program, argc, argv)();
+    return line.parse()();
   });
   if (code != paes::cli::exit_done) {
     paes::cli::die_by_caught_signal();

@@ -24,6 +24,8 @@ def validator(name):
 # What has no schema of its own name.
 SCHEMA_OF = dict.fromkeys(["encrypt", "decrypt", "verify", "cipher"], "transfer")
 COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices"]
+# Of whatever failed before it had anything else to report.
+FAILED = "failure"
 
 
 def schema_of(command):
@@ -75,9 +77,9 @@ def test_every_schema_refuses_what_it_should(sealed, keys, folder):
 def test_every_schema_is_used_here():
     """Except those of `paes bench`, which are tested with it."""
     found = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert {name for name in found if not name.startswith("bench")} == set(
-        map(schema_of, COMMANDS)
-    )
+    assert {name for name in found if not name.startswith("bench")} == {
+        FAILED, *map(schema_of, COMMANDS)
+    }
 
 
 def test_encrypt_and_decrypt(plain, keys, folder):
@@ -117,7 +119,65 @@ def test_encrypt_with_a_new_identity(plain, keys, folder):
 def test_standard_output_cannot_be_both(plain, keys):
     result = run("encrypt", "--json", "-r", keys.recipient, "-o", "-", plain)
     assert result.code == USAGE
-    assert result.out == b""
+    failure_of(result)
+
+
+def failure_of(result):
+    """The one document of a command that failed before it had anything else to report."""
+    document = json.loads(result.out)
+    validator(FAILED).validate(document)
+    assert document["exit_code"] == document["error"]["code"] == result.code
+    assert f"paes: {document['error']['message']}\n" in result.err
+    return document
+
+
+@pytest.mark.parametrize(
+    "words, code",
+    [
+        ("--json", USAGE),
+        ("frobnicate --json", USAGE),
+        ("encrypt --json plain", USAGE),
+        ("encrypt --json --frobnicate plain", USAGE),
+        ("encrypt --json -r RECIPIENT -T 010 plain", USAGE),
+        ("encrypt --json -r RECIPIENT -o out plain plain", USAGE),
+        ("encrypt --json -R missing plain", FAILURE),
+        ("decrypt --json -i missing plain", FAILURE),
+        ("decrypt --json -i KEYS --range 0-9 sealed.paes", USAGE),
+        ("verify --json", USAGE),
+        ("verify --json -i plain sealed.paes", USAGE),
+        ("verify --json -i KEYS --kernel warp sealed.paes", USAGE),
+        ("cipher --json rot13 plain", USAGE),
+        ("cipher --json aes-128-ctr --key missing --iv 00 -o out plain", USAGE),
+        ("inspect --json", USAGE),
+        ("rekey --json sealed.paes", USAGE),
+        ("rekey --json -i missing -r RECIPIENT sealed.paes", FAILURE),
+        ("keygen --json", USAGE),
+        ("devices --json surplus", USAGE),
+        ("bench kernel --json --kernel warp", USAGE),
+        ("bench --json", USAGE),
+    ],
+)
+def test_errors_before_there_is_anything_to_report(words, code, plain, sealed, keys, folder):
+    known = {"RECIPIENT": keys.recipient, "KEYS": str(keys.path)}
+    arguments = [known.get(word, word) for word in words.split()]
+    before = sorted(os.listdir(folder))
+    result = run(*arguments, cwd=folder)
+    assert result.code == code, result.err
+    document = failure_of(result)
+    assert document.get("command") == (None if arguments[0].startswith("-") else arguments[0])
+    for file in document.get("files", []):
+        assert file["input"] in ("plain", "sealed.paes")
+    assert sorted(os.listdir(folder)) == before
+    if arguments[0] != "keygen":  # which would print a key
+        without = [word for word in arguments if word != "--json"]
+        assert run(*without, cwd=folder).out == b""
+
+
+def test_an_argument_that_only_looks_like_the_option(folder, keys):
+    """Behind -- it is a file."""
+    result = run("verify", "-i", keys.path, "--", "--json", cwd=folder)
+    assert (result.code, result.out) == (FAILURE, b"")
+    assert "paes: --json: No such file" in result.err
 
 
 def test_several_files_some_failing(sealed, keys, folder):

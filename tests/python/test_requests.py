@@ -1,5 +1,6 @@
 # Requests: those that make no sense, those of several files of which some fail, and names that a
 # terminal would obey.
+import json
 import os
 
 import program
@@ -102,6 +103,41 @@ def test_usage_errors(arguments, plain, sealed, keys, folder, unchanged):
     words = {"RECIPIENT": keys.recipient, "KEYS": keys.path}
     fail(*(words.get(word, word) for word in arguments), code=USAGE, cwd=folder)
     check()
+
+
+# Help before the command, and words that say what a file is
+
+
+@pytest.mark.parametrize("command", ["encrypt", "verify", "cipher", "rekey", "bench"])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_before_the_command(option, command):
+    page = succeed(command, "--help").out
+    assert succeed(option, command).out == page
+    assert len(page.splitlines()) > 8
+    assert succeed(option, "bench", "kernel").out == succeed("bench", "kernel", "--help").out
+
+
+def test_help_of_no_command():
+    assert succeed("-h").out == succeed("--help").out
+    fail("-h", "frobnicate", code=USAGE, says="no command 'frobnicate'")
+    fail("-h", "", code=USAGE, says="the command is empty")
+
+
+def test_standard_input_is_called_so(plain, sealed, keys, folder):
+    """Wherever a person reads; JSON has the word of the command line."""
+    said = succeed("verify", "-v", "-i", keys.path, "-", stdin=sealed.read_bytes())
+    assert said.err.startswith("paes: standard input: 1.00 kB in ")
+    assert said.out.startswith(b"standard input: authentic, ")
+    with open(sealed, "rb") as file:
+        assert succeed("inspect", "-", stdin=file).out.startswith(b"standard input\n")
+    with open(plain, "rb") as file:
+        result = run("inspect", "-", stdin=file)
+    assert result.err.startswith("paes: standard input: ")
+    (folder / "cut").write_bytes(sealed.read_bytes()[:-1011])
+    with open(folder / "cut", "rb") as file:
+        assert run("inspect", "-", stdin=file).err.startswith("paes: standard input: truncated")
+    document = json.loads(succeed("inspect", "--json", "-", stdin=sealed.read_bytes()).out)
+    assert document["file"] == "-"
 
 
 def test_control_characters_in_a_name_do_not_reach_the_terminal(keys, folder):
