@@ -24,6 +24,7 @@ struct HashUnit {
 };
 
 // Of a part's chunks the first is the short one, so that all others are equally far from the end.
+template <TextFlow Flow>
 [[nodiscard]] PAES_DEVICE HashUnit hash_unit(const GcmJob& job, std::uint64_t index) {
   HashUnit unit = {};
   const bool is_message = takes_messages(job.operation);
@@ -41,10 +42,12 @@ struct HashUnit {
     unit.bytes = (end * block_bytes < job.text_bytes ? end * block_bytes : job.text_bytes) - first;
   }
   unit.in = static_cast<const std::uint8_t*>(job.in) + (is_message ? index * job.in_stride : first);
-  // As a number, because where only the hash is wanted there is none; a condition costs registers.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  unit.out = reinterpret_cast<std::uint8_t*>(reinterpret_cast<std::uintptr_t>(job.out) +
-                                             (is_message ? index * job.out_stride : first));
+  // A job that only hashes has no `out`. The address is computed as a pointer: if it were a number
+  // in between, the compiler would no longer know that it is global memory, and would have to
+  // assume that a store there may change the tables in shared memory.
+  if constexpr (Flow != TextFlow::hash) {
+    unit.out = static_cast<std::uint8_t*>(job.out) + (is_message ? index * job.out_stride : first);
+  }
   if (job.counters != nullptr) {
     unit.pre_counter = load_words<16>(job.counters + (is_message ? index : 0));
     unit.counter = counter_of(unit.pre_counter, true);

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(Threads, 1)
   const Core core(filled_memory<Core>(keys), keys, thread);
   PAES_KEEP_LOOP
   for (GcmUnits units(job, thread); units.has_more(); units.next()) {
-    const HashUnit unit = hash_unit(job, units.at);
+    const HashUnit unit = hash_unit<Flow>(job, units.at);
     FieldWords sum = core.template lane_part<Flow>(job, unit);
     PAES_UNROLL
     for (unsigned step = warp_lanes / 2; step != 0; step /= 2) {
@@ -244,7 +244,7 @@ template <class Core, TextFlow Flow>
 int run_gcm_on_grid(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys) {
   return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& first) {
     for (GcmUnits units(job, first); first.lane() == 0 && units.has_more(); units.next()) {
-      const HashUnit unit = hash_unit(job, units.at);
+      const HashUnit unit = hash_unit<Flow>(job, units.at);
       FieldWords sum = {};
       Thread thread = first;
       for (unsigned lane = 0; lane < warp_lanes; ++lane, ++thread.index) {
