@@ -27,7 +27,9 @@ inline cuda::Runtime& runtime_under_test() {
   static const std::unique_ptr<cuda::Runtime> runtime = []() -> std::unique_ptr<cuda::Runtime> {
     if (is_device_emulated()) {
       cuda::EmulatedOptions options;
-      options.memory_bytes = std::size_t{64} << 20;
+      // PAES_EMULATED_MEMORY: of a device with so few bytes that tests run out of them.
+      const char* const memory = std::getenv("PAES_EMULATED_MEMORY");
+      options.memory_bytes = memory != nullptr ? std::stoul(memory) : std::size_t{64} << 20;
       return std::make_unique<cuda::EmulatedRuntime>(options);
     }
     std::string why;

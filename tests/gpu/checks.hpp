@@ -35,12 +35,14 @@ class Checks {
         found.size() == expected.size() && std::equal(found.begin(), found.end(), expected.begin()),
         what);
   }
-  void is_true(bool good, const std::string& what) {
+  // The answer is `good`, for a caller who cannot go on otherwise.
+  bool is_true(bool good, const std::string& what) {
     ++made_;
     if (!good && ++failed_ <= most_told) {
       const std::lock_guard lock(mutex_);
       std::printf("FAILED: %s\n", what.c_str());
     }
+    return good;
   }
   [[nodiscard]] std::size_t made() const { return made_; }
   [[nodiscard]] std::size_t failed() const { return failed_; }

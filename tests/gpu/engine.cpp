@@ -224,8 +224,7 @@ void compare_parts(const Subject& subject, const EngineGcm& bound, Bytes key, st
 void compare_gcm(const Subject& subject, std::size_t key_bytes) {
   const Buffer key = varied_bytes(key_bytes, 10);
   const auto bound = subject.engine->bind_gcm(key);
-  subject.checks->is_true(bound != nullptr, subject.what("gcm: not bound"));
-  if (bound == nullptr) {
+  if (!subject.checks->is_true(bound != nullptr, subject.what("gcm: not bound"))) {
     return;
   }
   const bool is_small = subject.effort == Effort::reduced;
@@ -252,6 +251,9 @@ void compare_gcm(const Subject& subject, std::size_t key_bytes) {
 void compare_callers(const Subject& subject, const RawSubject& raw) {
   const std::size_t bytes = subject.effort == Effort::full ? piece_bytes() : 4096;
   const auto bound = subject.engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
+  if (!subject.checks->is_true(bound != nullptr, subject.what("many callers: not bound"))) {
+    return;
+  }
   const RawKey reference = processor_key(raw);
   const Buffer text = varied_bytes(bytes, 13);
   std::atomic<unsigned> taken{0};
@@ -276,12 +278,15 @@ void compare_callers(const Subject& subject, const RawSubject& raw) {
 void compare_pinned(const Subject& subject, const RawSubject& raw) {
   const std::size_t bytes = piece_bytes() / 4;
   const std::size_t page = 4096;
+  const auto bound = subject.engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
+  if (!subject.checks->is_true(bound != nullptr, subject.what("pinned memory: not bound"))) {
+    return;
+  }
   auto* const memory =
       static_cast<std::uint8_t*>(operator new (bytes + page, std::align_val_t{page}));
   const Buffer text = varied_bytes(bytes, 14);
   std::copy(text.begin(), text.end(), memory);
   subject.engine->pin(memory, bytes);
-  const auto bound = subject.engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
   const Block start = {};
   Buffer expected(bytes);
   RawPosition position{start};
@@ -301,8 +306,7 @@ void test_kernel(const cuda::DeviceKernel& kernel, Checks& checks, Effort effort
     options.copies_keystream = copies_keystream;
     const auto engine = cuda::make_engine(shared_runtime(), options);
     const Subject subject{&kernel, engine.get(), &checks, effort};
-    checks.is_true(engine != nullptr, subject.what("no engine"));
-    if (engine == nullptr) {
+    if (!checks.is_true(engine != nullptr, subject.what("no engine"))) {
       return;
     }
     const std::vector<RawSubject> subjects = raw_subjects(kernel.cipher);

@@ -35,6 +35,9 @@ void compare_long(Engine& engine, const RawSubject& raw, const Buffer& text, Out
                   Checks& checks) {
   const std::size_t unit = raw.mode == Mode::xts ? unit_bytes : 0;
   const auto bound = engine.bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), unit);
+  if (!checks.is_true(bound != nullptr, raw.name() + ": not bound")) {
+    return;
+  }
   const RawKey reference = processor_key(raw, unit);
   const Buffer iv = varied_bytes(reference.iv_bytes(), 21);
   const auto threads = make_executor(Schedule::omp_dynamic, std::thread::hardware_concurrency());
@@ -62,6 +65,9 @@ void compare_long_gcm(Engine& engine, std::size_t key_bytes, const Buffer& text,
   constexpr std::size_t stride = chunk + 16;
   const Buffer key = varied_bytes(key_bytes, 22);
   const auto bound = engine.bind_gcm(key);
+  if (!checks.is_true(bound != nullptr, "gcm: not bound")) {
+    return;
+  }
   const Kernel& kernel = best_kernel(Cipher::aes);
   KernelKeys keys;
   kernel.prepare(key, keys);
@@ -115,6 +121,9 @@ void test_long_messages(Checks& checks, Effort effort) {
     options.piece_bytes = std::size_t{128} << 10;
   }
   const auto engine = cuda::make_engine(runtime, options);
+  if (!checks.is_true(engine != nullptr, "long messages: no engine")) {
+    return;
+  }
   Outputs outputs = {Buffer(text.size()), Buffer(text.size())};
   for (const Cipher cipher : {Cipher::aes, Cipher::des_ede3}) {
     const auto has = [&](const cuda::DeviceKernel* kernel) { return kernel->cipher == cipher; };
