@@ -256,13 +256,11 @@ std::unique_ptr<Engine> open_engine(const KernelBenchRequest& request, const Nam
   if (clock.clock != BenchClock::wall) {
     throw Error(ErrorCode::usage, "--engine: only the wall clock measures a device");
   }
-  std::string why;
-  std::unique_ptr<Engine> engine = open_cuda_engine("", why, Notes::some);
-  if (engine == nullptr || engine->slots() == 0) {
-    throw Error(ErrorCode::failure,
-                "engine: cuda is not available: " + (why.empty() ? "it has no memory left" : why));
+  CudaEngine opened = open_cuda_engine("", Notes::some);
+  if (opened.engine == nullptr) {
+    throw Error(ErrorCode::failure, "engine: cuda is not available: " + opened.why);
   }
-  return engine;
+  return std::move(opened.engine);
 }
 
 // What the engine declined a kernel would compute, and the figure would be that kernel's.

@@ -137,12 +137,12 @@ Choice Engines::with_engine(WhenBusy when_busy) const {
 }
 
 void Engines::open(const std::string& device_kernel, WhenBusy when_busy) {
-  std::string why;
-  engine_ = open_cuda_engine(device_kernel, why, notes_, device_share_);
-  when_busy_ = when_busy;
-  if (engine_ == nullptr && !why.empty()) {
-    throw Error(ErrorCode::failure, "engine: cuda is not available: " + why);
+  CudaEngine opened = open_cuda_engine(device_kernel, notes_, device_share_);
+  if (!opened.has_device) {
+    throw Error(ErrorCode::failure, "engine: cuda is not available: " + opened.why);
   }
+  engine_ = std::move(opened.engine);
+  when_busy_ = when_busy;
 }
 
 Choice Engines::for_input(std::optional<std::uint64_t> bytes) {

@@ -80,11 +80,10 @@ double Engines::rate_of(const Choice& choice, std::size_t piece_bytes, double se
 
 // What is faster than the CPU by what it has measured; else engine_ stays null.
 void Engines::measure_engine(stream::Rates& rates) {
-  std::string why;
-  engine_ = open_cuda_engine("", why, notes_, device_share_);
+  CudaEngine opened = open_cuda_engine("", notes_, device_share_);
+  engine_ = std::move(opened.engine);
   if (engine_ == nullptr) {
-    throw Error(ErrorCode::failure,
-                "cuda is not available: " + (why.empty() ? "it has no memory" : why));
+    throw Error(ErrorCode::failure, "cuda is not available: " + opened.why);
   }
   rates.cpu = rate_of(cpu(), cpu_piece_bytes, measured_seconds);
   const auto rate_with = [&](WhenBusy when_busy) {
@@ -103,7 +102,7 @@ void Engines::measure_engine(stream::Rates& rates) {
   } else if (cipher_.mode == Mode::ctr) {
     // Less to copy, and more for the processor to do.
     const std::shared_ptr<Engine> copying =
-        std::exchange(engine_, open_cuda_engine("", why, notes_, device_share_, true));
+        std::exchange(engine_, open_cuda_engine("", notes_, device_share_, true).engine);
     const double copied = std::max(rates.engine, rates.hybrid);
     if (engine_ == nullptr ||
         stream::best_of({.cpu = copied, .engine = rate_with(when_busy_)}) == Sharing::cpu) {

@@ -6,20 +6,25 @@
 
 namespace paes::cli {
 
-std::unique_ptr<Engine> open_cuda_engine(const std::string& device_kernel, std::string& why,
-                                         Notes notes, std::optional<unsigned> share,
-                                         bool copies_keystream) {
-  std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(why, share);
+CudaEngine open_cuda_engine(const std::string& device_kernel, Notes notes,
+                            std::optional<unsigned> share, bool copies_keystream) {
+  CudaEngine opened;
+  std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(opened.why, share);
   if (runtime == nullptr) {
-    return nullptr;
+    return opened;
   }
-  return cuda::make_engine(std::move(runtime), {.copies_keystream = copies_keystream,
-                                                .kernel = device_kernel,
-                                                .note = [notes](const std::string& note) {
-                                                  if (notes != Notes::none) {
-                                                    print_note("paes: " + note);
-                                                  }
-                                                }});
+  opened.has_device = true;
+  opened.engine = cuda::make_engine(std::move(runtime),
+                                    {.copies_keystream = copies_keystream,
+                                     .kernel = device_kernel,
+                                     .note =
+                                         [notes](const std::string& note) {
+                                           if (notes != Notes::none) {
+                                             print_note("paes: " + note);
+                                           }
+                                         }},
+                                    opened.why);
+  return opened;
 }
 
 }  // namespace paes::cli

@@ -10,12 +10,15 @@
 
 namespace paes::cli {
 
-// Null with one line of why where there is no device; null without one, after a note on standard
-// error unless Notes::none, where the device has no memory left. `share` as open_cuda_runtime has
-// it.
-[[nodiscard]] std::unique_ptr<Engine> open_cuda_engine(const std::string& device_kernel,
-                                                       std::string& why, Notes notes,
-                                                       std::optional<unsigned> share = std::nullopt,
-                                                       bool copies_keystream = false);
+struct CudaEngine {
+  std::unique_ptr<Engine> engine;
+  std::string why;          // null has one line of it
+  bool has_device = false;  // which has no memory or no slot left, as a note has said by then
+};
+
+// The note goes to standard error unless Notes::none. `share` as open_cuda_runtime has it.
+[[nodiscard]] CudaEngine open_cuda_engine(const std::string& device_kernel, Notes notes,
+                                          std::optional<unsigned> share = std::nullopt,
+                                          bool copies_keystream = false);
 
 }  // namespace paes::cli

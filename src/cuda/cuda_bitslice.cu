@@ -27,7 +27,8 @@ int run_tweaks(const Launch& launch, const TweakJob& job) {
   return run_tweaks_on_grid<AesBitsliceCore<false>>(launch, job, keys_of(launch, false));
 }
 
-constexpr DeviceRuns runs = {run, run_tweaks, nullptr, nullptr};
+constexpr DeviceRuns runs = {run, run_tweaks, nullptr, nullptr,
+                             find_on_grid<AesBitsliceCore<false>, Operation::ctr>};
 
 }  // namespace
 
@@ -121,6 +122,7 @@ const DeviceKernel device_kernel_cuda_bitslice = {
     .warning = nullptr,
     .blocks = AesBitsliceCore<false>::blocks,
     .image_bytes = sizeof(Image),
+    .constant_bytes = 0,
     .prepare = prepare,
     .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_bitslice),

@@ -17,6 +17,7 @@ int bind_keys(const Launch& launch, AesComputeKeys& keys) {
 #if defined(__CUDACC__)
   return copy_to_slot(aes_round_keys, keys.round_keys, launch);
 #else
+  keys.round_keys = copy_to_slot(keys.round_keys, launch);
   return 0;
 #endif
 }
@@ -24,7 +25,7 @@ int bind_keys(const Launch& launch, AesComputeKeys& keys) {
 #if defined(__CUDACC__)
 int wipe_keys(const Launch& launch) { return wipe_slot(aes_round_keys, launch); }
 #else
-int wipe_keys(const Launch&) { return 0; }
+int wipe_keys(const Launch& launch) { return wipe_slot<RoundKeys>(launch); }
 #endif
 
 int run(const Launch& launch, const Job& job) {
@@ -63,7 +64,8 @@ int run_gcm(const Launch& launch, const GcmJob& whole_job) {
       });
 }
 
-constexpr DeviceRuns runs = {run, run_tweaks, run_gcm, wipe_keys};
+constexpr DeviceRuns runs = {run, run_tweaks, run_gcm, wipe_keys,
+                             find_on_grid<AesComputeCore<false>, Operation::ctr>};
 
 }  // namespace
 
@@ -94,6 +96,7 @@ const DeviceKernel device_kernel_cuda_compute = {
     .warning = "insecure: the time of its table look-ups depends on the key",
     .blocks = 1,
     .image_bytes = sizeof(Image),
+    .constant_bytes = sizeof(RoundKeys),
     .prepare = prepare,
     .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_compute),

@@ -19,7 +19,8 @@ int run(const Launch& launch, const Job& job) {
   return run_operation<DesBitsliceCore>(launch, job, keys);
 }
 
-constexpr DeviceRuns runs = {run, nullptr, nullptr, nullptr};
+constexpr DeviceRuns runs = {run, nullptr, nullptr, nullptr,
+                             find_on_grid<DesBitsliceCore<false>, Operation::ctr>};
 
 }  // namespace
 
@@ -93,6 +94,7 @@ const DeviceKernel device_kernel_cuda_des_bitslice = {
     .warning = nullptr,
     .blocks = DesBitsliceCore<false>::blocks,
     .image_bytes = sizeof(Image),
+    .constant_bytes = 0,
     .prepare = prepare,
     .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_des_bitslice),

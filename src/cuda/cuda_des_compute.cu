@@ -17,11 +17,11 @@ int bind_keys(const Launch& launch, DesComputeKeys& keys) {
 int wipe_keys(const Launch& launch) { return wipe_slot(des_round_keys, launch); }
 #else
 int bind_keys(const Launch& launch, DesComputeKeys& keys) {
-  keys = {static_cast<const DesRoundKeys*>(launch.image)->key, 0};
+  keys = {copy_to_slot(static_cast<const DesRoundKeys*>(launch.image), launch)->key, 0};
   return 0;
 }
 
-int wipe_keys(const Launch&) { return 0; }
+int wipe_keys(const Launch& launch) { return wipe_slot<DesRoundKeys>(launch); }
 #endif
 
 int run(const Launch& launch, const Job& job) {
@@ -32,7 +32,8 @@ int run(const Launch& launch, const Job& job) {
   return run_operation<DesComputeCore>(launch, job, keys);
 }
 
-constexpr DeviceRuns runs = {run, nullptr, nullptr, wipe_keys};
+constexpr DeviceRuns runs = {run, nullptr, nullptr, wipe_keys,
+                             find_on_grid<DesComputeCore<false>, Operation::ctr>};
 
 }  // namespace
 
@@ -56,6 +57,7 @@ const DeviceKernel device_kernel_cuda_des_compute = {
     .warning = "insecure: timing: its table look-ups leak the key to others on the device",
     .blocks = DesComputeCore<false>::blocks,
     .image_bytes = sizeof(DesRoundKeys),
+    .constant_bytes = sizeof(DesRoundKeys),
     .prepare = prepare,
     .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_des_compute),

@@ -31,6 +31,7 @@ int bind_keys(const Launch& launch, bool inverse, AesTablesKeys& keys) {
 #if defined(__CUDACC__)
   return copy_to_slot(aes_key_columns, columns, launch);
 #else
+  keys.columns = copy_to_slot(columns, launch);
   return 0;
 #endif
 }
@@ -38,7 +39,7 @@ int bind_keys(const Launch& launch, bool inverse, AesTablesKeys& keys) {
 #if defined(__CUDACC__)
 int wipe_keys(const Launch& launch) { return wipe_slot(aes_key_columns, launch); }
 #else
-int wipe_keys(const Launch&) { return 0; }
+int wipe_keys(const Launch& launch) { return wipe_slot<AesKeyColumns>(launch); }
 #endif
 
 // Rounds are unrolled where all four tables have room.
@@ -105,7 +106,8 @@ int run_gcm(const Launch& launch, const GcmJob& whole_job) {
                         run_level0);
 }
 
-constexpr DeviceRuns runs = {run, run_tweaks, run_gcm, wipe_keys};
+constexpr DeviceRuns runs = {run, run_tweaks, run_gcm, wipe_keys,
+                             find_on_grid<AesTablesCore<1, false, 0>, Operation::ctr>};
 
 }  // namespace
 
@@ -140,6 +142,7 @@ const DeviceKernel device_kernel_cuda_tables = {
     .warning = nullptr,
     .blocks = 1,
     .image_bytes = sizeof(Image),
+    .constant_bytes = sizeof(AesKeyColumns),
     .prepare = prepare,
     .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_tables),

@@ -23,7 +23,9 @@ struct DeviceShape {
 // has a place for the keys of each, whoever of this process launches.
 inline constexpr unsigned max_slots = 8;
 
-// A slot's keys in constant memory; no two slots' share a line of a cache.
+// A slot's keys in constant memory; no two slots' share a line of a cache. A launch copies them
+// there and they stay until wipe(): nobody else may find them, so each call of the engine ends with
+// that.
 template <class Keys>
 struct alignas(256) InSlot {
   Keys keys;
@@ -35,26 +37,32 @@ struct Launch {
   DeviceShape shape;
   unsigned slot;  // below max_slots; launches of one slot follow each other on one stream
   void* stream;   // cudaStream_t
+  // Of the emulation: what stands for the slot's constant memory, constant_bytes of the kernel;
+  // null: keys are read where the image has them.
+  void* constant = nullptr;
 };
 
 // A kernel's launches: each answers with a cudaError_t, 0 for success. The same functions, compiled
-// for the host, are its emulation: image and addresses are then the host's, `stream` and `slot`
-// mean nothing, everything is done when they return, and they return 0.
+// for the host, are its emulation: image and addresses are then the host's, `constant` stands for
+// `slot`, `stream` means nothing, everything is done when they return, and they return 0.
 struct DeviceRuns {
   int (*run)(const Launch&, const Job&);
   int (*run_tweaks)(const Launch&, const TweakJob&);  // null for 3DES
   int (*run_gcm)(const Launch&, const GcmJob&);       // null without GCM
   // Overwrites what launches of the slot left of keys in constant memory; null: they leave nothing.
   int (*wipe)(const Launch&);
+  // Asks the driver for the kernel's code for the current device, which it may have to compile.
+  int (*find)();
 };
 
 struct DeviceKernel {
   const char* name;
   Cipher cipher;
   const char* summary;
-  const char* warning;      // printed whenever it is used, or null
-  unsigned blocks;          // of the cipher that a thread transforms at once
-  std::size_t image_bytes;  // of a key; a multiple of 16
+  const char* warning;         // printed whenever it is used, or null
+  unsigned blocks;             // of the cipher that a thread transforms at once
+  std::size_t image_bytes;     // of a key; a multiple of 16
+  std::size_t constant_bytes;  // of a slot's keys in constant memory; 0: none are there
   // From a key of a length that the cipher has to its image, in host memory that its owner wipes.
   void (*prepare)(Bytes key, std::uint8_t* image);
   DeviceRuns emulated;

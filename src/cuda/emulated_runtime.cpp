@@ -112,6 +112,9 @@ void EmulatedRuntime::release(Regions& regions, void* memory, const char* what) 
   if (!is_lost && !is_wiped(address, region.bytes)) {
     complaints_.push_back(std::string(what) + ": not wiped");
   }
+  if (!is_lost && region.device != host && has_copy(region.device, address, region.bytes)) {
+    complaints_.push_back(std::string(what) + ": a key went that constant memory still has");
+  }
   if (region.device != host) {
     used_bytes_[region.device] -= region.bytes;
   }
@@ -227,46 +230,75 @@ void EmulatedRuntime::fill_zero(Stream stream, void* device_memory, std::size_t 
   enter(stream, [=] { std::memset(device_memory, 0, bytes); });
 }
 
-void EmulatedRuntime::count_launch(Stream stream, const DeviceKernel& kernel, unsigned slot) {
+EmulatedRuntime::Constant& EmulatedRuntime::constant_of(Stream stream, const DeviceKernel& kernel,
+                                                        unsigned slot) {
+  Constant& constant = slots_[stream.device][slot].constants[&kernel];
+  constant.memory.resize(kernel.constant_bytes);
+  return constant;
+}
+
+Launch EmulatedRuntime::begin_launch(Stream stream, const DeviceKernel& kernel, Launch launch) {
+  {
+    const std::lock_guard lock(mutex_);
+    Constant& constant = constant_of(stream, kernel, launch.slot);
+    constant.image = launch.image;
+    launch.constant = kernel.constant_bytes == 0 ? nullptr : constant.memory.data();
+  }
+  // The copy of the key comes first, so that it is there even if the kernel then does not start.
+  if (launch.constant != nullptr) {
+    enter(stream,
+          [=, bytes = kernel.constant_bytes] { std::memset(launch.constant, fresh, bytes); });
+  }
   begin((std::string("launch of ") + kernel.name).c_str());
+  launch.shape = devices_[stream.device].shape;
+  launch.stream = stream.handle;
   const std::lock_guard lock(mutex_);
   ++launches_[stream.device];
-  SlotState& state = slots_[stream.device][slot];
+  SlotState& state = slots_[stream.device][launch.slot];
   if (state.stream != nullptr && state.stream != stream.handle) {
     complaints_.emplace_back("two streams launch in one slot at a time");
   }
   state.stream = stream.handle;
-  state.has_keys_of.insert(&kernel);
+  return launch;
 }
 
-Launch EmulatedRuntime::placed(Stream stream, Launch launch) const {
-  launch.shape = devices_[stream.device].shape;
-  launch.stream = stream.handle;
-  return launch;
+bool EmulatedRuntime::has_keys(const SlotState& state) {
+  return std::any_of(state.constants.begin(), state.constants.end(), [](const auto& entry) {
+    return !is_wiped(entry.second.memory.data(), entry.second.memory.size());
+  });
+}
+
+bool EmulatedRuntime::has_copy(unsigned device, const std::uint8_t* memory,
+                               std::size_t bytes) const {
+  for (const SlotState& state : slots_[device]) {
+    for (const auto& [kernel, constant] : state.constants) {
+      const auto* const image = static_cast<const std::uint8_t*>(constant.image);
+      if (image >= memory && image < memory + bytes &&
+          !is_wiped(constant.memory.data(), constant.memory.size())) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                              const Job& job) {
-  count_launch(stream, kernel, launch.slot);
-  enter(stream, [run = kernel.emulated.run, launch = placed(stream, launch), job] {
+  enter(stream, [run = kernel.emulated.run, launch = begin_launch(stream, kernel, launch), job] {
     (void)run(launch, job);  // an emulation cannot fail
   });
 }
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                              const TweakJob& job) {
-  count_launch(stream, kernel, launch.slot);
-  enter(stream, [run = kernel.emulated.run_tweaks, launch = placed(stream, launch), job] {
-    (void)run(launch, job);
-  });
+  enter(stream, [run = kernel.emulated.run_tweaks, launch = begin_launch(stream, kernel, launch),
+                 job] { (void)run(launch, job); });
 }
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                              const GcmJob& job) {
-  count_launch(stream, kernel, launch.slot);
-  enter(stream, [run = kernel.emulated.run_gcm, launch = placed(stream, launch), job] {
-    (void)run(launch, job);
-  });
+  enter(stream, [run = kernel.emulated.run_gcm, launch = begin_launch(stream, kernel, launch),
+                 job] { (void)run(launch, job); });
 }
 
 void EmulatedRuntime::wait(Stream stream) {
@@ -286,7 +318,7 @@ std::optional<unsigned> EmulatedRuntime::take_slot(unsigned device) {
   const std::lock_guard lock(mutex_);
   for (SlotState& state : slots_[device]) {
     if (!state.is_taken) {
-      state = {.is_taken = true, .stream = nullptr, .has_keys_of = {}};
+      state.is_taken = true;
       return static_cast<unsigned>(&state - slots_[device].data());
     }
   }
@@ -297,7 +329,7 @@ void EmulatedRuntime::give_slot(unsigned device, unsigned slot) noexcept {
   const std::lock_guard lock(mutex_);
   SlotState& state = slots_[device][slot];
   const bool is_lost = has_failed_.load() && fault_ == Fault::context_lost;
-  if (!is_lost && !state.has_keys_of.empty()) {
+  if (!is_lost && has_keys(state)) {
     complaints_.emplace_back("a slot was given back with keys in it");
   }
   state = {};
@@ -305,13 +337,15 @@ void EmulatedRuntime::give_slot(unsigned device, unsigned slot) noexcept {
 
 void EmulatedRuntime::wipe_keys(Stream stream, const DeviceKernel& kernel, unsigned slot) {
   begin("wiping the keys of launches");
-  enter(stream, [=, this, &kernel] {
-    if (kernel.emulated.wipe != nullptr) {
-      (void)kernel.emulated.wipe({nullptr, 0, {}, slot, nullptr});
-    }
+  if (kernel.emulated.wipe == nullptr) {
+    return;
+  }
+  Launch launch = {nullptr, 0, {}, slot, nullptr};
+  {
     const std::lock_guard lock(mutex_);
-    slots_[stream.device][slot].has_keys_of.erase(&kernel);
-  });
+    launch.constant = constant_of(stream, kernel, slot).memory.data();
+  }
+  enter(stream, [wipe = kernel.emulated.wipe, launch] { (void)wipe(launch); });
 }
 
 }  // namespace paes::cuda

@@ -1,7 +1,8 @@
 // Devices that are memory of the host, for tests: launches go to the kernels' emulation. Work is
-// done only when somebody waits for it, so that who does not wait gets nothing. Copies are checked
-// against what was allocated and pinned; freed memory must be wiped; and any call can be made to
-// fail. No program that users run links it.
+// done only when somebody waits for it, so that anyone who does not wait gets nothing. Copies are
+// checked against what was allocated and pinned; freed memory must be wiped; constant memory, which
+// each kernel has for each slot of a device, must be wiped before the key that it was filled from
+// goes; and any call can be made to fail. No program that users run links it.
 #pragma once
 
 #include <array>
@@ -11,7 +12,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +42,8 @@ class EmulatedRuntime final : public Runtime {
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_.load(); }
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(); }
   // What an owner did wrong, one line each: memory freed before it was wiped or not at all, copies
-  // outside of what was allocated, work that nobody waited for, a slot that two streams share or
-  // that is given back with keys in it.
+  // outside of what was allocated, work that nobody waited for, a slot that two streams share, and
+  // constant memory that has a key's copy when the key goes or its slot is given back.
   [[nodiscard]] std::vector<std::string> complaints() const;
   // Launches on each device.
   [[nodiscard]] std::vector<std::uint64_t> launches() const;
@@ -90,15 +90,24 @@ class EmulatedRuntime final : public Runtime {
             const void* host_memory, std::size_t bytes);
   void enter(Stream stream, std::function<void()> work);
   void release(Regions& regions, void* memory, const char* what) noexcept;
+  // A kernel's constant memory for a slot, and from where a launch last filled it.
+  struct Constant {
+    std::vector<std::uint8_t> memory;
+    const void* image = nullptr;
+  };
   // What the device keeps for a slot, and which stream's launches use it.
   struct SlotState {
     bool is_taken = false;
-    void* stream = nullptr;                     // with launches that nobody has waited for
-    std::set<const DeviceKernel*> has_keys_of;  // as long as they are not wiped
+    void* stream = nullptr;  // with launches that nobody has waited for
+    std::map<const DeviceKernel*, Constant> constants;
   };
 
-  void count_launch(Stream stream, const DeviceKernel& kernel, unsigned slot);
-  [[nodiscard]] Launch placed(Stream stream, Launch launch) const;
+  // The launch as the kernel's emulation wants it.
+  [[nodiscard]] Launch begin_launch(Stream stream, const DeviceKernel& kernel, Launch launch);
+  [[nodiscard]] Constant& constant_of(Stream stream, const DeviceKernel& kernel, unsigned slot);
+  // True if a slot's constant memory still has what was copied from there.
+  [[nodiscard]] bool has_copy(unsigned device, const std::uint8_t* memory, std::size_t bytes) const;
+  [[nodiscard]] static bool has_keys(const SlotState& state);
   void* allocate_in(Regions& regions, unsigned device, std::size_t bytes);
 
   std::vector<Device> devices_;

@@ -66,14 +66,6 @@ class CudaEngine final : public Engine {
         keys_(*runtime_),
         slots_(*runtime_, std::min(options.slots, max_slots), options.piece_bytes, options.note) {}
 
-  ~CudaEngine() override {
-    for (const DeviceKernel* const kernel : used_kernels_) {
-      slots_.wipe_keys(*kernel);
-    }
-  }
-  CudaEngine(const CudaEngine&) = delete;
-  CudaEngine& operator=(const CudaEngine&) = delete;
-
   [[nodiscard]] const char* name() const noexcept override { return "cuda"; }
   [[nodiscard]] unsigned slots() const noexcept override { return slots_.count(); }
   [[nodiscard]] std::size_t piece_bytes() const noexcept override { return slots_.piece_bytes(); }
@@ -112,7 +104,7 @@ class CudaEngine final : public Engine {
     runtime_->copy_in(slot.stream(), slot.text(), source, bytes);
   }
 
-  // And waits for all that the call has entered.
+  // And finishes the call.
   void copy_text_out(Slot& slot, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
     const bool is_direct = bytes == 0 || pinned_.contains(to, bytes);
     std::uint8_t* const target = is_direct ? to : slot.staging();
@@ -120,24 +112,20 @@ class CudaEngine final : public Engine {
     if (bytes != 0) {
       runtime_->copy_out(slot.stream(), target, from, bytes);
     }
-    runtime_->wait(slot.stream());
+    slot.finish();
     if (!is_direct) {
       std::memcpy(to, target, bytes);
     }
   }
 
  private:
-  // Null: no memory left for it.
+  // Null: no memory for it.
   std::unique_ptr<KeyImage> make_image(const DeviceKernel& kernel, Bytes key) {
+    const unsigned failed_before = slots_.failed_tries();
     try {
-      auto image = std::make_unique<KeyImage>(*runtime_, keys_, kernel, key);
-      const std::lock_guard lock(keys_.mutex);
-      if (std::find(used_kernels_.begin(), used_kernels_.end(), &kernel) == used_kernels_.end()) {
-        used_kernels_.push_back(&kernel);
-      }
-      return image;
+      return std::make_unique<KeyImage>(*runtime_, keys_, kernel, key);
     } catch (const OutOfMemory& error) {
-      slots_.exhaust(error);
+      slots_.fail_try(failed_before, error);
       return nullptr;
     }
   }
@@ -146,7 +134,6 @@ class CudaEngine final : public Engine {
   EngineOptions options_;
   PinnedRanges pinned_;
   KeyRoom keys_;
-  std::vector<const DeviceKernel*> used_kernels_;
   Slots slots_;
 };
 
@@ -198,7 +185,7 @@ class CudaRaw final : public EngineRaw {
     slot.runtime().fill_zero(slot.stream(), slot.text(), in.size());
     key_->launch(slot, job);
     slot.runtime().copy_out(slot.stream(), keystream, slot.text(), in.size());
-    slot.runtime().wait(slot.stream());
+    slot.finish();
     for (std::size_t i = 0; i < in.size(); ++i) {
       out[i] = in[i] ^ keystream[i];
     }
@@ -340,12 +327,13 @@ std::unique_ptr<EngineGcm> CudaEngine::bind_gcm(Bytes key) {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime,
-                                    const EngineOptions& options) {
+std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime, const EngineOptions& options,
+                                    std::string& why) {
   check_name(options.kernel);
   try {
     return std::make_unique<CudaEngine>(std::move(runtime), options);
   } catch (const OutOfMemory& error) {
+    why = error.what();
     if (options.note) {
       options.note(std::string(error.what()) + cpu_does_the_work);
     }

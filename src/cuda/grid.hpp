@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "core/secret.hpp"
@@ -139,6 +140,13 @@ template <class Core, class AnyJob>
   return cudaGetLastError();
 }
 
+// All kernels of a file are compiled for the same devices, so that one answers for all of them.
+template <class Core, Operation Which>
+[[nodiscard]] int find_on_grid() {
+  cudaFuncAttributes attributes = {};
+  return cudaFuncGetAttributes(&attributes, run_grid<Core, Which>);
+}
+
 // What a row's functions run a Core with, here on the device and below on the host.
 template <class Core, Operation Which>
 [[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
@@ -159,6 +167,25 @@ template <class Core, TextFlow Flow>
 }
 
 #else
+
+// The same of the emulation, whose launches bring their constant memory along. The answer is where
+// the kernel reads the keys.
+template <class Keys>
+[[nodiscard]] const Keys* copy_to_slot(const Keys* from, const Launch& launch) {
+  return launch.constant == nullptr
+             ? from
+             : static_cast<const Keys*>(std::memcpy(launch.constant, from, sizeof(Keys)));
+}
+template <class Keys>
+[[nodiscard]] int wipe_slot(const Launch& launch) {
+  wipe(launch.constant, sizeof(Keys));
+  return 0;
+}
+
+template <class Core, Operation Which>
+[[nodiscard]] int find_on_grid() {
+  return 0;
+}
 
 template <class Core>
 void fill_all(std::uint8_t* memory, const typename Core::Keys& keys, Thread thread) {

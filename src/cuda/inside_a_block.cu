@@ -201,8 +201,8 @@ int run_all_steps(const Launch& launch, const Job& job) { return emulate(launch,
 
 #endif
 
-constexpr DeviceRuns inside_runs = {run_all_inside, nullptr, nullptr, nullptr};
-constexpr DeviceRuns steps_runs = {run_all_steps, nullptr, nullptr, nullptr};
+constexpr DeviceRuns inside_runs = {run_all_inside, nullptr, nullptr, nullptr, nullptr};
+constexpr DeviceRuns steps_runs = {run_all_steps, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
@@ -232,6 +232,7 @@ const DeviceKernel study_kernel_inside = {
     .warning = warning,
     .blocks = 1,
     .image_bytes = sizeof(RoundKeys),
+    .constant_bytes = 0,
     .prepare = prepare,
     .emulated = inside_runs,
     .device = PAES_ON_DEVICE(study_inside),
@@ -243,6 +244,7 @@ const DeviceKernel study_kernel_steps = {
     .warning = warning,
     .blocks = 1,
     .image_bytes = sizeof(RoundKeys),
+    .constant_bytes = 0,
     .prepare = prepare,
     .emulated = steps_runs,
     .device = PAES_ON_DEVICE(study_steps),

@@ -62,10 +62,8 @@ class KeyImage {
   KeyImage& operator=(const KeyImage&) = delete;
 
   template <typename AnyJob>
-  void launch(const Slot& slot, const AnyJob& job) const {
-    slot.runtime().launch(slot.stream(), kernel_,
-                          {images_[slot.device()]->data(), key_bytes_, {}, slot.number(), nullptr},
-                          job);
+  void launch(Slot& slot, const AnyJob& job) const {
+    slot.launch(kernel_, images_[slot.device()]->data(), key_bytes_, job);
   }
 
  private:

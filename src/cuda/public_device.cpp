@@ -10,13 +10,7 @@ std::shared_ptr<Engine> open_device(std::string& why) {
   if (runtime == nullptr) {
     return nullptr;
   }
-  std::shared_ptr<Engine> engine =
-      cuda::make_engine(std::move(runtime), {.copies_keystream = true});
-  if (engine == nullptr || engine->slots() == 0) {
-    why = "the device has no memory left";
-    return nullptr;
-  }
-  return engine;
+  return cuda::make_engine(std::move(runtime), {.copies_keystream = true}, why);
 }
 
 }  // namespace paes

@@ -75,7 +75,7 @@ class Runtime {
   virtual void wait(Stream stream) = 0;
 
   // A number for the launches of one stream, below max_slots, that nobody else in this process has
-  // on this device: launches keep keys in a place of it. Nothing where all are taken.
+  // on this device: launches copy keys to a place of it. Nothing where all are taken.
   [[nodiscard]] virtual std::optional<unsigned> take_slot(unsigned device) = 0;
   virtual void give_slot(unsigned device, unsigned slot) noexcept = 0;
   // Enters work into the stream that overwrites what its launches of the kernel left in the slot.

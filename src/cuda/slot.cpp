@@ -19,7 +19,9 @@ std::size_t room_bytes(std::size_t piece_bytes) {
 // No smaller piece would help.
 class NoSlots final : public OutOfMemory {
  public:
-  NoSlots() : OutOfMemory("cuda: others have all slots of the device") {}
+  NoSlots()
+      : OutOfMemory("cuda: this process uses all " + std::to_string(max_slots) +
+                    " slots of the device already") {}
 };
 
 std::vector<std::unique_ptr<Slot>> make_slots(Runtime& runtime, unsigned for_each_device,
@@ -60,12 +62,20 @@ std::uint8_t* Slot::staging() {
   return staging_->data();
 }
 
-void Slot::wipe_keys(const DeviceKernel& kernel) noexcept {
-  // As in DeviceMemory: once more, because the first error may be another's.
+void Slot::finish() {
+  if (launched_ != nullptr) {
+    runtime_.wipe_keys(stream_.get(), *launched_, number());
+  }
+  runtime_.wait(stream_.get());
+  launched_ = nullptr;
+}
+
+void Slot::drain() noexcept {
+  // As in DeviceMemory: once more, because the first error may be another's. One that stays has
+  // lost the context, and nothing of it runs or can be read any more.
   for (int tries = 0; tries < 2; ++tries) {
     try {
-      runtime_.wipe_keys(stream_.get(), kernel, number());
-      runtime_.wait(stream_.get());
+      finish();
       return;
     } catch (const Error&) {
       continue;
@@ -73,30 +83,22 @@ void Slot::wipe_keys(const DeviceKernel& kernel) noexcept {
   }
 }
 
-void Slot::drain() noexcept {
-  try {
-    runtime_.wait(stream_.get());
-  } catch (const Error&) {
-    // The context is lost, and nothing of it runs any more.
-  }
-}
-
 Slots::Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note)
     : note_(std::move(note)), piece_bytes_(piece_bytes) {
-  while (all_.empty() && !exhausted_) {
+  assert(for_each_device > 0);
+  while (all_.empty()) {
     try {
       all_ = make_slots(runtime, for_each_device, piece_bytes_);
-    } catch (const NoSlots& error) {
-      exhaust(error);
-    } catch (const OutOfMemory& error) {
+    } catch (const NoSlots&) {
+      throw;
+    } catch (const OutOfMemory&) {
       if (piece_bytes_ / 2 < least_piece_bytes) {
-        exhaust(error);
-      } else {
-        piece_bytes_ /= 2;
+        throw;
       }
+      piece_bytes_ /= 2;
     }
   }
-  if (!exhausted_ && piece_bytes_ != piece_bytes && note_) {
+  if (piece_bytes_ != piece_bytes && note_) {
     note_("cuda: device memory is short, so pieces have " + in_kib(piece_bytes_) + ", not " +
           in_kib(piece_bytes));
   }
@@ -107,26 +109,37 @@ Slots::Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes
 
 unsigned Slots::count() const noexcept {
   const std::lock_guard lock(mutex_);
-  return exhausted_ ? 0 : static_cast<unsigned>(all_.size());
+  return failed_tries_ == most_tries ? 0 : static_cast<unsigned>(all_.size());
 }
 
-void Slots::wipe_keys(const DeviceKernel& kernel) noexcept {
-  for (const auto& slot : all_) {
-    slot->wipe_keys(kernel);
-  }
+unsigned Slots::failed_tries() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return failed_tries_;
 }
 
-void Slots::exhaust(const OutOfMemory& error) {
+void Slots::fail_try(unsigned failed_before, const OutOfMemory& error) {
+  bool notes = false;
+  bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(exhausted_, true)) {
+    // What fails at the same time in several slots is one try.
+    if (failed_tries_ != failed_before || failed_tries_ == most_tries) {
       return;
     }
+    ++failed_tries_;
+    to_decline_ = (std::uint64_t{1} << (failed_tries_ - 1)) - 1;
+    is_last = failed_tries_ == most_tries;
+    notes = !std::exchange(is_noted_, true) || is_last;
   }
   changed_.notify_all();
-  if (note_) {
-    note_(std::string(error.what()) + cpu_does_the_work);
+  if (note_ && notes) {
+    note_(std::string(error.what()) + (is_last ? cpu_does_the_work : cpu_stands_in));
   }
+}
+
+void Slots::succeed() noexcept {
+  const std::lock_guard lock(mutex_);
+  failed_tries_ = failed_tries_ == most_tries ? most_tries : 0;
 }
 
 void Slots::fail(const Error& error) {
@@ -139,20 +152,32 @@ void Slots::fail(const Error& error) {
   changed_.notify_all();
 }
 
+// With the mutex held.
+bool Slots::declines_unasked() noexcept {
+  if (failed_tries_ == most_tries) {
+    return true;
+  }
+  if (to_decline_ == 0) {
+    return false;
+  }
+  --to_decline_;
+  return true;
+}
+
 Slot* Slots::take(WhenBusy when_busy) {
   std::unique_lock lock(mutex_);
   if (when_busy == WhenBusy::wait) {
-    changed_.wait(lock, [&] { return !free_.empty() || exhausted_ || error_; });
+    changed_.wait(lock, [&] { return !free_.empty() || failed_tries_ == most_tries || error_; });
   }
   if (error_) {
     throw Error(error_->code, error_->what(), error_->hint);
   }
-  if (exhausted_ || free_.empty()) {
+  if (free_.empty() || declines_unasked()) {
     return nullptr;
   }
   Slot* const slot = free_.front();
   free_.pop_front();
-  slot->begin();
+  slot->begin(failed_tries_);
   return slot;
 }
 
@@ -176,11 +201,12 @@ bool Slots::run(WhenBusy when_busy, const std::function<void(Slot&)>& work) {
   } const giver{*this, *slot};
   try {
     work(*slot);
+    succeed();
     return true;
   } catch (const OutOfMemory& error) {
     slot->drain();
     if (!slot->is_touched()) {
-      exhaust(error);
+      fail_try(slot->failed_before(), error);
       return false;
     }
     fail(error);

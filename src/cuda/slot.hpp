@@ -2,6 +2,7 @@
 // once. Several slots overlap their copies and work; a call waits for the first that is free.
 #pragma once
 
+#include <cassert>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -43,11 +44,25 @@ class Slot {
   // From here on the call changes memory of its caller's.
   void touch() noexcept { touched_ = true; }
   [[nodiscard]] bool is_touched() const noexcept { return touched_; }
-  void begin() noexcept { touched_ = false; }
-  // Nothing of a call that failed is under way any more.
+  void begin(unsigned failed_tries) noexcept {
+    touched_ = false;
+    failed_before_ = failed_tries;
+  }
+  // Slots::failed_tries() when the call began.
+  [[nodiscard]] unsigned failed_before() const noexcept { return failed_before_; }
+  // All launches of a call are of one kernel.
+  template <typename AnyJob>
+  void launch(const DeviceKernel& kernel, const void* image, std::size_t key_bytes,
+              const AnyJob& job) {
+    assert(launched_ == nullptr || launched_ == &kernel);
+    launched_ = &kernel;
+    runtime_.launch(stream(), kernel, {image, key_bytes, {}, number(), nullptr}, job);
+  }
+  // Waits for all that the call has entered. After it constant memory has nothing of the key any
+  // more.
+  void finish();
+  // The same after a failure.
   void drain() noexcept;
-  // What launches of the kernel left of keys in this slot.
-  void wipe_keys(const DeviceKernel& kernel) noexcept;
 
  private:
   Runtime& runtime_;
@@ -59,35 +74,46 @@ class Slot {
   PinnedMemory host_blocks_;
   std::optional<PinnedMemory> staging_;
   bool touched_ = false;
+  unsigned failed_before_ = 0;
+  const DeviceKernel* launched_ = nullptr;  // whose launches left the key in constant memory
 };
 
 using Note = std::function<void(const std::string&)>;
 inline constexpr const char* cpu_does_the_work = "; the CPU does the work";
+inline constexpr const char* cpu_stands_in = "; the CPU does the work until a later try finds some";
 
 // All slots of all devices, and how their engine stands.
+//
+// Memory that a call lacks may be there for the next one: other programs come and go. A call that
+// finds none is declined, and a later one tries again, after ever more calls that are declined
+// without a try. When as many tries have failed in a row as most_tries, every call is declined from
+// then on.
 class Slots {
  public:
-  // With out of memory, slots of half the size, and so on; at last none, and every call declined.
-  // Fewer where others have slots of the device. Says so through `note`.
+  static constexpr unsigned most_tries = 16;
+
+  // With out of memory, slots of half the size, and so on; throws OutOfMemory where there is not
+  // even one. Fewer where others have slots of the device. Says so through `note`.
   Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note);
 
-  // 0: none is left.
+  // 0: no call is taken any more.
   [[nodiscard]] unsigned count() const noexcept;
   [[nodiscard]] std::size_t piece_bytes() const noexcept { return piece_bytes_; }
 
-  // Runs `work` on a slot. False: declined. Rethrows what it throws but OutOfMemory before touch(),
-  // after which no further call is taken; after any other error each throws it again.
+  // Runs `work` on a slot. False: declined. Rethrows what it throws but OutOfMemory before touch();
+  // after any other error each call throws it again.
   bool run(WhenBusy when_busy, const std::function<void(Slot&)>& work);
 
-  // Overwrites what calls left of keys. No call may be under way.
-  void wipe_keys(const DeviceKernel& kernel) noexcept;
-
-  // There is no memory for something without which calls cannot be taken.
-  void exhaust(const OutOfMemory& error);
+  // For something else without which calls cannot be taken, where a failed try counts as well: what
+  // failed_tries() was before, and the error.
+  [[nodiscard]] unsigned failed_tries() const noexcept;
+  void fail_try(unsigned failed_before, const OutOfMemory& error);
 
  private:
   Slot* take(WhenBusy when_busy);
+  [[nodiscard]] bool declines_unasked() noexcept;
   void give_back(Slot& slot) noexcept;
+  void succeed() noexcept;
   void fail(const Error& error);
 
   Note note_;
@@ -95,8 +121,10 @@ class Slots {
   std::vector<std::unique_ptr<Slot>> all_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Slot*> free_;  // the one free for longest first, so that devices take turns
-  bool exhausted_ = false;
+  std::deque<Slot*> free_;        // the one free for longest first, so that devices take turns
+  unsigned failed_tries_ = 0;     // in a row
+  std::uint64_t to_decline_ = 0;  // calls before the next try
+  bool is_noted_ = false;
   std::optional<Error> error_;
 };
 

@@ -6,9 +6,10 @@
 // computes, copies out, waits and gives the slot back; with several threads calling, the copies of
 // one overlap the work of another. False means declined: nothing was touched, and the caller has a
 // kernel compute it. That is so when all slots are taken and the caller would not wait, when the
-// memory of a call is more than piece_bytes() allows, and when the device has no memory left. Any
-// other failure throws Error(failure) with the name of the call that failed; the memory passed is
-// then undefined, and every later call throws as well.
+// memory of a call is more than piece_bytes() allows, and when there is no memory for it: a later
+// call may find some, until the engine has looked in vain often enough to give up. Any other
+// failure throws Error(failure) with the name of the call that failed; the memory passed is then
+// undefined, and every later call throws as well.
 #pragma once
 
 #include <memory>
@@ -89,7 +90,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  // How many calls at a time it can serve; 0 when it has no memory left, and declines everything.
+  // How many calls at a time it can serve; 0 when it has given up, and declines everything.
   [[nodiscard]] virtual unsigned slots() const noexcept = 0;
   // The text that a call should have: long enough to be worth a copy, short enough for copies and
   // work to overlap. A call is declined when its memory, gaps and tags between messages included,
@@ -101,8 +102,8 @@ class Engine {
   virtual void pin(void* memory, std::size_t bytes) noexcept = 0;
   virtual void unpin(void* memory) noexcept = 0;
 
-  // Null when the engine lacks the mode, the direction or the unit's length, or has no memory left
-  // for the key. Key and `unit_bytes` are as in RawKey, which has checked them.
+  // Null when the engine lacks the mode, the direction or the unit's length, or has no memory for
+  // the key. Key and `unit_bytes` are as in RawKey, which has checked them.
   [[nodiscard]] virtual std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode,
                                                             Direction direction, Bytes key,
                                                             std::size_t unit_bytes) = 0;

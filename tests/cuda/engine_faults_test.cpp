@@ -124,19 +124,97 @@ TEST(CudaMemory, ShortOfItSlotsShrinkAndThenTheCpuWorks) {
     SCOPED_TRACE(memory);
     const auto runtime = std::make_shared<EmulatedRuntime>(EmulatedOptions{.memory_bytes = memory});
     std::vector<std::string> notes;
+    std::string why;
     const auto engine = make_engine(
         runtime,
-        {.piece_bytes = wanted, .note = [&](const std::string& note) { notes.push_back(note); }});
-    ASSERT_NE(engine, nullptr);
-    const auto bound =
-        engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, varied_bytes(16, 1), 0);
-    EXPECT_EQ(bound == nullptr, engine->slots() == 0);
-    EXPECT_EQ(notes.size(), engine->slots() == 0 || engine->piece_bytes() < wanted ? 1U : 0U);
-    shrunk += engine->slots() != 0 && engine->piece_bytes() < wanted ? 1U : 0U;
-    without += engine->slots() == 0 ? 1U : 0U;
+        {.piece_bytes = wanted, .note = [&](const std::string& note) { notes.push_back(note); }},
+        why);
+    if (engine == nullptr) {
+      EXPECT_EQ(why, "cuda: cudaMalloc: out of memory");
+      EXPECT_EQ(notes, std::vector<std::string>{why + "; the CPU does the work"});
+      ++without;
+      continue;
+    }
+    EXPECT_EQ(notes.size(), engine->piece_bytes() < wanted ? 1U : 0U);
+    EXPECT_NE(engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, varied_bytes(16, 1), 0),
+              nullptr);
+    shrunk += engine->piece_bytes() < wanted ? 1U : 0U;
   }
   EXPECT_GT(shrunk, 3U);
   EXPECT_GT(without, 1U);
+}
+
+// An engine with a key of AES-128-CTR whose next calls can be left without memory for staging.
+class ShortOfMemory : public testing::Test {
+ protected:
+  // One call. What an engine declines it has not touched.
+  bool crypt() {
+    Buffer text = in_;
+    const bool taken = bound_->crypt({}, text, text, WhenBusy::wait);
+    EXPECT_TRUE(text == (taken ? want_ : in_));
+    return taken;
+  }
+  // The first call of a slot asks for staging before all else.
+  void fail_next() { runtime_->fail_at(runtime_->calls() + 1, Fault::out_of_memory); }
+
+  std::shared_ptr<EmulatedRuntime> runtime_ = std::make_shared<EmulatedRuntime>();
+  std::vector<std::string> notes_;
+  std::unique_ptr<Engine> engine_ = make_engine(
+      runtime_, {.slots = 1, .piece_bytes = piece_bytes, .note = [this](const std::string& note) {
+                   notes_.push_back(note);
+                 }});
+  Buffer key_ = varied_bytes(16, 1);
+  Buffer in_ = varied_bytes(4096, 2);
+  Buffer want_ = expected({Cipher::aes, Mode::ctr, 16}, Direction::encrypt, key_, {}, in_);
+  std::unique_ptr<EngineRaw> bound_ =
+      engine_->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key_, 0);
+};
+
+TEST_F(ShortOfMemory, ForAMomentTheEngineGoesOnAfterwards) {
+  fail_next();
+  EXPECT_FALSE(crypt());
+  EXPECT_EQ(engine_->slots(), 1U);
+  EXPECT_TRUE(crypt());
+  EXPECT_EQ(notes_,
+            std::vector<std::string>{"cuda: cudaHostAlloc: emulated fault; the CPU does the work "
+                                     "until a later try finds some"});
+}
+
+TEST_F(ShortOfMemory, ForAKeyTheNextOneIsBound) {
+  fail_next();
+  const auto bind = [&] {
+    return engine_->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key_, 0);
+  };
+  EXPECT_EQ(bind(), nullptr);
+  EXPECT_EQ(engine_->slots(), 1U);
+  EXPECT_NE(bind(), nullptr);
+}
+
+TEST_F(ShortOfMemory, ForGoodItGivesUpAfterSoManyTries) {
+  std::uint64_t calls = 0;
+  unsigned tries = 0;
+  for (; engine_->slots() != 0 && calls < 1'000'000; ++calls) {
+    const std::uint64_t asked = runtime_->calls();
+    fail_next();
+    EXPECT_FALSE(crypt());
+    tries += runtime_->calls() != asked ? 1U : 0U;
+  }
+  EXPECT_EQ(engine_->slots(), 0U);
+  EXPECT_EQ(tries, Slots::most_tries);
+  EXPECT_GT(calls, 10'000U) << "they came too soon after each other";
+  EXPECT_EQ(notes_.size(), 2U);
+  EXPECT_EQ(notes_.back(), "cuda: cudaHostAlloc: emulated fault; the CPU does the work");
+  const std::uint64_t asked = runtime_->calls();
+  EXPECT_FALSE(crypt());
+  EXPECT_EQ(runtime_->calls(), asked);
+}
+
+TEST_F(ShortOfMemory, ACallThatSucceedsBeginsTheCountAnew) {
+  for (unsigned round = 0; round < 2 * Slots::most_tries; ++round) {
+    fail_next();
+    EXPECT_FALSE(crypt());
+    EXPECT_TRUE(crypt());
+  }
 }
 
 }  // namespace

@@ -205,8 +205,9 @@ TEST(CudaEngine, SeveralOnADeviceHaveSlotsOfTheirOwn) {
   const auto runtime = std::make_shared<EmulatedRuntime>(EmulatedOptions{.devices = 2});
   std::vector<std::string> notes;
   const auto note = [&](const std::string& text) { notes.push_back(text); };
+  std::string why;
   const auto make = [&](unsigned slots) {
-    return make_engine(runtime, {.slots = slots, .piece_bytes = piece_bytes, .note = note});
+    return make_engine(runtime, {.slots = slots, .piece_bytes = piece_bytes, .note = note}, why);
   };
   {
     const auto first = make(5);
@@ -214,10 +215,9 @@ TEST(CudaEngine, SeveralOnADeviceHaveSlotsOfTheirOwn) {
     const auto second = make(5);
     EXPECT_EQ(second->slots(), 6U);
     EXPECT_TRUE(notes.empty());
-    EXPECT_EQ(make(5)->slots(), 0U);
-    EXPECT_EQ(notes, std::vector<std::string>{
-                         "cuda: others have all slots of the device; the CPU does the work"});
-    EXPECT_EQ(make(0)->slots(), 0U);
+    EXPECT_EQ(make(5), nullptr);
+    EXPECT_EQ(why, "cuda: this process uses all 8 slots of the device already");
+    EXPECT_EQ(notes, std::vector<std::string>{why + "; the CPU does the work"});
     std::vector<std::thread> threads;
     for (Engine* const engine : {first.get(), second.get()}) {
       for (unsigned number = 0; number < 4; ++number) {
@@ -232,6 +232,46 @@ TEST(CudaEngine, SeveralOnADeviceHaveSlotsOfTheirOwn) {
   }
   EXPECT_EQ(make(5)->slots(), 10U) << "they were not given back";
   EXPECT_EQ(runtime->complaints(), std::vector<std::string>());
+}
+
+TEST(CudaEngine, KeysLeaveConstantMemoryWithTheirCall) {
+  const auto runtime = std::make_shared<EmulatedRuntime>();
+  const auto engine = make_engine(runtime, {.piece_bytes = piece_bytes});
+  const Buffer key = varied_bytes(16, 1);
+  for (const char* const what : {"first", "second"}) {
+    SCOPED_TRACE(what);
+    auto bound = engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key, 0);
+    Buffer text(1000);
+    ASSERT_TRUE(bound->crypt({}, text, text, WhenBusy::wait));
+    bound.reset();
+    // The engine and its slots are still there, and nothing else is amiss.
+    EXPECT_EQ(runtime->complaints(),
+              (std::vector<std::string>{"device memory was not freed",
+                                        "pinned memory was not freed", "a stream was not closed"}));
+  }
+}
+
+// What the emulated device is there to notice.
+TEST(EmulatedRuntime, ComplainsOfKeysLeftInConstantMemory) {
+  EmulatedRuntime runtime;
+  const DeviceKernel& kernel = *device_kernels().front();
+  const unsigned slot = *runtime.take_slot(0);
+  const OwnedStream stream(runtime, 0);
+  const auto run = [&](bool wipes) {
+    DeviceMemory image(runtime, stream.get(), kernel.image_bytes);
+    DeviceMemory text(runtime, stream.get(), block_bytes);
+    const Job job = {Operation::ctr, text.data(), text.data(), block_bytes};
+    runtime.launch(stream.get(), kernel, {image.data(), 16, {}, slot, nullptr}, job);
+    if (wipes) {
+      runtime.wipe_keys(stream.get(), kernel, slot);
+    }
+    runtime.wait(stream.get());
+  };
+  run(true);
+  EXPECT_EQ(runtime.complaints(), std::vector<std::string>{"a stream was not closed"});
+  run(false);
+  runtime.give_slot(0, slot);
+  EXPECT_EQ(runtime.complaints().size(), 3U);
 }
 
 TEST(CudaEngine, TweaksOfEveryBlockHaveRoom) {
