@@ -51,6 +51,8 @@ Device describe(int ordinal) {
 }
 
 // Why a device is of no use, or nothing. What only a context of it would tell is not asked here.
+// The oldest architecture's PTX is in every build, so that no device is too old that is no older
+// than that.
 std::string refusal_of(int ordinal) {
   if (attribute_of(ordinal, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
     return "its compute mode is \"prohibited\"";
@@ -62,6 +64,19 @@ std::string refusal_of(int ordinal) {
            std::to_string(PAES_CUDA_LEAST_ARCHITECTURE) + ", the first that paes is built for";
   }
   return "";
+}
+
+// Throws unless the driver has code of ours for the device, or can compile it. Only the driver
+// knows: an old one may not take the PTX of a new compiler. All kernels are compiled for the same
+// architectures, and the last row's file is the smallest, should it have to be compiled now.
+void check_code(const Device& device) {
+  PAES_CHECKED(cudaSetDevice, device.ordinal);
+  if (const int error = device_kernels().back()->device->find(); error != cudaSuccess) {
+    (void)cudaGetLastError();
+    throw Error(ErrorCode::failure, device.name + " (" + device.architecture +
+                                        ") runs no kernel of this build: " +
+                                        cudaGetErrorString(static_cast<cudaError_t>(error)));
+  }
 }
 
 // The numbers of slots that are taken, of each device by its ordinal. All runtimes of the process
@@ -258,6 +273,7 @@ std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsig
       // Threads that wait sleep: the processor has work of its own.
       PAES_CHECKED(cudaInitDevice, device.ordinal, cudaDeviceScheduleBlockingSync,
                    cudaInitDeviceFlagsAreValid);
+      check_code(device);
       devices.push_back(std::move(device));
     } catch (const Error& error) {
       why = error.what();  // another process has it for itself, say

@@ -1,0 +1,76 @@
+// Which devices are taken and which are refused, and with what words; and why an engine of the
+// public header is not there.
+#include "cuda/cuda_runtime.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cuda_runtime/stand_in.hpp"
+#include "paes/device.hpp"
+
+namespace paes {
+namespace {
+
+using test::stand_in;
+
+class CudaRuntime : public testing::Test {
+ protected:
+  CudaRuntime() { stand_in() = {}; }
+
+  // How many devices are taken.
+  std::size_t open() {
+    const auto runtime = cuda::open_cuda_runtime(why_);
+    return runtime == nullptr ? 0 : runtime->devices().size();
+  }
+
+  std::string why_;
+};
+
+TEST_F(CudaRuntime, RefusesADeviceWithoutCodeInOneLine) {
+  stand_in().devices = {{.architecture = 86, .code = cudaErrorNoKernelImageForDevice}};
+  EXPECT_EQ(open(), 0U);
+  EXPECT_EQ(why_, "stand-in (sm_86) runs no kernel of this build: no kernel image is available");
+}
+
+TEST_F(CudaRuntime, TakesWhatTheDriverHasCodeFor) {
+  for (const int architecture : {75, 80, 86, 89, 90, 103, 120}) {
+    stand_in().devices = {{.architecture = architecture}};
+    EXPECT_EQ(open(), 1U) << architecture;
+    EXPECT_EQ(why_, "");
+  }
+}
+
+TEST_F(CudaRuntime, LeavesOutDevicesWithoutCode) {
+  stand_in().devices = {{.architecture = 80},
+                        {.architecture = 87, .code = cudaErrorUnsupportedPtxVersion},
+                        {.architecture = 90}};
+  EXPECT_EQ(open(), 2U);
+}
+
+TEST_F(CudaRuntime, RefusesOldAndProhibitedDevicesWithoutStartingThem) {
+  stand_in().devices = {{.architecture = 61}};
+  EXPECT_TRUE(cuda::list_cuda_devices(why_).empty());
+  EXPECT_EQ(why_.rfind("sm_61 is older than sm_", 0), 0U) << why_;
+  stand_in().devices = {{.architecture = 90, .compute_mode = cudaComputeModeProhibited}};
+  EXPECT_EQ(open(), 0U);
+  EXPECT_EQ(why_, "its compute mode is \"prohibited\"");
+}
+
+TEST_F(CudaRuntime, WithAllSlotsTakenADeviceSaysSo) {
+  stand_in().devices = {{.architecture = 90}};
+  const auto first = open_device(why_);
+  const auto second = open_device(why_);
+  ASSERT_NE(first, nullptr) << why_;
+  ASSERT_NE(second, nullptr) << why_;
+  EXPECT_EQ(open_device(why_), nullptr);
+  EXPECT_EQ(why_, "cuda: this process uses all 8 slots of the device already");
+}
+
+TEST_F(CudaRuntime, WithoutMemoryADeviceSaysSo) {
+  stand_in().devices = {{.architecture = 90}};
+  stand_in().memory_bytes = 1000;
+  EXPECT_EQ(open_device(why_), nullptr);
+  EXPECT_EQ(why_, "cuda: cudaMalloc: out of memory");
+}
+
+}  // namespace
+}  // namespace paes
