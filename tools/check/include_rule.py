@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
 """The include rule: which folder may include which, and where special headers may appear.
 
-Usage: include_rule.py [ROOT]; prints each violation as FILE:LINE and exits 1 if there is one.
+Usage: include_rule.py [ROOT]; prints each violation as FILE:LINE and exits 1 if there is one. Where ROOT
+has an ARCHITECTURE.md, its arrows must be the ones below, and each of them must be needed.
 """
 
 import pathlib
 import re
 import sys
 
-# Each folder and the folders it may include from, besides its own and those further down the chain
-# (ARCHITECTURE.md draws the same arrows).
+# Each folder and the folders it may include from, besides its own and those further down the chain.
+# ARCHITECTURE.md draws the same arrows.
 ARROWS = {
-    "apps": ["mpi", "cuda", "keystream"],
-    "keystream": ["exec", "format", "message"],
+    "apps": ["mpi", "cuda"],
+    "keystream": ["message"],
     "mpi": ["stream"],
     "cuda": ["message"],
     "stream": ["exec", "format", "message"],
     "message": ["kernel", "exec"],
     "format": ["core"],
-    "exec": ["core"],
+    "exec": [],
     "kernel": ["mode"],
     "mode": ["cipher"],
     "cipher": ["core"],
@@ -47,13 +48,50 @@ def reachable(folder):
     return found
 
 
-def violations(root):
-    """Yields (file, line number, what is wrong)."""
+def drawn_arrows(text):
+    """The pairs of folders that the fenced blocks of a document join with arrows."""
+    chains = []
+    for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        chains += [chain for chain in re.split(r"\s{2,}|\n", block) if " -> " in chain]
+    pairs = set()
+    for chain in chains:
+        folders = [names.split(", ") for names in chain.split(" -> ")]
+        for start, ends in zip(folders, folders[1:]):
+            pairs |= {(start[-1], end) for end in ends}
+    return pairs
+
+
+def violations_of_arrows(root):
+    """Yields, as violations() does, where ARCHITECTURE.md and the arrows differ, and arrows without use."""
+    document = root / "ARCHITECTURE.md"
+    arrows = {(start, end) for start, ends in ARROWS.items() for end in ends}
+    drawn = drawn_arrows(document.read_text())
+    for start, end in sorted(arrows ^ drawn):
+        where = document.name if (start, end) in arrows else pathlib.Path(__file__).name
+        yield document, 1, f"the arrow {start} -> {end} is missing in {where}"
+    included = {folder: set() for folder in ARROWS}
+    for folder, path in sources_in(root):
+        matches = map(INCLUDE.match, path.read_text().splitlines())
+        included.setdefault(folder, set()).update(match[2].split("/")[0] for match in matches if match)
+    for start, end in sorted(arrows):
+        others = {start}.union(*(reachable(other) for other in ARROWS[start] if other != end))
+        if not included[start] & ({end} | reachable(end) - others):
+            yield document, 1, f"no include of {start} needs the arrow {start} -> {end}"
+
+
+def sources_in(root):
+    """All sources, with the folder that each belongs to."""
     sources = [(p.relative_to(root / "src").parts[0], p) for p in (root / "src").glob("*/**/*")]
     sources += [("apps", p) for p in (root / "apps").glob("**/*")]
-    for folder, path in sorted(sources):
-        if path.suffix not in {".cpp", ".hpp", ".h", ".def", ".cu", ".cuh"}:
-            continue
+    return [(folder, path) for folder, path in sorted(sources)
+            if path.suffix in {".cpp", ".hpp", ".h", ".def", ".cu", ".cuh"}]
+
+
+def violations(root):
+    """Yields (file, line number, what is wrong)."""
+    if (root / "ARCHITECTURE.md").exists():
+        yield from violations_of_arrows(root)
+    for folder, path in sources_in(root):
         if folder not in ARROWS:
             yield path, 1, f"folder '{folder}' has no arrows in {pathlib.Path(__file__).name}"
             continue

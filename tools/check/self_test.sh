@@ -36,10 +36,10 @@ rm probe.cpp.o
 must_fail "a missing kernel object" "$here/kernel_symbols.sh" . kernels.def
 
 # Include rule: an arrow that is kept, one that is reversed, a header away from its folder.
-mkdir -p src/core src/exec apps
-echo '#include "core/bytes.hpp"' >src/exec/good.cpp
+mkdir -p src/core src/cipher apps
+echo '#include "core/bytes.hpp"' >src/cipher/good.cpp
 must_pass "$here/include_rule.py" .
-echo '#include "exec/executor.hpp"' >src/core/bad.hpp
+echo '#include "cipher/block.hpp"' >src/core/bad.hpp
 must_fail "a reversed include" "$here/include_rule.py" .
 echo '#include <immintrin.h>' >src/core/bad.hpp
 must_fail "immintrin.h outside src/kernel" "$here/include_rule.py" .
@@ -54,3 +54,18 @@ echo '#include <mpi.h>' >src/stream/bad.hpp
 must_fail "mpi.h outside src/mpi" "$here/include_rule.py" .
 echo '#include "mpi/placement.hpp"' >src/stream/bad.hpp
 must_fail "an arrow from stream to mpi" "$here/include_rule.py" .
+
+# The arrows of ARCHITECTURE.md: the tree's own, then one too many, one too few, one that nothing needs.
+root=$here/../..
+rm -r src apps
+ln -s "$root/src" "$root/apps" .
+cp "$root/ARCHITECTURE.md" .
+must_pass "$here/include_rule.py" .
+sed -i 's/^apps -> mpi -> stream/core -> exec   &/' ARCHITECTURE.md
+must_fail "an arrow that is only drawn" "$here/include_rule.py" .
+sed 's/ *apps -> cuda -> message//' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
+must_fail "an arrow that is not drawn" "$here/include_rule.py" .
+mkdir rule
+sed 's/"exec": \[\]/"exec": ["core"]/' "$here/include_rule.py" >rule/include_rule.py
+sed 's/^apps -> mpi -> stream/exec -> core   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
+must_fail "an arrow that no include needs" python3 rule/include_rule.py .
