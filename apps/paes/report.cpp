@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "core/descriptor.hpp"
+#include "paes/shown_text.hpp"
 
 namespace paes::cli {
 
@@ -17,6 +19,20 @@ namespace {
 bool is_silent = false;
 bool printed_json = false;
 
+// A progress line and what else is said share a terminal, mostly, and come from several threads.
+std::mutex terminal_mutex;
+bool has_progress_line = false;
+
+// With the mutex. The cursor is at the line's beginning already; what a narrower window has folded
+// is erased with it.
+void erase_progress_line() {
+  if (has_progress_line) {
+    (void)std::fputs("\r\033[J", stderr);
+    (void)std::fflush(stderr);
+    has_progress_line = false;
+  }
+}
+
 // One write per line, so that lines of several processes do not interleave. A closed standard error
 // leaves nobody to tell.
 void write_line(std::string line) {
@@ -24,53 +40,29 @@ void write_line(std::string line) {
     return;
   }
   line += '\n';
+  const std::lock_guard lock(terminal_mutex);
+  erase_progress_line();
   (void)std::fwrite(line.data(), 1, line.size(), stderr);
   (void)std::fflush(stderr);
 }
 
-unsigned byte_at(std::string_view text, std::size_t index) {
-  return static_cast<unsigned char>(text[index]);
-}
-
-// How many bytes the character has that `text` begins with; 0 when a terminal might obey it:
-// control characters, those above 0x7f included (C1, of which U+009B begins a sequence), and what
-// is not UTF-8, in which a terminal set to another encoding may see one.
-std::size_t harmless_bytes(std::string_view text) {
-  const unsigned lead = byte_at(text, 0);
-  if (lead < 0x80) {
-    return lead < 0x20 || lead == 0x7f ? 0 : 1;
-  }
-  const std::size_t bytes = lead < 0xc2   ? 0
-                            : lead < 0xe0 ? 2
-                            : lead < 0xf0 ? 3
-                            : lead < 0xf5 ? 4
-                                          : 0;
-  if (bytes > text.size()) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte_at(text, i) & 0xc0) != 0x80) {
-      return 0;
-    }
-  }
-  return lead == 0xc2 && byte_at(text, 1) < 0xa0 ? 0 : bytes;
-}
-
-// JSON leaves DEL and the C1 controls as they are; a terminal that shows the document obeys them.
-// Outside of strings the document has no such byte.
-std::string escape_controls(const std::string& json) {
+// JSON leaves such characters in its strings as they are; a terminal that shows the document obeys
+// them. Outside of strings the document has none but the ends of its lines.
+std::string escape_harmful(std::string_view json) {
   std::string escaped;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const unsigned byte = byte_at(json, i);
-    const unsigned next = i + 1 < json.size() ? byte_at(json, i + 1) : 0;
-    if (byte == 0x7f) {
-      escaped += "\\u007f";
-    } else if (byte == 0xc2 && next < 0xa0) {
-      fmt::format_to(std::back_inserter(escaped), "\\u{:04x}", next);
-      ++i;
+  while (!json.empty()) {
+    const Character character = first_character(json);
+    if (is_harmless(character.code) || character.code == '\n') {
+      escaped += json.substr(0, character.bytes);
+    } else if (character.code < 0x10000) {
+      fmt::format_to(std::back_inserter(escaped), "\\u{:04x}",
+                     static_cast<std::uint32_t>(character.code));
     } else {
-      escaped += json[i];
+      const auto above = static_cast<std::uint32_t>(character.code) - 0x10000;
+      fmt::format_to(std::back_inserter(escaped), "\\u{:04x}\\u{:04x}", 0xd800 + (above >> 10),
+                     0xdc00 + (above & 0x3ff));
     }
+    json.remove_prefix(std::max<std::size_t>(character.bytes, 1));
   }
   return escaped;
 }
@@ -80,13 +72,16 @@ std::string escape_controls(const std::string& json) {
 std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
-    const std::size_t bytes = harmless_bytes(text);
-    if (bytes == 0) {
-      fmt::format_to(std::back_inserter(shown), "\\x{:02x}", byte_at(text, 0));
+    const Character character = first_character(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(character.bytes, 1));
+    if (character.bytes != 0 && is_harmless(character.code)) {
+      shown += bytes;
     } else {
-      shown += text.substr(0, bytes);
+      for (const char byte : bytes) {
+        fmt::format_to(std::back_inserter(shown), "\\x{:02x}", static_cast<unsigned char>(byte));
+      }
     }
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+    text.remove_prefix(bytes.size());
   }
   return shown;
 }
@@ -114,6 +109,8 @@ void print_result(std::string_view text) {
   if (is_silent) {
     return;
   }
+  const std::lock_guard lock(terminal_mutex);
+  erase_progress_line();
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
@@ -125,7 +122,7 @@ void print_result(std::string_view text) {
 void print_json(const nlohmann::ordered_json& document) {
   printed_json = true;
   // File names need not be UTF-8; JSON must be.
-  print_result(escape_controls(
+  print_result(escape_harmful(
                    document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
                "\n");
 }
@@ -153,6 +150,22 @@ nlohmann::ordered_json failure_document(const std::string& command, const Error&
 
 void print_json_failure(const char* command, const std::string& file, const Error& error) {
   print_json({{"command", command}, {"file", file}, {"error", to_json(error)}});
+}
+
+void show_progress_line(const std::string& text) {
+  // Erased behind the text, not before it: no flicker. The cursor goes back to the beginning: when
+  // the window becomes narrower and folds the line, it stays on its first row. And nothing is
+  // folded (DECAWM) if it became narrower since the text was made.
+  const std::string drawn = "\r\033[?7l" + text + "\033[J\r\033[?7h";
+  const std::lock_guard lock(terminal_mutex);
+  (void)std::fwrite(drawn.data(), 1, drawn.size(), stderr);
+  (void)std::fflush(stderr);
+  has_progress_line = true;
+}
+
+void clear_progress_line() {
+  const std::lock_guard lock(terminal_mutex);
+  erase_progress_line();
 }
 
 std::string human_bytes(double bytes) {

@@ -1,6 +1,6 @@
 // Everything paes says: one line a message on standard error, `paes: WHAT: WHY`, and JSON on
-// standard output. Names of files come from outside, so control characters never reach the terminal
-// raw.
+// standard output. Names of files come from outside, so nothing that a terminal obeys or hides
+// reaches it raw (shown_text.hpp).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +11,7 @@
 
 namespace paes::cli {
 
-// Control characters, and bytes that are not UTF-8, as \xNN.
+// Bytes that are not UTF-8, and characters that are not harmless, as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // What to call a file that was named on the command line: "standard input" for "-".
@@ -32,6 +32,11 @@ void print_json(const nlohmann::ordered_json& document);
 
 // With --json standard output gets one document. Whether print_json was called.
 [[nodiscard]] bool has_printed_json() noexcept;
+
+// The one line that changes, on a terminal at standard error; any message or result takes it away
+// first. The text is printable and fits.
+void show_progress_line(const std::string& text);
+void clear_progress_line();
 
 // {"code", "message", "hint"}, the same in every document.
 [[nodiscard]] nlohmann::ordered_json to_json(const Error& error);
