@@ -1,15 +1,19 @@
 #include "paes/progress.hpp"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include "paes/report.hpp"
+#include "paes/shown_text.hpp"
 
 namespace paes::cli {
 
@@ -27,20 +31,59 @@ std::string clock_text(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+// From the most that is said to the least.
+std::vector<std::string> figures(std::uint64_t done_bytes, std::optional<std::uint64_t> total_bytes,
+                                 double seconds) {
+  const auto done = static_cast<double>(done_bytes);
+  const double rate = seconds > 0 ? done / seconds : 0;
+  const std::string speed = human_bytes(rate) + "/s";
+  if (!total_bytes || *total_bytes < done_bytes || *total_bytes == 0) {
+    const std::string bytes = human_bytes(done);
+    const std::string time = clock_text(seconds);
+    return {bytes + ", " + speed + ", " + time, bytes + ", " + time, bytes};
+  }
+  const auto total = static_cast<double>(*total_bytes);
+  const std::string percent = fmt::format("{:.0f}%", 100 * done / total);
+  const std::string left = rate > 0 ? ", " + clock_text((total - done) / rate) + " left" : "";
+  return {human_bytes(done) + " of " + human_bytes(total) + ", " + percent + ", " + speed + left,
+          percent + ", " + speed + left, percent + left, percent};
+}
+
+// Asked at each update, because windows change their size.
+std::size_t terminal_columns() {
+  constexpr std::size_t usual_columns = 80;
+  struct winsize size = {};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
+    return size.ws_col;
+  }
+  // Serial lines do not know their width; a user who does has set this.
+  const char* const text = std::getenv("COLUMNS");
+  const unsigned long named = text != nullptr ? std::strtoul(text, nullptr, 10) : 0;
+  return named != 0 ? named : usual_columns;
+}
+
 }  // namespace
 
 std::string progress_text(const std::string& label, std::uint64_t done_bytes,
-                          std::optional<std::uint64_t> total_bytes, double seconds) {
-  const auto done = static_cast<double>(done_bytes);
-  const double rate = seconds > 0 ? done / seconds : 0;
-  std::string text = printable(label) + ": " + human_bytes(done);
-  if (total_bytes && *total_bytes >= done_bytes && *total_bytes != 0) {
-    const auto total = static_cast<double>(*total_bytes);
-    text += fmt::format(" of {}, {:.0f}%", human_bytes(total), 100 * done / total);
-    text += fmt::format(", {}/s", human_bytes(rate));
-    return rate > 0 ? text + ", " + clock_text((total - done) / rate) + " left" : text;
+                          std::optional<std::uint64_t> total_bytes, double seconds,
+                          std::size_t columns) {
+  constexpr std::size_t least_of_label = 12;
+  constexpr std::string_view between_them = ": ";
+  const std::vector<std::string> choices = figures(done_bytes, total_bytes, seconds);
+  const std::string name = printable(label);
+  const std::size_t least = std::min(columns_of(name), least_of_label);
+  for (const std::string& choice : choices) {
+    const std::size_t taken = choice.size() + between_them.size();
+    if (taken + least <= columns) {
+      return end_within(name, columns - taken).append(between_them) + choice;
+    }
   }
-  return text + fmt::format(", {}/s, {}", human_bytes(rate), clock_text(seconds));
+  for (const std::string& choice : choices) {
+    if (choice.size() <= columns) {
+      return choice;
+    }
+  }
+  return "";
 }
 
 ProgressMeter::ProgressMeter(bool wanted, std::string label,
@@ -73,7 +116,6 @@ ProgressMeter::~ProgressMeter() {
 void ProgressMeter::run() {
   // Nothing counts before the first bytes: the user may still be typing a passphrase.
   Clock::time_point start = Clock::now();
-  bool shown = false;
   std::unique_lock lock(mutex_);
   while (!stop_.wait_for(lock, between, [this] { return stopping_; })) {
     const std::uint64_t done_bytes = done_bytes_.load(std::memory_order_relaxed);
@@ -85,15 +127,11 @@ void ProgressMeter::run() {
       continue;
     }
     const double seconds = std::chrono::duration<double>(now - start).count();
-    // Erase to the end of the line after the text, not before it: no flicker.
-    fmt::print(stderr, "\r{}\033[K", progress_text(label_, done_bytes, total_bytes_, seconds));
-    (void)std::fflush(stderr);
-    shown = true;
+    // The last column stays free: a terminal that has filled it is about to go to the next line.
+    show_progress_line(
+        progress_text(label_, done_bytes, total_bytes_, seconds, terminal_columns() - 1));
   }
-  if (shown) {
-    fmt::print(stderr, "\r\033[K");
-    (void)std::fflush(stderr);
-  }
+  clear_progress_line();
 }
 
 }  // namespace paes::cli

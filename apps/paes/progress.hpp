@@ -36,8 +36,10 @@ class ProgressMeter {
   std::thread thread_;  // last: starts when all else is ready
 };
 
-// The line itself, without control characters; for `seconds` of work so far.
+// The line itself, printable, in at most `columns` columns; for `seconds` of work so far. Of a long
+// label the end is shown; where there is no room for it, only figures, and fewer of them.
 [[nodiscard]] std::string progress_text(const std::string& label, std::uint64_t done_bytes,
-                                        std::optional<std::uint64_t> total_bytes, double seconds);
+                                        std::optional<std::uint64_t> total_bytes, double seconds,
+                                        std::size_t columns);
 
 }  // namespace paes::cli

@@ -232,7 +232,7 @@ def slow_encryption(folder, keys, *options):
 def test_progress_for_long_work_and_only_where_it_is_wanted(folder, keys):
     shown = slow_encryption(folder, keys)
     assert re.search(r"slow: [0-9.]+ MB, [0-9.]+ MB/s", shown), shown
-    assert shown.endswith("\r\x1b[K"), "the line is taken away at the end"
+    assert shown.endswith("\r\x1b[J"), "the line is taken away at the end"
     assert slow_encryption(folder, keys, "--no-progress") == ""
     assert slow_encryption(folder, keys, "-q") == ""
 
