@@ -5,7 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+#include "paes/error.hpp"
 
 namespace paes {
 
@@ -46,6 +51,25 @@ void throw_standard_output_errno() {
     throw ClosedOutput(ErrorCode::failure, name + ": " + std::strerror(EPIPE));
   }
   throw_errno(name);
+}
+
+std::string unpredictable_name() {
+  std::uint8_t random[8];
+  random_bytes(random);
+  char text[32];
+  (void)std::snprintf(text, sizeof text, ".paes-%016llx",
+                      static_cast<unsigned long long>(load_be64(random)));
+  return text;
+}
+
+const char* why_not_own(const struct stat& status) noexcept {
+  if (!S_ISREG(status.st_mode)) {
+    return "is no regular file";
+  }
+  if (status.st_uid != geteuid()) {
+    return "is another user's";
+  }
+  return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 ? "can be written by other users" : nullptr;
 }
 
 }  // namespace paes

@@ -1,5 +1,8 @@
-// A file descriptor with an owner, and errors of the system in its own words.
+// A file descriptor with an owner, errors of the system in its own words, and what everybody needs
+// who makes files in folders that others use as well.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <string>
 #include <utility>
@@ -47,5 +50,12 @@ class ClosedOutput : public Error {
 
 // The same for a write to standard output; EPIPE is a ClosedOutput.
 [[noreturn]] void throw_standard_output_errno();
+
+// ".paes-" and 16 digits: for a file that is not to be found under its name for long.
+[[nodiscard]] std::string unpredictable_name();
+
+// Why an open file is not one that this user alone has made and can change ("is another user's"),
+// or null.
+[[nodiscard]] const char* why_not_own(const struct stat& status) noexcept;
 
 }  // namespace paes

@@ -13,6 +13,7 @@
 #include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
+#include "stream/change_time.hpp"
 #include "stream/part.hpp"
 
 namespace paes::mpi {
@@ -244,14 +245,16 @@ stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& inp
   stream::SourceStamp first;
   together(communicator, [&] {
     if (communicator.is_first()) {
-      first = input.here().stamp();
-      stream::wait_for_distinct_stamp(input.here(), options.cancel);
-      stream::check_stamp(input.here(), first);
+      first = stream::distinct_stamp(input.here(), options.cancel);
     }
   });
   broadcast(communicator, first);
   stream::SourceStamp own;
   together(communicator, [&] {
+    if (!communicator.is_first()) {
+      // Hosts can have the same files by different file systems.
+      stream::refuse_unless_change_time_is_kept(input.here());
+    }
     own = input.here().stamp();
     first.device = own.device;
     if (own != first) {

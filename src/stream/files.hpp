@@ -36,7 +36,8 @@ struct FileIdentity {
 [[nodiscard]] bool is_storage(mode_t mode) noexcept;
 
 // By which a file's content is known to be the same later, without reading it. Every change moves
-// the time of the last status change (ctime), which programs cannot set back.
+// the time of the last status change (ctime), which programs cannot set back, where the file system
+// has such a time (stream/change_time.hpp).
 struct SourceStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -63,6 +64,7 @@ class Input {
                                 const Cancel* cancel = nullptr);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // for messages
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
   [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(mode_); }
   [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(mode_); }
@@ -207,7 +209,6 @@ class Output {
   void open_new();
   [[nodiscard]] int number() const noexcept;
   [[nodiscard]] std::string descriptor_path() const;
-  [[nodiscard]] static std::string unpredictable_name();
   [[noreturn]] void throw_exists() const;
   void set_permissions();
   void place();

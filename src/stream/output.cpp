@@ -8,11 +8,9 @@
 
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 
 #include "core/descriptor.hpp"
-#include "core/secret.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
 #include "stream/output_target.hpp"
@@ -202,15 +200,6 @@ void Output::throw_exists() const {
   throw Error(ErrorCode::failure, name_ + ": already exists",
               options_.only_new ? "it is never replaced: move it away, or choose another name"
                                 : "give -f to replace it, or another name with -o");
-}
-
-std::string Output::unpredictable_name() {
-  std::uint8_t random[8];
-  random_bytes(random);
-  char text[32];
-  (void)std::snprintf(text, sizeof text, ".paes-%016llx",
-                      static_cast<unsigned long long>(load_be64(random)));
-  return text;
 }
 
 Output::~Output() { discard(); }

@@ -29,17 +29,11 @@ void check_own(int descriptor, const std::string& name) {
   if (fstat(descriptor, &status) != 0) {
     throw_errno(name);
   }
-  if (!S_ISREG(status.st_mode)) {
-    refuse(name, "and is no regular file");
-  }
-  if (status.st_uid != geteuid()) {
-    refuse(name, "and is another user's");
+  if (const char* const why = why_not_own(status); why != nullptr) {
+    refuse(name, std::string("and ") + why);
   }
   if (status.st_nlink != 1) {
     refuse(name, "and has another name as well");
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    refuse(name, "and other users can write to it");
   }
 }
 

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <utility>
 
+#include "stream/change_time.hpp"
+
 namespace paes::stream {
 
 namespace {
@@ -134,6 +136,28 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
   return StartedEncryption{{extent, *files.found(), true}, std::move(*key), left->prefix};
 }
 
+void wait_for_later_stamps(const SourceStamp& source, const Cancel* cancel) {
+  using std::chrono::milliseconds;
+  // Whole multiples of 10 ms are what file systems with coarse stamps have; others count the
+  // system's ticks, of at most 10 ms.
+  const bool is_coarse = source.changed_ns % 10'000'000 == 0;
+  const milliseconds granularity = is_coarse ? milliseconds(2000) : milliseconds(100);
+  const auto changed =
+      std::chrono::seconds(source.changed_s) + std::chrono::nanoseconds(source.changed_ns);
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
+  // A change in the future is what the clock of a file server made of it.
+  if (age > granularity) {
+    return;
+  }
+  pollfd stop = {cancel != nullptr ? cancel->descriptor() : -1, POLLIN, 0};
+  const auto end = std::chrono::steady_clock::now() + granularity;
+  for (auto left = granularity; left.count() > 0;
+       left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now())) {
+    (void)poll(&stop, 1, static_cast<int>(left.count()));
+    check(cancel);
+  }
+}
+
 }  // namespace
 
 void refuse_unless_resumable(const Input& input, Output& output) {
@@ -158,27 +182,12 @@ void check_stamp(const Input& input, const SourceStamp& source) {
   }
 }
 
-void wait_for_distinct_stamp(const Input& input, const Cancel* cancel) {
-  using std::chrono::milliseconds;
+SourceStamp distinct_stamp(const Input& input, const Cancel* cancel) {
+  refuse_unless_change_time_is_kept(input);
   const SourceStamp source = input.stamp();
-  // Whole multiples of 10 ms are what file systems with coarse stamps have; others count the
-  // system's ticks, of at most 10 ms.
-  const bool is_coarse = source.changed_ns % 10'000'000 == 0;
-  const milliseconds granularity = is_coarse ? milliseconds(2000) : milliseconds(100);
-  const auto changed =
-      std::chrono::seconds(source.changed_s) + std::chrono::nanoseconds(source.changed_ns);
-  const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
-  // A change in the future is what the clock of a file server made of it.
-  if (age > granularity) {
-    return;
-  }
-  pollfd stop = {cancel != nullptr ? cancel->descriptor() : -1, POLLIN, 0};
-  const auto end = std::chrono::steady_clock::now() + granularity;
-  for (auto left = granularity; left.count() > 0;
-       left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now())) {
-    (void)poll(&stop, 1, static_cast<int>(left.count()));
-    check(cancel);
-  }
+  wait_for_later_stamps(source, cancel);
+  check_stamp(input, source);
+  return source;
 }
 
 StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
@@ -220,9 +229,7 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
                                 const Options& options) {
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
-  const SourceStamp source = input.stamp();
-  wait_for_distinct_stamp(input, options.cancel);
-  check_stamp(input, source);
+  const SourceStamp source = distinct_stamp(input, options.cancel);
   input.expect_sequential();
   for (bool never_continue = false;; never_continue = true) {
     const StartedEncryption started =

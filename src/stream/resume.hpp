@@ -45,10 +45,11 @@ struct ResumedTotals {
   std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run had done
 };
 
-// Waits until every later change of the source gives it another ctime than it has now: time stamps
-// have a granularity, and a change within it would not show. At most two seconds, for file systems
-// with such stamps; mostly nothing.
-void wait_for_distinct_stamp(const Input& input, const Cancel* cancel);
+// The source as it is, once every later change gives it another ctime. Refuses a source on a file
+// system where that never holds (change_time.hpp), and waits where a change could still come under
+// the same stamp: stamps have a granularity. At most two seconds, for file systems with coarse
+// ones; mostly nothing.
+[[nodiscard]] SourceStamp distinct_stamp(const Input& input, const Cancel* cancel);
 
 // `output` must be resumable, `input` seekable and a regular file; Error(usage) otherwise. Commits
 // the output. What a failure leaves can be continued, unless the source changed: then nothing is

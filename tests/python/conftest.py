@@ -55,6 +55,25 @@ def folder(tmp_path):
 
 
 @pytest.fixture
+def preloaded(tmp_path):
+    """preloaded(text, ...): the prefix under which a program calls the functions of a text of
+    preload.py."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler is in PATH")
+
+    def build(text, *options):
+        library = tmp_path / f"preloaded{len(list(tmp_path.glob('preloaded*.so')))}.so"
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", *options, "-x", "c", "-", "-o", library],
+            input=text.encode(), check=True,
+        )
+        return ["env", f"LD_PRELOAD={library}"]
+
+    return build
+
+
+@pytest.fixture
 def unchanged(folder):
     """Call it before the fault, and what it returns after."""
 

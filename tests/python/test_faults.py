@@ -214,18 +214,8 @@ def test_missing_output_folder(plain, keys, folder, unchanged):
     check()
 
 
-def without_override():
-    """A prefix under which permissions count, also for root."""
-    if os.geteuid() != 0:
-        return []
-    if shutil.which("setpriv") is None:
-        pytest.skip("as root this needs setpriv (Debian package util-linux)")
-    # Needs no other user: the owner's bits bind a root that lacks these two capabilities.
-    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
-
-
 def test_unreadable_input(plain, sealed, keys, folder):
-    prefix = without_override()
+    prefix = program.without_override()
     plain.chmod(0)
     sealed.chmod(0)
     for command, path in (
@@ -240,7 +230,7 @@ def test_unreadable_input(plain, sealed, keys, folder):
 
 
 def test_unreadable_identity(sealed, keys, folder, unchanged):
-    prefix = without_override()
+    prefix = program.without_override()
     check = unchanged()
     hidden = folder / "hidden.txt"
     shutil.copy(keys.path, hidden)
@@ -256,7 +246,7 @@ def test_unreadable_identity(sealed, keys, folder, unchanged):
 
 
 def test_unwritable_output_folder(plain, keys, folder):
-    prefix = without_override()
+    prefix = program.without_override()
     closed = folder / "closed"
     closed.mkdir()
     closed.chmod(0o555)

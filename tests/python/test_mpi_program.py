@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import mpi
+import preload
 import program
 import pytest
 from program import CORRUPT, FAILURE, USAGE, WRONG_KEY
@@ -301,3 +302,14 @@ def test_bench_refuses(library, folder):
              cwd=folder)
     fail(library, 2, "bench", "file", "--dir", folder / "absent", code=FAILURE, says="absent",
          cwd=folder)
+
+
+@mpi.each_library
+def test_where_no_change_shows_nothing_is_resumed(library, preloaded, folder, keys, plain):
+    before = program.tree(folder)
+    command = [*preloaded(preload.FORGETFUL)[1:], mpi.paes_mpi(library), "encrypt", "--resume"]
+    result = mpi.run(library, 2, *command, "-r", keys.recipient, "-i", keys.path, plain,
+                     program_path="env")
+    assert result.code == USAGE, result
+    program.assert_error_lines("\n".join(result.said), "keeps no time of change")
+    assert program.tree(folder) == before

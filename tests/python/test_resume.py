@@ -12,6 +12,7 @@ from pathlib import Path
 
 import container
 import jsonschema
+import preload
 import program
 import pytest
 from program import CORRUPT, FAILURE, USAGE, fail, run, start, succeed
@@ -227,6 +228,84 @@ def test_a_changed_source_starts_afresh(change, plain, sealing, keys):
     finally:
         if plain.is_symlink():
             plain.resolve().unlink()
+
+
+def changed_in_secret(plain):
+    """Other bytes under the old mtime."""
+    before = plain.stat()
+    with open(plain, "r+b") as file:
+        file.seek(TEXT_BYTES - 1000)
+        file.write(os.urandom(1000))
+    os.utime(plain, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("options", [(), ("-DNAMED",)], ids=["unnamed", "named"])
+def test_where_no_change_shows_nothing_is_encrypted_so(
+    options, preloaded, plain, sealing, opening, keys, folder
+):
+    prefix = preloaded(preload.FORGETFUL, *options)
+    before = program.tree(folder)
+    no_ctime = "plain: its file system keeps no time of change"
+    fail(*sealing, plain, prefix=prefix, code=USAGE, says=no_ctime)
+    with open(plain, "rb") as file:
+        fail(*sealing, "-o", folder / "o", stdin=file, prefix=prefix, code=USAGE, says=no_ctime[7:])
+    assert program.tree(folder) == before
+    # Without --resume, and back, nothing depends on it.
+    sealed = folder / "sealed"
+    succeed("encrypt", "-r", keys.recipient, "-o", sealed, plain, prefix=prefix)
+    succeed(*opening, "-o", folder / "back", sealed, prefix=prefix)
+    assert program.digest(folder / "back") == program.digest(plain)
+
+
+def test_where_no_change_shows_nothing_is_continued(preloaded, plain, sealing, keys):
+    prefix = preloaded(preload.FORGETFUL)
+    output = Path(f"{plain}.paes")
+    # A stamp that such a file system gives: both times are equal from the beginning.
+    old = time.time() - 1000
+    os.utime(plain, (old, old))
+    process = start(*sealing, "--kernel", "compute", plain, stderr=subprocess.DEVNULL,
+                    env=program.clean_environment(LD_PRELOAD=prefix[1].split("=")[1]))
+    program.wait_until(lambda: recorded(output) >= 1 or process.poll() is not None, "a record")
+    process.kill()
+    process.wait(timeout=30)
+    changed_in_secret(plain)
+    fail(*sealing, plain, prefix=prefix, code=USAGE, says="keeps no time of change")
+    assert not output.exists()
+
+
+def test_what_was_begun_elsewhere_is_kept_where_no_change_shows(preloaded, plain, sealing, keys):
+    output = Path(f"{plain}.paes")
+    interrupt([*sealing, plain], output, stripes=2)
+    before = program.tree(plain.parent)
+    fail(*sealing, plain, prefix=preloaded(preload.FORGETFUL), code=USAGE, says="keeps no time of change")
+    assert program.tree(plain.parent) == before
+    assert resumed_bytes(*sealing, plain) >= 2 * STRIPE_BYTES
+
+
+@pytest.mark.parametrize("kind", ["0x4d44", "0x2011bab0"])
+def test_file_systems_that_forget_are_known(kind, preloaded, plain, sealing, folder):
+    # vfat and exfat, some of whose versions keep a ctime in memory alone.
+    before = program.tree(folder)
+    prefix = preloaded(preload.OF_A_KIND, f"-DKIND={kind}")
+    fail(*sealing, plain, prefix=prefix, code=USAGE, says="keeps no time of change")
+    assert program.tree(folder) == before
+
+
+def test_a_folder_that_takes_no_file_to_try(preloaded, plain, sealing, keys, tmp_path, folder):
+    prefix = program.without_override()
+    output = tmp_path / "out"
+    folder.chmod(0o500)
+    try:
+        unknown = [*prefix, *preloaded(preload.OF_A_KIND, "-DKIND=0x1234")]
+        fail(*sealing, "-o", output, plain, prefix=unknown, code=USAGE, says="may keep no time of change")
+        assert not output.exists() and not any(path.exists() for path in beside(output))
+        faithful = [*prefix, *preloaded(preload.OF_A_KIND, "-DKIND=0xef53")]
+        succeed(*sealing, "-o", output, plain, prefix=faithful)
+        assert_opens_to(output, plain, keys)
+    finally:
+        folder.chmod(0o700)
+    # And one that does is enough, whatever the file system's kind.
+    succeed(*sealing, "-f", "-o", output, plain, prefix=unknown)
 
 
 def test_other_keys_start_afresh(plain, sealing, keys, other_keys):

@@ -57,8 +57,7 @@ class Resume : public testing::Test {
     Input input = Input::open(folder_ / "in");
     Output output = output_for("out", input);
     ResumableFiles& files = *output.resumable();
-    const SourceStamp source = input.stamp();
-    wait_for_distinct_stamp(input, nullptr);
+    const SourceStamp source = distinct_stamp(input, nullptr);
     const StartedEncryption started =
         start_encryption(input, files, task(), source, false, options());
     const ChunkCipher cipher(suite, started.input_key, salt_of(started.prefix),
@@ -342,7 +341,7 @@ TEST_F(Resume, WhatIsInTheWayIsNotTouched) {
     ASSERT_EQ(rmdir(path.c_str()), 0);
     write_file(path, text_);
     ASSERT_EQ(chmod(path.c_str(), 0622), 0);
-    EXPECT_EQ(refused(), in_the_way + "and other users can write to it");
+    EXPECT_EQ(refused(), in_the_way + "and can be written by other users");
     ASSERT_EQ(chmod(path.c_str(), 0600), 0);
     EXPECT_NE(refused().find("journal"), std::string::npos);  // none beside it, or none at all
     EXPECT_TRUE(read_file(path) == text_);
