@@ -16,7 +16,7 @@ enum {
   PAES_OK = 0,
   PAES_FAILURE = 1, /* no memory within the budget, no threads, files, or a forked child */
   PAES_USAGE = 2,   /* names and sizes that cannot be; bytes that have been encrypted before */
-  PAES_CORRUPT = 3  /* a message that is forged or damaged; a file of nonces that is none */
+  PAES_CORRUPT = 3  /* a forged or damaged message; a file of nonces that is damaged or none */
 };
 
 /* What the last call of this thread that failed had to say, until the next does. Never null. */

@@ -8,12 +8,14 @@
 //
 // One allocator for each key, or one for several; never two for one key. What else it takes:
 // - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before
-//   they are handed out, so that a crash loses some and repeats none. One that is not in a file
-//   begins anywhere among 2^96 numbers: two runs overlap with a probability of about numbers / 2^96
-//   each.
+//   they are handed out, so that a crash loses some and repeats none; also not one that tears a
+//   write apart, for the number is written twice. One that is not in a file begins anywhere
+//   among 2^96 numbers: two runs overlap with a probability of about numbers / 2^96 each.
+// - Damage. A file that is empty, truncated, longer or otherwise damaged is refused: take a new
+//   file and a new key then. Files of the format `paesnc1`, of earlier versions, go on as they
+//   are; they have no checksum, by which `paesnc2` notices damage to the number itself.
 // - Copies. Whoever restores a backup or a snapshot of the file, or resumes a snapshot of a machine
-// or
-//   a process, has numbers a second time: take a new key then. Nothing in the process can notice
+//   or a process, has numbers a second time: take a new key then. Nothing in the process can notice
 //   it. The same holds for copies of the file that two machines use.
 // - fork. A child's allocator throws; make one in the child, on another file.
 #pragma once
@@ -53,10 +55,11 @@ class NonceAllocator {
   // AES, from the system's random bytes: a nonce of 96 bits (a start and a count) and a block
   // counter of 32.
   [[nodiscard]] static NonceAllocator in_process();
-  // Counts on in a file, which is made if there is none, and locked against other processes. For
-  // AES a nonce of 96 bits (32 that are the file's, a count of 64) and a block counter of 32; for
-  // 3DES, whose 64 bits are too few for anything random, a count of blocks. Throws Error: failure
-  // when the file cannot be used, corrupt when it is none or another cipher's.
+  // Counts on in a file, which is made if there is none, and locked against other processes. It
+  // must be a regular file of this user's that no other can write, and no symbolic link. For AES a
+  // nonce of 96 bits (32 that are the file's, a count of 64) and a block counter of 32; for 3DES,
+  // whose 64 bits are too few for anything random, a count of blocks. Throws Error: failure when
+  // the file cannot be used, corrupt when it is empty, damaged, none or another cipher's.
   [[nodiscard]] static NonceAllocator in_file(NonceCipher cipher, const std::string& path);
   ~NonceAllocator();
   NonceAllocator(NonceAllocator&&) noexcept;

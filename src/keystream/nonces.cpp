@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
@@ -32,25 +35,133 @@ constexpr std::uint64_t des_limit_bytes = max_des_blocks * 8;
 constexpr std::uint64_t most_messages = std::uint64_t{1} << 48;
 
 constexpr std::size_t fixed_bytes = 4;
-constexpr std::uint8_t magic[7] = {'p', 'a', 'e', 's', 'n', 'c', '1'};
 
-// The file: magic, cipher (1 byte), fixed field (4), zero (4), the first number that is not yet
-// written ahead (8, big-endian).
-struct Record {
-  std::uint8_t bytes[24] = {};
-};
-constexpr std::size_t cipher_at = sizeof magic;
+// A record: magic, cipher (1 byte), fixed field (4), zero (4), the first number that is not yet
+// written ahead (8, big-endian), and with `paesnc2` the CRC-64 of all that (8, big-endian).
+constexpr std::uint8_t magic_alone[7] = {'p', 'a', 'e', 's', 'n', 'c', '1'};
+constexpr std::uint8_t magic_twice[7] = {'p', 'a', 'e', 's', 'n', 'c', '2'};
+constexpr std::size_t cipher_at = sizeof magic_alone;
 constexpr std::size_t fixed_at = 8;
+constexpr std::size_t zero_at = 12;
 constexpr std::size_t number_at = 16;
+constexpr std::size_t checksum_at = 24;
+constexpr std::size_t record_bytes = 32;
+
+// The file `paesnc1` is the record without checksum, and stays what it is.
+constexpr std::size_t alone_bytes = checksum_at;
+
+// The file `paesnc2` is the same record twice, each at the beginning of a page that is zero
+// otherwise. Both are written, one after the other and each synced, before a number that they cover
+// is handed out. So a write that a crash tears damages one of them at most, and each alone says
+// which numbers cannot have been handed out. Hence one damaged record is passed over and mended by
+// the next write, and two are an error.
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t pages = 2;
+constexpr std::size_t twice_bytes = pages * page_bytes;
+
+using Record = std::array<std::uint8_t, record_bytes>;
+
+// ECMA-182, reflected, as in xz.
+std::uint64_t crc64(Bytes bytes) noexcept {
+  std::uint64_t value = ~std::uint64_t{0};
+  for (const std::uint8_t byte : bytes) {
+    value ^= byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      value = (value >> 1) ^ ((value & 1) != 0 ? 0xc96c5795d7870f42 : 0);
+    }
+  }
+  return ~value;
+}
+
+Record record_of(const std::uint8_t (&magic)[7], NonceCipher cipher, const std::uint8_t* fixed,
+                 std::uint64_t number) noexcept {
+  Record record = {};
+  std::copy_n(magic, sizeof magic, record.begin());
+  record[cipher_at] = static_cast<std::uint8_t>(cipher);
+  std::copy_n(fixed, fixed_bytes, record.begin() + fixed_at);
+  store_be64(record.data() + number_at, number);
+  store_be64(record.data() + checksum_at, crc64(Bytes(record).first(checksum_at)));
+  return record;
+}
+
+// All that can be seen of a record without a checksum, too.
+bool is_whole(const std::uint8_t (&magic)[7], Bytes record) noexcept {
+  return std::equal(std::begin(magic), std::end(magic), record.begin()) &&
+         std::all_of(record.begin() + zero_at, record.begin() + number_at,
+                     [](std::uint8_t byte) { return byte == 0; });
+}
+
+bool is_whole_page(Bytes page) noexcept {
+  return is_whole(magic_twice, page) &&
+         load_be64(page.data() + checksum_at) == crc64(page.first(checksum_at));
+}
+
+void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at) {
+  if (pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at)) !=
+      static_cast<ssize_t>(bytes.size())) {
+    throw_errno(path + ": cannot write");
+  }
+  if (fdatasync(file) != 0) {
+    throw_errno(path + ": cannot sync");
+  }
+}
+
+std::size_t name_at(const std::string& path) noexcept {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? 0 : slash + 1;
+}
 
 // The folder's entry of a new file.
 void sync_folder(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string folder = path.substr(0, name_at(path));
+  const Descriptor opened(
+      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.number() < 0 || fsync(opened.number()) != 0) {
     throw_errno(path + ": cannot sync its folder");
   }
+}
+
+// Gives the file its name, unless there is one of that name.
+bool place(const std::string& from, const std::string& path) noexcept {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  // File systems lack the one or the other. Two names of one file do no harm: it is locked, not
+  // its name.
+  if (errno != EEXIST && link(from.c_str(), path.c_str()) == 0) {
+    (void)unlink(from.c_str());
+    return true;
+  }
+  return false;
+}
+
+// Makes a file in which nothing is written ahead yet, or leaves one that somebody else has made
+// meanwhile. It is complete and on the disk before it has its name.
+void make_file(NonceCipher cipher, const std::string& path) {
+  std::uint8_t fixed[fixed_bytes];
+  random_bytes(fixed);
+  std::vector<std::uint8_t> content(twice_bytes);
+  const Record record = record_of(magic_twice, cipher, fixed, 0);
+  for (std::size_t page = 0; page < pages; ++page) {
+    std::copy(record.begin(), record.end(),
+              content.begin() + static_cast<std::ptrdiff_t>(page * page_bytes));
+  }
+  const std::string temporary = path.substr(0, name_at(path)) + unpredictable_name();
+  const Descriptor file(open(
+      temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open()) {
+    throw_errno(path + ": cannot make it");
+  }
+  try {
+    write_synced(file.number(), path, content, 0);
+    if (!place(temporary, path) && errno != EEXIST) {
+      throw_errno(path + ": cannot make it");
+    }
+  } catch (const Error&) {
+    (void)unlink(temporary.c_str());
+    throw;
+  }
+  (void)unlink(temporary.c_str());  // where somebody else was faster
 }
 
 }  // namespace
@@ -59,6 +170,8 @@ struct NonceAllocator::State {
   explicit State(NonceCipher of_cipher) : cipher(of_cipher) {}
 
   void open_file(const std::string& at);
+  void read_file();
+  bool take_record(Bytes record, bool is_second) noexcept;
   void write_ahead(std::uint64_t numbers);
   [[nodiscard]] std::uint64_t take(std::uint64_t numbers);
 
@@ -66,7 +179,8 @@ struct NonceAllocator::State {
   const NonceCipher cipher;
   std::mutex mutex;
   std::string path;
-  Descriptor file;  // with the lock on it; none: the numbers are this process's alone
+  Descriptor file;        // with the lock on it; none: the numbers are this process's alone
+  bool is_twice = false;  // the file has the record twice
   std::uint8_t fixed[fixed_bytes] = {};
   std::uint64_t start = 0;    // what is added to a number
   std::uint64_t next = 0;     // the number that is handed out next
@@ -75,33 +189,69 @@ struct NonceAllocator::State {
 
 void NonceAllocator::State::open_file(const std::string& at) {
   path = at;
-  file =
-      Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
-  if (file.number() < 0) {
+  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  file = Descriptor(open(path.c_str(), flags));
+  if (!file.is_open() && errno == ENOENT) {
+    make_file(cipher, path);
+    file = Descriptor(open(path.c_str(), flags));
+  }
+  if (!file.is_open()) {
     throw_errno(path + ": cannot open");
+  }
+  struct stat status = {};
+  if (fstat(file.number(), &status) != 0) {
+    throw_errno(path + ": cannot read");
+  }
+  if (const char* const why = why_not_own(status); why != nullptr) {
+    throw Error(ErrorCode::failure, path + ": " + why);
   }
   if (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
     throw_errno(path + ": another allocator has it, or it cannot be locked");
   }
-  Record record;
-  const ssize_t got = pread(file.number(), record.bytes, sizeof record.bytes, 0);
+  read_file();
+  // Who made it may have died before that.
+  if (covered == 0) {
+    sync_folder(path);
+  }
+}
+
+void NonceAllocator::State::read_file() {
+  // One byte more than there may be.
+  std::vector<std::uint8_t> content(twice_bytes + 1);
+  const ssize_t got = pread(file.number(), content.data(), content.size(), 0);
   if (got < 0) {
     throw_errno(path + ": cannot read");
   }
-  if (got == 0) {
-    random_bytes(fixed);
-    write_ahead(1);
-    sync_folder(path);
-    return;
+  const Bytes all = Bytes(content).first(static_cast<std::size_t>(got));
+  bool is_found = false;
+  if (all.size() == alone_bytes && is_whole(magic_alone, all)) {
+    is_found = take_record(all, false);
+  } else if (all.size() == twice_bytes) {
+    is_twice = true;
+    for (std::size_t page = 0; page < pages; ++page) {
+      const Bytes record = all.subspan(page * page_bytes, page_bytes);
+      if (is_whole_page(record)) {
+        is_found = take_record(record, is_found);
+      }
+    }
   }
-  if (got != sizeof record.bytes || std::memcmp(record.bytes, magic, sizeof magic) != 0 ||
-      record.bytes[cipher_at] != static_cast<std::uint8_t>(cipher)) {
+  if (!is_found) {
     throw Error(ErrorCode::corrupt,
-                path + ": is no counter of nonces for this cipher, or is damaged",
+                path + (all.empty() ? ": is empty, and a counter of nonces never is"
+                                    : ": is no counter of nonces for this cipher, or is damaged"),
                 "begin with a new file and a new key");
   }
-  std::copy_n(record.bytes + fixed_at, fixed_bytes, fixed);
-  next = covered = load_be64(record.bytes + number_at);
+}
+
+bool NonceAllocator::State::take_record(Bytes record, bool is_second) noexcept {
+  const Bytes found = record.subspan(fixed_at, fixed_bytes);
+  if (record[cipher_at] != static_cast<std::uint8_t>(cipher) ||
+      (is_second && !std::equal(found.begin(), found.end(), fixed))) {
+    return false;
+  }
+  std::copy(found.begin(), found.end(), fixed);
+  next = covered = std::max(covered, load_be64(record.data() + number_at));
+  return true;
 }
 
 void NonceAllocator::State::write_ahead(std::uint64_t numbers) {
@@ -109,19 +259,14 @@ void NonceAllocator::State::write_ahead(std::uint64_t numbers) {
   if (next > ~std::uint64_t{0} - ahead) {
     throw Error(ErrorCode::failure, "nonces: all have been used", "take a new key");
   }
-  if (file.number() >= 0) {
-    Record record;
-    std::copy_n(magic, sizeof magic, record.bytes);
-    record.bytes[cipher_at] = static_cast<std::uint8_t>(cipher);
-    std::copy_n(fixed, fixed_bytes, record.bytes + fixed_at);
-    store_be64(record.bytes + number_at, next + ahead);
-    if (pwrite(file.number(), record.bytes, sizeof record.bytes, 0) !=
-        static_cast<ssize_t>(sizeof record.bytes)) {
-      throw_errno(path + ": cannot write");
+  if (file.is_open() && is_twice) {
+    const Record record = record_of(magic_twice, cipher, fixed, next + ahead);
+    for (std::size_t page = 0; page < pages; ++page) {
+      write_synced(file.number(), path, record, page * page_bytes);
     }
-    if (fdatasync(file.number()) != 0) {
-      throw_errno(path + ": cannot sync");
-    }
+  } else if (file.is_open()) {
+    const Record record = record_of(magic_alone, cipher, fixed, next + ahead);
+    write_synced(file.number(), path, Bytes(record).first(alone_bytes), 0);
   }
   covered = next + ahead;
 }
