@@ -10,7 +10,6 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
-#include "paes/error.hpp"
 
 namespace paes {
 
