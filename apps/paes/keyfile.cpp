@@ -70,6 +70,7 @@ void write_new_secret_file(const std::string& path, Bytes contents) {
   stream::OutputOptions options;
   options.only_new = true;
   options.permissions = S_IRUSR | S_IWUSR;
+  options.must_last = true;  // nothing is encrypted to a key that a crash could take away
   options.cancel = &cancel();
   stream::Output file = stream::Output::create(path, options);
   file.write(contents);

@@ -7,12 +7,14 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "core/descriptor.hpp"
 #include "format/cobblestone.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
+#include "stream/folder.hpp"
 
 namespace paes::cli {
 
@@ -33,14 +35,14 @@ Descriptor open_locked(const std::string& path) {
   return descriptor;
 }
 
-void sync_folder_of(const std::string& path) {
+Descriptor open_folder_of(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  const Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EINVAL: a file system whose folders cannot be synced, where there is nothing to wait for.
-  if (!descriptor.is_open() || (fsync(descriptor.number()) != 0 && errno != EINVAL)) {
-    throw_errno(folder);
+  const std::string name = parent.empty() ? "." : parent.string();
+  Descriptor folder = stream::open_folder(name);
+  if (!folder.is_open()) {
+    throw_errno(name);
   }
+  return folder;
 }
 
 }  // namespace
@@ -48,6 +50,7 @@ void sync_folder_of(const std::string& path) {
 PreambleFile::PreambleFile(const std::string& path)
     : name_(path),
       descriptor_(open_locked(path)),
+      folder_(open_folder_of(leftover_path(path))),
       input_(stream::Input::of(Descriptor(fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0)), path,
                                &cancel())) {
   if (!input_.is_regular()) {
@@ -71,7 +74,7 @@ bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) 
 void PreambleFile::replace(Bytes before, Bytes after) {
   assert(before.size() == after.size());
   keep_copy(before);
-  // The last moment at which nothing has changed but the copy.
+  // The point of no return: nothing has changed yet but the copy.
   if (cancel().requested()) {
     remove_copy();
     cancel().check();
@@ -112,11 +115,12 @@ stream::Preamble PreambleFile::read_leftover() const {
 }
 
 // Output gives the copy its name only when it is complete and synced: a half-written one never
-// exists.
+// exists. Nor may one that a crash could take away, once the file holds half an envelope.
 void PreambleFile::keep_copy(Bytes before) const {
   stream::OutputOptions options;
   options.only_new = true;
   options.permissions = S_IRUSR | S_IWUSR;
+  options.must_last = true;
   options.cancel = &cancel();
   stream::Output copy = stream::Output::create(leftover_path(name_), options);
   copy.write(before);
@@ -126,7 +130,9 @@ void PreambleFile::keep_copy(Bytes before) const {
 // Not interruptible: between the first byte and the sync the file may hold half an envelope.
 void PreambleFile::write(Bytes preamble) const {
   const auto failed = [&] {
-    return Error(ErrorCode::failure, name_ + ": the new recipients could not be written",
+    const int error = errno;
+    return Error(ErrorCode::failure,
+                 name_ + ": the new recipients could not be written: " + std::strerror(error),
                  leftover_hint(name_));
   };
   std::size_t done = 0;
@@ -144,12 +150,19 @@ void PreambleFile::write(Bytes preamble) const {
   }
 }
 
+// The file is whole by now, so what fails here is no failure of the work.
 void PreambleFile::remove_copy() const {
   const std::string path = leftover_path(name_);
   if (unlink(path.c_str()) != 0) {
-    throw_errno(path);
+    const int error = errno;
+    print_warning(path + ": could not be removed: " + std::strerror(error));
+    print_hint(name_ + " is whole without it: delete it");
+  } else if (const int error = stream::sync_folder(folder_.number(), descriptor_.number());
+             error != 0) {
+    print_warning(path + ": may be back after a crash, because its folder could not be synced: " +
+                  std::strerror(error));
+    print_hint(name_ + " is whole without it: if it comes back, delete it");
   }
-  sync_folder_of(path);
 }
 
 }  // namespace paes::cli

@@ -27,7 +27,8 @@ class PreambleFile {
   // Error(corrupt) when the file ends before that.
   [[nodiscard]] bool commits_to(const container::Header& header, Bytes input_key) const;
 
-  // Copy, write, sync, remove the copy. `before` and `after` have the same length.
+  // Copy, write, sync, remove the copy. `before` and `after` have the same length. Throws Error
+  // only when the file does not hold `after`; a copy that cannot be removed is a warning.
   void replace(Bytes before, Bytes after);
   // Writes and syncs, then removes the copy.
   void put_back(Bytes before);
@@ -43,6 +44,7 @@ class PreambleFile {
 
   std::string name_;
   Descriptor descriptor_;
+  Descriptor folder_;  // where the copy lies
   stream::Input input_;
 };
 

@@ -85,8 +85,10 @@ std::size_t change_recipients(const Request& request, Unlocker& unlocker, Preamb
   const std::vector<std::uint8_t> envelope =
       new_envelope(request, unlocker, before.envelope(), input_key);
   const container::Header header = new_header(request.file, before.header, envelope.size());
-  file.replace(before.bytes, container::encode_preamble(header, envelope));
-  return age::summarize(envelope).stanzas.size();
+  const std::vector<std::uint8_t> after = container::encode_preamble(header, envelope);
+  const std::size_t recipients = age::summarize(envelope).stanzas.size();
+  file.replace(before.bytes, after);
+  return recipients;
 }
 
 std::size_t restore(Unlocker& unlocker, PreambleFile& file) {
@@ -97,8 +99,9 @@ std::size_t restore(Unlocker& unlocker, PreambleFile& file) {
       !file.commits_to(copy.header, input_key)) {
     throw Error(ErrorCode::corrupt, path + ": belongs to another file, and is not put back");
   }
+  const std::size_t recipients = age::summarize(copy.envelope()).stanzas.size();
   file.put_back(copy.bytes);
-  return age::summarize(copy.envelope()).stanzas.size();
+  return recipients;
 }
 
 // Errors from the formats do not know the file's name.

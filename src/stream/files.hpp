@@ -125,6 +125,8 @@ struct OutputOptions {
   const Cancel* cancel = nullptr;  // must outlive the Output
   // The file is written as TARGET.partial and survives a failure: see resumable_files.hpp.
   bool resumable = false;
+  // Removed again where its name cannot be made to last.
+  bool must_last = false;
   // Ways of placing the file that are not tried, so that tests reach the ones for file systems
   // without them.
   bool avoid_unnamed = false;    // O_TMPFILE
@@ -212,6 +214,7 @@ class Output {
   [[noreturn]] void throw_exists() const;
   void set_permissions();
   void place();
+  void sync_name();
   void rename_temporary();
   [[noreturn]] void fail_to_place() const;
 
@@ -227,7 +230,6 @@ class Output {
   OutputOptions options_;
   std::unique_ptr<Cancel> stop_;  // only where writes can wait
   bool seekable_ = false;
-  bool folder_synced_ = true;
   bool is_storage_ = false;  // what exists and keeps what is written to it
   bool has_its_name_ = false;
   bool standard_output_ = false;

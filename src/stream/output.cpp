@@ -13,6 +13,7 @@
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
+#include "stream/folder.hpp"
 #include "stream/output_target.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/wait.hpp"
@@ -76,7 +77,6 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
     return output;
   }
   output.folder_ = std::move(target.folder);
-  output.folder_synced_ = target.folder_is_readable;
   output.in_folder_ = std::move(target.in_folder);
   output.file_ = std::move(target.file);
   if (options.resumable) {
@@ -217,7 +217,6 @@ Output::Output(Output&& other) noexcept
       options_(other.options_),
       stop_(std::move(other.stop_)),
       seekable_(other.seekable_),
-      folder_synced_(other.folder_synced_),
       is_storage_(other.is_storage_),
       has_its_name_(other.has_its_name_),
       standard_output_(other.standard_output_),

@@ -12,6 +12,7 @@
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
+#include "stream/folder.hpp"
 #include "stream/resumable_files.hpp"
 
 namespace paes::stream {
@@ -26,20 +27,19 @@ void Output::commit(std::uint64_t bytes) {
       sync_written(number(), name_);
     }
     if (kind_ == Kind::standard_file) {
-      // Whoever shares the descriptor continues behind us.
+      // Whoever shares the descriptor continues after us.
       (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
     }
   } else {
+    // Synced before it is anybody else's to read: that takes long, and a kill leaves the file.
+    if (fsync(number()) != 0) {
+      throw_errno(name_);
+    }
     if (resumable_ != nullptr) {
-      // Synced before it is anybody else's to read, because an interruption here leaves it.
-      resumable_->sync();
       temporary_ = resumable_->partial_file();
     }
     try {
       set_permissions();
-      if (fsync(number()) != 0) {
-        throw_errno(name_);
-      }
       place();
       has_its_name_ = true;
     } catch (const Error&) {
@@ -48,17 +48,29 @@ void Output::commit(std::uint64_t bytes) {
       }
       throw;
     }
-    // Some file systems cannot sync a folder and say so with EINVAL.
-    const int error = folder_synced_ && fsync(folder_.number()) != 0 ? errno : 0;
-    if (resumable_ != nullptr) {
-      resumable_->finish();
-    }
-    if (error != 0 && error != EINVAL) {
-      errno = error;
-      throw_errno(name_ + ": complete, but its folder could not be synced");
-    }
+    sync_name();
   }
   finished_ = true;
+}
+
+// The file is there by now, complete and for all to see: where its name may not outlast a crash,
+// the error says so.
+void Output::sync_name() {
+  const int error = sync_folder(folder_.number(), number());
+  if (resumable_ != nullptr) {
+    resumable_->finish();
+  }
+  if (error == 0) {
+    return;
+  }
+  if (options_.must_last) {
+    (void)unlinkat(folder_.number(), file_.c_str(), 0);
+    has_its_name_ = false;
+  }
+  errno = error;
+  throw_errno(name_ + (options_.must_last
+                           ? ": removed again, because its folder could not be synced"
+                           : ": complete, but its folder could not be synced"));
 }
 
 // A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason

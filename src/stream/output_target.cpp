@@ -12,6 +12,7 @@
 
 #include "paes/error.hpp"
 #include "stream/files.hpp"
+#include "stream/folder.hpp"
 
 namespace paes::stream {
 
@@ -41,16 +42,7 @@ void enter_folder(Target& target, const std::string& path, const std::string& na
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   const int base = target.folder.is_open() ? target.folder.number() : AT_FDCWD;
-  const auto open_folder = [&](int flags) {
-    return Descriptor(
-        openat(base, folder.empty() ? "." : folder.c_str(), flags | O_DIRECTORY | O_CLOEXEC));
-  };
-  Descriptor entered = open_folder(O_RDONLY);
-  target.folder_is_readable = entered.is_open();
-  if (!entered.is_open()) {
-    // One may be allowed to create files in a folder that one may not list; it cannot be synced.
-    entered = open_folder(O_PATH);
-  }
+  Descriptor entered = open_folder(folder.empty() ? "." : folder, base);
   if (!entered.is_open()) {
     throw_errno(name);
   }

@@ -13,8 +13,7 @@
 namespace paes::stream {
 
 struct Target {
-  Descriptor folder;  // in which the last name of the path lies
-  bool folder_is_readable = true;
+  Descriptor folder;      // in which the last name of the path lies
   std::string in_folder;  // the path of that folder, empty or with a slash at its end
   std::string file;       // the last name of the path
   Descriptor found;       // what has that name, without access to it; not open: nothing has

@@ -11,6 +11,7 @@
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
+#include "stream/folder.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -232,15 +233,9 @@ void ResumableFiles::write(std::uint64_t offset, Bytes from) const {
   }
 }
 
-void ResumableFiles::sync() const {
-  if (fdatasync(partial_.number()) != 0) {
-    throw_errno(partial_name());
-  }
-}
-
 void ResumableFiles::sync_folder() const {
-  // EINVAL and EBADF: a folder that cannot be synced, or only be passed through.
-  if (fsync(folder_) != 0 && errno != EINVAL && errno != EBADF) {
+  if (const int error = stream::sync_folder(folder_, journal_.number()); error != 0) {
+    errno = error;
     throw_errno(name_ + ": its folder could not be synced");
   }
 }
@@ -253,7 +248,7 @@ void ResumableFiles::finish() noexcept {
 
 void ResumableFiles::remove() noexcept {
   (void)unlinkat(folder_, partial_file().c_str(), 0);
-  (void)fsync(folder_);
+  (void)stream::sync_folder(folder_, journal_.number());
   finish();
 }
 

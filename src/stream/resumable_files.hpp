@@ -57,7 +57,6 @@ class ResumableFiles {
   [[nodiscard]] ReadAt reader() const;
 
   void write(std::uint64_t offset, Bytes from) const;
-  void sync() const;
   // For the owner alone, whatever permissions it had got already.
   void protect() const noexcept;
   // The partial file has its final name.

@@ -1,12 +1,14 @@
 # Everything that goes wrong around the work itself: for each fault one clear line, the right exit
 # code, no partial output, no temporary file, and the source as it was.
+import json
 import os
 import shutil
 import subprocess
 
+import faulty
 import program
 import pytest
-from program import FAILURE, PAES, USAGE, WRONG_KEY, fail, succeed
+from program import FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
 
 TEXT_BYTES = 300_000
 
@@ -308,3 +310,60 @@ def test_file_size_limit(threads, folder, random_bytes, keys, unchanged):
         says="big.paes: File too large",
     )
     check()
+
+
+# Syncing the folder: the last step, when the output is there already
+
+
+@pytest.fixture
+def failing(tmp_path, preloaded):
+    """failing(k): the prefix under which the call number k to sync something fails."""
+    (tmp_path / "calls").touch()
+    library = preloaded(faulty.FAILING)
+    return lambda number: [*library, f"CALLS={tmp_path / 'calls'}", f"FAIL_AT={number}"]
+
+
+@pytest.mark.parametrize("command", ["encrypt", "decrypt", "encrypt --resume"])
+def test_a_folder_that_cannot_be_synced(command, plain, sealed, keys, folder, failing, tmp_path):
+    """The output is complete, but a power failure could take its name away: that is an error, which
+    says both."""
+    words = ["-i", keys.path, sealed] if command == "decrypt" else ["-r", keys.recipient, plain]
+    if "--resume" in command:
+        words = ["-i", keys.path, *words]
+    succeed(*command.split(), "-o", folder / "out", *words, prefix=failing(0))
+    calls = len((tmp_path / "calls").read_text().split())
+    for number in range(1, calls + 1):
+        for path in folder.glob("out*"):
+            path.unlink()
+        result = run(*command.split(), "--json", "-o", folder / "out", *words, prefix=failing(number))
+        assert result.code == FAILURE
+        document = json.loads(result.out)
+        assert document["exit_code"] == FAILURE and document["files"][0]["status"] == "failed"
+        said = "out: complete, but its folder could not be synced: Input/output error" in result.err
+        assert said == (folder / "out").exists()
+        assert said == (number == calls)
+        if "--resume" not in command:
+            assert sorted(path.name for path in folder.glob("*out*")) == (["out"] if said else [])
+
+
+def test_a_key_that_may_not_last_is_removed_again(plain, folder, failing):
+    for number in (1, 2):
+        before = program.tree(folder)
+        fail("keygen", "-o", folder / "key", prefix=failing(number), code=FAILURE, says="key: ")
+        fail(
+            *("encrypt", "--new-identity", folder / "key", "-o", folder / "out", plain),
+            prefix=failing(number), code=FAILURE, says="key: ",
+        )
+        assert program.tree(folder) == before
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_a_folder_that_cannot_be_listed_is_synced_too(resume, plain, keys, folder, failing, tmp_path):
+    prefix = [*without_override(), *failing(0)]
+    folder.chmod(0o300)
+    try:
+        words = ["-r", keys.recipient, *(["-i", keys.path, *resume] if resume else []), plain]
+        succeed("encrypt", *words, "-o", folder / "out", prefix=prefix)
+    finally:
+        folder.chmod(0o700)
+    assert (tmp_path / "calls").read_text().split()[-2:] == ["fsync", "syncfs"]

@@ -2,6 +2,7 @@
 # against a second rekey; and the copy of the old envelope that saves the file when the machine
 # stops in the middle.
 import fcntl
+import json
 import os
 import random
 import signal
@@ -11,9 +12,12 @@ import time
 
 import age_file
 import container
+import faulty
 import program
 import pytest
 from program import CORRUPT, FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
+from test_faults import without_override
+from test_json import validator
 
 
 @pytest.fixture
@@ -374,3 +378,81 @@ def test_a_full_disk_changes_nothing(keys, other_keys, text, tmp_path):
     assert done.returncode == FAILURE, done.stderr
     program.assert_error_lines(done.stderr.decode(), "No space left")
     assert done.stdout == b"sealed.paes\n"
+
+
+# What it says has to be so: whether the recipients are the new ones, and whether the copy is there
+
+
+def check_what_it_said(result, sealed, keys, other_keys, text):
+    """Of `rekey --json -i keys -r other_keys`."""
+    document = json.loads(result.out)
+    validator("rekey").validate(document)
+    assert (result.code == 0) == ("error" not in document)
+    copy = leftover_of(sealed)
+    if result.code == 0:
+        assert opens(sealed, text, "-i", other_keys.path)
+        assert not opens(sealed, text, "-i", keys.path)
+        assert not copy.exists() or f"{copy}: could not be removed" in result.err
+        assert "--restore" not in result.err
+        return
+    assert result.code == FAILURE
+    if copy.exists():
+        assert "rekey --restore" in document["error"]["hint"]
+        succeed("rekey", "--restore", "-i", keys.path, sealed)
+    assert opens(sealed, text, "-i", keys.path)
+    assert not opens(sealed, text, "-i", other_keys.path)
+    assert [path.name for path in sealed.parent.iterdir()] == [sealed.name]
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o300])
+def test_what_it_says_is_so_whatever_fails(
+    mode, sealed, keys, other_keys, text, folder, tmp_path, preloaded
+):
+    content = sealed.read_bytes()
+    calls = tmp_path / "calls"
+    calls.touch()
+    environment = [f"CALLS={calls}", *preloaded(faulty.FAILING)[1:]]
+    prefix = without_override()
+    codes = []
+    for fail_at in range(100):
+        leftover_of(sealed).unlink(missing_ok=True)
+        sealed.write_bytes(content)
+        calls.write_bytes(b"")
+        folder.chmod(mode)
+        result = run(
+            *("rekey", "--json", "-i", keys.path, "-r", other_keys.recipient, sealed),
+            prefix=[*prefix, "env", f"FAIL_AT={fail_at}", *environment],
+        )
+        folder.chmod(0o700)
+        check_what_it_said(result, sealed, keys, other_keys, text)
+        codes.append(result.code)
+        if fail_at == 0:
+            assert result.code == 0 and result.err == ""
+            made = calls.read_text().split()
+        if fail_at == len(made):
+            break
+    # The copy and its name are synced before the file is written, and the file before the copy goes.
+    synced = "fsync" if mode == 0o700 else "fsync syncfs"
+    assert made == f"fsync {synced} fsync unlink {synced}".split()
+    # Once the file itself is synced nothing fails any more.
+    after = made.index("unlink")
+    assert codes[after + 1 :] == [0] * (len(made) - after)
+    assert FAILURE in codes[1 : after + 1]
+
+
+@pytest.mark.parametrize("restores", [False, True])
+def test_a_folder_that_cannot_be_listed(restores, sealed, keys, other_keys, text, folder):
+    """Mode 0300: files can be made there, and it cannot be opened to be synced."""
+    prefix = without_override()
+    words = ["-r", other_keys.recipient]
+    if restores:
+        leftover_of(sealed).write_bytes(preamble_of(sealed.read_bytes()))
+        words = ["--restore", "-q"]
+    folder.chmod(0o300)
+    try:
+        result = succeed("rekey", "-i", keys.path, *words, sealed, prefix=prefix)
+    finally:
+        folder.chmod(0o700)
+    assert result.err == ""
+    assert opens(sealed, text, "-i", keys.path if restores else other_keys.path)
+    assert [path.name for path in folder.iterdir()] == [sealed.name]

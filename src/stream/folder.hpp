@@ -1,0 +1,23 @@
+// The folder of a file, held open so that a change of names in it can be made to last. One may be
+// allowed to make files in a folder that one may not list; it cannot be synced by itself.
+#pragma once
+
+#include <fcntl.h>
+
+#include <string>
+
+#include "core/descriptor.hpp"
+
+namespace paes::stream {
+
+// `path` counts from the folder `base`. Not open when it cannot even be passed through; errno then
+// says why.
+[[nodiscard]] Descriptor open_folder(const std::string& path, int base = AT_FDCWD);
+
+// Makes what was linked, renamed and removed in the folder last. `file` is open for reading or
+// writing and lies on the same file system, which is synced as a whole where the folder alone
+// cannot be. Gives back 0 or an errno. A file system that knows no syncing of folders counts as
+// synced.
+[[nodiscard]] int sync_folder(int folder, int file) noexcept;
+
+}  // namespace paes::stream
