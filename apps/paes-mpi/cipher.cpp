@@ -72,10 +72,11 @@ int crypt(Request& request) {
                         const stream::Options& options) {
     mpi::SharedOutput output(ranks(), named, output_options(request.job, input, !request.decrypt),
                              request.job.file_access());
+    warn_of_abandoned(output);
     const auto run = cipher->is_gcm() ? crypt_gcm : crypt_raw;
     const std::uint64_t text_bytes = run(request, *cipher, secrets, input, output, options);
-    if (!output.warning().empty()) {
-      print_warning(output.warning());
+    if (output.made() != nullptr) {
+      warn_about(*output.made());
     }
     return text_bytes;
   };

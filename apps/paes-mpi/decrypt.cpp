@@ -24,12 +24,11 @@ std::uint64_t decrypt_file(const Request& request, std::optional<Unlocker>& unlo
                            const stream::Options& options) {
   mpi::SharedOutput output(ranks(), path, output_options(request.job, input, false),
                            request.job.file_access());
+  warn_of_abandoned(output);
   const stream::Totals totals =
       mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), options);
-  if (ranks().is_first()) {
-    if (!output.warning().empty()) {
-      print_warning(output.warning());
-    }
+  if (output.made() != nullptr) {
+    warn_about(*output.made());
     warn_of_partial(path);
   }
   return totals.text_bytes;

@@ -29,6 +29,7 @@ std::uint64_t encrypt_file(const Request& request, container::Suite suite, Seale
                            const stream::Options& options) {
   mpi::SharedOutput output(ranks(), path, output_options(request.job, input, true),
                            request.job.file_access());
+  warn_of_abandoned(output);
   mpi::Sealed sealed{suite, {}, {}};
   on_first([&] {
     // Nobody types a passphrase for an input or output that cannot be.
@@ -40,10 +41,8 @@ std::uint64_t encrypt_file(const Request& request, container::Suite suite, Seale
     sealed.input_key = std::move(made.input_key);
   });
   const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), options);
-  if (ranks().is_first()) {
-    if (!output.warning().empty()) {
-      print_warning(output.warning());
-    }
+  if (output.made() != nullptr) {
+    warn_about(*output.made());
     warn_of_leftover(path);
     warn_of_partial(path);
   }

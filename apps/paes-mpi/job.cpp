@@ -9,6 +9,7 @@
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/ranks.hpp"
+#include "paes/abandoned.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/leftover.hpp"
 #include "paes/outcome.hpp"
@@ -189,6 +190,12 @@ int run_job(const JobOptions& options, Engines& engines, Job job, const Resumabl
     job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
   }
   return run_job(options, engines, job);
+}
+
+void warn_of_abandoned(const mpi::SharedOutput& output) {
+  if (output.made() != nullptr) {
+    warn_of_abandoned(*output.made());
+  }
 }
 
 stream::OutputOptions output_options(const JobOptions& options, const mpi::SharedInput& input,

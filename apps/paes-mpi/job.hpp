@@ -62,6 +62,9 @@ using ResumableWork = std::function<stream::ResumedTotals(
 [[nodiscard]] int run_job(const JobOptions& options, Engines& engines, Job job,
                           const ResumableWork& resumably);
 
+// As of any output (paes/abandoned.hpp), on rank 0.
+void warn_of_abandoned(const mpi::SharedOutput& output);
+
 // What rank 0 knows of a new output; nothing on the others.
 [[nodiscard]] stream::OutputOptions output_options(const JobOptions& options,
                                                    const mpi::SharedInput& input, bool encrypts);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/descriptor.hpp"
+#include "paes/abandoned.hpp"
 #include "paes/error.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
@@ -73,6 +74,7 @@ void write_new_secret_file(const std::string& path, Bytes contents) {
   options.must_last = true;  // nothing is encrypted to a key that a crash could take away
   options.cancel = &cancel();
   stream::Output file = stream::Output::create(path, options);
+  warn_of_abandoned(file);
   file.write(contents);
   file.commit(contents.size());
   if (!file.warning().empty()) {

@@ -12,6 +12,7 @@
 
 #include "core/descriptor.hpp"
 #include "format/cobblestone.hpp"
+#include "paes/abandoned.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "stream/folder.hpp"
@@ -123,6 +124,7 @@ void PreambleFile::keep_copy(Bytes before) const {
   options.must_last = true;
   options.cancel = &cancel();
   stream::Output copy = stream::Output::create(leftover_path(name_), options);
+  warn_of_abandoned(copy);
   copy.write(before);
   copy.commit(before.size());
 }

@@ -10,6 +10,7 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
+#include "paes/abandoned.hpp"
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/leftover.hpp"
@@ -276,6 +277,7 @@ stream::Output create_output(const TransferOptions& request, const std::string& 
     throw Error(ErrorCode::usage, output.name() + ": is a terminal",
                 "name the output with -o, or force it with -f");
   }
+  warn_of_abandoned(output);
   return output;
 }
 

@@ -52,11 +52,11 @@ void throw_standard_output_errno() {
   throw_errno(name);
 }
 
-std::string unpredictable_name() {
+std::string new_temporary_name() {
   std::uint8_t random[8];
   random_bytes(random);
   char text[32];
-  (void)std::snprintf(text, sizeof text, ".paes-%016llx",
+  (void)std::snprintf(text, sizeof text, "%s%016llx", temporary_prefix.data(),
                       static_cast<unsigned long long>(load_be64(random)));
   return text;
 }

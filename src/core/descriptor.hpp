@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "paes/error.hpp"
@@ -51,8 +52,9 @@ class ClosedOutput : public Error {
 // The same for a write to standard output; EPIPE is a ClosedOutput.
 [[noreturn]] void throw_standard_output_errno();
 
-// ".paes-" and 16 digits: for a file that is not to be found under its name for long.
-[[nodiscard]] std::string unpredictable_name();
+// For a file that is not to be found under its name for long: the prefix and 16 hexadecimal digits.
+inline constexpr std::string_view temporary_prefix = ".paes-";
+[[nodiscard]] std::string new_temporary_name();
 
 // Why an open file is not one that this user alone has made and can change ("is another user's"),
 // or null.

@@ -146,7 +146,7 @@ void make_file(NonceCipher cipher, const std::string& path) {
     std::copy(record.begin(), record.end(),
               content.begin() + static_cast<std::ptrdiff_t>(page * page_bytes));
   }
-  const std::string temporary = path.substr(0, name_at(path)) + unpredictable_name();
+  const std::string temporary = path.substr(0, name_at(path)) + new_temporary_name();
   const Descriptor file(open(
       temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) {

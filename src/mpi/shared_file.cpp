@@ -128,7 +128,7 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
     if (!communicator.is_first()) {
       return;
     }
-    options.avoid_unnamed = true;  // the others could not open it
+    options.is_shared = true;
     made_.emplace(stream::Output::create(path, options));
     communicator.at_signal([this] { made_->discard(); });
     found_as = made_->temporary_path();
@@ -197,7 +197,5 @@ void SharedOutput::commit(std::uint64_t bytes) {
     }
   });
 }
-
-std::string SharedOutput::warning() const { return made_ ? made_->warning() : std::string(); }
 
 }  // namespace paes::mpi

@@ -91,8 +91,8 @@ class SharedOutput {
   void sync();
   // Collective. The file is complete, `bytes` long, and gets its name.
   void commit(std::uint64_t bytes);
-  // Of rank 0's file, when it is complete: what is not as it should be.
-  [[nodiscard]] std::string warning() const;
+  // The file as rank 0 has it; null on the others.
+  [[nodiscard]] const stream::Output* made() const noexcept { return made_ ? &*made_ : nullptr; }
 
  private:
   void find(const std::string& path);

@@ -116,7 +116,7 @@ class Trial {
     constexpr mode_t mode = S_IRUSR | S_IWUSR;
     file_ = Descriptor(openat(folder_, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
     while (!file_.is_open() && errno != EACCES && errno != EROFS) {
-      name_ = unpredictable_name();
+      name_ = new_temporary_name();
       file_ = Descriptor(openat(folder_, name_.c_str(),
                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
       if (!file_.is_open() && errno != EEXIST) {

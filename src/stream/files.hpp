@@ -1,7 +1,10 @@
 // Where bytes come from and where they go. An Input is a file or a pipe. An Output appears under
 // its name only when it is complete and synced; until then it has none, or an unpredictable one
-// that every failure removes, unless it is resumable. A program that uses them ignores SIGPIPE and
-// SIGXFSZ, so that a closed pipe and a size limit come as errors.
+// (temporary.hpp) that every failure removes, unless it is resumable. A process that is killed
+// removes nothing: what has no name goes with it, what has one stays. The file system must give
+// such a name where it lacks O_TMPFILE, where other processes write the file as well, and, for the
+// moment before a rename, where a complete file replaces another. A program that uses them ignores
+// SIGPIPE and SIGXFSZ, so that a closed pipe and a size limit come as errors.
 #pragma once
 
 #include <sys/stat.h>
@@ -125,6 +128,8 @@ struct OutputOptions {
   const Cancel* cancel = nullptr;  // must outlive the Output
   // The file is written as TARGET.partial and survives a failure: see resumable_files.hpp.
   bool resumable = false;
+  // Other processes open it under temporary_path() and write it, too.
+  bool is_shared = false;
   // Removed again where its name cannot be made to last.
   bool must_last = false;
   // Ways of placing the file that are not tried, so that tests reach the ones for file systems
@@ -164,6 +169,8 @@ class Output {
   // True when a failure leaves nothing behind: no reader can have seen what was written.
   [[nodiscard]] bool is_discardable() const noexcept { return seekable_; }
 
+  // Of a new file the folder that it will be in, as a path; else empty.
+  [[nodiscard]] std::string folder() const;
   // Where the file is until it gets its name, for other processes to open; empty where it has none.
   [[nodiscard]] std::string temporary_path() const;
 
@@ -215,6 +222,7 @@ class Output {
   void set_permissions();
   void place();
   void sync_name();
+  [[nodiscard]] bool link_unnamed(const std::string& name) const;
   void rename_temporary();
   [[noreturn]] void fail_to_place() const;
 

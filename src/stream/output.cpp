@@ -16,6 +16,7 @@
 #include "stream/folder.hpp"
 #include "stream/output_target.hpp"
 #include "stream/resumable_files.hpp"
+#include "stream/temporary.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -145,17 +146,18 @@ void Output::open_direct(const Target& target) {
 void Output::open_new() {
   seekable_ = true;
   kind_ = Kind::unnamed;
-  if (!options_.avoid_unnamed) {
+  if (!options_.avoid_unnamed && !options_.is_shared) {
     descriptor_ = Descriptor(
         openat(folder_.number(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
     // It gets its name through /proc, so it is of use only where that is mounted.
     if (descriptor_.is_open() && access(descriptor_path().c_str(), F_OK) == 0) {
+      lock_temporary(descriptor_.number(), false);
       return;
     }
   }
   kind_ = Kind::temporary;
   do {
-    temporary_ = unpredictable_name();
+    temporary_ = new_temporary_name();
     descriptor_ =
         Descriptor(openat(folder_.number(), temporary_.c_str(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -164,6 +166,7 @@ void Output::open_new() {
     temporary_.clear();
     throw_errno(name_);
   }
+  lock_temporary(descriptor_.number(), options_.is_shared);
 }
 
 Output Output::standard_output(const OutputOptions& options) {
@@ -229,6 +232,13 @@ std::string Output::temporary_path() const {
     return resumable_->partial_name();
   }
   return temporary_.empty() ? std::string() : in_folder_ + temporary_;
+}
+
+std::string Output::folder() const {
+  if (kind_ == Kind::direct || kind_ == Kind::standard_file) {
+    return "";
+  }
+  return in_folder_.empty() ? "." : in_folder_;
 }
 
 int Output::number() const noexcept {

@@ -14,6 +14,7 @@
 #include "stream/files.hpp"
 #include "stream/folder.hpp"
 #include "stream/resumable_files.hpp"
+#include "stream/temporary.hpp"
 
 namespace paes::stream {
 
@@ -99,13 +100,16 @@ void Output::set_permissions() {
 void Output::place() {
   const int folder = folder_.number();
   if (kind_ == Kind::unnamed) {
-    const bool beside = options_.overwrite;  // a link cannot replace, but a rename can
-    const std::string name = beside ? unpredictable_name() : file_;
-    if (linkat(AT_FDCWD, descriptor_path().c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    if (link_unnamed(file_)) {
+      return;
+    }
+    if (errno != EEXIST || !options_.overwrite) {
       fail_to_place();
     }
-    if (!beside) {
-      return;
+    // A link cannot replace what is there, but a rename can, and needs a name for that.
+    const std::string name = new_temporary_name();
+    if (!link_unnamed(name)) {
+      fail_to_place();
     }
     temporary_ = name;
   }
@@ -144,6 +148,11 @@ void Output::place() {
     (void)unlinkat(folder, file_.c_str(), 0);
     throw;
   }
+}
+
+bool Output::link_unnamed(const std::string& name) const {
+  return linkat(AT_FDCWD, descriptor_path().c_str(), folder_.number(), name.c_str(),
+                AT_SYMLINK_FOLLOW) == 0;
 }
 
 void Output::rename_temporary() {
