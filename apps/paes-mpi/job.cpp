@@ -208,6 +208,7 @@ stream::OutputOptions output_options(const JobOptions& options, const mpi::Share
         encrypts ? stream::encrypted_mode(input.here()) : stream::decrypted_mode(input.here());
     made.source = &input.here();
     made.cancel = &cancel();
+    made.warn = print_warning;
   }
   return made;
 }

@@ -271,6 +271,7 @@ stream::Output create_output(const TransferOptions& request, const std::string& 
   options.source = &source;
   options.cancel = &cancel();
   options.resumable = resumable;
+  options.warn = print_warning;
   stream::Output output = path == "-" ? stream::Output::standard_output(options)
                                       : stream::Output::create(path, options);
   if (output.is_terminal() && !request.overwrite) {

@@ -61,6 +61,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   share(communicator, header.suite, sealed.input_key);
   communicator.broadcast(salt);
   const Extent extent{header.payload_offset(), input.bytes()};
+  output.expect({extent.file_bytes(), stream::Filling::whole});
   together(communicator, options.progress, [&](const Touch& touch) {
     const ChunkCipher cipher(header.suite, sealed.input_key, salt, options.kernel,
                              options.engine_use);
@@ -143,6 +144,7 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
                        Opened opened, const stream::Options& options) {
   const Payload payload(communicator, input, opened, options);
   const Extent& extent = payload.extent();
+  output.expect({extent.text_bytes, stream::Filling::sparse});
   together(communicator, options.progress, [&](const Touch& touch) {
     stream::TextWriter writer(output.writer(), 0, extent.text_bytes);
     stream::open_part(input.name(), payload.cipher(), extent, own_chunks(communicator, extent),

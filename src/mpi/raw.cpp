@@ -31,6 +31,7 @@ class RawPart {
         serial_(make_executor(Schedule::serial, 1)) {}
 
   stream::Totals run_all() {
+    output_.expect(stream::raw_need(task_, 0, input_.bytes()));
     together(communicator_, options_.progress, [&](const Touch& touch) {
       done_bytes_ = &touch.done_bytes;
       const std::size_t before =

@@ -62,6 +62,7 @@ GhashPart join_in_order(Communicator& communicator, const GcmMessage& message, G
 stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
                         const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
   together(communicator, [&] { check_limit(input, input.bytes()); });
+  output.expect({input.bytes() + tag_bytes, stream::Filling::whole});
   const GcmMessage message(key, iv, aad);
   const OwnPieces own = own_pieces(communicator, input.bytes(), options);
   GcmParts parts(message);
@@ -118,6 +119,7 @@ stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOu
     check_limit(input, input.bytes() - tag_bytes);
   });
   const std::uint64_t text_bytes = input.bytes() - tag_bytes;
+  output.expect({text_bytes, stream::Filling::compressible});
   const GcmMessage message(key, iv, aad);
   const OwnPieces own = own_pieces(communicator, text_bytes, options);
   stream::Flow flow = own.reading(input, 0, 0);

@@ -135,15 +135,20 @@ class Attempt {
 
   // Commits. False where other text was written under these nonces before; the files are then as
   // they were.
-  bool run(std::uint64_t file_bytes, const WorkOn& work_on) {
+  bool run(const stream::Need& need, const WorkOn& work_on) {
     communicator_.at_signal([this] { keep(); });
     try {
+      together(communicator_, [&] {
+        if (output_ != nullptr) {
+          output_->expect(need);
+        }
+      });
       together(communicator_, options_.progress,
                [&](const Touch& touch) { run_own(touch, work_on); });
       files_.sync();
       together(communicator_, [&] {
         if (output_ != nullptr) {
-          output_->commit(file_bytes);
+          output_->commit(need.bytes);
         }
       });
       return true;
@@ -295,7 +300,7 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
     begin(attempt, communicator, input, output, decided, key, options);
     try {
       const bool is_done =
-          attempt->run(decided.extent.file_bytes(),
+          attempt->run({decided.extent.file_bytes(), stream::Filling::whole},
                        [&](const stream::StripeWork& work, const Range& stripes,
                            const UnfinishedFiles& files, const stream::Options& inside) {
                          stream::seal_stripes(files.name(), work, stripes.first, stripes.end,
@@ -348,7 +353,7 @@ stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput&
   share_key(communicator, decided.suite, input_key);
   std::optional<Attempt> attempt;
   begin(attempt, communicator, input, output, decided, input_key, options);
-  (void)attempt->run(decided.extent.text_bytes,
+  (void)attempt->run({decided.extent.text_bytes, stream::Filling::sparse},
                      [&](const stream::StripeWork& work, const Range& stripes,
                          const UnfinishedFiles& files, const stream::Options& inside) {
                        stream::open_stripes(input.name(), work, stripes.first, stripes.end,

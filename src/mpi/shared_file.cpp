@@ -38,8 +38,8 @@ Attributes attributes_of(const stream::Input& input) {
 }
 
 // At offsets through a descriptor, as stream::Output does for its own.
-void write_all(int descriptor, const std::string& name, std::uint64_t offset,
-               std::span<const iovec> from) {
+void write_all(int descriptor, const std::string& name, const std::optional<stream::Need>& need,
+               std::uint64_t offset, std::span<const iovec> from) {
   stream::VectorCursor rest(from);
   auto at = static_cast<off_t>(offset);
   while (!rest.is_done()) {
@@ -48,7 +48,7 @@ void write_all(int descriptor, const std::string& name, std::uint64_t offset,
       rest.advance(static_cast<std::size_t>(put));
       at += put;
     } else if (errno != EINTR) {
-      throw_errno(name);
+      throw stream::write_error(name, descriptor, need);
     }
   }
 }
@@ -57,7 +57,7 @@ void write_all(int descriptor, const std::string& name, std::uint64_t offset,
 
 stream::WriteAt writer_at(int descriptor, std::string name) {
   return [descriptor, name = std::move(name)](std::uint64_t offset, std::span<const iovec> from) {
-    write_all(descriptor, name, offset, from);
+    write_all(descriptor, name, std::nullopt, offset, from);
   };
 }
 
@@ -156,6 +156,15 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
   });
 }
 
+void SharedOutput::expect(const stream::Need& need) {
+  need_ = need;
+  together(communicator_, [&] {
+    if (made_) {
+      made_->expect(need);
+    }
+  });
+}
+
 void SharedOutput::find(const std::string& path) {
   here_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!here_.is_open()) {
@@ -171,7 +180,7 @@ stream::WriteAt SharedOutput::writer() const {
     if (by_mpi_ != nullptr) {
       by_mpi_->write_at(offset, from);
     } else {
-      write_all(here_.number(), name_, offset, from);
+      write_all(here_.number(), name_, need_, offset, from);
     }
   };
 }
@@ -185,7 +194,7 @@ void SharedOutput::sync() {
   if (by_mpi_ != nullptr) {
     by_mpi_->sync();
   } else if (fsync(here_.number()) != 0) {
-    throw_errno(name_);
+    throw stream::write_error(name_, here_.number(), need_);
   }
 }
 

@@ -84,6 +84,8 @@ class SharedOutput {
   SharedOutput& operator=(const SharedOutput&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  // Collective. As of stream::Output; rank 0 looks at the room that there is.
+  void expect(const stream::Need& need);
   [[nodiscard]] stream::WriteAt writer() const;
   void write_at(std::uint64_t offset, Bytes from) const;
   // Collective: all that this rank wrote is where rank 0 finds it, and stays. Throws on this rank
@@ -99,6 +101,7 @@ class SharedOutput {
 
   Communicator& communicator_;
   std::string name_;
+  std::optional<stream::Need> need_;
   std::optional<stream::Output> made_;  // on rank 0
   Descriptor here_;                     // POSIX
   std::unique_ptr<MpiFile> by_mpi_;

@@ -110,6 +110,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
     if (range) {
       check_not_beyond(*range, payload.extent().text_bytes);
     }
+    output.expect({wanted.end - wanted.first, Filling::sparse});
     read_chunks(
         flow, payload.extent(),
         {wanted.first / chunk_text_bytes, (wanted.end + chunk_text_bytes - 1) / chunk_text_bytes},

@@ -48,6 +48,7 @@ Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Byte
   if (input.is_seekable()) {
     const Extent extent{header.payload_offset(), input.bytes()};
     check_chunk_limit(input.name(), extent.chunks());
+    output.expect({extent.file_bytes(), Filling::whole});
     read_text(flow, extent, extent.whole(), batch_chunks, input.reader());
   } else {
     read_pipe(flow, input, batch_chunks);

@@ -21,6 +21,7 @@
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
+#include "stream/room.hpp"
 
 namespace paes::stream {
 
@@ -132,6 +133,8 @@ struct OutputOptions {
   bool is_shared = false;
   // Removed again where its name cannot be made to last.
   bool must_last = false;
+  // Told of what may go wrong, while there is time; may be null.
+  std::function<void(const std::string& what_why)> warn = nullptr;
   // Ways of placing the file that are not tried, so that tests reach the ones for file systems
   // without them.
   bool avoid_unnamed = false;    // O_TMPFILE
@@ -174,6 +177,9 @@ class Output {
   // Where the file is until it gets its name, for other processes to open; empty where it has none.
   [[nodiscard]] std::string temporary_path() const;
 
+  // What will be written, before any of it is. Throws Error(failure) where there is certainly no
+  // room for it, and warns where there may be none.
+  void expect(const Need& need);
   // In order; not for concurrent callers. On a seekable output it continues after the last write.
   void write(std::span<const iovec> from);
   void write(Bytes from);
@@ -219,6 +225,7 @@ class Output {
   [[nodiscard]] int number() const noexcept;
   [[nodiscard]] std::string descriptor_path() const;
   [[noreturn]] void throw_exists() const;
+  [[noreturn]] void fail_to_write() const;
   void set_permissions();
   void place();
   void sync_name();
@@ -244,6 +251,7 @@ class Output {
   bool finished_ = false;
   std::uint64_t start_ = 0;     // where standard output stood
   std::uint64_t position_ = 0;  // of write(): how many bytes went out in order
+  std::optional<Need> need_;
 };
 
 }  // namespace paes::stream

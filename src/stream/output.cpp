@@ -225,7 +225,8 @@ Output::Output(Output&& other) noexcept
       standard_output_(other.standard_output_),
       finished_(std::exchange(other.finished_, true)),
       start_(other.start_),
-      position_(other.position_) {}
+      position_(other.position_),
+      need_(other.need_) {}
 
 std::string Output::temporary_path() const {
   if (resumable_ != nullptr) {
@@ -246,6 +247,24 @@ int Output::number() const noexcept {
 }
 
 bool Output::is_terminal() const noexcept { return isatty(number()) == 1; }
+
+void Output::expect(const Need& need) {
+  need_ = need;
+  if (block_device_) {
+    const off_t end = lseek(number(), 0, SEEK_END);
+    (void)lseek(number(), 0, SEEK_SET);
+    if (end >= 0 && static_cast<std::uint64_t>(end) < need.bytes) {
+      throw Error(ErrorCode::failure, name_ + ": has " + std::to_string(end) + " bytes, and " +
+                                          std::to_string(need.bytes) + " are needed");
+    }
+  } else if (seekable_) {
+    const std::string warning =
+        check_room(name_, number(), need, resumable_ != nullptr ? taken_bytes(number()) : 0);
+    if (!warning.empty() && options_.warn) {
+      options_.warn(warning);
+    }
+  }
+}
 
 void Output::write(std::span<const iovec> from) {
   if (seekable_) {
@@ -288,7 +307,7 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) const {
       rest.advance(static_cast<std::size_t>(put));
       at += put;
     } else if (errno != EINTR) {
-      throw_errno(name_);
+      fail_to_write();
     } else {
       check(options_.cancel);
     }
@@ -315,6 +334,8 @@ void Output::rethrow_with_written(const Error& error) const {
   }
   throw Error(error.code, what, error.hint);
 }
+
+void Output::fail_to_write() const { throw write_error(name_, number(), need_, start_); }
 
 void Output::stop_waiting() noexcept {
   if (stop_ != nullptr) {

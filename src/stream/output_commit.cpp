@@ -21,7 +21,7 @@ namespace paes::stream {
 void Output::commit(std::uint64_t bytes) {
   check(options_.cancel);
   if (seekable_ && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
-    throw_errno(name_);
+    fail_to_write();
   }
   if (kind_ == Kind::direct || kind_ == Kind::standard_file) {
     if (is_storage_) {
@@ -34,7 +34,7 @@ void Output::commit(std::uint64_t bytes) {
   } else {
     // Synced before it is anybody else's to read: that takes long, and a kill leaves the file.
     if (fsync(number()) != 0) {
-      throw_errno(name_);
+      fail_to_write();
     }
     if (resumable_ != nullptr) {
       temporary_ = resumable_->partial_file();

@@ -37,6 +37,9 @@ class RawStream {
     input_.expect_sequential();
     output_.expect_sequential();
     const std::size_t head_bytes = encrypts_ ? task_.head.size() : 0;
+    if (input_.is_seekable()) {
+      output_.expect(raw_need(task_, head_bytes, input_.bytes() - text_at_));
+    }
     try {
       if (head_bytes != 0) {
         output_.write(task_.head);
@@ -223,6 +226,16 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
     throw Error(ErrorCode::usage, name + why, task.key.row().has_units ? "" : "leave out --no-pad");
   }
   throw Error(ErrorCode::corrupt, name + why, "it is truncated, or of another mode");
+}
+
+Need raw_need(const RawTask& task, std::size_t head_bytes, std::uint64_t bytes) {
+  const std::size_t block = task.key.block_size();
+  if (task.direction == Direction::encrypt) {
+    // Without an IV equal blocks of text stay equal.
+    return {head_bytes + bytes + (task.pads ? padding_bytes(bytes, block) : 0),
+            task.iv.empty() ? Filling::compressible : Filling::whole};
+  }
+  return {bytes - (task.pads ? std::min<std::uint64_t>(bytes, block) : 0), Filling::compressible};
 }
 
 Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options) {

@@ -29,6 +29,9 @@ struct RawTask {
 void check_raw_length(const std::string& name, const RawTask& task, std::uint64_t bytes,
                       bool is_all);
 
+// The room that the output takes for so many bytes of input without the head, at least.
+[[nodiscard]] Need raw_need(const RawTask& task, std::size_t head_bytes, std::uint64_t bytes);
+
 // Writes the whole message and commits the output. Throws Error(usage) for a text of a length that
 // the mode cannot take, Error(corrupt) for such a ciphertext and for wrong padding: before anything
 // is written where the length is known.

@@ -105,6 +105,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   flow.engine = options.engine_use.engine;
   if (input.is_seekable()) {
     check_limit(input, input.bytes());
+    output.expect({input.bytes() + tag_bytes, Filling::whole});
     pieces.read_at_offsets(flow, input.bytes(), 0, [&](std::uint64_t offset, MutableBytes to) {
       input.read_at(offset, to);
     });
@@ -147,6 +148,7 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   input.expect_sequential();
   output.expect_sequential();
   const Sealed sealed(input);
+  output.expect({sealed.text_bytes(), Filling::compressible});
   const GcmMessage message(key, iv, aad);
   // Each of the two passes is half of the work.
   const auto advance = [&](std::size_t bytes) {

@@ -29,8 +29,7 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
 // Does the work that was decided upon and commits. What a failure leaves is there for the next run,
 // if it is worth it.
 ResumedTotals run_and_commit(const Input& input, Output& output, const ChunkCipher& cipher,
-                             const JournalKey& key, const Started& started,
-                             std::uint64_t output_bytes,
+                             const JournalKey& key, const Started& started, const Need& need,
                              const std::function<void(const StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
   Journal journal(key, started.header, files.journal(), files.partial(), files.partial_name());
@@ -43,8 +42,9 @@ ResumedTotals run_and_commit(const Input& input, Output& output, const ChunkCiph
                         started.continues ? files.reader() : ReadAt(),
                         kept};
   try {
+    output.expect(need);
     work_on(work);
-    output.commit(output_bytes);
+    output.commit(need.bytes);
     return {started.extent.text_bytes, kept.load()};
   } catch (const OtherTextWritten&) {
     throw;
@@ -244,7 +244,7 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
     };
     try {
       return run_and_commit(input, output, cipher, journal_key, started,
-                            started.extent.file_bytes(), seal);
+                            {started.extent.file_bytes(), Filling::whole}, seal);
     } catch (const OtherTextWritten&) {
       continue;
     } catch (const Error& error) {
@@ -301,7 +301,7 @@ ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& pr
     input.check_same_size();
   };
   return run_and_commit(input, output, cipher, JournalKey(input_key, salt_of(prefix)), started,
-                        extent.text_bytes, open);
+                        {extent.text_bytes, Filling::sparse}, open);
 }
 
 }  // namespace paes::stream

@@ -101,9 +101,9 @@ def keys_of(folder):
 
 
 ON_A_SMALL_DISK = """
-mount -t tmpfs -o size=1m none "$1" || exit 99
-shift
-"$@"
+mount -t tmpfs -o size=1m none "$DISK" || exit 99
+sh -c "$BEFORE"
+if [ "$TO" ]; then "$@" > "$TO"; else "$@"; fi
 code=$?
 ls -A "$DISK"
 exit $code
@@ -113,7 +113,8 @@ exit $code
 @pytest.fixture
 def small_disk(tmp_path):
     """run(arguments, stdin) with $DISK a full-to-be 1 MiB file system; gives the result and what
-    is left there."""
+    is left there. A shell command to come before, a file for standard output and another command than
+    paes, with its environment, can be asked for."""
     unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -125,12 +126,16 @@ def small_disk(tmp_path):
     if allowed.returncode != 0:
         pytest.skip(f"no mounts in a namespace here: {allowed.stderr.decode().strip()}")
 
-    def run_there(*arguments, stdin=b""):
+    def run_there(
+        *arguments, stdin=b"", before="", to="", command=(program.PAES,), environment=None
+    ):
+        words = [*command, *map(str, arguments)]
         done = subprocess.run(
-            [*unshare, "sh", "-c", ON_A_SMALL_DISK, "sh", disk, program.PAES, *map(str, arguments)],
+            [*unshare, "sh", "-c", ON_A_SMALL_DISK, "sh", *words],
             input=stdin,
             capture_output=True,
-            env=program.clean_environment(DISK=str(disk)),
+            env=(environment or program.clean_environment())
+            | {"DISK": str(disk), "BEFORE": before, "TO": str(to)},
             timeout=program.TIMEOUT_S,
             check=False,
         )
