@@ -67,7 +67,7 @@ bool moves_all(std::span<const iovec> buffers, const std::string& name, const Ca
 MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode, std::string name)
     : communicator_(communicator), name_(std::move(name)), handle_(std::make_unique<Handle>()) {
   const std::lock_guard lock(communicator_.handles_->calls);
-  const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_RDWR;
   // Each rank by itself: where one cannot, a collective opening keeps the others waiting for ever.
   check(MPI_File_open(MPI_COMM_SELF, path.c_str(), amode, MPI_INFO_NULL, &handle_->file), name_);
 }

@@ -143,14 +143,18 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
   broadcast(communicator, token);
   broadcast(communicator, found_as);
   together(communicator, [&] {
+    Token seen = {};
     if (access == FileAccess::mpi) {
       by_mpi_ = std::make_unique<MpiFile>(communicator, found_as, MpiFile::Mode::write, path);
-      return;
+      const iovec to = {seen.data(), seen.size()};
+      by_mpi_->read_at(0, std::span(&to, 1));
+    } else {
+      find(found_as);
+      if (pread(here_.number(), seen.data(), seen.size(), 0) != static_cast<ssize_t>(seen.size())) {
+        seen = {};
+      }
     }
-    find(found_as);
-    Token seen = {};
-    if (pread(here_.number(), seen.data(), seen.size(), 0) != static_cast<ssize_t>(seen.size()) ||
-        seen != token) {
+    if (seen != token) {
       throw Error(ErrorCode::failure, name_ + ": is another file here than on rank 0", shared_hint);
     }
   });
