@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play tw
 
 # What the attacks begin with. Their FIFO always has a reader, so that opening it never waits.
 AS_ATTACKER = """
-import json, os, select, sys
+import ctypes, json, os, select, sys
+exchange = ctypes.CDLL(None).renameat2
 user, name, own, precious = int(sys.argv[1]), *sys.argv[2:]
 os.setgroups([])
 os.setgid(user)
@@ -43,11 +44,13 @@ def is_over():
     except BlockingIOError:
         pass
     return select.select([0], [], [], 0)[0]
-print("ready", flush=True)
+def ready():
+    print("ready", flush=True)
 """
 
 # The name is free, then the FIFO's, and so on: in between falls what looks first and opens later.
 NOW_AND_THEN = """
+ready()
 while not is_over():
     try:
         os.link(fifo, name)
@@ -65,18 +68,20 @@ while not is_over():
 
 # The name is the FIFO's, then leads to a file of the victim's, and so on.
 BACK_AND_FORTH = """
+here, a, b, both = -100, os.fsencode(name), os.fsencode(step), 2
+os.link(fifo, name)
+os.symlink(precious, step)
+assert exchange(here, a, here, b, both) == 0
+ready()
 while not is_over():
-    os.link(fifo, step)
-    os.rename(step, name)
-    for _ in range(rounds % 16):
+    exchange(here, a, here, b, both)
+    for _ in range(rounds % 32):
         pass
-    os.symlink(precious, step)
-    os.rename(step, name)
-os.unlink(name)
 """
 
 # What paes-mpi writes under a temporary name is exchanged for a file of the attacker's.
 INSTEAD = """
+ready()
 shared = os.path.dirname(name)
 caught = []
 while not is_over():
