@@ -107,6 +107,21 @@ def test_no_new_key_is_left_when_encryption_cannot_start(folder):
     assert program.tree(folder) == {}
 
 
+def test_no_new_key_is_left_beside_an_old_output(folder, random_bytes):
+    """That the name of the output is taken does not mean that this run made what has it."""
+    (folder / "plain").write_bytes(random_bytes(4 << 20))
+    (folder / "taken").write_bytes(b"old")
+    before = program.tree(folder)
+    fail(
+        *("encrypt", "-f", "--new-identity", folder / "key.txt", "-o", folder / "taken"),
+        folder / "plain",
+        prefix=["sh", "-c", 'ulimit -f 100; exec "$@"', "sh"],
+        code=FAILURE,
+        says="taken: File too large",
+    )
+    assert program.tree(folder) == before
+
+
 def test_several_identities(keys, other_keys, folder, random_bytes):
     """Any of them may open: several -i, several keys a file, comments and empty lines between."""
     sealed = succeed("encrypt", "-r", keys.recipient, stdin=random_bytes(10)).out
