@@ -7,7 +7,6 @@
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 #include "paes/transfer.hpp"
-#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -77,8 +76,8 @@ Action declare(CLI::App& app) {
   request->transfer.declare_output(app);
   request->transfer.declare_resume(app);
   request->transfer.declare_common(app, "transfer");
-  add_words(app, "FILE", request->transfer.files,
-            "files to decrypt; - is standard input, the default");
+  app.add_option("FILE", request->transfer.files,
+                 "files to decrypt; - is standard input, the default");
   return [request] {
     return run_with_files("decrypt", request->transfer, [&] { return decrypt_files(*request); });
   };

@@ -14,7 +14,6 @@
 #include "paes/resume.hpp"
 #include "paes/sealing.hpp"
 #include "paes/transfer.hpp"
-#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -197,8 +196,8 @@ Action declare(CLI::App& app) {
   request->transfer.declare_resume(app);
   request->reopen.declare(app);
   request->transfer.declare_common(app, "transfer");
-  add_words(app, "FILE", request->transfer.files,
-            "files to encrypt, each to FILE.paes; - is standard input, the default");
+  app.add_option("FILE", request->transfer.files,
+                 "files to encrypt, each to FILE.paes; - is standard input, the default");
   return [request] {
     return run_with_files("encrypt", request->transfer, [&] { return encrypt_files(*request); });
   };

@@ -11,7 +11,6 @@
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -22,10 +21,10 @@ constexpr std::size_t max_key_file_bytes = std::size_t{1} << 20;
 }  // namespace
 
 void RecipientOptions::declare(CLI::App& app) {
-  add_words(app, "-r,--recipient", recipients_, "encrypt to this public key; may be repeated")
+  app.add_option("-r,--recipient", recipients_, "encrypt to this public key; may be repeated")
       ->type_name("age1...")
       ->allow_extra_args(false);
-  add_words(app, "-R,--recipients-file", files_, "encrypt to every public key in this file")
+  app.add_option("-R,--recipients-file", files_, "encrypt to every public key in this file")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
@@ -45,7 +44,7 @@ std::vector<age::Recipient> RecipientOptions::load() const {
 }
 
 void UnlockOptions::declare(CLI::App& app) {
-  add_words(app, "-i,--identity", identity_files, "a file of secret keys; may be repeated")
+  app.add_option("-i,--identity", identity_files, "a file of secret keys; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_flag("-p,--passphrase", passphrase.ask,

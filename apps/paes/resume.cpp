@@ -9,7 +9,6 @@
 #include <iterator>
 
 #include "paes/report.hpp"
-#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -60,8 +59,8 @@ void warn_of_partial(const std::string& output) {
 }
 
 void ReopenOptions::declare(CLI::App& app) {
-  add_words(app, "-i,--identity", unlock_.identity_files,
-            "with --resume: a file of secret keys that opens what an interrupted run left")
+  app.add_option("-i,--identity", unlock_.identity_files,
+                 "with --resume: a file of secret keys that opens what an interrupted run left")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }

@@ -5,7 +5,6 @@
 #include "paes/keys.hpp"
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"
-#include "paes/words.hpp"
 
 namespace paes::cli {
 
@@ -38,7 +37,7 @@ Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->unlock.declare(app);
   request->transfer.declare_common(app, "transfer");
-  add_words(app, "FILE", request->transfer.files, "files to verify; - is standard input")
+  app.add_option("FILE", request->transfer.files, "files to verify; - is standard input")
       ->required();
   return [request] {
     return run_with_files("verify", request->transfer, [&] { return verify_files(*request); });

@@ -17,7 +17,7 @@ from test_json import validator
 from test_mpi_killed import END_S, ranks_of
 from test_mpi_program import running
 
-SENT = 200 if os.environ.get("PAES_EXHAUSTIVE") else 8
+SENT = 200 if os.environ.get("PAES_EXHAUSTIVE") else 5
 MPI_SENT = 200 if os.environ.get("PAES_EXHAUSTIVE") else 2
 FILES = 200
 SIZES = [0, 1, 20_000, 100_000]
@@ -226,10 +226,12 @@ def test_signals_to_ranks(library, folder, keys, random_bytes):
         program.wait_until(lambda: not running(folder), "the end of all ranks", END_S)
         is_done = output.exists()
         assert set(os.listdir(folder)) == {"f"} | ({"f.paes"} if is_done else set()), err
+        is_listed = out.startswith(b"{")
         if process.returncode == OK:
-            assert is_done and out
-        if out:
-            document = json.loads(out)
+            assert is_done and is_listed
+        if is_listed:
+            # Hydra, MPICH's mpirun, says in the same place what it thinks of ranks that died.
+            document, _ = json.JSONDecoder().raw_decode(out.decode())
             validator("failure" if "error" in document else "transfer").validate(document)
             (file,) = document["files"]
             assert (file["status"] == "done") == is_done == (document["exit_code"] == OK)
@@ -237,7 +239,7 @@ def test_signals_to_ranks(library, folder, keys, random_bytes):
             succeed("verify", "-q", "-i", keys.path, output)
         else:
             assert process.returncode != OK, err
-        count(kinds, ("done" if is_done else "not done") + (", listed" if out else ", not listed"))
+        count(kinds, ("done" if is_done else "not done") + (", listed" if is_listed else ""))
     tally(f"{library}, {MPI_SENT} of the", kinds)
 
 
