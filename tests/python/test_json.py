@@ -148,6 +148,7 @@ def failure_of(result):
         ("verify --json -i KEYS --kernel warp sealed.paes", USAGE),
         ("cipher --json rot13 plain", USAGE),
         ("cipher --json aes-128-ctr --key missing --iv 00 -o out plain", USAGE),
+        ("cipher --json aes-128-ctr --key missing --iv 00 plain", USAGE),
         ("inspect --json", USAGE),
         ("rekey --json sealed.paes", USAGE),
         ("rekey --json -i missing -r RECIPIENT sealed.paes", FAILURE),
