@@ -17,7 +17,8 @@ void warn_of_abandoned(const stream::Output& output) {
   if (folder.empty() || !looked_into.insert(folder).second) {
     return;
   }
-  std::vector<std::string> files = stream::find_abandoned(folder);
+  stream::Abandoned found = stream::find_abandoned(folder);
+  std::vector<std::string>& files = found.files;
   std::erase(files, std::filesystem::path(output.temporary_path()).filename());
   if (files.empty()) {
     return;
@@ -31,9 +32,8 @@ void warn_of_abandoned(const stream::Output& output) {
     names += " and " + std::to_string(files.size() - most) + " more";
   }
   print_warning(folder + ": a run that was killed left " + names);
-  print_hint(
-      "they may hold decrypted text: delete them, unless a run on another host or of paes-mpi is "
-      "still writing them");
+  print_hint(std::string("delete them, for they may hold decrypted text") +
+             (found.may_be_in_use ? ", unless another run is still writing them" : ""));
 }
 
 }  // namespace paes::cli

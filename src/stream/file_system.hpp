@@ -15,6 +15,8 @@ struct FileSystem {
   bool keeps_lengths = false;
   // No other host has it mounted.
   bool is_local = false;
+  // Its locks are this host's own, which no server has to answer for.
+  bool has_own_locks = false;
 };
 
 // Knows nothing where the system refuses to say.

@@ -151,7 +151,7 @@ void Output::open_new() {
         openat(folder_.number(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
     // It gets its name through /proc, so it is of use only where that is mounted.
     if (descriptor_.is_open() && access(descriptor_path().c_str(), F_OK) == 0) {
-      lock_temporary(descriptor_.number(), false);
+      lock_temporary(descriptor_.number());
       return;
     }
   }
@@ -166,7 +166,7 @@ void Output::open_new() {
     temporary_.clear();
     throw_errno(name_);
   }
-  lock_temporary(descriptor_.number(), options_.is_shared);
+  lock_temporary(descriptor_.number());
 }
 
 Output Output::standard_output(const OutputOptions& options) {

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include "core/descriptor.hpp"
 #include "stream/file_system.hpp"
@@ -23,8 +25,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const noexcept { (void)closedir(folder); }
 };
 
-// One byte far behind all data, so that no write of others meets it where locks are mandatory
-// (SMB).
+// One byte far behind all data, where it is in nobody's way.
 struct flock last_byte() noexcept {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -34,11 +35,15 @@ struct flock last_byte() noexcept {
   return lock;
 }
 
-bool is_abandoned(int folder, const char* name) {
+// Whether this user's file of that name is locked is asked only where no server has to answer.
+bool is_abandoned(int folder, const char* name, bool asks_for_lock) {
   struct stat status = {};
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
       status.st_uid != geteuid()) {
     return false;
+  }
+  if (!asks_for_lock) {
+    return true;
   }
   const Descriptor file(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) {
@@ -56,31 +61,42 @@ bool is_temporary_name(std::string_view name) noexcept {
              std::string_view::npos;
 }
 
-void lock_temporary(int descriptor, bool is_shared) noexcept {
-  // MPI libraries lock whole files on NFS for each write, and would wait for ours.
-  if (is_shared && !file_system_of(descriptor).is_local) {
-    return;
+void lock_temporary(int descriptor) noexcept {
+  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
+  // there for each of their writes.
+  if (file_system_of(descriptor).has_own_locks) {
+    struct flock lock = last_byte();
+    (void)fcntl(descriptor, F_OFD_SETLK, &lock);
   }
-  struct flock lock = last_byte();
-  (void)fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
-std::vector<std::string> find_abandoned(const std::string& folder) {
-  std::vector<std::string> found;
+Abandoned find_abandoned(const std::string& folder) {
+  Abandoned found;
   const std::unique_ptr<DIR, CloseFolder> entries(opendir(folder.c_str()));
   if (entries == nullptr) {
     return found;
   }
+  const int number = dirfd(entries.get());
+  const FileSystem file_system = file_system_of(number);
+  found.may_be_in_use = !file_system.is_local;
+  const auto is_left = [&](const std::string& file) {
+    return is_abandoned(number, file.c_str(), file_system.has_own_locks);
+  };
   for (std::size_t looked_at = 0; looked_at != max_entries_looked_at; ++looked_at) {
     const dirent* const entry = readdir(entries.get());
     if (entry == nullptr) {
       break;
     }
-    if (is_temporary_name(entry->d_name) && is_abandoned(dirfd(entries.get()), entry->d_name)) {
-      found.emplace_back(entry->d_name);
+    if (is_temporary_name(entry->d_name) && is_left(entry->d_name)) {
+      found.files.emplace_back(entry->d_name);
     }
   }
-  std::sort(found.begin(), found.end());
+  if (!found.files.empty()) {
+    // Another run may just have made its file, and not locked it yet.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::erase_if(found.files, [&](const std::string& file) { return !is_left(file); });
+  }
+  std::sort(found.files.begin(), found.files.end());
   return found;
 }
 

@@ -12,15 +12,21 @@ namespace paes::stream {
 
 [[nodiscard]] bool is_temporary_name(std::string_view name) noexcept;
 
-// So that find_abandoned knows that it is in use. `is_shared`: other processes write it as well.
-void lock_temporary(int descriptor, bool is_shared) noexcept;
+// So that find_abandoned knows that it is in use.
+void lock_temporary(int descriptor) noexcept;
 
 // A folder with a million files is not read to its end for the sake of each small one.
 inline constexpr std::size_t max_entries_looked_at = 10'000;
 
-// Regular files of such a name and of this user that no run on this host has locked, in order;
-// nothing where the folder cannot be listed. A run on another host may still be writing them, and
-// one whose lock the file system cannot hold.
-[[nodiscard]] std::vector<std::string> find_abandoned(const std::string& folder);
+struct Abandoned {
+  std::vector<std::string> files;  // in order
+  // Whether a run on another host, or on a file system that runs take no locks on, may still be
+  // writing them.
+  bool may_be_in_use = false;
+};
+
+// Regular files of such a name and of this user that nobody has locked; none where the folder
+// cannot be listed.
+[[nodiscard]] Abandoned find_abandoned(const std::string& folder);
 
 }  // namespace paes::stream

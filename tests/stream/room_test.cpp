@@ -75,13 +75,15 @@ TEST(Abandoned, WhatIsBeingWrittenIsNot) {
       const Output output =
           Output::create(folder / "out", {.is_shared = is_shared, .avoid_unnamed = !is_shared});
       EXPECT_EQ(folder.entries(), 1U);
-      EXPECT_TRUE(find_abandoned(folder.path()).empty());
+      EXPECT_TRUE(find_abandoned(folder.path()).files.empty());
     }
     EXPECT_EQ(folder.entries(), 0U);
   }
   write_file(folder / ".paes-0123456789abcdef", Buffer(1));
-  EXPECT_EQ(find_abandoned(folder.path()), std::vector<std::string>{".paes-0123456789abcdef"});
-  EXPECT_TRUE(find_abandoned(folder / "none").empty());
+  const Abandoned found = find_abandoned(folder.path());
+  EXPECT_EQ(found.files, std::vector<std::string>{".paes-0123456789abcdef"});
+  EXPECT_FALSE(found.may_be_in_use);
+  EXPECT_TRUE(find_abandoned(folder / "none").files.empty());
 }
 
 }  // namespace
