@@ -14,14 +14,17 @@ namespace {
 
 class Room : public testing::Test {
  protected:
-  Room() { write_file(folder_ / "out", Buffer(100'000)); }
+  Room() {
+    write_file(folder_ / "out", Buffer(100'000));
+    file_ = Descriptor(open((folder_ / "out").c_str(), O_RDWR | O_CLOEXEC));
+  }
   [[nodiscard]] std::uint64_t free_bytes() const {
     struct statvfs status = {};
     EXPECT_EQ(statvfs(folder_.path().c_str(), &status), 0);
     return status.f_bfree * status.f_frsize;
   }
   Folder folder_;
-  Descriptor file_{open((folder_ / "out").c_str(), O_RDWR | O_CLOEXEC)};
+  Descriptor file_;
 };
 
 // Others write beside the tests, so that figures are compared from afar.
