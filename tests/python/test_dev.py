@@ -1,7 +1,9 @@
-# The script `dev` when several of it run at once in one tree: they wait for each other to build the
-# same preset, and for nothing else. A copy of it stands in a tree of its own, with stand-ins for
+# The script `dev`: what its help says, and what happens when several of it run at once in one tree,
+# which wait for each other to build the same preset, and for nothing else. A copy of it stands in a tree of its own, with stand-ins for
 # the programs that it calls, so that no time is spent on building.
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,3 +120,37 @@ def test_two_test_runs_take_turns(tree, dev):
         let_go(tree / "ctest.hold")
         assert process.wait(timeout=LIMIT_S) == 0
         process.communicate()
+
+
+def said_by(process):
+    out, err = process.communicate(timeout=LIMIT_S)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("word", ["help", "--help", "-h"])
+def test_help_names_commands_presets_and_exit_codes(tree, dev, word):
+    code, out, err = said_by(dev(word))
+    assert (code, err) == (0, "")
+    known = re.search(r"^case \$command in\n  run\)(.*)^esac", DEV.read_text(), re.MULTILINE | re.DOTALL)[1]
+    for command in ["run", *re.findall(r"^  ([a-z]+)\)", known, re.MULTILINE)]:
+        assert re.search(rf"^  {command}\b", out, re.MULTILINE), command
+    presets = json.loads((DEV.parent / "CMakePresets.json").read_text())["configurePresets"]
+    named = re.search(r"^Presets: (.*) \(", out, re.MULTILINE)[1].split()
+    assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu"}
+    assert "check [--deep]" in out
+    assert "Exit codes: 0" in out
+
+
+def test_commands_have_help_of_their_own(tree, dev):
+    for command in ("test", "check", "build"):
+        code, out, _ = said_by(dev(command, "--help"))
+        assert code == 0 and out.startswith(f"usage: ./dev {command}"), command
+    assert "about two hours" in said_by(dev("check", "--help"))[1]
+    assert "about two hours" in said_by(dev("help", "check"))[1]
+    assert said_by(dev("run", "--help")) == (0, "paes --help\n", "")
+
+
+def test_an_unknown_command_is_a_usage_error(tree, dev):
+    for arguments in ((), ("tset",)):
+        code, out, err = said_by(dev(*arguments))
+        assert (code, out) == (2, "") and "usage: ./dev COMMAND" in err
