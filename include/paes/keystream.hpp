@@ -46,9 +46,9 @@ struct KeystreamOptions {
   std::size_t budget_bytes = std::size_t{64} << 20;
   // What is computed and kept as one: a power of two from 512 to 65536, best the size of requests.
   std::size_t chunk_bytes = 4096;
-  // A GPU (paes/device.hpp) that workers have compute wide windows of counter mode, where that is
-  // faster than their kernel: of 256 chunks and more, in steps of +1 or -1. It must be given at
-  // least a worker to work for, and takes 256 chunks of the budget.
+  // A GPU (paes/device.hpp) that workers use for counter mode where it is faster than their kernel:
+  // for 32 chunks or more in a row that a window in steps of +1 or -1 lacks, up to 256 a call. It needs
+  // at least one worker, and takes 256 chunks of the budget.
   std::shared_ptr<Engine> device = nullptr;
 };
 
