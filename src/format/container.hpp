@@ -6,6 +6,8 @@
 //   16 + E       zero bytes up to the payload, checked
 //   4096*k - 56  the payload (see cobblestone.hpp)
 //
+// k is at most 257 and E at most 2^20. Both only say where things lie and are not authenticated.
+//
 // Pure arithmetic and parsing; no I/O.
 #pragma once
 

@@ -147,7 +147,8 @@ def test_commands_have_help_of_their_own(tree, dev):
         assert code == 0 and out.startswith(f"usage: ./dev {command}"), command
     assert "about two hours" in said_by(dev("check", "--help"))[1]
     assert "about two hours" in said_by(dev("help", "check"))[1]
-    assert said_by(dev("run", "--help")) == (0, "paes --help\n", "")
+    # What runs a program hands it on.
+    assert said_by(dev("run", "--help"))[:2] == (0, "paes --help\n")
 
 
 def test_an_unknown_command_is_a_usage_error(tree, dev):

@@ -2,9 +2,11 @@
 # envelope is hit), no output file, and on a pipe nothing but an authenticated prefix. The tests of
 # src/stream do the same for every bit and every length against the library; here `verify` takes
 # every bit of the header, the envelope, salt, commitment and tags, and samples of the rest.
+import io
 import json
 import os
 import random
+import re
 import tempfile
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import program
 import pytest
 from program import CORRUPT, SOME_FAILED, WRONG_KEY, fail, run, succeed
 
+ROOT = Path(__file__).resolve().parents[2]
 LAST_BYTES = 1000
 TEXT_SIZE = 2 * container.TEXT_BYTES + LAST_BYTES
 FILES_A_CALL = 2000
@@ -188,6 +191,62 @@ def test_chunks_of_another_file_with_the_same_key(keys, random_bytes, bulk):
     page = container.PAGE_BYTES
     codes = codes_of([("chunk", mixed), ("salt", one[: page - 56] + two[page - 56 : page] + one[page:])], keys, bulk)
     assert codes == {"chunk": CORRUPT, "salt": CORRUPT}
+
+
+def laid_out_again(sealed, page):
+    """The same envelope and payload, which begins so that chunk 0 stands on another page."""
+    file = io.BytesIO(sealed)
+    preamble = container.read_preamble(file)
+    return container.preamble(preamble.suite, preamble.envelope, page) + file.read()
+
+
+@pytest.mark.parametrize("page", [2, 3, 256, 257])
+def test_where_the_payload_lies_is_not_authenticated(page, sealed, keys, random_bytes, bulk, tmp_path):
+    """The place k of the payload is nobody's secret and no one's proof: moved, the same text opens."""
+    moved = tmp_path / "moved.paes"
+    moved.write_bytes(laid_out_again(sealed, page))
+    assert moved.stat().st_size == len(sealed) + (page - 1) * container.PAGE_BYTES
+    succeed("verify", "-i", keys.path, moved)
+    assert succeed("decrypt", "-i", keys.path, "-o", "-", moved).out == random_bytes(TEXT_SIZE)
+    part = succeed("decrypt", "-i", keys.path, "--range", "16000-17000", "-o", "-", moved)
+    assert part.out == random_bytes(TEXT_SIZE)[16000:17001]
+
+
+def test_nothing_else_of_the_first_16_bytes_can_be_changed(sealed, keys, bulk):
+    """With the payload where k says that it is: only the one k and the one E that fit open the file."""
+    size = int.from_bytes(sealed[12:16], "big")
+    moved = laid_out_again(sealed, 2)
+    others = {f"byte {at} of {name}": flipped(file, 8 * at + bit) for at in range(16) for bit in (0, 7)
+              for name, file in (("the file", sealed), ("the file laid out again", moved))}
+    for change in (-1, 1, 4, 16):
+        others[f"E {change:+}"] = moved[:12] + (size + change).to_bytes(4, "big") + moved[16:]
+    others["k beyond the last"] = laid_out_again(sealed, 258)
+    others["k of 0"] = sealed[:10] + bytes(2) + sealed[12:]
+    others["text in the padding"] = moved[: 16 + size] + b"x" + moved[17 + size :]
+    codes = codes_of(others.items(), keys, bulk)
+    assert set(codes) == set(others)
+    assert all(code in (CORRUPT, WRONG_KEY) for code in codes.values()), codes
+
+
+def test_the_limits_of_k_and_e_are_those_of_the_documents(sealed, keys, tmp_path):
+    texts = [(ROOT / name).read_text() for name in ("ARCHITECTURE.md", "SECURITY.md", "docs/man/paes.1")]
+    pages = [re.search(r"(at most|on page) 257\b", text) for text in texts]
+    assert all(pages), "k's limit"
+    assert all("1 MiB" in text for text in texts), "E's limit"
+    file = tmp_path / "file.paes"
+    file.write_bytes(laid_out_again(sealed, 258))
+    fail("verify", "-i", keys.path, file, code=CORRUPT, says="cannot begin on page 258")
+    file.write_bytes(sealed[:12] + ((1 << 20) + 1).to_bytes(4, "big") + sealed[16:])
+    fail("verify", "-i", keys.path, file, code=CORRUPT, says="above the limit of 1048576")
+
+
+def test_rekey_puts_no_copy_back_before_a_payload_that_was_moved(sealed, keys, tmp_path):
+    moved = tmp_path / "moved.paes"
+    moved.write_bytes(laid_out_again(sealed, 2))
+    kept = sealed[: container.PAGE_BYTES - container.PREFIX_BYTES]
+    (tmp_path / "moved.paes.rekey").write_bytes(kept)
+    fail("rekey", "--restore", "-i", keys.path, moved, code=CORRUPT)
+    assert moved.read_bytes() == laid_out_again(sealed, 2)
 
 
 def test_an_exchanged_suite_is_noticed(sealed, keys, bulk):
