@@ -323,6 +323,29 @@ def test_other_keys_start_afresh(plain, sealing, keys, other_keys):
     assert_opens_to(output, plain, other_keys)
 
 
+def laid_out_again(path):
+    """Where the payload lies is not authenticated: the same file with the payload a page further."""
+    with open(path, "rb") as file:
+        found = container.read_preamble(file)
+        path.write_bytes(container.preamble(found.suite, found.envelope, found.page + 1) + file.read())
+
+
+def test_files_laid_out_again_never_mix_two_layouts(plain, sealing, opening, keys, folder):
+    output = Path(f"{plain}.paes")
+    interrupt([*sealing, plain], output)
+    laid_out_again(beside(output)[0])
+    # The journal of an encryption covers all that lies before the text.
+    assert resumed_bytes(*sealing, plain) == 0
+    assert_opens_to(output, plain, keys)
+    back = folder / "back"
+    command = [*opening, "-o", back, output]
+    interrupt(command, back)
+    laid_out_again(output)
+    # That of a decryption does not: its text is the same.
+    assert resumed_bytes(*command) > 0
+    assert program.digest(back) == program.digest(plain)
+
+
 def test_damage_in_what_was_complete_is_repaired(plain, sealing, opening, keys, folder):
     output = Path(f"{plain}.paes")
     interrupt([*sealing, plain], output, stripes=3)
