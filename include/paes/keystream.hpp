@@ -47,8 +47,8 @@ struct KeystreamOptions {
   // What is computed and kept as one: a power of two from 512 to 65536, best the size of requests.
   std::size_t chunk_bytes = 4096;
   // A GPU (paes/device.hpp) that workers use for counter mode where it is faster than their kernel:
-  // for 32 chunks or more in a row that a window in steps of +1 or -1 lacks, up to 256 a call. It needs
-  // at least one worker, and takes 256 chunks of the budget.
+  // for 32 chunks or more in a row that a window in steps of +1 or -1 lacks, up to 256 a call. It
+  // needs at least one worker, and takes 256 chunks of the budget.
   std::shared_ptr<Engine> device = nullptr;
 };
 

@@ -30,6 +30,7 @@ const paes::test::StandInDevice& device(int ordinal) {
 
 // What nvcc's objects call when the program starts and when they launch.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): NVIDIA's names
 void** __cudaRegisterFatBinary(void*) { return nullptr; }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
@@ -42,6 +43,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t*, const void*) { return cudaSuccess; }
 cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
   return cudaSuccess;
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
   return device(stand_in().current).code;
@@ -84,7 +86,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   std::memset(static_cast<void*>(properties), 0, sizeof *properties);
-  std::strcpy(properties->name, "stand-in");
+  constexpr char name[] = "stand-in";
+  std::memcpy(properties->name, name, sizeof name);
   properties->major = device(ordinal).architecture / 10;
   properties->minor = device(ordinal).architecture % 10;
   properties->multiProcessorCount = 1;
