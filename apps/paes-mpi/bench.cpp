@@ -24,10 +24,7 @@ void declare_common(CLI::App& app, RankBenchRequest& request) {
 }
 
 void declare_sizes(CLI::App& app, RankBenchRequest& request, const char* description) {
-  app.add_option("--bytes", request.bytes, description)
-      ->delimiter(',')
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(app.add_option("--bytes", request.bytes, description)->delimiter(','));
 }
 
 Action declare(CLI::App& app) {

@@ -27,12 +27,12 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--direction", request.directions, "encrypt (the default), decrypt, verify")
       ->delimiter(',');
-  app.add_option("--size", request.message_bytes,
-                 "bytes of a message, 16KiB or 1MB (the default is 16KiB); buffers of that size "
-                 "are used again and again, so small ones stay in the caches")
-      ->delimiter(',')
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(
+      app.add_option(
+             "--size", request.message_bytes,
+             "bytes of a message, 16KiB or 1MB (the default is 16KiB); buffers of that size "
+             "are used again and again, so small ones stay in the caches")
+          ->delimiter(','));
   app.add_option("-T,--threads", request.threads,
                  "threads, each on messages of its own; 0 is all (the default is 1)")
       ->check(decimal())
@@ -51,10 +51,9 @@ void declare_kernel(CLI::App& app, KernelBenchRequest& request) {
 }
 
 void declare_file(CLI::App& app, FileBenchRequest& request) {
-  app.add_option("--size", request.file_bytes,
-                 "bytes of the file, 500MB or 2GiB (the default, or less where there is no room)")
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(app.add_option(
+      "--size", request.file_bytes,
+      "bytes of the file, 500MB or 2GiB (the default, or less where there is no room)"));
   app.add_option("--dir", request.folder,
                  "where to work; the default is memory (/dev/shm) if it has room, else TMPDIR");
   app.add_option("--against", request.against,
@@ -96,15 +95,13 @@ void declare_speculate(CLI::App& app, SpeculateBenchRequest& request) {
          "--engine", request.engine,
          "cuda: workers have it compute windows of 256 requests and more (the default is none)")
       ->check(CLI::IsMember({"none", "cuda"}));
-  app.add_option("--request", request.request_bytes,
-                 "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)")
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
-  app.add_option("--bytes", request.bytes,
-                 "bytes that the clients encrypt together in a round (the default is 16MiB; delays "
-                 "make a round long)")
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(
+      app.add_option("--request", request.request_bytes,
+                     "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)"));
+  takes_bytes(app.add_option(
+      "--bytes", request.bytes,
+      "bytes that the clients encrypt together in a round (the default is 16MiB; delays "
+      "make a round long)"));
   app.add_option("--runs", request.rounds, "rounds, each both ways (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1, 1000));
@@ -118,19 +115,19 @@ void declare_threads(CLI::App& app, ThreadsBenchRequest& request) {
   app.add_option("--kernel", request.kernels, "kernels; several with commas")->delimiter(',');
   app.add_option("--direction", request.directions, "encrypt (the default), decrypt")
       ->delimiter(',');
-  app.add_option("--size", request.message_bytes,
-                 "bytes of the message, 512KiB or 15MB (the default is 16MiB); several with commas")
-      ->delimiter(',')
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(
+      app.add_option(
+             "--size", request.message_bytes,
+             "bytes of the message, 512KiB or 15MB (the default is 16MiB); several with commas")
+          ->delimiter(','));
   list(app, "--threads", request.threads, 0, 4096,
        "threads that share the message; 0 is all (the default is 1,0)");
   app.add_option("--schedule", request.schedules, "static (the default), dynamic")->delimiter(',');
-  app.add_option("--grain", request.grains,
-                 "bytes that a thread takes at a time (the default is 256KiB); several with commas")
-      ->delimiter(',')
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal())
+  takes_bytes(
+      app.add_option(
+             "--grain", request.grains,
+             "bytes that a thread takes at a time (the default is 256KiB); several with commas")
+          ->delimiter(','))
       ->check(CLI::Range(std::uint64_t{16}, std::uint64_t{1} << 40));
   app.add_option("--split", request.splits,
                  "pieces (the default), or what others have tried: blocks, inside (SubBytes and "

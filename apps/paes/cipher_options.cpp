@@ -177,11 +177,9 @@ void CipherOptions::declare(CLI::App& app) {
   app.add_flag("--no-pad", no_pad, "ECB, CBC: whole blocks, no padding");
   app.add_option("--aad", aad_file, "GCM: what is authenticated beside the text")
       ->type_name("FILE");
-  app.add_option("--unit", unit_bytes,
-                 "XTS: bytes of a data unit, whose numbers count up from --iv")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(app.add_option("--unit", unit_bytes,
+                             "XTS: bytes of a data unit, whose numbers count up from --iv")
+                  ->type_name("BYTES"));
   app.add_flag(
       "--legacy", legacy,
       "encrypt with 3DES, which NIST disallows; at most 2^20 blocks (8 MiB), padding included");

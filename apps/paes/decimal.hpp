@@ -7,12 +7,19 @@
 
 namespace paes::cli {
 
-// Refuses zeros in front. Takes sizes with a unit, too; stands before what converts them.
+// Refuses zeros in front, and what does not begin with a number. Takes sizes with a unit, too;
+// stands before what converts them.
 inline CLI::Validator decimal() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
         const std::size_t first = text.find_first_not_of("+-");
-        if (first == std::string::npos || text[first] != '0') {
+        if (first == std::string::npos) {
+          return {};
+        }
+        if (text[first] < '0' || text[first] > '9') {  // CLI11 takes a unit alone for one of it
+          return "'" + text + "': is no number";
+        }
+        if (text[first] != '0') {
           return {};
         }
         const bool is_zero = text.find_first_of("0123456789xX", first + 1) == std::string::npos;
@@ -20,6 +27,12 @@ inline CLI::Validator decimal() {
                        : "'" + text + "': numbers are decimal, without a 0 in front";
       },
       "");
+}
+
+// Bytes, with a unit or without: k, M, G, T (kB, ...) are powers of 1000, Ki, Mi, Gi, Ti (KiB, ...)
+// of 1024, in whatever case. One rule for every option of every program.
+inline CLI::Option* takes_bytes(CLI::Option* option) {
+  return option->transform(CLI::AsSizeValue(true))->transform(decimal());
 }
 
 }  // namespace paes::cli

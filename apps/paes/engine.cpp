@@ -50,11 +50,10 @@ void EngineOptions::declare(CLI::App& app) {
   app.add_option("--schedule", schedule_, "how pieces go to threads: static or dynamic")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--grain", grain_bytes_,
-                 "bytes a thread takes at a time; 256KiB, with an engine what that likes")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(decimal());
+  takes_bytes(
+      app.add_option("--grain", grain_bytes_,
+                     "bytes a thread takes at a time; 256KiB, with an engine what that likes")
+          ->type_name("BYTES"));
   app.add_option("--kernel", kernel_, "the kernel by name; paes devices lists them")
       ->type_name("NAME")
       ->capture_default_str();

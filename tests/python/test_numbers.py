@@ -1,7 +1,9 @@
 # How the command line reads numbers: decimal, and nothing else. A number that C would take for octal
 # or hexadecimal is refused, not guessed at. And an empty word where a command belongs.
+import os
+
 import pytest
-from program import USAGE, fail, succeed
+from program import USAGE, fail, run, succeed
 
 OPTIONS = {
     "-T": ["encrypt", "-r", "RECIPIENT", "plain"],
@@ -41,3 +43,42 @@ def test_an_empty_command():
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "inf", "-1"])
 def test_times_are_finite(text):
     fail("bench", "kernel", f"--seconds={text}", code=USAGE, says="--seconds")
+
+
+UNITS = {"k": 1000, "kB": 1000, "K": 1000, "KB": 1000, "Ki": 1024, "KiB": 1024, "kib": 1024}
+UNITS |= {"M": 1000**2, "MB": 1000**2, "Mi": 1024**2, "MiB": 1024**2, "": 1, "B": 1}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_k_is_a_thousand_and_ki_is_1024(unit, folder):
+    """What paes(1) says of BYTES, by the bytes that a data unit of XTS has."""
+    (folder / "key").write_bytes(os.urandom(64))
+    (folder / "plain").write_bytes(bytes(4 << 20))
+
+    def sealed(size):
+        return succeed("cipher", "aes-256-xts", "--key", "key", "--iv", "00" * 16, "--unit", size, "plain", cwd=folder).out
+
+    number = 4 if UNITS[unit] > 1 else 4096
+    assert sealed(f"{number}{unit}") == sealed(str(number * UNITS[unit]))
+    assert sealed("4000") != sealed("4096")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["encrypt", "--grain", "{}", "plain"],
+        ["cipher", "aes-256-xts", "--unit", "{}", "plain"],
+        ["bench", "kernel", "--size", "{}"],
+        ["bench", "file", "--size", "{}"],
+        ["bench", "threads", "--size", "{}"],
+        ["bench", "threads", "--grain", "{}"],
+        ["bench", "speculate", "--request", "{}"],
+        ["bench", "speculate", "--bytes", "{}"],
+    ],
+    ids=" ".join,
+)
+def test_every_size_knows_the_same_units(command, folder):
+    """None takes what is no unit, or half a byte; and a unit is the unit's number of bytes."""
+    for text in ("1Q", "1KiBB", "1.5KiB", "k", "-1", "99999999999999999999", "99999999EiB"):
+        said = run(*(word.format(text) for word in command), cwd=folder)
+        assert said.code == USAGE, (text, said.err)
