@@ -18,6 +18,17 @@ namespace {
 
 constexpr std::size_t max_key_file_bytes = std::size_t{1} << 20;
 
+// Which of the values of -r an error is about: by itself where it looks like a public key, else by
+// its number, for what was pasted by mistake may be a secret.
+std::string name_of_recipient(const std::string& text, std::size_t number) {
+  constexpr std::size_t most_shown = 70;  // a whole key, and a little that is too much
+  if (!text.starts_with("age1") || age::mentions_secret_key(text)) {
+    return fmt::format("recipient number {}", number);
+  }
+  return text.size() <= most_shown ? fmt::format("recipient '{}'", text)
+                                   : fmt::format("recipient '{}...'", text.substr(0, most_shown));
+}
+
 }  // namespace
 
 void RecipientOptions::declare(CLI::App& app) {
@@ -33,7 +44,7 @@ std::vector<age::Recipient> RecipientOptions::load() const {
   std::vector<age::Recipient> loaded;
   loaded.reserve(recipients_.size());
   for (const std::string& text : recipients_) {
-    loaded.push_back(age::parse_recipient(text));
+    loaded.push_back(age::parse_recipient(text, name_of_recipient(text, loaded.size() + 1)));
   }
   for (const std::string& path : files_) {
     const SecretBytes contents = read_small_file(path, max_key_file_bytes);
@@ -70,6 +81,18 @@ Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
     const SecretBytes contents = read_small_file(path, max_key_file_bytes);
     std::vector<age::Identity> more = age::parse_identity_file(contents, path);
     std::move(more.begin(), more.end(), std::back_inserter(identities_));
+  }
+}
+
+SecretBytes Unlocker::open(Bytes envelope) {
+  try {
+    return age::open(envelope, credentials());
+  } catch (const Error& error) {
+    // Only a passphrase that was asked for can have been the wrong one.
+    if (error.code != ErrorCode::wrong_key || !passphrase_ || !error.hint.empty()) {
+      throw;
+    }
+    throw Error(error.code, error.what(), options_.passphrase.hint_when_wrong(*passphrase_));
   }
 }
 

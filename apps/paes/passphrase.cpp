@@ -11,6 +11,7 @@
 #include "paes/keyfile.hpp"
 #include "paes/process.hpp"
 #include "paes/prompt.hpp"
+#include "paes/report.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::cli {
@@ -18,6 +19,10 @@ namespace paes::cli {
 namespace {
 
 constexpr std::size_t max_passphrase_bytes = std::size_t{64} << 10;
+
+bool ends_in_carriage_return(const SecretBytes& passphrase) {
+  return !passphrase.empty() && passphrase.data()[passphrase.size() - 1] == '\r';
+}
 
 }  // namespace
 
@@ -61,20 +66,36 @@ SecretBytes PassphraseOptions::read_source() const {
     throw Error(ErrorCode::failure,
                 fmt::format("descriptor {}: is not open for reading", *descriptor_));
   }
-  SecretBytes passphrase =
-      descriptor_ ? read_small_file(*descriptor_, fmt::format("descriptor {}", *descriptor_),
-                                    max_passphrase_bytes)
-                  : read_small_file(file_, max_passphrase_bytes);
+  SecretBytes passphrase = descriptor_
+                               ? read_small_file(*descriptor_, source_name(), max_passphrase_bytes)
+                               : read_small_file(file_, max_passphrase_bytes);
   if (!passphrase.empty() && passphrase.data()[passphrase.size() - 1] == '\n') {
     passphrase.truncate(passphrase.size() - 1);
   }
   return passphrase;
 }
 
+std::string PassphraseOptions::source_name() const {
+  return descriptor_ ? fmt::format("descriptor {}", *descriptor_) : file_;
+}
+
+std::string PassphraseOptions::hint_when_wrong(const SecretBytes& passphrase) const {
+  if (!has_source() || !ends_in_carriage_return(passphrase)) {
+    return "";
+  }
+  return source_name() +
+         " has CRLF line ends, and the carriage return is taken for the passphrase's " +
+         "last character: try it without (tr -d '\\r')";
+}
+
 SecretBytes PassphraseOptions::read_new() const {
   SecretBytes passphrase;
   if (has_source()) {
     passphrase = read_source();
+    if (ends_in_carriage_return(passphrase)) {
+      print_warning(source_name() +
+                    ": has CRLF line ends; the carriage return becomes part of the passphrase");
+    }
   } else {
     Prompt prompt;
     passphrase = prompt.ask("New passphrase: ");

@@ -36,12 +36,17 @@ class PassphraseOptions {
   // Throws Error(usage) when `path` is the passphrase's file.
   void refuse_as_output(const std::string& path) const;
 
-  // For a new envelope: asked twice at the terminal, and never empty.
+  // Why a passphrase that was read may not be the one that was meant; mostly nothing.
+  [[nodiscard]] std::string hint_when_wrong(const SecretBytes& passphrase) const;
+
+  // For a new envelope: asked twice at the terminal, and never empty. Warns of a carriage return at
+  // its end, which other systems' editors put there.
   [[nodiscard]] SecretBytes read_new() const;
   // To open one. Throws Error(wrong_key) when there is neither a source nor a terminal.
   [[nodiscard]] SecretBytes read_existing() const;
 
  private:
+  [[nodiscard]] std::string source_name() const;
   [[nodiscard]] SecretBytes read_source() const;
 
   std::string file_;

@@ -32,7 +32,12 @@ using Identity = Secret<IdentityKey>;
 
 // "age1..." (Bech32, RFC 7748 u-coordinate). Throws Error(usage) naming what is wrong; a key of
 // small order is refused.
-[[nodiscard]] Recipient parse_recipient(std::string_view text);
+// `name` is how errors call it; they never repeat the text, which may be a secret key by mistake.
+[[nodiscard]] Recipient parse_recipient(std::string_view text,
+                                        const std::string& name = "recipient");
+// Whether a secret key, of which kind and in which case of letters ever, stands anywhere in the
+// text.
+[[nodiscard]] bool mentions_secret_key(std::string_view text);
 [[nodiscard]] std::string to_string(const Recipient& recipient);
 
 // "AGE-SECRET-KEY-1...". Throws Error(usage); the message never quotes the key.

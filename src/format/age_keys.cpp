@@ -107,18 +107,26 @@ void for_each_key_line(Bytes contents, std::string_view source, std::string_view
 
 }  // namespace
 
-Recipient parse_recipient(std::string_view text) {
+bool mentions_secret_key(std::string_view text) {
+  constexpr std::string_view mark = "age-secret-key";
+  const auto is_same = [](char c, char of_mark) {
+    return of_mark == (c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c);
+  };
+  return std::search(text.begin(), text.end(), mark.begin(), mark.end(), is_same) != text.end();
+}
+
+Recipient parse_recipient(std::string_view text, const std::string& name) {
   Recipient recipient;
   const auto decoded = bech32::decode(text, recipient_part, recipient.public_key);
   if (decoded != bech32::Decoded::good) {
-    if (text.starts_with(identity_part)) {
-      throw Error(ErrorCode::usage, "recipient: is a secret key",
+    if (mentions_secret_key(text)) {
+      throw Error(ErrorCode::usage, name + ": is a secret key",
                   "give the public key, age1..., and keep the other to yourself");
     }
-    throw Error(ErrorCode::usage, "recipient: " + reason(text, decoded, recipient_part));
+    throw Error(ErrorCode::usage, name + ": " + reason(text, decoded, recipient_part));
   }
   if (has_small_order(recipient)) {
-    throw Error(ErrorCode::usage, "recipient: is of small order: anybody could open the file");
+    throw Error(ErrorCode::usage, name + ": is of small order: anybody could open the file");
   }
   return recipient;
 }

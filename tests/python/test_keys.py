@@ -340,3 +340,59 @@ def test_no_core_dumps(keys):
         process.wait(timeout=30)
     line = next(line for line in limits.splitlines() if line.startswith("Max core file size"))
     assert line.split()[4:6] == ["0", "0"]
+
+
+def test_a_wrong_recipient_is_named(keys):
+    """By itself, for it is public; where it does not look like one, by its number."""
+    good = keys.recipient
+    typed = good[:-1]
+    said = fail("encrypt", "-r", good, "-r", typed, stdin=b"x", code=USAGE, says="not 62 characters")
+    assert f"recipient '{typed}': " in said.err
+    fail("encrypt", "-r", good, "-r", "bob", stdin=b"x", code=USAGE, says="recipient number 2: does not begin")
+    said = fail("encrypt", "-r", "age1" + "q" * 500, stdin=b"x", code=USAGE, says=r"q\.\.\.': is not 62")
+    assert len(said.err) < 200
+
+
+def test_the_line_of_a_wrong_recipient_is_named(keys, folder):
+    (folder / "list").write_text(f"# all\n{keys.recipient}\n{keys.recipient[:-1]}\n")
+    fail("encrypt", "-R", "list", stdin=b"x", cwd=folder, code=USAGE, says="list line 3: recipient: is not 62")
+
+
+SECRET = "QQQ7RSZ9X8"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["AGE-SECRET-KEY-1{}", "age-secret-key-1{}", " AGE-SECRET-KEY-1{}", "AGE-SECRET-KEY-PQ-1{}", "'AGE-SECRET-KEY-1{}'",
+     "age1 AGE-SECRET-KEY-1{}", "{}", "key={}"],
+)  # fmt: skip
+def test_a_secret_key_for_a_recipient_is_never_shown(text, keys, folder):
+    value = text.format(SECRET)
+    for options in (["-r", value], ["-r", keys.recipient, "-r", value]):
+        said = fail("encrypt", *options, stdin=b"x", code=USAGE, says="recipient number")
+        assert SECRET not in said.err
+        assert ("is a secret key" in said.err) == ("secret-key" in text.lower())
+    (folder / "list").write_text(value + "\n")
+    said = fail("encrypt", "-R", "list", stdin=b"x", cwd=folder, code=USAGE, says="list line 1: recipient: ")
+    assert SECRET not in said.err
+
+
+def test_a_passphrase_file_with_crlf(folder):
+    """What the passphrase is does not change: with its carriage return, as in age's own files."""
+    (folder / "crlf").write_bytes(b"word\r\n")
+    (folder / "lf").write_bytes(b"word\n")
+    (folder / "other").write_bytes(b"words\n")
+    (folder / "plain").write_bytes(b"text")
+    done = succeed("encrypt", "--passphrase-file", "crlf", "plain", cwd=folder)
+    assert "paes: warning: crlf: has CRLF line ends" in done.err
+    succeed("verify", "--passphrase-file", "crlf", "plain.paes", cwd=folder)
+    assert succeed("encrypt", "-f", "--passphrase-file", "lf", "plain", cwd=folder).err == ""
+    said = fail("verify", "--passphrase-file", "crlf", "plain.paes", cwd=folder, code=WRONG_KEY, says="wrong")
+    assert "hint: crlf has CRLF line ends" in said.err
+    said = fail("verify", "--passphrase-file", "other", "plain.paes", cwd=folder, code=WRONG_KEY, says="wrong")
+    assert "hint" not in said.err
+    with open(folder / "crlf", "rb") as file:
+        number = file.fileno()
+        said = fail("decrypt", "--passphrase-fd", number, "-o", "out", "plain.paes", cwd=folder,
+                    code=WRONG_KEY, says="wrong", pass_fds=[number])  # fmt: skip
+        assert f"hint: descriptor {number} has CRLF" in said.err
