@@ -15,6 +15,7 @@
 #include "paes/bench_place.hpp"
 #include "paes/bench_report.hpp"
 #include "paes/bench_statistics.hpp"
+#include "paes/damage_report.hpp"
 
 namespace paes::cli {
 
@@ -110,7 +111,8 @@ class FileBench {
 
   void verify() {
     mpi::SharedInput input(ranks(), path("sealed"), access_);
-    (void)mpi::verify(ranks(), input, open(input), options());
+    const stream::Verification found = mpi::verify(ranks(), input, open(input), options());
+    mpi::together(ranks(), [&] { require_authentic(input.name(), found, true); });
   }
 
   [[nodiscard]] ordered_json row(const char* direction, const std::vector<double>& seconds) const {

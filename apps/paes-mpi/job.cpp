@@ -158,6 +158,9 @@ int run_job(const JobOptions& options, Engines& engines, const Job& job) {
     }
   } catch (const mpi::Agreed& error) {
     outcome.fail(with_leftover_hint(options.file, about(outcome, error)));
+    if (job.more_of_failure) {
+      job.more_of_failure(outcome.more);
+    }
     print_error(*outcome.error);
   } catch (...) {
     // This rank alone knows of it, and the job ends with it.

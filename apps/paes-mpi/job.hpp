@@ -36,6 +36,7 @@ struct Job {
   JobWork work;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
   std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
+  std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
 
 // Throws the same Error(usage) on all ranks: no pipes here, and standard input serves one purpose

@@ -1,11 +1,14 @@
 // `paes-mpi verify`: every rank authenticates a run of stripes; nothing is written.
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "message/cipher_name.hpp"
 #include "mpi/container.hpp"
+#include "mpi/together.hpp"
 #include "paes-mpi/job.hpp"
 #include "paes-mpi/open.hpp"
 #include "paes-mpi/ranks.hpp"
+#include "paes/damage_report.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
@@ -22,10 +25,13 @@ int verify(Request& request) {
   Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
   std::optional<Unlocker> unlocker;
   on_first([&] { unlocker.emplace(request.unlock); });
+  stream::Verification found;
   const auto work = [&](mpi::SharedInput& input, const std::string&,
                         const stream::Options& options) {
-    const std::uint64_t text_bytes =
-        mpi::verify(ranks(), input, open_envelope(unlocker, input), options).text_bytes;
+    found = mpi::verify(ranks(), input, open_envelope(unlocker, input), options);
+    mpi::together(ranks(),
+                  [&] { require_authentic(input.name(), found, !request.job.transfer.json); });
+    const std::uint64_t text_bytes = found.extent.text_bytes;
     if (!request.job.transfer.quiet && !request.job.transfer.json) {
       on_first([&] {
         print_result(printable(input.name()) + ": authentic, " + std::to_string(text_bytes) +
@@ -34,7 +40,9 @@ int verify(Request& request) {
     }
     return text_bytes;
   };
-  return run_job(request.job, engines, {"verify", "", work});
+  Job job{"verify", "", work};
+  job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
+  return run_job(request.job, engines, job);
 }
 
 Action declare(CLI::App& app) {

@@ -58,6 +58,7 @@ ordered_json to_json(const Outcome& outcome) {
     file["error"] = to_json(*outcome.error);
   }
   if (outcome.status != Status::done) {
+    file.update(outcome.more);
     return file;
   }
   file["text_bytes"] = outcome.text_bytes;

@@ -189,6 +189,9 @@ int run_transfer(const TransferOptions& options, Engines& engines, const Transfe
       }
     } catch (...) {
       outcome.fail(with_leftover_hint(outcome.input, about(outcome, current_error())));
+      if (transfer.more_of_failure) {
+        transfer.more_of_failure(outcome.more);
+      }
       print_error(*outcome.error);
     }
   }

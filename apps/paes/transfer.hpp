@@ -53,6 +53,8 @@ struct Transfer {
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
   // Of the file that was done last.
   std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
+  // Of the file that failed last.
+  std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
 
 // Defaults and contradictions: standard input when no file is named, -o with several files, --json

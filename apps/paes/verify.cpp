@@ -1,7 +1,9 @@
 // `paes verify`: reads and authenticates every byte of files, and writes nothing.
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "paes/command.hpp"
+#include "paes/damage_report.hpp"
 #include "paes/keys.hpp"
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"
@@ -19,18 +21,23 @@ int verify_files(Request& request) {
   settle(request.transfer, false, request.unlock.standard_input_uses());
   Engines engines = request.transfer.engine.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
+  stream::Verification found;
   const auto work = [&](stream::Input& input, const std::string&, const stream::Options& options) {
     refuse_terminal(input);
     const stream::Preamble preamble = stream::read_preamble(input);
     const SecretBytes key = unlocker.open(preamble.envelope());
-    const std::uint64_t text_bytes = stream::verify(input, preamble, key, options).text_bytes;
+    found = stream::verify(input, preamble, key, options);
+    require_authentic(input.name(), found, !request.transfer.json);
+    const std::uint64_t text_bytes = found.extent.text_bytes;
     if (!request.transfer.quiet && !request.transfer.json) {
       print_result(printable(input.name()) + ": authentic, " + std::to_string(text_bytes) +
                    " bytes\n");
     }
     return text_bytes;
   };
-  return run_transfer(request.transfer, engines, {"verify", nullptr, work, nullptr});
+  Transfer transfer{"verify", nullptr, work};
+  transfer.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
+  return run_transfer(request.transfer, engines, transfer);
 }
 
 Action declare(CLI::App& app) {

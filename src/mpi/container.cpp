@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
@@ -77,7 +78,32 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   return {extent.text_bytes};
 }
 
-// A payload as every rank knows it once its first and last bytes have been checked.
+// Collective. What all ranks have found, on all of them. Their chunks are in the order of the
+// ranks, so that a rank which names fewer than all of its ranges leaves no room for those of the
+// next.
+stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
+  struct Found {
+    std::array<ChunkRange, stream::Damage::max_ranges> ranges;
+    std::uint64_t count;
+    std::uint64_t more_chunks;
+  };
+  Found mine = {{}, own.ranges.size(), own.more_chunks};
+  std::copy(own.ranges.begin(), own.ranges.end(), mine.ranges.begin());
+  std::vector<Found> all(communicator.ranks());
+  const MutableBytes bytes = {reinterpret_cast<std::uint8_t*>(all.data()),
+                              all.size() * sizeof mine};
+  communicator.gather({reinterpret_cast<const std::uint8_t*>(&mine), sizeof mine}, bytes);
+  communicator.broadcast(bytes);
+  stream::DamageLog log;
+  for (const Found& found : all) {
+    log.add(
+        {{found.ranges.begin(), found.ranges.begin() + static_cast<std::ptrdiff_t>(found.count)},
+         found.more_chunks});
+  }
+  return log.found();
+}
+
+// A payload as every rank knows it once its commitment has been checked.
 class Payload {
  public:
   Payload(Communicator& communicator, SharedInput& input, Opened& opened,
@@ -105,9 +131,6 @@ class Payload {
       cipher_.emplace(opened.header.suite, opened.input_key, stream::salt_of(prefix),
                       options.kernel, options.engine_use);
       stream::check_commitment(input.name(), *cipher_, prefix);
-      if (communicator.is_first()) {
-        stream::check_last_chunk(input.name(), *cipher_, extent_, input.reader());
-      }
     });
   }
 
@@ -145,6 +168,11 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
   const Payload payload(communicator, input, opened, options);
   const Extent& extent = payload.extent();
   output.expect({extent.text_bytes, stream::Filling::sparse});
+  together(communicator, [&] {
+    if (communicator.is_first()) {
+      stream::check_last_chunk(input.name(), payload.cipher(), extent, input.reader());
+    }
+  });
   together(communicator, options.progress, [&](const Touch& touch) {
     stream::TextWriter writer(output.writer(), 0, extent.text_bytes);
     stream::open_part(input.name(), payload.cipher(), extent, own_chunks(communicator, extent),
@@ -156,16 +184,17 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
   return {extent.text_bytes};
 }
 
-stream::Totals verify(Communicator& communicator, SharedInput& input, Opened opened,
-                      const stream::Options& options) {
+stream::Verification verify(Communicator& communicator, SharedInput& input, Opened opened,
+                            const stream::Options& options) {
   const Payload payload(communicator, input, opened, options);
   const Extent& extent = payload.extent();
+  stream::Damage own;
   together(communicator, options.progress, [&](const Touch& touch) {
-    stream::verify_part(input.name(), payload.cipher(), extent, own_chunks(communicator, extent),
-                        input.reader(), options_in(options, touch));
+    own = stream::verify_part(payload.cipher(), extent, own_chunks(communicator, extent),
+                              input.reader(), options_in(options, touch));
     input.check_unchanged();
   });
-  return {extent.text_bytes};
+  return {extent, of_all(communicator, own)};
 }
 
 }  // namespace paes::mpi

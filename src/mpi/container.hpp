@@ -42,8 +42,8 @@ struct Opened {
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Opened opened, const stream::Options& options);
 
-// Authenticates everything, writes nothing.
-stream::Totals verify(Communicator& communicator, SharedInput& input, Opened opened,
-                      const stream::Options& options);
+// Authenticates everything, writes nothing; what is damaged, the same on all ranks.
+[[nodiscard]] stream::Verification verify(Communicator& communicator, SharedInput& input,
+                                          Opened opened, const stream::Options& options);
 
 }  // namespace paes::mpi

@@ -27,6 +27,15 @@ Secret<cobblestone::StreamKeys> derive_checked(container::Suite suite, Bytes inp
   return cobblestone::derive(suite, input_key, salt, Bytes(header).first(container::context_bytes));
 }
 
+// One chunk more; they come in order.
+void append(std::vector<ChunkRange>& ranges, std::uint64_t chunk) {
+  if (!ranges.empty() && ranges.back().end == chunk) {
+    ++ranges.back().end;
+  } else {
+    ranges.push_back({chunk, chunk + 1});
+  }
+}
+
 }  // namespace
 
 ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
@@ -78,8 +87,8 @@ void ChunkCipher::seal(Batch& batch) const {
   batch.bytes += batch.chunks * tag_bytes;
 }
 
-template <typename Check>
-std::optional<std::uint64_t> ChunkCipher::each_chunk(Batch& batch, Check&& check) const noexcept {
+template <typename Check, typename OnDamage>
+void ChunkCipher::each_chunk(Batch& batch, Check&& check, OnDamage&& on_damage) const {
   std::size_t rest = batch.bytes;
   for (std::size_t i = 0; i < batch.chunks; ++i) {
     const std::uint64_t number = batch.first_chunk + i;
@@ -88,18 +97,18 @@ std::optional<std::uint64_t> ChunkCipher::each_chunk(Batch& batch, Check&& check
     std::uint8_t* chunk = batch.chunk(i);
     const auto nonce = cobblestone::chunk_nonce(*keys_, number);
     if (!check(nonce, MutableBytes(chunk, bytes - tag_bytes),
-               Bytes(chunk + bytes - tag_bytes, tag_bytes))) {
-      return number;
+               Bytes(chunk + bytes - tag_bytes, tag_bytes)) &&
+        !on_damage(number)) {
+      return;
     }
     rest -= bytes;
   }
   assert(rest == 0);
   batch.bytes -= batch.chunks * tag_bytes;
-  return std::nullopt;
 }
 
 bool ChunkCipher::check_on_engine(GcmOperation operation, Batch& batch,
-                                  std::optional<std::uint64_t>& damaged) const {
+                                  std::vector<ChunkRange>& damaged) const {
   std::vector<Block> tags;
   const std::size_t text_bytes = batch.bytes - batch.chunks * tag_bytes;
   if (!run_on_engine(operation, batch, text_bytes, tags)) {
@@ -107,14 +116,14 @@ bool ChunkCipher::check_on_engine(GcmOperation operation, Batch& batch,
   }
   // A tag that a forger did not guess is the key to the next forgery.
   const WipeOnExit wiped({tags.data()->bytes, tags.size() * sizeof(Block)});
-  for (std::size_t i = batch.chunks; i-- != 0;) {
+  for (std::size_t i = 0; i < batch.chunks; ++i) {
     const std::size_t bytes = std::min(text_bytes - i * chunk_text_bytes, chunk_text_bytes);
     if (!equal_constant_time(Bytes(tags[i].bytes, tag_bytes),
                              Bytes(batch.chunk(i) + bytes, tag_bytes))) {
-      damaged = batch.first_chunk + i;
+      append(damaged, batch.first_chunk + i);
     }
   }
-  if (damaged && operation == GcmOperation::open) {
+  if (!damaged.empty() && operation == GcmOperation::open) {
     wipe(batch.chunk(0), batch.chunks * batch.stride_bytes());
   }
   batch.bytes = text_bytes;
@@ -122,21 +131,36 @@ bool ChunkCipher::check_on_engine(GcmOperation operation, Batch& batch,
 }
 
 std::optional<std::uint64_t> ChunkCipher::open(Batch& batch) const {
-  if (std::optional<std::uint64_t> damaged; check_on_engine(GcmOperation::open, batch, damaged)) {
-    return damaged;
+  if (std::vector<ChunkRange> damaged; check_on_engine(GcmOperation::open, batch, damaged)) {
+    return damaged.empty() ? std::nullopt : std::optional(damaged.front().first);
   }
-  return each_chunk(batch, [&](Bytes nonce, MutableBytes text, Bytes tag) {
-    return gcm_.open(nonce, {}, text, text, tag);
-  });
+  std::optional<std::uint64_t> first_damaged;
+  each_chunk(
+      batch,
+      [&](Bytes nonce, MutableBytes text, Bytes tag) {
+        return gcm_.open(nonce, {}, text, text, tag);
+      },
+      [&](std::uint64_t number) {
+        first_damaged = number;
+        return false;
+      });
+  return first_damaged;
 }
 
-std::optional<std::uint64_t> ChunkCipher::verify(Batch& batch) const {
-  if (std::optional<std::uint64_t> damaged; check_on_engine(GcmOperation::verify, batch, damaged)) {
-    return damaged;
+std::vector<ChunkRange> ChunkCipher::verify(Batch& batch) const {
+  std::vector<ChunkRange> damaged;
+  if (!check_on_engine(GcmOperation::verify, batch, damaged)) {
+    each_chunk(
+        batch,
+        [&](Bytes nonce, MutableBytes text, Bytes tag) {
+          return gcm_.verify(nonce, {}, text, tag);
+        },
+        [&](std::uint64_t number) {
+          append(damaged, number);
+          return true;
+        });
   }
-  return each_chunk(batch, [&](Bytes nonce, MutableBytes text, Bytes tag) {
-    return gcm_.verify(nonce, {}, text, tag);
-  });
+  return damaged;
 }
 
 }  // namespace paes::stream

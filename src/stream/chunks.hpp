@@ -11,6 +11,7 @@
 #include "format/container.hpp"
 #include "message/gcm.hpp"
 #include "stream/batch.hpp"
+#include "stream/damage.hpp"
 
 namespace paes::stream {
 
@@ -30,18 +31,21 @@ class ChunkCipher {
   // The other way round. The number of the first chunk that is not authentic, if there is one; no
   // text of the batch is then to be used.
   [[nodiscard]] std::optional<std::uint64_t> open(Batch& batch) const;
-  // The same without decrypting: afterwards batch.bytes is the text's length.
-  [[nodiscard]] std::optional<std::uint64_t> verify(Batch& batch) const;
+  // Without decrypting, and all chunks: those that are not authentic, in order, neighbours joined;
+  // mostly none. Afterwards batch.bytes is the text's length.
+  [[nodiscard]] std::vector<ChunkRange> verify(Batch& batch) const;
 
  private:
   // The whole batch in one call of the engine; false when it has to be done chunk by chunk.
   bool run_on_engine(GcmOperation operation, Batch& batch, std::size_t text_bytes,
                      std::vector<Block>& tags) const;
-  // The answer of open or verify, if the engine took the batch.
+  // Whether the engine took the batch; then `damaged` are its chunks that are not authentic.
   bool check_on_engine(GcmOperation operation, Batch& batch,
-                       std::optional<std::uint64_t>& damaged) const;
-  template <typename Check>
-  std::optional<std::uint64_t> each_chunk(Batch& batch, Check&& check) const noexcept;
+                       std::vector<ChunkRange>& damaged) const;
+  // `check` decides about a chunk, and `on_damage` whether to go on after one that is not
+  // authentic.
+  template <typename Check, typename OnDamage>
+  void each_chunk(Batch& batch, Check&& check, OnDamage&& on_damage) const;
 
   Secret<cobblestone::StreamKeys> keys_;
   GcmKey gcm_;

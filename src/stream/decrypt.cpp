@@ -1,6 +1,6 @@
 // From container to text, or to the certainty that it is intact. The commitment is checked before
-// any chunk, and on seekable input the last chunk before any other, so that a cut file fails at
-// once.
+// any chunk. Decryption stops at the first damaged chunk, and begins with the last one of seekable
+// input, so that a cut file fails at once; verification finds all of them.
 #include <algorithm>
 #include <string>
 
@@ -27,14 +27,13 @@ class Payload {
       : input_(input), batch_chunks_(chunks_of_grain(options)) {
     if (input.is_seekable()) {
       extent_ = extent_of(input, preamble.header);
+    } else {
+      extent_.payload_offset = preamble.header.payload_offset();
     }
     const PayloadPrefix prefix = read_prefix(input, preamble.header);
     cipher_.emplace(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
                     options.engine_use);
     check_commitment(input.name(), *cipher_, prefix);
-    if (input.is_seekable()) {
-      check_last_chunk(input.name(), *cipher_, extent_, input.reader());
-    }
   }
 
   [[nodiscard]] bool is_seekable() const noexcept { return input_.is_seekable(); }
@@ -42,10 +41,12 @@ class Payload {
   [[nodiscard]] std::size_t batch_chunks() const noexcept { return batch_chunks_; }
   [[nodiscard]] const ChunkCipher& cipher() const noexcept { return *cipher_; }
 
-  // Makes `flow` read a pipe to its end.
-  void read_to_end(Flow& flow) {
+  // Makes `flow` read a pipe to its end. Where that is no payload's end, what is left of a chunk is
+  // not read, and `on_cut` says what happens.
+  void read_to_end(Flow& flow, std::function<void()> on_cut) {
     flow.ordered_read = true;
-    flow.read = [this, ended = false](std::uint64_t index, Batch& batch) mutable {
+    flow.read = [this, on_cut = std::move(on_cut), ended = false](std::uint64_t index,
+                                                                  Batch& batch) mutable {
       if (ended) {
         return false;
       }
@@ -55,9 +56,13 @@ class Payload {
       batch.chunks = (batch.bytes + chunk_bytes - 1) / chunk_bytes;
       const std::size_t last = batch.bytes % chunk_bytes;
       // The stream ends with a short chunk, and a chunk has at least a tag.
-      if ((ended && last < tag_bytes) ||
-          batch.first_chunk + batch.chunks > cobblestone::max_chunks) {
+      if (batch.first_chunk + batch.chunks > cobblestone::max_chunks) {
         throw_truncated(input_.name());
+      }
+      if (ended && last < tag_bytes) {
+        on_cut();
+        batch.bytes -= last;
+        batch.chunks = batch.bytes / chunk_bytes;
       }
       return true;
     };
@@ -66,7 +71,7 @@ class Payload {
  private:
   Input& input_;
   std::size_t batch_chunks_;
-  Extent extent_;  // of a seekable payload
+  Extent extent_;  // of a pipe the offset alone
   std::optional<ChunkCipher> cipher_;
 };
 
@@ -106,6 +111,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   Flow flow;
   flow.engine = options.engine_use.engine;
   if (payload.is_seekable()) {
+    check_last_chunk(input.name(), payload.cipher(), payload.extent(), input.reader());
     wanted.end = std::min(wanted.end, payload.extent().text_bytes);
     if (range) {
       check_not_beyond(*range, payload.extent().text_bytes);
@@ -116,13 +122,13 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
         {wanted.first / chunk_text_bytes, (wanted.end + chunk_text_bytes - 1) / chunk_text_bytes},
         payload.batch_chunks(), input.reader());
   } else {
-    payload.read_to_end(flow);
+    payload.read_to_end(flow, [&] { throw_truncated(input.name()); });
   }
   TextWriter writer(output, wanted.first, wanted.end);
   std::atomic<std::uint64_t> text_bytes{0};
   flow.ordered_write = !output.is_seekable();
   flow.transform = [&](Batch& batch) {
-    check_authentic(input.name(), payload.cipher().open(batch));
+    check_authentic(input.name(), payload.extent().payload_offset, payload.cipher().open(batch));
     text_bytes.fetch_add(batch.bytes, std::memory_order_relaxed);
     add_progress(options, batch.bytes);
   };
@@ -144,27 +150,34 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   return {writer.written_bytes()};
 }
 
-Totals verify(Input& input, const Preamble& preamble, Bytes input_key, const Options& options) {
+Verification verify(Input& input, const Preamble& preamble, Bytes input_key,
+                    const Options& options) {
   input.expect_sequential();
   Payload payload(input, preamble, input_key, options);
+  Verification found{payload.extent(), {}};
   std::atomic<std::uint64_t> text_bytes{0};
+  DamageLog log;
   Flow flow;
   flow.engine = options.engine_use.engine;
   if (payload.is_seekable()) {
     read_chunks(flow, payload.extent(), payload.extent().whole(), payload.batch_chunks(),
                 input.reader());
   } else {
-    payload.read_to_end(flow);
+    payload.read_to_end(flow, [&] { found.is_cut = true; });
   }
   flow.transform = [&](Batch& batch) {
-    check_authentic(input.name(), payload.cipher().verify(batch));
+    for (const ChunkRange& damaged : payload.cipher().verify(batch)) {
+      log.add(damaged);
+    }
     text_bytes.fetch_add(batch.bytes, std::memory_order_relaxed);
     add_progress(options, batch.bytes);
   };
   flow.stop_waiting = [&] { input.stop_waiting(); };
   run(flow, options.executor, payload.batch_chunks(), options.cancel);
   input.check_same_size();
-  return {text_bytes.load()};
+  found.extent.text_bytes = text_bytes.load();
+  found.damage = log.found();
+  return found;
 }
 
 }  // namespace paes::stream

@@ -24,6 +24,12 @@ void cut(Flow& flow, ChunkRange range, std::size_t batch_chunks, Fill fill) {
   };
 }
 
+// " (from byte 16384 of the plaintext, 20480 of the file)"
+std::string place_of(std::uint64_t payload_offset, std::uint64_t chunk) {
+  return " (from byte " + std::to_string(chunk * chunk_text_bytes) + " of the plaintext, " +
+         std::to_string(payload_offset + cobblestone::chunk_offset(chunk)) + " of the file)";
+}
+
 }  // namespace
 
 ChunkRange Extent::of_stripes(std::uint64_t first, std::uint64_t end) const noexcept {
@@ -81,16 +87,20 @@ void check_last_chunk(const std::string& name, const ChunkCipher& cipher, const 
                       const ReadAt& read_container) {
   Batch batch(1);
   read_chunks(batch, extent, {extent.chunks() - 1, extent.chunks()}, read_container);
-  if (cipher.verify(batch)) {
-    throw Error(ErrorCode::corrupt,
-                name + ": the last chunk is damaged, or the file was cut or extended");
+  const std::uint64_t last = extent.chunks() - 1;
+  if (!cipher.verify(batch).empty()) {
+    throw Error(ErrorCode::corrupt, name + ": the last chunk" +
+                                        place_of(extent.payload_offset, last) +
+                                        " is damaged, or the file was cut or extended");
   }
 }
 
-void check_authentic(const std::string& name, const std::optional<std::uint64_t>& damaged) {
+void check_authentic(const std::string& name, std::uint64_t payload_offset,
+                     const std::optional<std::uint64_t>& damaged) {
   if (damaged) {
-    throw Error(ErrorCode::corrupt,
-                name + ": chunk " + std::to_string(*damaged) + " is damaged, misplaced or forged");
+    throw Error(ErrorCode::corrupt, name + ": chunk " + std::to_string(*damaged) +
+                                        place_of(payload_offset, *damaged) +
+                                        " is damaged, misplaced or forged");
   }
 }
 
@@ -156,24 +166,28 @@ void open_part(const std::string& name, const ChunkCipher& cipher, const Extent&
   flow.engine = options.engine_use.engine;
   read_chunks(flow, extent, range, batch_chunks, read_container);
   flow.transform = [&](Batch& batch) {
-    check_authentic(name, cipher.open(batch));
+    check_authentic(name, extent.payload_offset, cipher.open(batch));
     add_progress(options, batch.bytes);
   };
   flow.write = [&](Batch& batch) { writer.write(batch); };
   run(flow, options.executor, batch_chunks, options.cancel);
 }
 
-void verify_part(const std::string& name, const ChunkCipher& cipher, const Extent& extent,
-                 ChunkRange range, const ReadAt& read_container, const Options& options) {
+Damage verify_part(const ChunkCipher& cipher, const Extent& extent, ChunkRange range,
+                   const ReadAt& read_container, const Options& options) {
   const std::size_t batch_chunks = chunks_of_grain(options);
+  DamageLog log;
   Flow flow;
   flow.engine = options.engine_use.engine;
   read_chunks(flow, extent, range, batch_chunks, read_container);
   flow.transform = [&](Batch& batch) {
-    check_authentic(name, cipher.verify(batch));
+    for (const ChunkRange& damaged : cipher.verify(batch)) {
+      log.add(damaged);
+    }
     add_progress(options, batch.bytes);
   };
   run(flow, options.executor, batch_chunks, options.cancel);
+  return log.found();
 }
 
 void add_progress(const Options& options, std::uint64_t text_bytes) {

@@ -10,45 +10,13 @@
 #include "format/cobblestone.hpp"
 #include "format/container.hpp"
 #include "stream/chunks.hpp"
+#include "stream/extent.hpp"
 #include "stream/files.hpp"
 #include "stream/flow.hpp"
 #include "stream/pipeline.hpp"
 #include "stream/text_writer.hpp"
 
 namespace paes::stream {
-
-// A stripe is 4 MiB of text, 1025 pages of ciphertext: what a rank owns and a journal records as
-// one.
-inline constexpr std::uint64_t stripe_chunks = 256;
-
-// The chunks [first, end).
-struct ChunkRange {
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-};
-
-// Where a payload lies in its file, and how long its text is.
-struct Extent {
-  std::uint64_t payload_offset = 0;
-  std::uint64_t text_bytes = 0;
-
-  [[nodiscard]] std::uint64_t chunks() const noexcept {
-    return cobblestone::chunk_count(text_bytes);
-  }
-  [[nodiscard]] std::uint64_t stripes() const noexcept {
-    return (chunks() + stripe_chunks - 1) / stripe_chunks;
-  }
-  [[nodiscard]] ChunkRange whole() const noexcept { return {0, chunks()}; }
-  // The stripes [first, end) of it; the last is mostly shorter.
-  [[nodiscard]] ChunkRange of_stripes(std::uint64_t first, std::uint64_t end) const noexcept;
-  // In the container.
-  [[nodiscard]] std::uint64_t chunk_offset(std::uint64_t chunk) const noexcept {
-    return payload_offset + cobblestone::chunk_offset(chunk);
-  }
-  [[nodiscard]] std::uint64_t file_bytes() const noexcept {
-    return payload_offset + cobblestone::payload_bytes(text_bytes);
-  }
-};
 
 // Error(corrupt): no payload has such a length.
 [[noreturn]] void throw_truncated(const std::string& name);
@@ -75,8 +43,10 @@ void check_commitment(const std::string& name, const ChunkCipher& cipher,
 // A file that was cut or extended fails here: Error(corrupt).
 void check_last_chunk(const std::string& name, const ChunkCipher& cipher, const Extent& extent,
                       const ReadAt& read_container);
-// Throws Error(corrupt) "NAME: chunk ..." when there is a damaged chunk.
-void check_authentic(const std::string& name, const std::optional<std::uint64_t>& damaged);
+// Throws Error(corrupt) "NAME: chunk ..." when there is a damaged chunk, with its places in the
+// text and in the file.
+void check_authentic(const std::string& name, std::uint64_t payload_offset,
+                     const std::optional<std::uint64_t>& damaged);
 
 // Makes `flow` read the text of these chunks, or the chunks, in batches of at most `batch_chunks`.
 void read_text(Flow& flow, const Extent& extent, ChunkRange range, std::size_t batch_chunks,
@@ -100,9 +70,9 @@ void open_part(const std::string& name, const ChunkCipher& cipher, const Extent&
                ChunkRange range, const ReadAt& read_container, TextWriter& writer,
                const Options& options);
 
-// The same without writing.
-void verify_part(const std::string& name, const ChunkCipher& cipher, const Extent& extent,
-                 ChunkRange range, const ReadAt& read_container, const Options& options);
+// Without writing, and all of them: which are damaged.
+[[nodiscard]] Damage verify_part(const ChunkCipher& cipher, const Extent& extent, ChunkRange range,
+                                 const ReadAt& read_container, const Options& options);
 
 // Counts text as done.
 void add_progress(const Options& options, std::uint64_t text_bytes);

@@ -15,6 +15,7 @@
 #include "kernel/kernel.hpp"
 #include "message/engine.hpp"
 #include "stream/cancel.hpp"
+#include "stream/damage.hpp"
 #include "stream/files.hpp"
 
 namespace paes::stream {
@@ -69,7 +70,9 @@ struct Preamble {
 Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
                const std::optional<ByteRange>& range, const Options& options);
 
-// Authenticates everything, writes nothing.
-Totals verify(Input& input, const Preamble& preamble, Bytes input_key, const Options& options);
+// Authenticates everything, writes nothing, and goes on where chunks are damaged. Throws
+// Error(corrupt) where it cannot begin: the commitment does not match, or no payload is that long.
+[[nodiscard]] Verification verify(Input& input, const Preamble& preamble, Bytes input_key,
+                                  const Options& options);
 
 }  // namespace paes::stream

@@ -114,7 +114,7 @@ bool is_authentic(const ChunkCipher& cipher, Batch& batch, std::size_t index, st
   one.first_chunk = batch.first_chunk + index;
   one.chunks = 1;
   one.bytes = bytes;
-  return !cipher.verify(one).has_value();
+  return cipher.verify(one).empty();
 }
 
 // Of an unfinished stripe every byte that is there must be what is written now: then no nonce has
@@ -168,7 +168,7 @@ void seal_stripes(const std::string& name, const StripeWork& work, std::uint64_t
       work, first, end, options, [&](const Piece& piece, bool was_complete, Batch& batch) {
         if (was_complete) {
           read_chunks(batch, work.extent, piece.chunks, work.read_written);
-          if (!work.cipher.verify(batch)) {
+          if (work.cipher.verify(batch).empty()) {
             work.kept_text_bytes.fetch_add(batch.bytes, std::memory_order_relaxed);
             return;
           }
@@ -212,7 +212,7 @@ void open_stripes(const std::string& name, const StripeWork& work, std::uint64_t
                      }
                    }
                    read_chunks(batch, work.extent, piece.chunks, work.read_source);
-                   check_authentic(name, work.cipher.open(batch));
+                   check_authentic(name, work.extent.payload_offset, work.cipher.open(batch));
                    if (!work.read_written || (make_hole && make_hole(offset, text_bytes))) {
                      around_holes.write(batch);
                    } else {

@@ -77,7 +77,9 @@ class Comparison {
       });
       expect_equal("back", "text", "container opened", bytes);
       mpi::SharedInput in(ranks_, path("expected"), access_);
-      (void)mpi::verify(ranks_, in, opened(in), options);
+      if (!mpi::verify(ranks_, in, opened(in), options).is_authentic()) {
+        throw Error(ErrorCode::failure, "container: not authentic");
+      }
     }
   }
 

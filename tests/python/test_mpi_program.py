@@ -128,7 +128,26 @@ def test_verify(library, access, folder, keys, sealed):
     damaged[-CHUNK * 3] ^= 1  # in the last rank's share
     sealed.write_bytes(damaged)
     fail(library, 3, "verify", "--access", access, "-i", keys.path, sealed,
-         code=CORRUPT, says=r"chunk .* \(rank 2 on ", cwd=folder)
+         code=CORRUPT, says=r"1 of \d+ chunks is damaged, misplaced or forged: bytes \d+-\d+ of", cwd=folder)
+
+
+@pytest.mark.parametrize("chunks", [[182], range(250, 520), range(1, 800, 3)], ids=["one", "across", "many"])
+@mpi.each_library
+def test_verify_says_where_as_paes_does(library, chunks, folder, keys, sealed):
+    """What ranks find is one list: neighbours of two ranks are joined, and the first hundred named."""
+    damaged = bytearray(sealed.read_bytes())
+    start_of_payload = len(damaged) - (TEXT_BYTES + 16 * (TEXT_BYTES // CHUNK + 1))
+    for chunk in chunks:
+        damaged[start_of_payload + chunk * (CHUNK + 16)] ^= 1
+    sealed.write_bytes(damaged)
+    alone = program.run("verify", "-i", keys.path, sealed)
+    assert alone.code == CORRUPT
+    result = start(library, 3, "verify", "-i", keys.path, sealed)
+    assert result.code == CORRUPT and result.said == alone.err.splitlines()
+    of_ranks = json.loads(start(library, 3, "verify", "--json", "-i", keys.path, sealed).out)
+    of_one = json.loads(program.run("verify", "--json", "-i", keys.path, sealed).out)
+    assert of_ranks["files"][0]["damage"] == of_one["files"][0]["damage"]
+    validator("transfer").validate(of_ranks)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ TEST_P(Part, OpenedInSharesIsTheWholeText) {
   TextWriter writer(writer_of(made), 0, text_.size());
   for (const ChunkRange& range : shares(3)) {
     open_part("made", cipher_, extent_, range, reader_of(file_), writer, options());
-    verify_part("made", cipher_, extent_, range, reader_of(file_), options());
+    EXPECT_TRUE(verify_part(cipher_, extent_, range, reader_of(file_), options()).is_empty());
   }
   EXPECT_EQ(writer.written_bytes(), text_.size());
   EXPECT_TRUE(made == text_);
@@ -96,15 +96,16 @@ TEST_P(Part, DamageFailsTheShareWhereItIsAndNoOther) {
     const auto open = [&] {
       open_part("made", cipher_, extent_, range, reader_of(file_), writer, options());
     };
-    const auto verify = [&] {
-      verify_part("made", cipher_, extent_, range, reader_of(file_), options());
-    };
+    const stream::Damage found = verify_part(cipher_, extent_, range, reader_of(file_), options());
     if (range.first == 0 && range.end != 0) {
-      EXPECT_STREQ(error_of(open).what(), "made: chunk 0 is damaged, misplaced or forged");
-      EXPECT_EQ(error_of(verify).code, ErrorCode::corrupt);
+      EXPECT_EQ(std::string(error_of(open).what()),
+                "made: chunk 0 (from byte 0 of the plaintext, " +
+                    std::to_string(extent_.chunk_offset(0)) +
+                    " of the file) is damaged, misplaced or forged");
+      EXPECT_EQ(found.ranges, std::vector<ChunkRange>({{0, 1}}));
     } else {
       open();
-      verify();
+      EXPECT_TRUE(found.is_empty());
     }
   }
 }

@@ -158,7 +158,7 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
                   .engine_use = setting.engine_use});
 }
 
-inline Totals verify_path(const std::string& from, const Setting& setting = {}) {
+inline Verification verification_of(const std::string& from, const Setting& setting = {}) {
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
   const Preamble preamble = read_preamble(input);
@@ -169,6 +169,13 @@ inline Totals verify_path(const std::string& from, const Setting& setting = {}) 
                  .cancel = setting.cancel,
                  .progress = setting.progress,
                  .engine_use = setting.engine_use});
+}
+
+// For what must be authentic.
+inline Totals verify_path(const std::string& from, const Setting& setting = {}) {
+  const Verification found = verification_of(from, setting);
+  EXPECT_TRUE(found.is_authentic());
+  return {found.extent.text_bytes};
 }
 
 // The error that `action` throws; a failure of the test when it throws none.

@@ -1,0 +1,53 @@
+// Which chunks of a container are not authentic, as verification finds them: in any order, on all
+// threads, and in bounded memory however many there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "stream/extent.hpp"
+
+namespace paes::stream {
+
+struct Damage {
+  // So many ranges are named; chunks beyond the last of them are counted.
+  static constexpr std::size_t max_ranges = 100;
+
+  std::vector<ChunkRange> ranges;  // in order; neighbours are joined
+  std::uint64_t more_chunks = 0;   // that are in none of them
+
+  [[nodiscard]] bool is_empty() const noexcept { return ranges.empty() && more_chunks == 0; }
+  [[nodiscard]] std::uint64_t chunks() const noexcept;
+};
+
+class DamageLog {
+ public:
+  // Any thread. Each chunk once.
+  void add(ChunkRange damaged);
+  // What another log had found, of chunks that this one knows nothing about.
+  void add(const Damage& damage);
+
+  [[nodiscard]] Damage found() const;
+
+ private:
+  void add_range(ChunkRange damaged);  // with the mutex
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // first to end, joined
+  std::uint64_t forgotten_from_ = UINT64_MAX;      // chunks from here on are only counted
+  std::uint64_t forgotten_chunks_ = 0;
+};
+
+// What verification has found.
+struct Verification {
+  Extent extent;
+  Damage damage;
+  bool is_cut = false;  // a pipe ended where no payload ends; damage is what was found before
+
+  [[nodiscard]] bool is_authentic() const noexcept { return damage.is_empty() && !is_cut; }
+};
+
+}  // namespace paes::stream
