@@ -1,6 +1,7 @@
 /* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say holds here as well.
  * Calls return PAES_OK or why not, and paes_keystream_reason() says more. No call ends the program,
- * and no exception leaves one. */
+ * also not where memory is out or an argument is null (PAES_USAGE where it must not be), and no
+ * exception leaves one. */
 #ifndef PAES_KEYSTREAM_H
 #define PAES_KEYSTREAM_H
 

@@ -37,23 +37,24 @@ bool offers_all_modes() noexcept {
 }
 
 const char* unavailable() {
-  static const bool is_complete = offers_all_modes();
-  return is_complete ? nullptr : "libcrypto lacks one of the modes of DES-EDE3";
+  return is_once_true<offers_all_modes>() ? nullptr
+                                          : "libcrypto lacks one of the modes of DES-EDE3";
 }
 
 void release(KernelKeys& keys) noexcept {
   reinterpret_cast<OpensslKeys*>(keys.bytes)->~OpensslKeys();
 }
 
-// A first context is made here, so that memory that is out shows where it can be reported.
 void prepare(Bytes key, KernelKeys& keys) {
   auto& ready = *new (keys.bytes) OpensslKeys{{cipher_name, key}};
-  EVP_CIPHER_CTX* const context = ready.contexts.take(EvpPurpose::ecb_encrypt);
-  if (context == nullptr) {
+  try {
+    ready.contexts.prepare({EvpPurpose::ecb_encrypt, EvpPurpose::ecb_decrypt,
+                            EvpPurpose::cbc_encrypt, EvpPurpose::cbc_decrypt,
+                            EvpPurpose::cfb_encrypt, EvpPurpose::cfb_decrypt, EvpPurpose::ofb});
+  } catch (...) {
     release(keys);
-    throw std::bad_alloc();
+    throw;
   }
-  ready.contexts.give_back(EvpPurpose::ecb_encrypt, context);
 }
 
 }  // namespace

@@ -1,16 +1,22 @@
-// libcrypto's contexts for kernels that are rows over it: each bound to a key and a purpose, made
-// when first needed and kept for the next message, which sets an IV only. That is how a careful
-// user of EVP works, and libcrypto is the peer in every measurement. Unnamed namespace: see
-// run_piece.hpp.
+// libcrypto's contexts for kernels that are rows over it: each bound to a key and a purpose, and
+// kept for the next message, which sets an IV only. That is how a careful user of EVP works, and
+// libcrypto is the peer in every measurement. A run cannot fail: so one context for each purpose is
+// made with the key, where an Error can still tell that memory is out. More of them, for threads
+// that run side by side, are made when first needed; where there is no memory for that, a thread
+// waits until another has finished its run. Unnamed namespace: see run_piece.hpp.
 #pragma once
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <iterator>
+#include <new>
+#include <thread>
 
 #include "core/bytes.hpp"
 
@@ -43,15 +49,29 @@ inline constexpr struct {
 inline constexpr unsigned evp_purpose_count = std::size(evp_purposes);
 static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt) + 1);
 
-// libcrypto's cipher of that name and mode, or null.
+// libcrypto's cipher of that name and mode, or null. Where libcrypto could not begin for want of
+// memory, asking it for a cipher would end the program.
 [[nodiscard]] inline EVP_CIPHER* fetch_evp_cipher(const char* cipher, const char* mode) noexcept {
+  if (OSSL_LIB_CTX_get0_global_default() == nullptr) {
+    return nullptr;
+  }
   char name[24];
   (void)std::snprintf(name, sizeof name, "%s-%s", cipher, mode);
   return EVP_CIPHER_fetch(nullptr, name, nullptr);
 }
 
-// A run cannot fail. Where libcrypto refuses valid arguments, or memory is out, the only other way
-// on would hand out wrong bytes.
+// A question to libcrypto whose yes is remembered. A no may mean that memory is out just now.
+template <bool (*ask)() noexcept>
+[[nodiscard]] bool is_once_true() noexcept {
+  static std::atomic<bool> is_known{false};
+  if (!is_known.load(std::memory_order_relaxed) && ask()) {
+    is_known.store(true, std::memory_order_relaxed);
+  }
+  return is_known.load(std::memory_order_relaxed);
+}
+
+// For what a correct libcrypto does with a context that has a key: it takes an IV and data, for
+// which it needs no memory. If it did not, the only other way on would hand out wrong bytes.
 inline void require(bool done) noexcept {
   if (!done) {
     std::abort();
@@ -78,19 +98,29 @@ class EvpContexts {
   EvpContexts(const EvpContexts&) = delete;
   EvpContexts& operator=(const EvpContexts&) = delete;
 
-  // A waiting context, or a new one; null where memory is out or libcrypto refuses.
-  [[nodiscard]] EVP_CIPHER_CTX* take(EvpPurpose purpose) noexcept {
-    const unsigned first = home();
-    for (unsigned i = 0; i < line_count; ++i) {
-      std::atomic<EVP_CIPHER_CTX*>& slot = slot_at(purpose, first + i);
-      if (slot.load(std::memory_order_relaxed) != nullptr) {
-        if (EVP_CIPHER_CTX* const context = slot.exchange(nullptr, std::memory_order_acquire);
-            context != nullptr) {
-          return context;
-        }
+  // A first context for each of these purposes; no other can be taken. Throws std::bad_alloc.
+  void prepare(std::initializer_list<EvpPurpose> purposes) {
+    for (const EvpPurpose purpose : purposes) {
+      EVP_CIPHER_CTX* const context = make(purpose);
+      if (context == nullptr) {
+        throw std::bad_alloc();
       }
+      give_back(purpose, context);
     }
-    return make(purpose);
+  }
+
+  // A waiting context, or a new one; where there is no memory, the next that is given back.
+  [[nodiscard]] EVP_CIPHER_CTX* take(EvpPurpose purpose) noexcept {
+    for (;;) {
+      EVP_CIPHER_CTX* context = find(purpose);
+      if (context == nullptr) {
+        context = make(purpose);
+      }
+      if (context != nullptr) {
+        return context;
+      }
+      std::this_thread::yield();
+    }
   }
 
   void give_back(EvpPurpose purpose, EVP_CIPHER_CTX* context) noexcept {
@@ -111,6 +141,20 @@ class EvpContexts {
   struct alignas(64) Line {
     std::atomic<EVP_CIPHER_CTX*> context[evp_purpose_count] = {};
   };
+
+  [[nodiscard]] EVP_CIPHER_CTX* find(EvpPurpose purpose) noexcept {
+    const unsigned first = home();
+    for (unsigned i = 0; i < line_count; ++i) {
+      std::atomic<EVP_CIPHER_CTX*>& slot = slot_at(purpose, first + i);
+      if (slot.load(std::memory_order_relaxed) != nullptr) {
+        if (EVP_CIPHER_CTX* const context = slot.exchange(nullptr, std::memory_order_acquire);
+            context != nullptr) {
+          return context;
+        }
+      }
+    }
+    return nullptr;
+  }
 
   [[nodiscard]] EVP_CIPHER_CTX* make(EvpPurpose purpose) const noexcept {
     const auto& [mode, encrypt] = evp_purposes[static_cast<unsigned>(purpose)];
@@ -146,9 +190,7 @@ class EvpContexts {
 class EvpLease {
  public:
   EvpLease(EvpContexts& contexts, EvpPurpose purpose) noexcept
-      : contexts_(contexts), purpose_(purpose), context_(contexts.take(purpose)) {
-    require(context_ != nullptr);
-  }
+      : contexts_(contexts), purpose_(purpose), context_(contexts.take(purpose)) {}
   ~EvpLease() { contexts_.give_back(purpose_, context_); }
   EvpLease(const EvpLease&) = delete;
   EvpLease& operator=(const EvpLease&) = delete;

@@ -54,35 +54,43 @@ bool offers_all_modes() noexcept {
 }
 
 const char* unavailable() {
-  static const bool is_complete = offers_all_modes();
-  return is_complete ? nullptr : "libcrypto lacks one of the modes of AES";
+  return is_once_true<offers_all_modes>() ? nullptr : "libcrypto lacks one of the modes of AES";
 }
 
 void release(KernelKeys& keys) noexcept { keys_of(keys).~OpensslKeys(); }
 
-// A first context is made here, so that memory that is out shows where it can be reported.
-void prepare_purpose(const char* cipher, Bytes key, EvpPurpose purpose, KernelKeys& keys) {
+void prepare_purposes(const char* cipher, Bytes key, std::initializer_list<EvpPurpose> purposes,
+                      KernelKeys& keys) {
   auto& ready = *new (keys.bytes) OpensslKeys{{cipher, key}, {}};
-  EVP_CIPHER_CTX* const context = ready.contexts.take(purpose);
-  if (context == nullptr) {
+  try {
+    ready.contexts.prepare(purposes);
+  } catch (...) {
     release(keys);
-    throw std::bad_alloc();
+    throw;
   }
-  ready.contexts.give_back(purpose, context);
 }
 
 void prepare(Bytes key, KernelKeys& keys) {
-  prepare_purpose(cipher_names[key.size() / 8 - 2], key, EvpPurpose::ecb_encrypt, keys);
+  prepare_purposes(
+      cipher_names[key.size() / 8 - 2], key,
+      {EvpPurpose::seal, EvpPurpose::open, EvpPurpose::ecb_encrypt, EvpPurpose::ecb_decrypt,
+       EvpPurpose::cbc_encrypt, EvpPurpose::cbc_decrypt, EvpPurpose::cfb_encrypt,
+       EvpPurpose::cfb_decrypt, EvpPurpose::ofb, EvpPurpose::ctr},
+      keys);
   auto& ready = *reinterpret_cast<OpensslKeys*>(keys.bytes);
   EvpLease(ready.contexts, EvpPurpose::ecb_encrypt)
       .update(ready.h.bytes, ready.h.bytes, block_bytes);
 }
 
-// Decryption's context, because libcrypto makes none to encrypt with two equal keys, which callers
-// refuse beforehand.
+// libcrypto makes no context to encrypt with two equal keys, which callers refuse to do.
 void prepare_xts(Bytes both_keys, KernelKeys& keys) {
-  prepare_purpose(cipher_names[both_keys.size() / 16 - 2], both_keys, EvpPurpose::xts_decrypt,
-                  keys);
+  const std::size_t half = both_keys.size() / 2;
+  const char* const cipher = cipher_names[half / 8 - 2];
+  if (equal_constant_time(both_keys.first(half), both_keys.subspan(half))) {
+    prepare_purposes(cipher, both_keys, {EvpPurpose::xts_decrypt}, keys);
+  } else {
+    prepare_purposes(cipher, both_keys, {EvpPurpose::xts_encrypt, EvpPurpose::xts_decrypt}, keys);
+  }
 }
 
 using Modes = EvpModes<block_bytes, contexts_of>;

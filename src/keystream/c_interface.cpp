@@ -1,5 +1,8 @@
 // paes/keystream.h on top of the C++ classes: exceptions become codes, and their texts stay with
 // the thread.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <new>
 #include <string>
 
@@ -56,6 +59,22 @@ int code_of(const Call& call) noexcept {
   return PAES_FAILURE;
 }
 
+// What a call cannot do without, which C lets callers leave out.
+template <typename Pointer>
+Pointer* given(Pointer* pointer, const char* what) {
+  if (pointer == nullptr) {
+    throw paes::Error(paes::ErrorCode::usage, std::string(what) + ": is null");
+  }
+  return pointer;
+}
+
+Bytes bytes_at(const uint8_t* from, size_t bytes, const char* what) {
+  return bytes == 0 ? Bytes() : Bytes(given(from, what), bytes);
+}
+MutableBytes bytes_to(uint8_t* to, size_t bytes, const char* what) {
+  return bytes == 0 ? MutableBytes() : MutableBytes(given(to, what), bytes);
+}
+
 }  // namespace
 
 const char* paes_keystream_reason(void) { return reason; }
@@ -70,7 +89,8 @@ int paes_keystream_engine_new(const paes_keystream_options* options,
           options->budget_bytes != 0 ? options->budget_bytes : wanted.budget_bytes;
       wanted.chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : wanted.chunk_bytes;
     }
-    *engine = new paes_keystream_engine{paes::KeystreamEngine(wanted)};
+    auto& made = *given(engine, "engine");
+    made = new paes_keystream_engine{paes::KeystreamEngine(wanted)};
   });
 }
 
@@ -79,8 +99,11 @@ void paes_keystream_engine_free(paes_keystream_engine* engine) { delete engine; 
 int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
                            size_t key_bytes, const char* kernel, paes_keystream_key** bound) {
   return code_of([&] {
-    *bound = new paes_keystream_key{
-        engine->engine.bind(cipher, Bytes(key, key_bytes), kernel != nullptr ? kernel : "auto")};
+    auto& made = *given(bound, "bound");
+    made = new paes_keystream_key{given(engine, "engine")
+                                      ->engine.bind(given(cipher, "cipher"),
+                                                    bytes_at(key, key_bytes, "key"),
+                                                    kernel != nullptr ? kernel : "auto")};
   });
 }
 
@@ -102,8 +125,11 @@ int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key*
       wanted = {options->window_chunks, options->first_chunk, options->stride, options->priority,
                 options->limit_bytes};
     }
-    *context = new paes_keystream_context{
-        engine->engine.open(key->key, Bytes(first_counter, counter_bytes), wanted)};
+    auto& made = *given(context, "context");
+    made = new paes_keystream_context{
+        given(engine, "engine")
+            ->engine.open(given(key, "key")->key, bytes_at(first_counter, counter_bytes, "counter"),
+                          wanted)};
   });
 }
 
@@ -111,22 +137,26 @@ void paes_keystream_close(paes_keystream_context* context) { delete context; }
 
 int paes_keystream_encrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
                            uint8_t* out, size_t bytes) {
-  return code_of(
-      [&] { context->context.encrypt(offset, Bytes(in, bytes), MutableBytes(out, bytes)); });
+  return code_of([&] {
+    given(context, "context")
+        ->context.encrypt(offset, bytes_at(in, bytes, "in"), bytes_to(out, bytes, "out"));
+  });
 }
 
 int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
                            uint8_t* out, size_t bytes) {
-  return code_of(
-      [&] { context->context.decrypt(offset, Bytes(in, bytes), MutableBytes(out, bytes)); });
+  return code_of([&] {
+    given(context, "context")
+        ->context.decrypt(offset, bytes_at(in, bytes, "in"), bytes_to(out, bytes, "out"));
+  });
 }
 
 int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset) {
-  return code_of([&] { context->context.prefetch(offset); });
+  return code_of([&] { given(context, "context")->context.prefetch(offset); });
 }
 
 int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes) {
-  return code_of([&] { context->context.mark_used(offset, bytes); });
+  return code_of([&] { given(context, "context")->context.mark_used(offset, bytes); });
 }
 
 paes_sealed_context_options paes_sealed_context_defaults(void) {
@@ -144,8 +174,11 @@ int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* ke
       wanted = {options->window_messages, options->first_message, options->stride,
                 options->priority, options->limit_messages};
     }
-    *context = new paes_sealed_context{
-        engine->engine.open_sealed(key->key, Bytes(first_nonce, 12), wanted)};
+    auto& made = *given(context, "context");
+    made = new paes_sealed_context{given(engine, "engine")
+                                       ->engine.open_sealed(given(key, "key")->key,
+                                                            bytes_at(first_nonce, 12, "nonce"),
+                                                            wanted)};
   });
 }
 
@@ -155,8 +188,9 @@ int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const ui
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         uint8_t* tag, size_t tag_bytes) {
   return code_of([&] {
-    context->context.seal(message, Bytes(aad, aad_bytes), Bytes(in, bytes),
-                          MutableBytes(out, bytes), MutableBytes(tag, tag_bytes));
+    given(context, "context")
+        ->context.seal(message, bytes_at(aad, aad_bytes, "aad"), bytes_at(in, bytes, "in"),
+                       bytes_to(out, bytes, "out"), bytes_to(tag, tag_bytes, "tag"));
   });
 }
 
@@ -164,30 +198,32 @@ int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const ui
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         const uint8_t* tag, size_t tag_bytes) {
   return code_of([&] {
-    if (!context->context.open(message, Bytes(aad, aad_bytes), Bytes(in, bytes),
-                               MutableBytes(out, bytes), Bytes(tag, tag_bytes))) {
+    if (!given(context, "context")
+             ->context.open(message, bytes_at(aad, aad_bytes, "aad"), bytes_at(in, bytes, "in"),
+                            bytes_to(out, bytes, "out"), bytes_at(tag, tag_bytes, "tag"))) {
       throw paes::Error(paes::ErrorCode::corrupt, "message: it is forged or damaged");
     }
   });
 }
 
 int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message) {
-  return code_of([&] { context->context.prefetch(message); });
+  return code_of([&] { given(context, "context")->context.prefetch(message); });
 }
 
 int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages) {
-  return code_of([&] { context->context.mark_used(first, messages); });
+  return code_of([&] { given(context, "context")->context.mark_used(first, messages); });
 }
 
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
   int is_left = 0;
   (void)code_of([&] {
     constexpr std::uint64_t longest = 3600'000'000'000;  // what the clock can add to any time
-    is_left =
-        engine->engine.idle(std::chrono::steady_clock::now() +
-                            std::chrono::nanoseconds(std::min<std::uint64_t>(nanoseconds, longest)))
-            ? 1
-            : 0;
+    is_left = given(engine, "engine")
+                      ->engine.idle(
+                          std::chrono::steady_clock::now() +
+                          std::chrono::nanoseconds(std::min<std::uint64_t>(nanoseconds, longest)))
+                  ? 1
+                  : 0;
   });
   return is_left;
 }
@@ -195,10 +231,11 @@ int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
 int paes_keystream_get_statistics(const paes_keystream_engine* engine,
                                   paes_keystream_statistics* statistics) {
   return code_of([&] {
-    const paes::KeystreamStatistics all = engine->engine.statistics();
-    *statistics = {all.use.own,         all.use.other,     all.use.direct,     all.use.late,
-                   all.use.bypassed,    all.filled_chunks, all.evicted_chunks, all.memory_bytes,
-                   all.keystream_bytes, all.unlocked_bytes};
+    const paes::KeystreamStatistics all = given(engine, "engine")->engine.statistics();
+    auto& made = *given(statistics, "statistics");
+    made = {all.use.own,         all.use.other,     all.use.direct,     all.use.late,
+            all.use.bypassed,    all.filled_chunks, all.evicted_chunks, all.memory_bytes,
+            all.keystream_bytes, all.unlocked_bytes};
   });
 }
 
@@ -208,10 +245,12 @@ int paes_nonce_allocator_new(int is_3des, const char* path, paes_nonce_allocator
       if (is_3des != 0) {
         throw paes::Error(paes::ErrorCode::usage, "nonces: 3DES counts in a file alone");
       }
-      *allocator = new paes_nonce_allocator{paes::NonceAllocator::in_process()};
+      auto& made = *given(allocator, "allocator");
+      made = new paes_nonce_allocator{paes::NonceAllocator::in_process()};
       return;
     }
-    *allocator = new paes_nonce_allocator{paes::NonceAllocator::in_file(
+    auto& made = *given(allocator, "allocator");
+    made = new paes_nonce_allocator{paes::NonceAllocator::in_file(
         is_3des != 0 ? paes::NonceCipher::des_ede3 : paes::NonceCipher::aes, path)};
   });
 }
@@ -221,7 +260,9 @@ void paes_nonce_allocator_free(paes_nonce_allocator* allocator) { delete allocat
 int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t counter[16],
                         uint64_t* limit_bytes) {
   return code_of([&] {
-    const paes::Nonce nonce = allocator->allocator.allocate(bytes);
+    (void)given(counter, "counter");
+    (void)given(limit_bytes, "limit_bytes");
+    const paes::Nonce nonce = given(allocator, "allocator")->allocator.allocate(bytes);
     std::memcpy(counter, nonce.counter, nonce.counter_bytes);
     *limit_bytes = nonce.limit_bytes;
   });
@@ -230,7 +271,8 @@ int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t
 int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messages,
                                  uint8_t first_nonce[12]) {
   return code_of([&] {
-    const paes::NonceRow row = allocator->allocator.allocate_messages(messages);
+    (void)given(first_nonce, "nonce");
+    const paes::NonceRow row = given(allocator, "allocator")->allocator.allocate_messages(messages);
     std::memcpy(first_nonce, row.first, sizeof row.first);
   });
 }

@@ -12,12 +12,6 @@ namespace paes::keystream {
 
 namespace {
 
-const Executor& serial() {
-  // Never destroyed: nobody waits for a worker that is at work when the process ends.
-  static const Executor* const executor = make_executor(Schedule::serial, 1).release();
-  return *executor;
-}
-
 std::uint64_t limit_of(const ContextOptions& options) noexcept {
   return options.limit_bytes != 0 ? options.limit_bytes : std::numeric_limits<std::uint64_t>::max();
 }
@@ -52,13 +46,13 @@ void CtrKey::crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
     const std::size_t bytes = std::min(in.size(), size - within);
     std::memcpy(block.bytes + within, in.data(), bytes);
     const MutableBytes whole(block.bytes, size);
-    key_.crypt(Direction::encrypt, position, whole, whole, serial(), size);
+    key_.crypt(Direction::encrypt, position, whole, whole, *serial_, size);
     std::memcpy(out.data(), block.bytes + within, bytes);
     in = in.subspan(bytes);
     out = out.subspan(bytes);
   }
   if (!in.empty()) {
-    key_.crypt(Direction::encrypt, position, in, out, serial(), in.size());
+    key_.crypt(Direction::encrypt, position, in, out, *serial_, in.size());
   }
 }
 

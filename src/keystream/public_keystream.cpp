@@ -2,7 +2,9 @@
 // wrong, and leave alone in a forked child what the parent's threads may have been in the middle
 // of.
 #include <bit>
+#include <cstddef>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "keystream/engine.hpp"
@@ -33,11 +35,16 @@ KeystreamOptions checked(const KeystreamOptions& options) {
   return options;
 }
 
-// Never destroyed. Reachable, so that nobody takes it for a leak.
+// Never destroyed. Reachable, so that nobody takes it for a leak, unless memory is out.
 template <typename Object>
-void abandon(std::shared_ptr<Object> object) {
-  static auto* const abandoned = new std::vector<std::shared_ptr<void>>;
-  abandoned->push_back(std::move(object));
+void abandon(std::shared_ptr<Object> object) noexcept {
+  try {
+    static auto* const abandoned = new std::vector<std::shared_ptr<void>>;
+    abandoned->push_back(object);
+  } catch (const std::bad_alloc&) {
+    alignas(std::shared_ptr<Object>) std::byte never_destroyed[sizeof object];
+    (void)new (never_destroyed) std::shared_ptr<Object>(object);
+  }
 }
 
 // Wipes and gives back, and leaves both pointers null.

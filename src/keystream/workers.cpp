@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 #include "keystream/engine.hpp"
@@ -56,7 +56,7 @@ std::shared_ptr<SpeculativeEngine> SpeculativeEngine::make(const KeystreamOption
     for (unsigned i = 0; i < options.workers; ++i) {
       std::thread([engine] { engine->work(); }).detach();
     }
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // the limit of threads, or memory
     has_all = false;
   }
   (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -76,21 +76,21 @@ __attribute__((target("avx512f"))) std::size_t pass_64(std::uint8_t* key, std::s
 
 }  // namespace
 
-std::vector<XorPass> xor_passes() {
-  std::vector<XorPass> passes = {pass_16};
+XorPasses xor_passes() noexcept {
+  XorPasses passes = {{pass_16}, 1};
 #ifdef __x86_64__
   if (!is_watched && machine_features().contain(Feature::avx2)) {
-    passes.push_back(pass_32);
+    passes.all[passes.count++] = pass_32;
   }
   if (!is_watched && machine_features().contain(Feature::avx512) && machine_prefers_512_bit()) {
-    passes.push_back(pass_64);
+    passes.all[passes.count++] = pass_64;
   }
 #endif
   return passes;
 }
 
 void xor_and_wipe(MutableBytes keystream, const std::uint8_t* in, std::uint8_t* out) noexcept {
-  static const XorPass widest = xor_passes().back();
+  static const XorPass widest = xor_passes().widest();
   std::uint8_t* const key = keystream.data();
   const std::size_t bytes = keystream.size();
   for (std::size_t at = widest(key, bytes, in, out); at < bytes; ++at) {

@@ -2,7 +2,9 @@
 // with zeros in the same pass, while its lines are in registers' reach.
 #pragma once
 
-#include <vector>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 #include "core/bytes.hpp"
 
@@ -16,6 +18,12 @@ void xor_and_wipe(MutableBytes keystream, const std::uint8_t* in, std::uint8_t* 
 using XorPass = std::size_t (*)(std::uint8_t* keystream, std::size_t bytes, const std::uint8_t* in,
                                 std::uint8_t* out) noexcept;
 // All widths that this machine has; the last is taken.
-[[nodiscard]] std::vector<XorPass> xor_passes();
+struct XorPasses {
+  std::array<XorPass, 3> all = {};
+  std::size_t count = 0;
+
+  [[nodiscard]] XorPass widest() const noexcept { return all[count - 1]; }
+};
+[[nodiscard]] XorPasses xor_passes() noexcept;
 
 }  // namespace paes::keystream

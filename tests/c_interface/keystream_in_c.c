@@ -145,6 +145,83 @@ static void check_nonces(void) {
   paes_nonce_allocator_free(allocator);
 }
 
+/* Whatever is left out is an error of the call and says so. */
+static void check_nulls(paes_keystream_engine* engine, const paes_keystream_key* key) {
+  static const uint8_t nonce[12] = {1};
+  paes_keystream_key* bound = NULL;
+  paes_keystream_key* gcm = NULL;
+  paes_keystream_context* context = NULL;
+  paes_sealed_context* sealed_context = NULL;
+  paes_keystream_statistics statistics;
+  paes_nonce_allocator* allocator = NULL;
+  uint8_t out[16];
+  uint8_t tag[16];
+  uint64_t limit = 0;
+#define REFUSED(call)                 \
+  check((call) == PAES_USAGE, #call); \
+  check(strstr(paes_keystream_reason(), "is null") != NULL, "the reason of " #call)
+  REFUSED(paes_keystream_engine_new(NULL, NULL));
+  REFUSED(paes_keystream_key_new(NULL, "aes-256-ctr", key_bytes, 32, NULL, &bound));
+  REFUSED(paes_keystream_key_new(engine, NULL, key_bytes, 32, NULL, &bound));
+  REFUSED(paes_keystream_key_new(engine, "aes-256-ctr", NULL, 32, NULL, &bound));
+  REFUSED(paes_keystream_key_new(engine, "aes-256-ctr", key_bytes, 32, NULL, NULL));
+  check(paes_keystream_key_new(engine, "aes-256-ctr", NULL, 0, NULL, &bound) == PAES_USAGE,
+        "no key at all");
+  REFUSED(paes_keystream_open(NULL, key, counter, 16, NULL, &context));
+  REFUSED(paes_keystream_open(engine, NULL, counter, 16, NULL, &context));
+  REFUSED(paes_keystream_open(engine, key, NULL, 16, NULL, &context));
+  REFUSED(paes_keystream_open(engine, key, counter, 16, NULL, NULL));
+  REFUSED(paes_keystream_encrypt(NULL, 0, text, out, 16));
+  REFUSED(paes_keystream_decrypt(NULL, 0, text, out, 16));
+  REFUSED(paes_keystream_prefetch(NULL, 0));
+  REFUSED(paes_keystream_mark_used(NULL, 0, 1));
+  check(paes_keystream_open(engine, key, counter, 16, NULL, &context) == PAES_OK, "open");
+  REFUSED(paes_keystream_encrypt(context, 0, NULL, out, 16));
+  REFUSED(paes_keystream_encrypt(context, 0, text, NULL, 16));
+  REFUSED(paes_keystream_decrypt(context, 0, NULL, out, 16));
+  REFUSED(paes_keystream_decrypt(context, 0, text, NULL, 16));
+  check(paes_keystream_encrypt(context, 0, NULL, NULL, 0) == PAES_OK, "nothing from nowhere");
+  check(paes_keystream_encrypt(context, 0, text, out, 16) == PAES_OK, "refusals record nothing");
+  paes_keystream_close(context);
+  check(paes_keystream_key_new(engine, "aes-256-gcm", key_bytes, 32, NULL, &gcm) == PAES_OK, "key");
+  REFUSED(paes_sealed_open(NULL, gcm, nonce, NULL, &sealed_context));
+  REFUSED(paes_sealed_open(engine, NULL, nonce, NULL, &sealed_context));
+  REFUSED(paes_sealed_open(engine, gcm, NULL, NULL, &sealed_context));
+  REFUSED(paes_sealed_open(engine, gcm, nonce, NULL, NULL));
+  REFUSED(paes_sealed_encrypt(NULL, 0, NULL, 0, text, out, 16, tag, 16));
+  REFUSED(paes_sealed_decrypt(NULL, 0, NULL, 0, text, out, 16, tag, 16));
+  REFUSED(paes_sealed_prefetch(NULL, 0));
+  REFUSED(paes_sealed_mark_used(NULL, 0, 1));
+  check(paes_sealed_open(engine, gcm, nonce, NULL, &sealed_context) == PAES_OK, "a sealed context");
+  REFUSED(paes_sealed_encrypt(sealed_context, 0, NULL, 1, text, out, 16, tag, 16));
+  REFUSED(paes_sealed_encrypt(sealed_context, 0, NULL, 0, NULL, out, 16, tag, 16));
+  REFUSED(paes_sealed_encrypt(sealed_context, 0, NULL, 0, text, NULL, 16, tag, 16));
+  REFUSED(paes_sealed_encrypt(sealed_context, 0, NULL, 0, text, out, 16, NULL, 16));
+  REFUSED(paes_sealed_decrypt(sealed_context, 0, NULL, 1, text, out, 16, tag, 16));
+  REFUSED(paes_sealed_decrypt(sealed_context, 0, NULL, 0, NULL, out, 16, tag, 16));
+  REFUSED(paes_sealed_decrypt(sealed_context, 0, NULL, 0, text, NULL, 16, tag, 16));
+  REFUSED(paes_sealed_decrypt(sealed_context, 0, NULL, 0, text, out, 16, NULL, 16));
+  check(paes_sealed_encrypt(sealed_context, 0, NULL, 0, text, out, 16, tag, 16) == PAES_OK,
+        "refusals record no message");
+  paes_sealed_close(sealed_context);
+  paes_keystream_key_free(gcm);
+  check(paes_keystream_idle(NULL, 1000) == 0, "nothing is left to do for no engine");
+  REFUSED(paes_keystream_get_statistics(NULL, &statistics));
+  REFUSED(paes_keystream_get_statistics(engine, NULL));
+  REFUSED(paes_nonce_allocator_new(0, NULL, NULL));
+  REFUSED(paes_nonce_allocate(NULL, 1, out, &limit));
+  REFUSED(paes_nonce_allocate_messages(NULL, 1, out));
+  check(paes_nonce_allocator_new(0, NULL, &allocator) == PAES_OK, "an allocator");
+  REFUSED(paes_nonce_allocate(allocator, 1, NULL, &limit));
+  REFUSED(paes_nonce_allocate(allocator, 1, out, NULL));
+  REFUSED(paes_nonce_allocate_messages(allocator, 1, NULL));
+  paes_nonce_allocator_free(allocator);
+  paes_nonce_allocator_free(NULL);
+  paes_keystream_key_free(NULL);
+  paes_keystream_close(NULL);
+#undef REFUSED
+}
+
 int main(void) {
   paes_keystream_engine* engine = NULL;
   paes_keystream_key* key = NULL;
@@ -155,6 +232,7 @@ int main(void) {
   check_refusals(engine, key);
   check_sealed(engine);
   check_nonces();
+  check_nulls(engine, key);
   paes_keystream_key_free(key);
   paes_keystream_engine_free(engine);
   paes_keystream_engine_free(NULL);

@@ -8,8 +8,8 @@ namespace paes::test {
 namespace {
 
 TEST(Xor, EveryWidthLengthAndPlace) {
-  const std::vector<keystream::XorPass> passes = keystream::xor_passes();
-  for (std::size_t width = 0; width < passes.size(); ++width) {
+  const keystream::XorPasses passes = keystream::xor_passes();
+  for (std::size_t width = 0; width < passes.count; ++width) {
     for (std::size_t bytes = 0; bytes < 700; bytes += bytes < 70 ? 1 : 37) {
       for (const std::size_t place : {0U, 1U, 17U, 48U}) {
         const Buffer text = varied_bytes(bytes + 100, 1);
@@ -17,7 +17,7 @@ TEST(Xor, EveryWidthLengthAndPlace) {
         Buffer key = stream;
         Buffer out(bytes + 100, 0x33);
         const std::size_t end =
-            passes[width](key.data() + place, bytes, text.data() + 3, out.data() + 5);
+            passes.all[width](key.data() + place, bytes, text.data() + 3, out.data() + 5);
         ASSERT_LE(end, bytes);
         ASSERT_LT(bytes - end, std::size_t{64} << width) << "most of it";
         for (std::size_t i = 0; i < key.size(); ++i) {

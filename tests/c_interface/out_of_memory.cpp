@@ -1,0 +1,296 @@
+// No call of the library ends the program, also where memory is out: each allocation of libcrypto,
+// of C++ and of pages fails once, in a process of its own, and all from one on do. Whatever a call
+// answers, what follows goes on; and what runs of the kernel `openssl` need is there before them.
+#include <openssl/crypto.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "paes/cipher.hpp"
+#include "paes/gcm.hpp"
+#include "paes/keystream.h"
+
+namespace {
+
+// Allocations until one fails; which ones count.
+std::atomic<long> left{LONG_MAX};
+std::atomic<bool> fails_once{true};
+std::atomic<bool> was_refused{false};
+std::atomic<bool> counts_libcrypto{true};
+std::atomic<bool> counts_others{true};
+
+bool is_refused(const std::atomic<bool>& counts) noexcept {
+  if (!counts.load()) {
+    return false;
+  }
+  const long before = left.fetch_sub(1);
+  const bool is_now = before == 1 || (before < 1 && !fails_once.load());
+  was_refused = was_refused || is_now;
+  return is_now;
+}
+
+void* allocate(std::size_t bytes, const char*, int) {
+  return is_refused(counts_libcrypto) ? nullptr : std::malloc(bytes);
+}
+void* reallocate(void* memory, std::size_t bytes, const char*, int) {
+  return is_refused(counts_libcrypto) ? nullptr : std::realloc(memory, bytes);
+}
+void release(void* memory, const char*, int) { std::free(memory); }
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = is_refused(counts_others) ? nullptr : std::malloc(bytes);
+  return memory != nullptr ? memory : throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return is_refused(counts_others) ? nullptr : std::malloc(bytes);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+
+extern "C" void* __real_mmap(void* at, std::size_t bytes, int protection, int flags, int file,
+                             off_t offset);
+extern "C" void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int file,
+                             off_t offset) {
+  return is_refused(counts_others) ? MAP_FAILED
+                                   : __real_mmap(at, bytes, protection, flags, file, offset);
+}
+
+namespace {
+
+bool is_answer(int code) { return code == PAES_OK || code == PAES_FAILURE || code == PAES_USAGE; }
+
+// What a program may do with the engine. False: a call gave what it must not.
+bool use_engine(const char* kernel, unsigned workers) {
+  bool is_right = true;
+  const auto check = [&](int code) {
+    is_right = is_right && is_answer(code) && (code == PAES_OK || *paes_keystream_reason() != 0);
+  };
+  const std::uint8_t bytes[32] = {1, 2, 3};
+  std::uint8_t out[64] = {};
+  std::uint8_t tag[16] = {};
+  paes_keystream_options options = {workers, 0, 0};
+  paes_keystream_engine* engine = nullptr;
+  check(paes_keystream_engine_new(&options, &engine));
+  for (const char* const cipher : {"aes-256-ctr", "des-ede3-ctr", "aes-128-gcm"}) {
+    const bool is_gcm = std::strstr(cipher, "gcm") != nullptr;
+    const bool is_des = cipher[0] == 'd';
+    paes_keystream_key* key = nullptr;
+    check(paes_keystream_key_new(engine, cipher, bytes,
+                                 is_gcm   ? 16
+                                 : is_des ? 24
+                                          : 32,
+                                 kernel, &key));
+    if (is_gcm) {
+      paes_sealed_context* context = nullptr;
+      check(paes_sealed_open(engine, key, bytes, nullptr, &context));
+      (void)paes_keystream_idle(engine, 100'000);
+      check(paes_sealed_encrypt(context, 0, bytes, 3, bytes, out, 32, tag, 16));
+      (void)paes_sealed_decrypt(context, 0, bytes, 3, out, out, 32, tag, 16);
+      check(paes_sealed_prefetch(context, 500));
+      check(paes_sealed_mark_used(context, 300, 2));
+      paes_sealed_close(context);
+    } else {
+      paes_keystream_context* context = nullptr;
+      check(paes_keystream_open(engine, key, bytes, is_des ? 8 : 16, nullptr, &context));
+      (void)paes_keystream_idle(engine, 100'000);
+      check(paes_keystream_encrypt(context, 0, bytes, out, 32));
+      check(paes_keystream_decrypt(context, 0, out, out, 32));
+      check(paes_keystream_prefetch(context, 500'000));
+      check(paes_keystream_mark_used(context, 100'000, 2));
+      paes_keystream_close(context);
+    }
+    paes_keystream_key_free(key);
+  }
+  paes_keystream_statistics statistics;
+  check(paes_keystream_get_statistics(engine, &statistics));
+  paes_keystream_engine_free(engine);
+  paes_nonce_allocator* allocator = nullptr;
+  check(paes_nonce_allocator_new(0, nullptr, &allocator));
+  std::uint64_t limit = 0;
+  check(paes_nonce_allocate(allocator, 1, out, &limit));
+  paes_nonce_allocator_free(allocator);
+  return is_right;
+}
+
+constexpr const char* raw_names[] = {
+    "aes-128-ecb", "aes-192-cbc",  "aes-256-cfb",  "aes-128-ofb",  "aes-256-ctr",  "aes-128-xts",
+    "aes-256-xts", "des-ede3-ecb", "des-ede3-cbc", "des-ede3-cfb", "des-ede3-ofb", "des-ede3-ctr"};
+
+// Every mode of the public classes, prepared.
+struct Ciphers {
+  Ciphers() {
+    std::uint8_t key[64];
+    for (std::size_t i = 0; i < sizeof key; ++i) {
+      key[i] = static_cast<std::uint8_t>(i * 7 + 1);
+    }
+    for (const std::string name : raw_names) {
+      const bool is_xts = name.ends_with("xts");
+      const std::size_t bits =
+          name[0] == 'd' ? 192U : static_cast<unsigned>(std::stoi(name.substr(4)));
+      raw.emplace_back(name, std::span(key).first(bits / 8 * (is_xts ? 2 : 1)), "openssl");
+    }
+    gcm.emplace_back(std::span(key).first(32), "openssl");
+  }
+
+  // A message through each and back. It allocates nothing of its own.
+  [[nodiscard]] bool run() const noexcept {
+    std::uint8_t text[192];
+    std::uint8_t out[sizeof text];
+    std::uint8_t tag[16];
+    const std::uint8_t iv[20] = {9};
+    for (std::size_t i = 0; i < sizeof text; ++i) {
+      text[i] = static_cast<std::uint8_t>(i);
+    }
+    for (const paes::RawCipher& cipher : raw) {
+      const auto used_iv = std::span(iv).first(cipher.iv_bytes());
+      cipher.encrypt(used_iv, text, out);
+      if (std::memcmp(text, out, sizeof text) == 0) {
+        return false;
+      }
+      cipher.decrypt(used_iv, out, out);
+      if (std::memcmp(text, out, sizeof text) != 0) {
+        return false;
+      }
+    }
+    for (const std::size_t iv_bytes : {12U, 20U}) {
+      gcm[0].seal(std::span(iv).first(iv_bytes), iv, text, out, tag);
+      if (!gcm[0].open(std::span(iv).first(iv_bytes), iv, out, out, tag) ||
+          std::memcmp(text, out, sizeof text) != 0) {
+        return false;
+      }
+      tag[0] ^= 1;
+      if (gcm[0].open(std::span(iv).first(iv_bytes), iv, text, out, tag)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<paes::RawCipher> raw;
+  std::vector<paes::Gcm> gcm;
+};
+
+// libcrypto gets no memory from now on, and more threads run than there are contexts.
+bool run_without_memory() {
+  const Ciphers ciphers;
+  constexpr int threads = 4;
+  std::barrier start(threads + 1);
+  std::atomic<bool> is_right{true};
+  std::vector<std::jthread> running;
+  running.reserve(threads);
+  for (int i = 0; i < threads; ++i) {
+    running.emplace_back([&] {
+      start.arrive_and_wait();
+      for (int round = 0; round < 200; ++round) {
+        if (!ciphers.run()) {
+          is_right = false;
+        }
+      }
+    });
+  }
+  counts_others = false;
+  fails_once = false;
+  left = 0;
+  start.arrive_and_wait();
+  running.clear();
+  left = LONG_MAX;
+  return is_right;
+}
+
+bool make_ciphers() {
+  try {
+    const Ciphers ciphers;
+    left = LONG_MAX;
+    return ciphers.run();
+  } catch (const paes::Error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return true;
+}
+
+struct Outcome {
+  bool is_right;
+  bool was_reached;  // so many allocations there were
+};
+
+// `call` in a process of its own, where the allocation `number` fails.
+template <typename Call>
+Outcome with_failure(const char* what, long number, bool once, const Call& call) {
+  (void)std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)alarm(20);
+    fails_once = once;
+    left = number;
+    const bool is_right = call();
+    _exit((is_right ? 0 : 1) | (was_refused ? 0 : 2));
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) {
+    std::perror("fork");
+    std::exit(1);
+  }
+  if (!WIFEXITED(status) || (WEXITSTATUS(status) & ~2) != 0) {
+    std::printf("%s, allocation %ld%s: %s %d\n", what, number, once ? "" : " and all after it",
+                WIFSIGNALED(status) ? "ended by signal" : "wrong answer, exit",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return {false, true};
+  }
+  return {true, (WEXITSTATUS(status) & 2) == 0};
+}
+
+template <typename Call>
+bool with_each_failure(const char* what, const Call& call) {
+  bool is_right = true;
+  for (const bool once : {true, false}) {
+    bool was_reached = true;
+    // Every one of the first, then fewer and fewer.
+    for (long number = 1; was_reached && is_right; number += 1 + number / 20) {
+      const Outcome outcome = with_failure(what, number, once, call);
+      is_right = outcome.is_right;
+      was_reached = outcome.was_reached;
+    }
+  }
+  return is_right;
+}
+
+}  // namespace
+
+int main() {
+  // Before anything else is asked of it.
+  if (CRYPTO_set_mem_functions(allocate, reallocate, release) != 1) {
+    std::printf("libcrypto takes no other memory functions\n");
+    return 1;
+  }
+  bool is_right = true;
+  // First where libcrypto has not been used yet, then where it has.
+  for (const bool is_warm : {false, true}) {
+    if (is_warm && !use_engine("openssl", 0)) {
+      std::printf("the engine fails with all memory there is\n");
+      return 1;
+    }
+    is_right = with_each_failure("ciphers", make_ciphers) && is_right;
+    for (const char* const kernel : {"openssl", "auto"}) {
+      const auto use = [&] { return use_engine(kernel, 0); };
+      is_right = with_each_failure(kernel, use) && is_right;
+    }
+    is_right = with_each_failure("workers", [] { return use_engine("auto", 2); }) && is_right;
+  }
+  is_right = with_failure("runs", LONG_MAX, true, run_without_memory).is_right && is_right;
+  return is_right ? 0 : 1;
+}
