@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "mode/counter.hpp"
 #include "mode/gcm.hpp"
@@ -22,13 +25,69 @@ extern const Kernel kernel_ipsec_mb;
 
 namespace {
 
+// A manager works on one job or burst at a time.
+class Jobs {
+ public:
+  static constexpr std::size_t most = IMB_MAX_BURST_SIZE;
+
+  Jobs(decltype(&alloc_mb_mgr) allocate, decltype(&init_mb_mgr_auto) start,
+       decltype(&free_mb_mgr) free) noexcept
+      : free_(free), manager_(allocate(0)) {
+    if (manager_ != nullptr) {
+      start(manager_, &architecture_);
+    }
+  }
+  ~Jobs() {
+    if (manager_ != nullptr) {
+      free_(manager_);
+    }
+  }
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  // Null: there was no memory.
+  [[nodiscard]] const IMB_MGR* manager() const noexcept { return manager_; }
+  [[nodiscard]] IMB_ARCH architecture() const noexcept { return architecture_; }
+  [[nodiscard]] IMB_JOB& job(std::size_t index) noexcept { return jobs_[index]; }
+
+  // The first `count` jobs at once: counter mode and CBC.
+  void run(std::size_t count, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction,
+           std::size_t key_bytes) noexcept {
+    require(IMB_SUBMIT_CIPHER_BURST_NOCHECK(manager_, jobs_, static_cast<std::uint32_t>(count),
+                                            mode, direction,
+                                            static_cast<IMB_KEY_SIZE_BYTES>(key_bytes)) == count);
+  }
+
+  // The first job through the queue, which modes that no burst takes leave again at once.
+  void run_queued() noexcept {
+    *IMB_GET_NEXT_JOB(manager_) = jobs_[0];
+    const IMB_JOB* const done = IMB_SUBMIT_JOB_NOCHECK(manager_);
+    require(done != nullptr && done->status == IMB_STATUS_COMPLETED);
+  }
+
+ private:
+  // A run cannot fail; a job that the library refused would leave wrong bytes. These are such as it
+  // takes, for which it needs no memory.
+  static void require(bool done) noexcept {
+    if (!done) {
+      std::abort();
+    }
+  }
+
+  decltype(&free_mb_mgr) free_ = nullptr;
+  IMB_MGR* manager_ = nullptr;
+  IMB_ARCH architecture_ = IMB_ARCH_NONE;
+  IMB_JOB jobs_[most] = {};
+};
+
 // What the library found best for this processor, or why it cannot be used. Kept until the program
 // ends: its direct functions are called without a lock from any thread.
 struct Library {
-  const IMB_MGR* manager = nullptr;
   decltype(&alloc_mb_mgr) allocate = nullptr;
   decltype(&init_mb_mgr_auto) start = nullptr;
   decltype(&free_mb_mgr) free = nullptr;
+  std::unique_ptr<Jobs> shared;  // for threads that get none of their own
+  std::mutex shared_mutex;
   const char* reason = nullptr;
 
   Library() noexcept {
@@ -51,77 +110,48 @@ struct Library {
       reason = "libIPSec_MB.so.1 is older than the header paes was built with";
       return;
     }
-    IMB_MGR* started = allocate(0);
-    IMB_ARCH arch = IMB_ARCH_NONE;
-    if (started != nullptr) {
-      start(started, &arch);
-    }
-    if (arch == IMB_ARCH_NONE || arch == IMB_ARCH_NOAESNI) {
+    shared = make_jobs();
+    if (shared == nullptr) {
+      reason = "there is no memory for libIPSec_MB.so.1";
+    } else if (shared->architecture() == IMB_ARCH_NONE ||
+               shared->architecture() == IMB_ARCH_NOAESNI) {
       reason = "the library finds no AES instructions on this processor";
-      return;
     }
-    manager = started;
+  }
+
+  [[nodiscard]] std::unique_ptr<Jobs> make_jobs() const noexcept {
+    std::unique_ptr<Jobs> made(new (std::nothrow) Jobs(allocate, start, free));
+    return made != nullptr && made->manager() != nullptr ? std::move(made) : nullptr;
   }
 };
 
-const Library& library() noexcept {
-  static const Library loaded;
+Library& library() noexcept {
+  static Library loaded;
   return loaded;
 }
 
 const char* unavailable() { return library().reason; }
 
-// A run cannot fail; a job that the library refuses would leave wrong bytes.
-void require(bool done) noexcept {
-  if (!done) {
-    std::abort();
-  }
-}
-
-// A manager works on one job or burst at a time, so each thread has its own.
-class Jobs {
+// The jobs of this thread, for the time of a run. A thread for which there is no memory takes turns
+// with others at those that the library came with.
+class JobsLease {
  public:
-  static constexpr std::size_t most = IMB_MAX_BURST_SIZE;
-
-  Jobs() noexcept {
-    const Library& loaded = library();
-    require(loaded.allocate != nullptr && loaded.start != nullptr && loaded.free != nullptr);
-    free_ = loaded.free;
-    manager_ = loaded.allocate(0);
-    require(manager_ != nullptr);
-    loaded.start(manager_, nullptr);
+  JobsLease() noexcept {
+    thread_local std::unique_ptr<Jobs> own;
+    if (own == nullptr) {
+      own = library().make_jobs();
+    }
+    if (own == nullptr) {
+      turn_ = std::unique_lock(library().shared_mutex);
+    }
+    jobs_ = own != nullptr ? own.get() : library().shared.get();
   }
-  ~Jobs() { free_(manager_); }
-  Jobs(const Jobs&) = delete;
-  Jobs& operator=(const Jobs&) = delete;
-
-  [[nodiscard]] IMB_JOB& job(std::size_t index) noexcept { return jobs_[index]; }
-
-  // The first `count` jobs at once: counter mode and CBC.
-  void run(std::size_t count, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction,
-           std::size_t key_bytes) noexcept {
-    require(IMB_SUBMIT_CIPHER_BURST_NOCHECK(manager_, jobs_, static_cast<std::uint32_t>(count),
-                                            mode, direction,
-                                            static_cast<IMB_KEY_SIZE_BYTES>(key_bytes)) == count);
-  }
-
-  // The first job through the queue, which modes that no burst takes leave again at once.
-  void run_queued() noexcept {
-    *IMB_GET_NEXT_JOB(manager_) = jobs_[0];
-    const IMB_JOB* const done = IMB_SUBMIT_JOB_NOCHECK(manager_);
-    require(done != nullptr && done->status == IMB_STATUS_COMPLETED);
-  }
+  Jobs* operator->() const noexcept { return jobs_; }
 
  private:
-  decltype(&free_mb_mgr) free_ = nullptr;
-  IMB_MGR* manager_ = nullptr;
-  IMB_JOB jobs_[most] = {};
+  std::unique_lock<std::mutex> turn_;
+  Jobs* jobs_;
 };
-
-Jobs& jobs() noexcept {
-  thread_local Jobs of_thread;
-  return of_thread;
-}
 
 // The five direct functions for one key size.
 struct Functions {
@@ -152,7 +182,7 @@ const Keys& keys_of(const KernelKeys& keys) noexcept {
 
 void prepare(Bytes key, KernelKeys& kernel_keys) {
   // Dispatch hands out only rows that are available: the manager is there.
-  const IMB_MGR& m = *library().manager;  // NOLINT(clang-analyzer-core.NullDereference)
+  const IMB_MGR& m = *library().shared->manager();  // NOLINT(clang-analyzer-core.NullDereference)
   Keys& keys = *new (kernel_keys.bytes) Keys{};
   keys.ghash = m.ghash;
   keys.key_bytes = key.size();
@@ -205,36 +235,39 @@ constexpr std::size_t most_job_bytes = 65520;
 
 template <IMB_CIPHER_DIRECTION direction>
 void ecb(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+  const JobsLease jobs;
   for (std::size_t at = 0; at < piece.bytes; at += most_job_bytes) {
-    describe(jobs().job(0), IMB_CIPHER_ECB, direction, keys_of(keys), nullptr, piece.in + at,
+    describe(jobs->job(0), IMB_CIPHER_ECB, direction, keys_of(keys), nullptr, piece.in + at,
              piece.out + at, std::min(most_job_bytes, piece.bytes - at));
-    jobs().run_queued();
+    jobs->run_queued();
   }
 }
 
 void cbc_decrypt(const KernelKeys& kernel_keys, const ModeState&, const Piece& piece) noexcept {
   if (piece.bytes != 0) {
+    const JobsLease jobs;
     const Keys& keys = keys_of(kernel_keys);
-    describe(jobs().job(0), IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys, piece.before->bytes, piece.in,
+    describe(jobs->job(0), IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys, piece.before->bytes, piece.in,
              piece.out, piece.bytes);
-    jobs().run(1, IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys.key_bytes);
+    jobs->run(1, IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys.key_bytes);
   }
 }
 
 // At most as many messages as a burst has room for, one part of each after the other.
 void cbc_encrypt_burst(const Keys& keys, std::span<Chain> messages) noexcept {
+  const JobsLease jobs;
   for (std::size_t at = 0;; at += most_job_bytes) {
     std::size_t count = 0;
     for (const Chain& chain : messages) {
       if (at < chain.bytes) {
-        describe(jobs().job(count++), IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys, chain.feedback.bytes,
+        describe(jobs->job(count++), IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys, chain.feedback.bytes,
                  chain.in + at, chain.out + at, std::min(most_job_bytes, chain.bytes - at));
       }
     }
     if (count == 0) {
       return;
     }
-    jobs().run(count, IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys.key_bytes);
+    jobs->run(count, IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys.key_bytes);
     for (Chain& chain : messages) {
       if (at < chain.bytes) {
         const std::size_t end = std::min(at + most_job_bytes, chain.bytes);
@@ -253,14 +286,15 @@ void cbc_encrypt(const KernelKeys& keys, std::span<Chain> messages) noexcept {
 
 // Split where the counter's last 32 bits wrap: how far the library carries is not said.
 void ctr(const KernelKeys& kernel_keys, const ModeState& state, const Piece& piece) noexcept {
+  const JobsLease jobs;
   const Keys& keys = keys_of(kernel_keys);
   for (std::size_t at = 0; at < piece.bytes;) {
     const Block counter = gcm::add_counter(state.counter, piece.first_block + at / block_bytes);
     const std::uint64_t before_wrap = blocks_before_wrap(counter, block_bytes) * block_bytes;
     const std::size_t bytes = std::min<std::uint64_t>(piece.bytes - at, before_wrap);
-    describe(jobs().job(0), IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys, counter.bytes, piece.in + at,
+    describe(jobs->job(0), IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys, counter.bytes, piece.in + at,
              piece.out + at, bytes);
-    jobs().run(1, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys.key_bytes);
+    jobs->run(1, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys.key_bytes);
     at += bytes;
   }
 }
