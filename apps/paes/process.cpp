@@ -8,6 +8,8 @@
 #include <atomic>
 #include <csignal>
 
+#include "format/libcrypto.hpp"
+
 namespace paes::cli {
 
 namespace {
@@ -62,6 +64,7 @@ void catch_signals() {
 void prepare_process() {
   open_missing_descriptors();
   forbid_core_dumps();
+  libcrypto::keep_keys_locked();
   static stream::Cancel requests;
   cancellation = &requests;
   catch_signals();

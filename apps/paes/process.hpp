@@ -10,8 +10,8 @@
 
 namespace paes::cli {
 
-// Call first: descriptors 0 to 2 exist, no core dumps, closed pipes and size limits are errors,
-// signals are caught.
+// Call first: descriptors 0 to 2 exist, no core dumps, libcrypto's keys are locked, closed pipes
+// and size limits are errors, signals are caught.
 void prepare_process();
 
 // Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.

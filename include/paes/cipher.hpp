@@ -24,9 +24,10 @@ class RawCipher {
   // Names: aes-128, aes-192 or aes-256 with -ecb, -cbc, -cfb (full blocks, CFB128), -ofb or -ctr;
   // aes-128-xts and aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.
   // `key` has 16, 24 or 32 bytes as the name says, 24 for 3DES; for XTS two AES keys, 32 or 64.
-  // `kernel` is a name that `paes devices` lists as available, or "auto". `threads` work on one
-  // long message and on batches; 0 means every processor. `unit_bytes` is XTS's data unit, 16 bytes
-  // to 16 MiB; 0 makes each message one unit. Throws Error(usage) for anything else.
+  // `kernel` is a name that `paes devices` lists as available, or "auto"; "openssl" keeps keys on
+  // libcrypto's heap, all others in locked memory. `threads` work on one long message and on
+  // batches; 0 means every processor. `unit_bytes` is XTS's data unit, 16 bytes to 16 MiB; 0 makes
+  // each message one unit. Throws Error(usage) for anything else.
   RawCipher(std::string_view name, std::span<const std::uint8_t> key,
             std::string_view kernel = "auto", unsigned threads = 1, std::size_t unit_bytes = 0);
   ~RawCipher();

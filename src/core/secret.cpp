@@ -32,6 +32,8 @@ void wipe(void* memory, std::size_t bytes) noexcept {
   }
 }
 
+void note_unlocked_secret() noexcept { locking_fell_short.store(true); }
+
 bool secret_locking_fell_short() noexcept { return locking_fell_short.load(); }
 
 namespace detail {
@@ -42,12 +44,16 @@ void* allocate_secret(std::size_t bytes) {
   if (memory == MAP_FAILED) {
     throw std::bad_alloc();
   }
-  // Both are hardening: an old kernel that refuses them leaves the secret usable.
-  (void)madvise(memory, mapped, MADV_DONTDUMP);
-  if (mlock(memory, mapped) != 0) {
-    locking_fell_short.store(true);
-  }
+  protect_secret(memory, mapped);
   return memory;
+}
+
+void protect_secret(void* memory, std::size_t bytes) noexcept {
+  // Both are hardening: an old kernel that refuses them leaves the secret usable.
+  (void)madvise(memory, bytes, MADV_DONTDUMP);
+  if (mlock(memory, bytes) != 0) {
+    note_unlocked_secret();
+  }
 }
 
 void release_secret(void* memory, std::size_t bytes) noexcept {

@@ -34,11 +34,15 @@ namespace detail {
 // std::bad_alloc.
 void* allocate_secret(std::size_t bytes);
 void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlocks, unmaps
+// Of whole pages: out of core dumps, locked if RLIMIT_MEMLOCK allows it.
+void protect_secret(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
 // True when the system refused to lock some secret so far (RLIMIT_MEMLOCK); the secret is then
 // still wiped and kept out of core dumps, but could reach swap.
 [[nodiscard]] bool secret_locking_fell_short() noexcept;
+// Says so of a secret that somebody else keeps.
+void note_unlocked_secret() noexcept;
 
 // One trivially copyable object. Movable, not copyable.
 template <typename T>

@@ -10,9 +10,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
+#include "core/secret_heap.hpp"
 #include "paes/error.hpp"
 
 namespace paes::libcrypto {
@@ -81,12 +84,41 @@ const EVP_CIPHER* chacha20_poly1305_algorithm() {
   return cipher.get();
 }
 
+void* allocate(std::size_t bytes, const char* /*file*/, int /*line*/) {
+  void* const secret = secret_heap::allocate(bytes);
+  return secret != nullptr ? secret : std::malloc(bytes);
+}
+
+void release(void* memory, const char* /*file*/, int /*line*/) {
+  if (secret_heap::owns(memory)) {
+    secret_heap::release(memory);
+  } else {
+    std::free(memory);
+  }
+}
+
+void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
+  if (!secret_heap::owns(memory)) {
+    return std::realloc(memory, bytes);
+  }
+  // It stays secret wherever that happens.
+  const SecretAllocations secret;
+  void* const larger = allocate(bytes, file, line);
+  if (larger != nullptr) {
+    std::memcpy(larger, memory, std::min(bytes, secret_heap::size_of(memory)));
+    secret_heap::release(memory);
+  }
+  return larger;
+}
+
 int length(std::size_t bytes) {
   assert(bytes <= (std::size_t{1} << 30));
   return static_cast<int>(bytes);
 }
 
 }  // namespace
+
+void keep_keys_locked() noexcept { (void)CRYPTO_set_mem_functions(allocate, reallocate, release); }
 
 void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out) {
   hkdf("SHA256", EVP_KDF_HKDF_MODE_EXTRACT_AND_EXPAND, key_material, salt, info, out);

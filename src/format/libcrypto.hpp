@@ -20,6 +20,11 @@ inline constexpr std::size_t x25519_bytes = 32;
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// From now on libcrypto keeps what it allocates for keys of ciphers (core/secret_heap.hpp) in
+// locked memory. For programs alone, which must call it before libcrypto is used; it does nothing
+// after that.
+void keep_keys_locked() noexcept;
+
 // RFC 5869, extract and expand.
 void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out);
 // RFC 5869, expand alone: `key` takes the place of the extracted key.

@@ -19,6 +19,8 @@
 #include <thread>
 
 #include "core/bytes.hpp"
+#include "core/secret.hpp"
+#include "core/secret_heap.hpp"
 
 namespace paes {
 namespace {  // NOLINT
@@ -159,7 +161,12 @@ class EvpContexts {
   [[nodiscard]] EVP_CIPHER_CTX* make(EvpPurpose purpose) const noexcept {
     const auto& [mode, encrypt] = evp_purposes[static_cast<unsigned>(purpose)];
     EVP_CIPHER* const cipher = fetch_evp_cipher(cipher_, mode);
+    // The context and what it leads to hold the key, libcrypto's table of ciphers does not.
+    const SecretAllocations secret;
     EVP_CIPHER_CTX* const context = EVP_CIPHER_CTX_new();
+    if (!secret_heap::owns(context)) {
+      note_unlocked_secret();
+    }
     const bool ready =
         cipher != nullptr && context != nullptr &&
         EVP_CipherInit_ex2(context, cipher, key_, nullptr, encrypt ? 1 : 0, nullptr) == 1 &&

@@ -1,0 +1,36 @@
+// Locked memory for what other people's libraries allocate while they hold keys. A library whose
+// allocations the program makes (libcrypto's, format/libcrypto.hpp) asks here first; it gets memory
+// that is locked, out of core dumps and wiped when it is given back, but only within a
+// SecretAllocations, for locked memory is scarce and most of what libraries allocate is no secret.
+#pragma once
+
+#include <cstddef>
+
+namespace paes {
+
+// For as long as one exists, what this thread allocates is secret.
+class SecretAllocations {
+ public:
+  SecretAllocations() noexcept { ++depth; }
+  ~SecretAllocations() { --depth; }
+  SecretAllocations(const SecretAllocations&) = delete;
+  SecretAllocations& operator=(const SecretAllocations&) = delete;
+
+  [[nodiscard]] static bool are_wanted() noexcept { return depth != 0; }
+
+ private:
+  static thread_local int depth;
+};
+
+namespace secret_heap {
+
+// Null outside of SecretAllocations, for more than 32 KiB at once, and where the heap is full.
+[[nodiscard]] void* allocate(std::size_t bytes) noexcept;
+[[nodiscard]] bool owns(const void* memory) noexcept;
+// Of what allocate gave: at least as many bytes as were asked for.
+[[nodiscard]] std::size_t size_of(const void* memory) noexcept;
+void release(void* memory) noexcept;
+
+}  // namespace secret_heap
+
+}  // namespace paes
