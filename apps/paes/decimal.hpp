@@ -7,7 +7,7 @@
 
 namespace paes::cli {
 
-// Refuses zeros in front, and what does not begin with a number. Takes sizes with a unit, too;
+// Refuses zeros in front. Takes sizes with a unit, too;
 // stands before what converts them.
 inline CLI::Validator decimal() {
   return CLI::Validator(
@@ -15,9 +15,6 @@ inline CLI::Validator decimal() {
         const std::size_t first = text.find_first_not_of("+-");
         if (first == std::string::npos) {
           return {};
-        }
-        if (text[first] < '0' || text[first] > '9') {  // CLI11 takes a unit alone for one of it
-          return "'" + text + "': is no number";
         }
         if (text[first] != '0') {
           return {};
@@ -32,7 +29,16 @@ inline CLI::Validator decimal() {
 // Bytes, with a unit or without: k, M, G, T (kB, ...) are powers of 1000, Ki, Mi, Gi, Ti (KiB, ...)
 // of 1024, in whatever case. One rule for every option of every program.
 inline CLI::Option* takes_bytes(CLI::Option* option) {
-  return option->transform(CLI::AsSizeValue(true))->transform(decimal());
+  // CLI11 takes a unit alone for one of it, and wraps what is negative.
+  const CLI::Validator begins_with_digit(
+      [](std::string& text) -> std::string {
+        const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+        return is_number || text.empty() ? std::string() : "'" + text + "': is no number of bytes";
+      },
+      "");
+  return option->transform(CLI::AsSizeValue(true))
+      ->transform(decimal())
+      ->transform(begins_with_digit);
 }
 
 }  // namespace paes::cli
