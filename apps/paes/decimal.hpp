@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 
 namespace paes::cli {
@@ -29,11 +30,15 @@ inline CLI::Validator decimal() {
 // Bytes, with a unit or without: k, M, G, T (kB, ...) are powers of 1000, Ki, Mi, Gi, Ti (KiB, ...)
 // of 1024, in whatever case. One rule for every option of every program.
 inline CLI::Option* takes_bytes(CLI::Option* option) {
-  // CLI11 takes a unit alone for one of it, and wraps what is negative.
+  // CLI11 takes a unit alone for one of it, wraps what is negative, and takes more than 64 bits
+  // hold for the most that they do.
   const CLI::Validator begins_with_digit(
       [](std::string& text) -> std::string {
-        const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
-        return is_number || text.empty() ? std::string() : "'" + text + "': is no number of bytes";
+        constexpr std::size_t most_digits = 19;
+        const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+        return text.empty() || (digits > 0 && digits <= most_digits)
+                   ? std::string()
+                   : "'" + text + "': is no number of bytes";
       },
       "");
   return option->transform(CLI::AsSizeValue(true))

@@ -11,11 +11,11 @@
 #include <filesystem>
 
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "format/cobblestone.hpp"
 #include "paes/abandoned.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
-#include "stream/folder.hpp"
 
 namespace paes::cli {
 
@@ -39,7 +39,7 @@ Descriptor open_locked(const std::string& path) {
 Descriptor open_folder_of(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string name = parent.empty() ? "." : parent.string();
-  Descriptor folder = stream::open_folder(name);
+  Descriptor folder = open_folder(name);
   if (!folder.is_open()) {
     throw_errno(name);
   }
@@ -159,8 +159,7 @@ void PreambleFile::remove_copy() const {
     const int error = errno;
     print_warning(path + ": could not be removed: " + std::strerror(error));
     print_hint(name_ + " is whole without it: delete it");
-  } else if (const int error = stream::sync_folder(folder_.number(), descriptor_.number());
-             error != 0) {
+  } else if (const int error = sync_folder(folder_.number(), descriptor_.number()); error != 0) {
     print_warning(path + ": may be back after a crash, because its folder could not be synced: " +
                   std::strerror(error));
     print_hint(name_ + " is whole without it: if it comes back, delete it");

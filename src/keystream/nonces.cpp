@@ -19,6 +19,7 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "core/secret.hpp"
 #include "keystream/pages.hpp"
 #include "message/raw_limits.hpp"
@@ -112,11 +113,11 @@ std::size_t name_at(const std::string& path) noexcept {
 }
 
 // The folder's entry of a new file.
-void sync_folder(const std::string& path) {
+void make_name_last(const std::string& path, int file) {
   const std::string folder = path.substr(0, name_at(path));
-  const Descriptor opened(
-      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.number() < 0 || fsync(opened.number()) != 0) {
+  const Descriptor opened = open_folder(folder.empty() ? "." : folder);
+  errno = opened.is_open() ? sync_folder(opened.number(), file) : errno;
+  if (errno != 0) {
     throw_errno(path + ": cannot sync its folder");
   }
 }
@@ -211,7 +212,7 @@ void NonceAllocator::State::open_file(const std::string& at) {
   read_file();
   // Who made it may have died before that.
   if (covered == 0) {
-    sync_folder(path);
+    make_name_last(path, file.number());
   }
 }
 

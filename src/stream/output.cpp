@@ -11,9 +11,9 @@
 #include <memory>
 
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
-#include "stream/folder.hpp"
 #include "stream/output_target.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/temporary.hpp"
@@ -250,7 +250,7 @@ bool Output::is_terminal() const noexcept { return isatty(number()) == 1; }
 
 void Output::expect(const Need& need) {
   need_ = need;
-  if (block_device_) {
+  if (kind_ == Kind::direct && is_storage_ && !standard_output_) {  // a block device
     const off_t end = lseek(number(), 0, SEEK_END);
     (void)lseek(number(), 0, SEEK_SET);
     if (end >= 0 && static_cast<std::uint64_t>(end) < need.bytes) {

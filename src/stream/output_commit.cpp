@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
-#include "stream/folder.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/temporary.hpp"
 

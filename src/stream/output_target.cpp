@@ -10,9 +10,9 @@
 #include <climits>
 #include <optional>
 
+#include "core/folder.hpp"
 #include "paes/error.hpp"
 #include "stream/files.hpp"
-#include "stream/folder.hpp"
 
 namespace paes::stream {
 

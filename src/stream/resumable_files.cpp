@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "paes/error.hpp"
-#include "stream/folder.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -234,7 +234,7 @@ void ResumableFiles::write(std::uint64_t offset, Bytes from) const {
 }
 
 void ResumableFiles::sync_folder() const {
-  if (const int error = stream::sync_folder(folder_, journal_.number()); error != 0) {
+  if (const int error = paes::sync_folder(folder_, journal_.number()); error != 0) {
     errno = error;
     throw_errno(name_ + ": its folder could not be synced");
   }
@@ -248,7 +248,7 @@ void ResumableFiles::finish() noexcept {
 
 void ResumableFiles::remove() noexcept {
   (void)unlinkat(folder_, partial_file().c_str(), 0);
-  (void)stream::sync_folder(folder_, journal_.number());
+  (void)paes::sync_folder(folder_, journal_.number());
   finish();
 }
 

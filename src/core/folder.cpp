@@ -1,10 +1,10 @@
-#include "stream/folder.hpp"
+#include "core/folder.hpp"
 
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace paes::stream {
+namespace paes {
 
 Descriptor open_folder(const std::string& path, int base) {
   Descriptor folder(::openat(base, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -22,4 +22,4 @@ int sync_folder(int folder, int file) noexcept {
   return errno == EBADF && syncfs(file) == 0 ? 0 : errno;
 }
 
-}  // namespace paes::stream
+}  // namespace paes

@@ -8,7 +8,7 @@
 
 #include "core/descriptor.hpp"
 
-namespace paes::stream {
+namespace paes {
 
 // `path` counts from the folder `base`. Not open when it cannot even be passed through; errno then
 // says why.
@@ -20,4 +20,4 @@ namespace paes::stream {
 // synced.
 [[nodiscard]] int sync_folder(int folder, int file) noexcept;
 
-}  // namespace paes::stream
+}  // namespace paes
