@@ -364,7 +364,7 @@ def test_a_key_that_may_not_last_is_removed_again(plain, folder, failing):
 
 @pytest.mark.parametrize("resume", [[], ["--resume"]])
 def test_a_folder_that_cannot_be_listed_is_synced_too(resume, plain, keys, folder, failing, tmp_path):
-    prefix = [*without_override(), *failing(0)]
+    prefix = [*program.without_override(), *failing(0)]
     folder.chmod(0o300)
     try:
         words = ["-r", keys.recipient, *(["-i", keys.path, *resume] if resume else []), plain]

@@ -16,7 +16,6 @@ import faulty
 import program
 import pytest
 from program import CORRUPT, FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
-from test_faults import without_override
 from test_json import validator
 
 
@@ -413,7 +412,7 @@ def test_what_it_says_is_so_whatever_fails(
     calls = tmp_path / "calls"
     calls.touch()
     environment = [f"CALLS={calls}", *preloaded(faulty.FAILING)[1:]]
-    prefix = without_override()
+    prefix = program.without_override()
     codes = []
     for fail_at in range(100):
         leftover_of(sealed).unlink(missing_ok=True)
@@ -444,7 +443,7 @@ def test_what_it_says_is_so_whatever_fails(
 @pytest.mark.parametrize("restores", [False, True])
 def test_a_folder_that_cannot_be_listed(restores, sealed, keys, other_keys, text, folder):
     """Mode 0300: files can be made there, and it cannot be opened to be synced."""
-    prefix = without_override()
+    prefix = program.without_override()
     words = ["-r", other_keys.recipient]
     if restores:
         leftover_of(sealed).write_bytes(preamble_of(sealed.read_bytes()))

@@ -1,7 +1,6 @@
 # Standard output that is a file: what the system says about it late, at a sync or at the close, is an
 # error like any other. A library before the system's makes it say so.
 import os
-import shutil
 import subprocess
 
 import program
@@ -51,26 +50,15 @@ int close(int descriptor) {
 SAYS = {"fsync": "standard output: Input/output error", "close": "standard output: No space left"}
 
 
-@pytest.fixture(scope="module")
-def late(tmp_path_factory):
+@pytest.fixture
+def late(preloaded):
     """run(call, arguments, stdout) with that call failing for the file that is standard output."""
-    compiler = next(filter(shutil.which, ("cc", "gcc", "g++", "clang")), None)
-    if compiler is None:
-        pytest.skip("no C compiler here")
-    folder = tmp_path_factory.mktemp("late")
-    (folder / "late.c").write_text(LATE)
-    library = folder / "late.so"
-    build = [compiler, "-x", "c", "-shared", "-fPIC", "-o", library, folder / "late.c"]
-    subprocess.run(build, check=True)
+    prefix = preloaded(LATE)
 
     def run_late(call, *arguments, stdout, stdin=subprocess.DEVNULL):
-        environment = program.clean_environment(LD_PRELOAD=str(library), FAILS=call)
-        # The sanitizer's library wants to be the first one.
-        options = environment.get("ASAN_OPTIONS", "")
-        environment["ASAN_OPTIONS"] = f"{options}:verify_asan_link_order=0".lstrip(":")
         done = subprocess.run(
-            [PAES, *map(str, arguments)],
-            env=environment,
+            [*prefix, f"FAILS={call}", PAES, *map(str, arguments)],
+            env=program.clean_environment(),
             stdin=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
