@@ -51,7 +51,7 @@ def session_of(block):
 
 
 DEV = """#!/bin/sh
-grep -q "^#   ./dev $1" "$REAL_DEV" || exit 9
+"$REAL_DEV" help | grep -q "^  $1 " || exit 9
 case $1 in
   run) shift; exec paes "$@" ;;
   bench) exec paes bench "$2" --help ;;
@@ -76,7 +76,7 @@ def stage(tmp_path_factory):
     (programs / "paes").symlink_to(PAES)
     write_script(programs / "mpirun", MPIRUN)
     write_script(folder / "dev", DEV)
-    for name in ("letter.txt", "photos.tar", "notes.txt", "disk.img", "big.img", "data", "image"):
+    for name in ("README.md", "photos.tar", "notes.txt", "disk.img", "big.img", "data", "image"):
         (folder / name).write_bytes(os.urandom(8192))
     (folder / "folder").mkdir()
     (folder / "folder" / "file").write_bytes(b"text")
