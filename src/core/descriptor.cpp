@@ -55,10 +55,10 @@ void throw_standard_output_errno() {
 std::string new_temporary_name() {
   std::uint8_t random[8];
   random_bytes(random);
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%s%016llx", temporary_prefix.data(),
+  char digits[32];
+  (void)std::snprintf(digits, sizeof digits, "%016llx",
                       static_cast<unsigned long long>(load_be64(random)));
-  return text;
+  return std::string(temporary_prefix) + digits;
 }
 
 const char* why_not_own(const struct stat& status) noexcept {

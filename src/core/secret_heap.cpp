@@ -2,9 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <new>
@@ -74,15 +72,17 @@ void* allocate(std::size_t bytes) noexcept {
   if (!SecretAllocations::are_wanted() || bytes > most_block_bytes - sizeof(Head)) {
     return nullptr;
   }
-  const std::size_t block_bytes = std::max(std::bit_ceil(bytes + sizeof(Head)), least_block_bytes);
-  const auto size = static_cast<unsigned>(std::countr_zero(block_bytes / least_block_bytes));
+  unsigned size = 0;
+  while (size + 1 < sizes && bytes_of(size) < bytes + sizeof(Head)) {
+    ++size;
+  }
   const std::lock_guard lock(mutex);
   if (Free* const block = free_blocks[size]; block != nullptr) {
     free_blocks[size] = block->next;
     block->next = nullptr;
     return block;
   }
-  std::uint8_t* const block = take_new(block_bytes);
+  std::uint8_t* const block = take_new(bytes_of(size));
   return block != nullptr ? new (block) Head{size} + 1 : nullptr;
 }
 

@@ -40,10 +40,11 @@ template <typename Object>
 void abandon(std::shared_ptr<Object> object) noexcept {
   try {
     static auto* const abandoned = new std::vector<std::shared_ptr<void>>;
-    abandoned->push_back(object);
+    abandoned->push_back(std::move(object));
   } catch (const std::bad_alloc&) {
     alignas(std::shared_ptr<Object>) std::byte never_destroyed[sizeof object];
-    (void)new (never_destroyed) std::shared_ptr<Object>(object);
+    (void)new (never_destroyed)
+        std::shared_ptr<Object>(std::move(object));  // push_back has not taken it
   }
 }
 

@@ -217,7 +217,7 @@ Output::Output(Output&& other) noexcept
       folder_(std::move(other.folder_)),
       resumable_(std::move(other.resumable_)),
       descriptor_(std::move(other.descriptor_)),
-      options_(other.options_),
+      options_(std::move(other.options_)),
       stop_(std::move(other.stop_)),
       seekable_(other.seekable_),
       is_storage_(other.is_storage_),
