@@ -71,13 +71,14 @@ bool wants_next(const CLI::App& command, const std::string& argument) {
   return false;
 }
 
-// The arguments as CLI11 wants them, last one first. After the command words and values are marked:
-// CLI11 leaves the command at "++", takes "[a,b]" for a list, and "--" after a file for the end of
-// the command. What "--" means is settled here.
-std::vector<std::string> arguments_for_cli11(const CLI::App& command,
-                                             std::span<char* const> up_to_command,
-                                             std::span<char* const> after_command) {
-  std::vector<std::string> arguments(up_to_command.begin(), up_to_command.end());
+struct Word {
+  std::string text;
+  bool is_option;  // else it is a file or an option's value
+};
+
+// What stands after the command, without the "--" that ends the options.
+std::vector<Word> words_of(const CLI::App& command, std::span<char* const> after_command) {
+  std::vector<Word> words;
   bool options_may_follow = true;
   bool is_value = false;
   for (const std::string argument : after_command) {
@@ -87,8 +88,21 @@ std::vector<std::string> arguments_for_cli11(const CLI::App& command,
       options_may_follow = false;
       continue;
     }
-    arguments.push_back(is_option ? argument : marked(argument));
+    words.push_back({argument, is_option});
     is_value = is_option && wants_next(command, argument);
+  }
+  return words;
+}
+
+// The arguments as CLI11 wants them, last one first. After the command words and values are marked:
+// CLI11 leaves the command at "++", takes "[a,b]" for a list, and "--" after a file for the end of
+// the command. What "--" means is settled here.
+std::vector<std::string> arguments_for_cli11(const CLI::App& command,
+                                             std::span<char* const> up_to_command,
+                                             std::span<char* const> after_command) {
+  std::vector<std::string> arguments(up_to_command.begin(), up_to_command.end());
+  for (const Word& word : words_of(command, after_command)) {
+    arguments.push_back(word.is_option ? word.text : marked(word.text));
   }
   std::reverse(arguments.begin(), arguments.end());
   return arguments;
@@ -124,16 +138,18 @@ std::string CommandLine::command() const {
   return command_at_ < arguments_.size() ? arguments_[command_at_] : "";
 }
 
+// Asked for when something has failed, perhaps before the options were declared.
 bool CommandLine::wants_json() const {
-  for (const std::string_view argument : arguments_) {
-    if (argument == "--") {
-      break;
-    }
-    if (argument == "--json") {
-      return true;
+  CLI::App options;
+  for (const Command* one : program_.commands) {
+    if (command() == one->name) {
+      (void)one->declare(options);
     }
   }
-  return false;
+  const std::vector<Word> words =
+      words_of(options, arguments_.subspan(std::min(command_at_ + 1, arguments_.size())));
+  return std::any_of(words.begin(), words.end(),
+                     [](const Word& word) { return word.is_option && word.text == "--json"; });
 }
 
 // CLI11's exceptions in our words.

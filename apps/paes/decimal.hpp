@@ -8,16 +8,16 @@
 
 namespace paes::cli {
 
-// Refuses zeros in front. Takes sizes with a unit, too;
-// stands before what converts them.
+// Refuses zeros and a plus in front. Takes sizes with a unit, too; stands before what converts
+// them.
 inline CLI::Validator decimal() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
-        const std::size_t first = text.find_first_not_of("+-");
-        if (first == std::string::npos) {
-          return {};
+        if (text.starts_with('+')) {
+          return "'" + text + "': numbers are decimal, without a sign in front";
         }
-        if (text[first] != '0') {
+        const std::size_t first = text.find_first_not_of('-');
+        if (first == std::string::npos || text[first] != '0') {
           return {};
         }
         const bool is_zero = text.find_first_of("0123456789xX", first + 1) == std::string::npos;
@@ -30,8 +30,8 @@ inline CLI::Validator decimal() {
 // Bytes, with a unit or without: k, M, G, T (kB, ...) are powers of 1000, Ki, Mi, Gi, Ti (KiB, ...)
 // of 1024, in whatever case. One rule for every option of every program.
 inline CLI::Option* takes_bytes(CLI::Option* option) {
-  // CLI11 takes a unit alone for one of it, wraps what is negative, and takes more than 64 bits
-  // hold for the most that they do.
+  // CLI11 takes a unit alone for one of it, wraps negative numbers and silently clamps those that
+  // 64 bits do not hold.
   const CLI::Validator begins_with_digit(
       [](std::string& text) -> std::string {
         constexpr std::size_t most_digits = 19;

@@ -42,7 +42,7 @@ class PassphraseOptions {
   // For a new envelope: asked twice at the terminal, and never empty. Warns of a carriage return at
   // its end, which other systems' editors put there.
   [[nodiscard]] SecretBytes read_new() const;
-  // To open one. Throws Error(wrong_key) when there is neither a source nor a terminal.
+  // To open one. Throws Error(failure) when there is neither a source nor a terminal.
   [[nodiscard]] SecretBytes read_existing() const;
 
  private:

@@ -116,7 +116,7 @@ stream::Preamble PreambleFile::read_leftover() const {
 }
 
 // Output gives the copy its name only when it is complete and synced: a half-written one never
-// exists. Nor may one that a crash could take away, once the file holds half an envelope.
+// exists. A crash must not take the copy away while the file holds half an envelope.
 void PreambleFile::keep_copy(Bytes before) const {
   stream::OutputOptions options;
   options.only_new = true;

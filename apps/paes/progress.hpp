@@ -36,8 +36,8 @@ class ProgressMeter {
   std::thread thread_;  // last: starts when all else is ready
 };
 
-// The line itself, printable, in at most `columns` columns; for `seconds` of work so far. Of a long
-// label the end is shown; where there is no room for it, only figures, and fewer of them.
+// The line itself, printable, in at most `columns` columns; for `seconds` of work so far. A long
+// label is cut to its end. Where there is no room for a label, only figures are shown, and fewer.
 [[nodiscard]] std::string progress_text(const std::string& label, std::uint64_t done_bytes,
                                         std::optional<std::uint64_t> total_bytes, double seconds,
                                         std::size_t columns);

@@ -53,7 +53,7 @@ struct Transfer {
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
   // Of the file that was done last.
   std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
-  // Of the file that failed last.
+  // Adds to the file that failed last.
   std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
 

@@ -19,15 +19,19 @@ Descriptor::~Descriptor() {
   }
 }
 
+std::string path_of_descriptor(int descriptor) {
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
 void throw_errno(const std::string& what) {
   const int error = errno;
   throw Error(ErrorCode::failure, what + ": " + std::strerror(error));
 }
 
 void check_as_if_closed(int descriptor, const std::string& what) {
-  // The close of any copy flushes the file.
+  // The close of any copy flushes the file. That there is no room for a copy says nothing of it.
   const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0 || close(copy) != 0) {
+  if (copy < 0 ? errno != EMFILE && errno != ENFILE : close(copy) != 0) {
     throw_errno(what);
   }
 }

@@ -32,6 +32,9 @@ class Descriptor {
   bool owned_ = true;
 };
 
+// Under which /proc has what is open, where /proc is mounted.
+[[nodiscard]] std::string path_of_descriptor(int descriptor);
+
 // Throws Error(failure) "WHAT: strerror(errno)".
 [[noreturn]] void throw_errno(const std::string& what);
 

@@ -14,10 +14,10 @@ namespace paes {
 // says why.
 [[nodiscard]] Descriptor open_folder(const std::string& path, int base = AT_FDCWD);
 
-// Makes what was linked, renamed and removed in the folder last. `file` is open for reading or
-// writing and lies on the same file system, which is synced as a whole where the folder alone
-// cannot be. Gives back 0 or an errno. A file system that knows no syncing of folders counts as
-// synced.
+// Syncs the names in the folder: links, renames and removals then survive a crash. `file` is open
+// for reading or writing and lies on the same file system, which is synced as a whole where the
+// folder alone cannot be. Gives back 0 or an errno. A file system that knows no syncing of folders
+// counts as synced.
 [[nodiscard]] int sync_folder(int folder, int file) noexcept;
 
 }  // namespace paes

@@ -34,7 +34,7 @@ namespace detail {
 // std::bad_alloc.
 void* allocate_secret(std::size_t bytes);
 void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlocks, unmaps
-// Of whole pages: out of core dumps, locked if RLIMIT_MEMLOCK allows it.
+// Takes whole pages: keeps them out of core dumps, and locks them if RLIMIT_MEMLOCK allows it.
 void protect_secret(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 

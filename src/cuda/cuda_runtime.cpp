@@ -51,8 +51,7 @@ Device describe(int ordinal) {
 }
 
 // Why a device is of no use, or nothing. What only a context of it would tell is not asked here.
-// The oldest architecture's PTX is in every build, so that no device is too old that is no older
-// than that.
+// The oldest architecture's PTX is in every build, so any device at least that new can run.
 std::string refusal_of(int ordinal) {
   if (attribute_of(ordinal, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
     return "its compute mode is \"prohibited\"";

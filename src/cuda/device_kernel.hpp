@@ -37,8 +37,8 @@ struct Launch {
   DeviceShape shape;
   unsigned slot;  // below max_slots; launches of one slot follow each other on one stream
   void* stream;   // cudaStream_t
-  // Of the emulation: what stands for the slot's constant memory, constant_bytes of the kernel;
-  // null: keys are read where the image has them.
+  // In the emulation, what stands for the slot's constant memory: constant_bytes of the kernel. If
+  // it is null, keys are read where the image has them.
   void* constant = nullptr;
 };
 

@@ -139,7 +139,10 @@ void Slots::fail_try(unsigned failed_before, const OutOfMemory& error) {
 
 void Slots::succeed() noexcept {
   const std::lock_guard lock(mutex_);
-  failed_tries_ = failed_tries_ == most_tries ? most_tries : 0;
+  if (failed_tries_ != most_tries) {
+    failed_tries_ = 0;
+    to_decline_ = 0;
+  }
 }
 
 void Slots::fail(const Error& error) {

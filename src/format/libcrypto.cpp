@@ -86,6 +86,9 @@ const EVP_CIPHER* chacha20_poly1305_algorithm() {
 
 void* allocate(std::size_t bytes, const char* /*file*/, int /*line*/) {
   void* const secret = secret_heap::allocate(bytes);
+  if (secret == nullptr && SecretAllocations::are_wanted()) {
+    note_unlocked_secret();
+  }
   return secret != nullptr ? secret : std::malloc(bytes);
 }
 

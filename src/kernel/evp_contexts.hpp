@@ -164,9 +164,6 @@ class EvpContexts {
     // The context and what it leads to hold the key, libcrypto's table of ciphers does not.
     const SecretAllocations secret;
     EVP_CIPHER_CTX* const context = EVP_CIPHER_CTX_new();
-    if (!secret_heap::owns(context)) {
-      note_unlocked_secret();
-    }
     const bool ready =
         cipher != nullptr && context != nullptr &&
         EVP_CipherInit_ex2(context, cipher, key_, nullptr, encrypt ? 1 : 0, nullptr) == 1 &&

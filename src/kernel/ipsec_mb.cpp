@@ -126,7 +126,8 @@ struct Library {
 };
 
 Library& library() noexcept {
-  static Library loaded;
+  // Never destroyed: threads that nobody joins may still be running it when the program ends.
+  static Library& loaded = *new Library;
   return loaded;
 }
 

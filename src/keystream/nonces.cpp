@@ -158,7 +158,7 @@ void make_file(NonceCipher cipher, const std::string& path) {
     if (!place(temporary, path) && errno != EEXIST) {
       throw_errno(path + ": cannot make it");
     }
-  } catch (const Error&) {
+  } catch (...) {
     (void)unlink(temporary.c_str());
     throw;
   }
@@ -210,7 +210,7 @@ void NonceAllocator::State::open_file(const std::string& at) {
     throw_errno(path + ": another allocator has it, or it cannot be locked");
   }
   read_file();
-  // Who made it may have died before that.
+  // The process that made it may have died before this sync.
   if (covered == 0) {
     make_name_last(path, file.number());
   }

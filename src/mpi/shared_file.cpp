@@ -131,12 +131,7 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
     options.is_shared = true;
     made_.emplace(stream::Output::create(path, options));
     communicator.at_signal([this] { made_->discard(); });
-    found_as = made_->temporary_path();
-    if (found_as.empty()) {
-      throw Error(ErrorCode::usage, path + ": is no file that ranks could share",
-                  "name a new file with -o");
-    }
-    found_as = std::filesystem::absolute(found_as).string();
+    found_as = std::filesystem::absolute(made_->temporary_path()).string();
     random_bytes(token);
     made_->write_at(0, Bytes(token));
   });

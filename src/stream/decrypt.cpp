@@ -1,5 +1,5 @@
 // From container to text, or to the certainty that it is intact. The commitment is checked before
-// any chunk. Decryption stops at the first damaged chunk, and begins with the last one of seekable
+// any chunk. Decryption stops at a damaged chunk, and begins with the last one of seekable
 // input, so that a cut file fails at once; verification finds all of them.
 #include <algorithm>
 #include <string>

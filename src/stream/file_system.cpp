@@ -1,7 +1,6 @@
 #include "stream/file_system.hpp"
 
-#include <linux/magic.h>
-#include <sys/vfs.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,14 +11,59 @@ namespace paes::stream {
 
 namespace {
 
-constexpr std::uint64_t exfat_super_magic = 0x2011BAB0;
-constexpr std::uint64_t ntfs3_super_magic = 0x7366746E;
-constexpr std::uint64_t zfs_super_magic = 0x2FC12FC1;
+enum class ChangeTime {
+  kept,       // and content changes in no way that does not move it
+  forgotten,  // some move it while a file is in memory: trying that out would deceive
+  unknown,
+};
 
-// Besides those that keep lengths.
-constexpr std::uint64_t local_kinds[] = {BTRFS_SUPER_MAGIC,    F2FS_SUPER_MAGIC,  MSDOS_SUPER_MAGIC,
-                                         exfat_super_magic,    ntfs3_super_magic, zfs_super_magic,
-                                         OVERLAYFS_SUPER_MAGIC};
+struct Kind {
+  std::uint32_t number;  // statfs(2)
+  bool keeps_lengths;
+  bool is_local;
+  ChangeTime change_time;
+};
+
+constexpr Kind kinds[] = {
+    {0xef53, true, true, ChangeTime::kept},            // ext2, ext3, ext4
+    {0x58465342, true, true, ChangeTime::kept},        // xfs
+    {0x01021994, true, true, ChangeTime::kept},        // tmpfs
+    {0x9123683e, false, true, ChangeTime::kept},       // btrfs
+    {0x2fc12fc1, false, true, ChangeTime::kept},       // zfs
+    {0xf2f52010, false, true, ChangeTime::kept},       // f2fs
+    {0xca451a4e, false, true, ChangeTime::kept},       // bcachefs
+    {0x794c7630, false, true, ChangeTime::kept},       // overlayfs
+    {0x00c36400, false, false, ChangeTime::kept},      // ceph
+    {0x0bd00bd0, false, false, ChangeTime::kept},      // lustre
+    {0x47504653, false, false, ChangeTime::kept},      // gpfs
+    {0x19830326, false, false, ChangeTime::kept},      // beegfs
+    {0x7366746e, false, true, ChangeTime::unknown},    // ntfs3
+    {0x4d44, false, true, ChangeTime::forgotten},      // msdos, vfat
+    {0x2011bab0, false, true, ChangeTime::forgotten},  // exfat
+    {0x4244, false, true, ChangeTime::forgotten},      // hfs
+    {0xadf5, false, true, ChangeTime::forgotten},      // adfs
+    {0xadff, false, true, ChangeTime::forgotten},      // affs
+    {0xf995e849, false, true, ChangeTime::forgotten},  // hpfs
+    {0x137f, false, true, ChangeTime::forgotten},      // minix
+    {0x138f, false, true, ChangeTime::forgotten},      // minix
+    {0xc2993d87, false, true, ChangeTime::forgotten},  // omfs
+};
+
+constexpr std::uint32_t fuse = 0x65735546;
+
+// Some blocks are set aside for the superuser, and for others whom an administrator named.
+void count_free_bytes(const struct statfs& status, FileSystem& found) noexcept {
+  const auto block_bytes =
+      static_cast<std::uint64_t>(status.f_frsize != 0 ? status.f_frsize : status.f_bsize);
+  if (status.f_blocks == 0 || block_bytes == 0) {
+    return;
+  }
+  const auto bytes_of = [&](std::uint64_t blocks) {
+    return blocks > UINT64_MAX / block_bytes ? UINT64_MAX : blocks * block_bytes;
+  };
+  found.most_free_bytes = bytes_of(status.f_bfree);
+  found.free_bytes = geteuid() == 0 ? found.most_free_bytes : bytes_of(status.f_bavail);
+}
 
 }  // namespace
 
@@ -33,19 +77,23 @@ FileSystem file_system_of(int descriptor) noexcept {
   if (result != 0) {
     return found;
   }
-  const auto kind = static_cast<std::uint64_t>(status.f_type);
-  found.keeps_lengths = kind == EXT4_SUPER_MAGIC || kind == XFS_SUPER_MAGIC || kind == TMPFS_MAGIC;
-  found.is_local = found.keeps_lengths || std::find(std::begin(local_kinds), std::end(local_kinds),
-                                                    kind) != std::end(local_kinds);
-  found.counts_blocks = kind != FUSE_SUPER_MAGIC;
-  found.has_own_locks = found.is_local || kind == FUSE_SUPER_MAGIC;
-  const auto block_bytes =
-      static_cast<std::uint64_t>(status.f_frsize != 0 ? status.f_frsize : status.f_bsize);
-  if (status.f_blocks != 0 && block_bytes != 0) {
-    // Some blocks are set aside for the superuser.
-    const std::uint64_t blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail;
-    found.free_bytes = blocks > UINT64_MAX / block_bytes ? UINT64_MAX : blocks * block_bytes;
+  found.kind = static_cast<std::uint32_t>(status.f_type);
+  found.number = static_cast<std::uint64_t>(static_cast<std::uint32_t>(status.f_fsid.__val[0]))
+                     << 32 |
+                 static_cast<std::uint32_t>(status.f_fsid.__val[1]);
+  count_free_bytes(status, found);
+  found.counts_blocks = found.kind != fuse;
+  const Kind* const known = std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& kind) {
+    return kind.number == found.kind;
+  });
+  if (known != std::end(kinds)) {
+    found.keeps_lengths = known->keeps_lengths;
+    found.is_local = known->is_local;
+    if (known->change_time != ChangeTime::unknown) {
+      found.keeps_change_time = known->change_time == ChangeTime::kept;
+    }
   }
+  found.has_own_locks = found.is_local || found.kind == fuse;
   return found;
 }
 

@@ -7,8 +7,13 @@
 namespace paes::stream {
 
 struct FileSystem {
-  // For this user's files; nothing where the file system does not say.
+  // The numbers of statfs(2): the kind of file system, and which one of that kind.
+  std::uint32_t kind = 0;
+  std::uint64_t number = 0;
+  // For this user's files, and with what is set aside for some users; nothing where the file system
+  // does not say.
   std::optional<std::uint64_t> free_bytes;
+  std::uint64_t most_free_bytes = 0;
   // The system counts its blocks, and not a program that may claim anything (FUSE).
   bool counts_blocks = false;
   // What is written takes as much room as it is long: there is no compression.
@@ -17,6 +22,9 @@ struct FileSystem {
   bool is_local = false;
   // Its locks are this host's own, which no server has to answer for.
   bool has_own_locks = false;
+  // Whether it keeps the time of the last status change (ctime) as POSIX has it, where that is
+  // known.
+  std::optional<bool> keeps_change_time;
 };
 
 // Knows nothing where the system refuses to say.

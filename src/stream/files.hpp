@@ -129,7 +129,7 @@ struct OutputOptions {
   const Cancel* cancel = nullptr;  // must outlive the Output
   // The file is written as TARGET.partial and survives a failure: see resumable_files.hpp.
   bool resumable = false;
-  // Other processes open it under temporary_path() and write it, too.
+  // Other processes open it under temporary_path() and write it, too: it must be a new file.
   bool is_shared = false;
   // Removed again where its name cannot be made to last.
   bool must_last = false;
@@ -172,7 +172,7 @@ class Output {
   // True when a failure leaves nothing behind: no reader can have seen what was written.
   [[nodiscard]] bool is_discardable() const noexcept { return seekable_; }
 
-  // Of a new file the folder that it will be in, as a path; else empty.
+  // The path of the folder in which a new file will be; empty for any other output.
   [[nodiscard]] std::string folder() const;
   // Where the file is until it gets its name, for other processes to open; empty where it has none.
   [[nodiscard]] std::string temporary_path() const;
@@ -223,7 +223,6 @@ class Output {
   void open_direct(const Target& target);
   void open_new();
   [[nodiscard]] int number() const noexcept;
-  [[nodiscard]] std::string descriptor_path() const;
   [[noreturn]] void throw_exists() const;
   [[noreturn]] void fail_to_write() const;
   void set_permissions();

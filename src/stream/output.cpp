@@ -38,7 +38,7 @@ void refuse_source(const std::string& name, const struct stat& status, const Inp
 // A description of our own for the pipe behind `descriptor`, so that it can be non-blocking without
 // changing what other processes share. Not open where the system does not give one.
 Descriptor reopen_nonblocking(int descriptor) {
-  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  const std::string path = path_of_descriptor(descriptor);
   return Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
@@ -54,6 +54,16 @@ bool is_pipe(int descriptor) noexcept {
   return fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
+bool appends_to_file(int descriptor) noexcept {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+         (fcntl(descriptor, F_GETFL) & O_APPEND) != 0;
+}
+
+bool is_name_of_standard_output(const std::string& path) noexcept {
+  return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
 }  // namespace
 
 mode_t encrypted_mode(const Input& source) noexcept {
@@ -65,7 +75,7 @@ mode_t decrypted_mode(const Input& source) noexcept {
 }
 
 Output Output::create(const std::string& path, const OutputOptions& options) {
-  if (!options.only_new && (path == "/dev/stdout" || path == "/dev/fd/1")) {
+  if (!options.only_new && !options.is_shared && is_name_of_standard_output(path)) {
     return standard_output(options);
   }
   Output output;
@@ -120,6 +130,10 @@ void Output::check_target(const Target& target) const {
   if (options_.resumable) {
     throw Error(ErrorCode::usage, name_ + ": is no regular file, which --resume needs");
   }
+  if (options_.is_shared) {
+    throw Error(ErrorCode::usage, name_ + ": is no file that ranks could share",
+                "name a new file with -o");
+  }
   if (options_.overwrite) {
     return;
   }
@@ -145,28 +159,16 @@ void Output::open_direct(const Target& target) {
 
 void Output::open_new() {
   seekable_ = true;
-  kind_ = Kind::unnamed;
-  if (!options_.avoid_unnamed && !options_.is_shared) {
-    descriptor_ = Descriptor(
-        openat(folder_.number(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    // It gets its name through /proc, so it is of use only where that is mounted.
-    if (descriptor_.is_open() && access(descriptor_path().c_str(), F_OK) == 0) {
-      lock_temporary(descriptor_.number());
-      return;
-    }
-  }
-  kind_ = Kind::temporary;
-  do {
-    temporary_ = new_temporary_name();
-    descriptor_ =
-        Descriptor(openat(folder_.number(), temporary_.c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  } while (!descriptor_.is_open() && errno == EEXIST);
-  if (!descriptor_.is_open()) {
-    temporary_.clear();
+  // A file without a name gets one through /proc, so it is of use only where that is mounted.
+  const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared &&
+                              access(path_of_descriptor(folder_.number()).c_str(), F_OK) == 0;
+  Temporary made = make_temporary(folder_.number(), may_be_unnamed);
+  if (!made.file.is_open()) {
     throw_errno(name_);
   }
-  lock_temporary(descriptor_.number());
+  kind_ = made.name.empty() ? Kind::unnamed : Kind::temporary;
+  descriptor_ = std::move(made.file);
+  temporary_ = std::move(made.name);
 }
 
 Output Output::standard_output(const OutputOptions& options) {
@@ -190,7 +192,9 @@ Output Output::standard_output(const OutputOptions& options) {
     const off_t here = lseek(STDOUT_FILENO, 0, SEEK_CUR);
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
     // Offsets mean nothing to a descriptor that appends, and holes need that nothing lies behind.
-    if (here >= 0 && here == status.st_size && (flags & O_APPEND) == 0) {
+    if ((flags & O_APPEND) != 0) {
+      output.start_ = static_cast<std::uint64_t>(status.st_size);
+    } else if (here >= 0 && here == status.st_size) {
       output.kind_ = Kind::standard_file;
       output.seekable_ = true;
       output.start_ = static_cast<std::uint64_t>(here);
@@ -257,7 +261,7 @@ void Output::expect(const Need& need) {
       throw Error(ErrorCode::failure, name_ + ": has " + std::to_string(end) + " bytes, and " +
                                           std::to_string(need.bytes) + " are needed");
     }
-  } else if (seekable_) {
+  } else if (seekable_ || appends_to_file(number())) {
     const std::string warning =
         check_room(name_, number(), need, resumable_ != nullptr ? taken_bytes(number()) : 0);
     if (!warning.empty() && options_.warn) {
@@ -284,6 +288,9 @@ void Output::write(std::span<const iovec> from) {
     } else if (errno == EAGAIN) {
       wait_ready(number(), POLLOUT, options_.cancel, stop_.get());
     } else if (errno != EINTR) {
+      if (appends_to_file(number())) {
+        fail_to_write();
+      }
       if (standard_output_) {
         throw_standard_output_errno();
       }
@@ -347,10 +354,6 @@ void Output::expect_sequential() const noexcept {
   if (!seekable_) {
     enlarge_pipe(number());
   }
-}
-
-std::string Output::descriptor_path() const {
-  return "/proc/self/fd/" + std::to_string(descriptor_.number());
 }
 
 void Output::discard() noexcept {

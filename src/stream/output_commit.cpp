@@ -151,8 +151,8 @@ void Output::place() {
 }
 
 bool Output::link_unnamed(const std::string& name) const {
-  return linkat(AT_FDCWD, descriptor_path().c_str(), folder_.number(), name.c_str(),
-                AT_SYMLINK_FOLLOW) == 0;
+  return linkat(AT_FDCWD, path_of_descriptor(descriptor_.number()).c_str(), folder_.number(),
+                name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 void Output::rename_temporary() {

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -12,13 +12,12 @@
 
 #include "core/folder.hpp"
 #include "paes/error.hpp"
+#include "stream/file_system.hpp"
 #include "stream/files.hpp"
 
 namespace paes::stream {
 
 namespace {
-
-constexpr int max_links = 40;  // as many as the system follows
 
 struct stat status_of(int descriptor, const std::string& name) {
   struct stat status = {};
@@ -28,30 +27,20 @@ struct stat status_of(int descriptor, const std::string& name) {
   return status;
 }
 
-bool is_in_proc(int descriptor) {
-  struct statfs system = {};
-  return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
-}
+bool is_in_proc(int descriptor) { return file_system_of(descriptor).kind == PROC_SUPER_MAGIC; }
 
 bool is_own_or_roots(const struct stat& status) {
   return status.st_uid == geteuid() || status.st_uid == 0;
 }
 
-// Goes to the folder of `path`, which counts from the folder where the target is already.
-void enter_folder(Target& target, const std::string& path, const std::string& name) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  const int base = target.folder.is_open() ? target.folder.number() : AT_FDCWD;
-  Descriptor entered = open_folder(folder.empty() ? "." : folder, base);
-  if (!entered.is_open()) {
-    throw_errno(name);
-  }
-  target.folder = std::move(entered);
-  target.in_folder = folder.starts_with('/') ? folder : target.in_folder + folder;
-  target.file = path.substr(folder.size());
-  if (target.file.empty()) {
-    target.file = std::string(1, '.');
-  }
+bool others_can_write(const struct stat& folder) {
+  return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+// The folder of this process's own descriptors: what lies in it was handed over open.
+bool is_own_descriptors(const struct stat& folder) {
+  struct stat own = {};
+  return stat("/proc/self/fd", &own) == 0 && identity_of(folder) == identity_of(own);
 }
 
 std::string text_of_link(int link, const std::string& name) {
@@ -63,13 +52,80 @@ std::string text_of_link(int link, const std::string& name) {
   return {text.data(), static_cast<std::size_t>(bytes)};
 }
 
+// What the system can be set to (fs.protected_symlinks), and in folders without the sticky bit too.
 void refuse_planted_link(const struct stat& folder, const struct stat& link,
                          const std::string& name) {
-  constexpr mode_t shared = S_ISVTX | S_IWOTH;
-  if ((folder.st_mode & shared) == shared && link.st_uid != geteuid() &&
-      link.st_uid != folder.st_uid) {
-    errno = EACCES;
+  if (others_can_write(folder) && !is_own_or_roots(link) && link.st_uid != folder.st_uid) {
+    throw Error(ErrorCode::failure,
+                name +
+                    ": leads through another user's symbolic link in a folder that others can "
+                    "write to",
+                "name the file that it leads to");
+  }
+}
+
+void count_link(unsigned& links, const std::string& name) {
+  constexpr unsigned most = 40;  // as many as the system follows
+  if (++links > most) {
+    errno = ELOOP;
     throw_errno(name);
+  }
+}
+
+Descriptor open_path(int base, const std::string& path, int flags, const std::string& name) {
+  Descriptor opened(openat(base, path.c_str(), O_PATH | O_CLOEXEC | flags));
+  if (!opened.is_open()) {
+    throw_errno(name);
+  }
+  return opened;
+}
+
+// The folder that `path` leads to from `base`, a name at a time.
+Descriptor walk(int base, std::string path, unsigned& links, const std::string& name) {
+  Descriptor at = open_path(base, path.starts_with('/') ? "/" : ".", O_DIRECTORY, name);
+  for (;;) {
+    const std::size_t begin = path.find_first_not_of('/');
+    if (begin == std::string::npos) {
+      return at;
+    }
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    path.erase(0, end);
+    Descriptor entry = open_path(at.number(), part, O_NOFOLLOW, name);
+    const struct stat status = status_of(entry.number(), name);
+    if (!S_ISLNK(status.st_mode)) {
+      at = std::move(entry);
+      continue;
+    }
+    count_link(links, name);
+    refuse_planted_link(status_of(at.number(), name), status, name);
+    if (is_in_proc(at.number())) {
+      at = open_path(at.number(), part, O_DIRECTORY, name);  // its text may not lead there
+      continue;
+    }
+    const std::string text = text_of_link(entry.number(), name);
+    if (text.starts_with('/')) {
+      at = open_path(AT_FDCWD, "/", O_DIRECTORY, name);
+    }
+    path.insert(0, text);
+  }
+}
+
+// Goes to the folder of `path`, which counts from the folder where the target is already.
+void enter_folder(Target& target, const std::string& path, unsigned& links,
+                  const std::string& name) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const int base = target.folder.is_open() ? target.folder.number() : AT_FDCWD;
+  const Descriptor found = walk(base, folder, links, name);
+  target.folder = open_folder(".", found.number());
+  if (!target.folder.is_open()) {
+    throw_errno(name);
+  }
+  target.in_folder = folder.starts_with('/') ? folder : target.in_folder + folder;
+  target.file = path.substr(folder.size());
+  if (target.file.empty()) {
+    target.file = std::string(1, '.');
   }
 }
 
@@ -94,8 +150,8 @@ Target find_target(const std::string& path, Links links) {
   Target target;
   std::optional<FileIdentity> expected;  // behind a descriptor, which may have lost its name
   std::string rest = path;
-  for (int followed = 0;; ++followed) {
-    enter_folder(target, rest, path);
+  for (unsigned followed = 0;;) {
+    enter_folder(target, rest, followed, path);
     const int folder = target.folder.number();
     Descriptor entry(openat(folder, target.file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!entry.is_open()) {
@@ -106,9 +162,9 @@ Target find_target(const std::string& path, Links links) {
     }
     const struct stat around = status_of(folder, path);
     target.status = status_of(entry.number(), path);
-    target.is_private = target.is_private && is_own_or_roots(around) &&
-                        (around.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-                        is_own_or_roots(target.status);
+    target.is_private = is_own_descriptors(around) ||
+                        (target.is_private && !is_in_proc(folder) && is_own_or_roots(around) &&
+                         !others_can_write(around) && is_own_or_roots(target.status));
     if (!S_ISLNK(target.status.st_mode) || links == Links::kept) {
       if (expected && expected != identity_of(target.status)) {
         errno = ENOENT;
@@ -118,10 +174,7 @@ Target find_target(const std::string& path, Links links) {
       return target;
     }
     target.has_links = true;
-    if (followed == max_links) {
-      errno = ELOOP;
-      throw_errno(path);
-    }
+    count_link(followed, path);
     refuse_planted_link(around, target.status, path);
     if (is_in_proc(folder)) {
       Descriptor behind(openat(folder, target.file.c_str(), O_PATH | O_CLOEXEC));

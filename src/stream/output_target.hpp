@@ -19,9 +19,9 @@ struct Target {
   Descriptor found;       // what has that name, without access to it; not open: nothing has
   struct stat status = {};
   bool has_links = false;  // symbolic links led here
-  // Nobody but this user and root can have put it there: what is found, and each link on the way to
-  // it, is theirs and lies in a folder of theirs in which nobody else can write. What lies behind a
-  // descriptor (/dev/fd/N) is judged by the descriptor.
+  // Nobody but this user and root can have put it there: what is found, and each link that has the
+  // last name of the path, is theirs and lies in a folder of theirs in which nobody else can write.
+  // The process's own descriptors (/dev/fd/N) are its own, wherever they lead.
   bool is_private = true;
 
   // Whether a new file there would lie among devices or descriptors.
@@ -30,9 +30,8 @@ struct Target {
 
 enum class Links { followed, kept };
 
-// Throws Error(failure) "PATH: why"; that nothing has the name is none. A link of another user in a
-// folder that everybody can write to and that is sticky is not followed: the system can be set not
-// to either.
+// Throws Error(failure) "PATH: why"; that nothing has the name is none. Another user's link in a
+// folder that others can write to is not followed, be it the last name of the path or one before.
 [[nodiscard]] Target find_target(const std::string& path, Links links);
 
 // Opens what was found for writing, exactly that, and waits for the reader of a FIFO. `path` is for

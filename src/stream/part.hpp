@@ -65,7 +65,7 @@ void seal_part(const ChunkCipher& cipher, const Extent& extent, ChunkRange range
                const ReadAt& read_text_at, const WriteAt& write_container, const Options& options);
 
 // The other way round; `name` is the container's, for errors. Only authenticated text reaches the
-// writer. Throws Error(corrupt) at the first damaged chunk.
+// writer. Throws Error(corrupt) at a damaged chunk, not always the first.
 void open_part(const std::string& name, const ChunkCipher& cipher, const Extent& extent,
                ChunkRange range, const ReadAt& read_container, TextWriter& writer,
                const Options& options);

@@ -28,9 +28,9 @@ std::string check_room(const std::string& name, int descriptor, const Need& need
   if (!found.free_bytes || more_bytes <= *found.free_bytes) {
     return "";
   }
-  const bool is_certain =
-      found.counts_blocks && (need.filling == Filling::whole ||
-                              (need.filling == Filling::compressible && found.keeps_lengths));
+  const bool is_certain = found.counts_blocks && more_bytes > found.most_free_bytes &&
+                          (need.filling == Filling::whole ||
+                           (need.filling == Filling::compressible && found.keeps_lengths));
   const std::string figures =
       (is_certain ? "needs " + std::to_string(need.bytes) + " bytes" : needs(need)) +
       (taken_bytes == 0 ? "" : ", has " + std::to_string(taken_bytes) + " of them") + ", and " +

@@ -53,6 +53,15 @@ bool is_abandoned(int folder, const char* name, bool asks_for_lock) {
   return fcntl(file.number(), F_OFD_GETLK, &held) != 0 || held.l_type == F_UNLCK;
 }
 
+void lock_temporary(int descriptor) noexcept {
+  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
+  // there for each of their writes.
+  if (file_system_of(descriptor).has_own_locks) {
+    struct flock lock = last_byte();
+    (void)fcntl(descriptor, F_OFD_SETLK, &lock);
+  }
+}
+
 }  // namespace
 
 bool is_temporary_name(std::string_view name) noexcept {
@@ -61,13 +70,24 @@ bool is_temporary_name(std::string_view name) noexcept {
              std::string_view::npos;
 }
 
-void lock_temporary(int descriptor) noexcept {
-  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
-  // there for each of their writes.
-  if (file_system_of(descriptor).has_own_locks) {
-    struct flock lock = last_byte();
-    (void)fcntl(descriptor, F_OFD_SETLK, &lock);
+Temporary make_temporary(int folder, bool may_be_unnamed) {
+  constexpr int flags = O_WRONLY | O_CLOEXEC;
+  constexpr mode_t mode = S_IRUSR | S_IWUSR;
+  Temporary made;
+  if (may_be_unnamed) {
+    made.file = Descriptor(openat(folder, ".", O_TMPFILE | flags, mode));
   }
+  while (!made.file.is_open()) {
+    made.name = new_temporary_name();
+    made.file =
+        Descriptor(openat(folder, made.name.c_str(), flags | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
+    if (!made.file.is_open() && errno != EEXIST) {
+      made.name.clear();
+      return made;
+    }
+  }
+  lock_temporary(made.file.number());
+  return made;
 }
 
 Abandoned find_abandoned(const std::string& folder) {

@@ -8,12 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/descriptor.hpp"
+
 namespace paes::stream {
 
 [[nodiscard]] bool is_temporary_name(std::string_view name) noexcept;
 
-// So that find_abandoned knows that it is in use.
-void lock_temporary(int descriptor) noexcept;
+struct Temporary {
+  Descriptor file;
+  std::string name;  // in the folder, or empty
+};
+
+// A new file of this user alone, for writing, and locked so that find_abandoned knows that it is in
+// use. It has no name where the system can make such files and `may_be_unnamed`. Not open where
+// none can be made; errno then says why.
+[[nodiscard]] Temporary make_temporary(int folder, bool may_be_unnamed);
 
 // A folder with a million files is not read to its end for the sake of each small one.
 inline constexpr std::size_t max_entries_looked_at = 10'000;
