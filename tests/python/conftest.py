@@ -56,8 +56,8 @@ def folder(tmp_path):
 
 @pytest.fixture
 def preloaded(tmp_path):
-    """preloaded(text, ...): the prefix under which a program calls the functions of a text of
-    preload.py."""
+    """preloaded(text, ...): the prefix under which a program calls the functions of a library
+    of preload.py."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler is in PATH")

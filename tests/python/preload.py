@@ -1,29 +1,13 @@
-# Libraries for LD_PRELOAD, which make other file systems out of the one there is. The fixture
-# `preloaded` of conftest.py compiles them.
+# Libraries for LD_PRELOAD, which make other file systems out of the one there is, let calls fail, and
+# kill at the worst moment. The fixture `preloaded` of conftest.py compiles them.
 
-# A file system without a ctime of its own, which shows the mtime in its place; with -DNAMED it makes
-# no files without a name either.
-FORGETFUL = """
+# The beginning of a library; with -DNAMED, its file system makes no files without a name.
+OPENAT = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <sys/stat.h>
-#define FORGET(name, parameters, arguments, ctime, mtime)       \\
-  int name parameters {                                         \\
-    int (*real) parameters = dlsym(RTLD_NEXT, #name);           \\
-    int result = real arguments;                                \\
-    if (result == 0) status->ctime = status->mtime;             \\
-    return result;                                              \\
-  }
-FORGET(stat, (const char* path, struct stat* status), (path, status), st_ctim, st_mtim)
-FORGET(lstat, (const char* path, struct stat* status), (path, status), st_ctim, st_mtim)
-FORGET(fstat, (int file, struct stat* status), (file, status), st_ctim, st_mtim)
-FORGET(fstatat, (int folder, const char* path, struct stat* status, int flags),
-       (folder, path, status, flags), st_ctim, st_mtim)
-FORGET(statx, (int folder, const char* path, int flags, unsigned mask, struct statx* status),
-       (folder, path, flags, mask, status), stx_ctime, stx_mtime)
 #ifdef NAMED
 int openat(int folder, const char* path, int flags, ...) {
   va_list rest;
@@ -40,15 +24,121 @@ int openat(int folder, const char* path, int flags, ...) {
 #endif
 """
 
-# A file system that says it is of the kind KIND.
-OF_A_KIND = """
+# A file system without a ctime of its own, which shows the mtime in its place.
+FORGETFUL = OPENAT + """
+#include <sys/stat.h>
+#define FORGET(name, parameters, arguments, ctime, mtime)       \\
+  int name parameters {                                         \\
+    int (*real) parameters = dlsym(RTLD_NEXT, #name);           \\
+    int result = real arguments;                                \\
+    if (result == 0) status->ctime = status->mtime;             \\
+    return result;                                              \\
+  }
+FORGET(stat, (const char* path, struct stat* status), (path, status), st_ctim, st_mtim)
+FORGET(lstat, (const char* path, struct stat* status), (path, status), st_ctim, st_mtim)
+FORGET(fstat, (int file, struct stat* status), (file, status), st_ctim, st_mtim)
+FORGET(fstatat, (int folder, const char* path, struct stat* status, int flags),
+       (folder, path, status, flags), st_ctim, st_mtim)
+FORGET(statx, (int folder, const char* path, int flags, unsigned mask, struct statx* status),
+       (folder, path, flags, mask, status), stx_ctime, stx_mtime)
+"""
+
+# A file system that says it is of the kind KIND, or with -DUNKNOWN one that says nothing about its blocks.
+CLAIMING = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/vfs.h>
 int fstatfs(int file, struct statfs* status) {
   int (*real)(int, struct statfs*) = dlsym(RTLD_NEXT, "fstatfs");
   int result = real(file, status);
+#ifdef KIND
   status->f_type = KIND;
+#endif
+#ifdef UNKNOWN
+  status->f_blocks = status->f_bfree = status->f_bavail = 0;
+#endif
   return result;
 }
+"""
+
+# Fails with EIO the call with the number $FAIL_AT among those of fsync, syncfs and unlink. The file
+# $CALLS gets the name of each.
+FAILING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int calls = 0;
+static int fails(const char* name) {
+  FILE* file = fopen(getenv("CALLS"), "a");
+  fprintf(file, "%s\\n", name);
+  fclose(file);
+  if (++calls != atoi(getenv("FAIL_AT"))) return 0;
+  errno = EIO;
+  return 1;
+}
+#define COUNT(name, type)                        \\
+  int name(type argument) {                      \\
+    int (*real)(type) = dlsym(RTLD_NEXT, #name); \\
+    return fails(#name) ? -1 : real(argument);   \\
+  }
+COUNT(fsync, int)
+COUNT(syncfs, int)
+COUNT(unlink, const char*)
+"""
+
+# Lets the call that $FAILS names fail for the file that is standard output: "fsync", "close", or "sync"
+# for an fsync that says that there is nothing to sync.
+LATE = r"""
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int fails(const char *call, int descriptor) {
+  const char *wanted = getenv("FAILS");
+  struct stat one, output;
+  const char *letter = wanted;
+  for (; wanted != NULL && *letter != 0 && *letter == *call; ++letter, ++call) {
+  }
+  return wanted != NULL && *letter == 0 && *call == 0 && fstat(descriptor, &one) == 0 &&
+         fstat(1, &output) == 0 && one.st_ino == output.st_ino && one.st_dev == output.st_dev;
+}
+
+int fsync(int descriptor) {
+  if (fails("fsync", descriptor)) {
+    errno = EIO;
+    return -1;
+  }
+  if (fails("sync", descriptor)) {
+    errno = EINVAL;  // nothing to sync there
+    return -1;
+  }
+  return (int)syscall(SYS_fsync, descriptor);
+}
+
+int close(int descriptor) {
+  const int late = fails("close", descriptor);
+  const int result = (int)syscall(SYS_close, descriptor);
+  if (late) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return result;
+}
+"""
+
+# Dies as it calls what -DFUNCTION="name" says.
+KILLED = OPENAT + """
+#include <signal.h>
+#include <unistd.h>
+#ifdef FUNCTION
+int die(void) __asm__(FUNCTION);
+int die(void) {
+  kill(getpid(), SIGKILL);
+  return -1;
+}
+#endif
 """

@@ -9,8 +9,8 @@ import stat
 import subprocess
 import time
 
-import faulty
 import mpi
+import preload
 import program
 import pytest
 from program import OK, run, succeed
@@ -62,7 +62,7 @@ def started(sealed, out, keys, prefix, name="back"):
 
 
 def test_a_killed_run_is_named_by_the_next(sealed, out, keys, plain, preloaded):
-    prefix = preloaded(faulty.KILLED, "-DNAMED")
+    prefix = preloaded(preload.KILLED, "-DNAMED")
     process = started(sealed, out, keys, prefix)
     program.wait_until(lambda: len(hidden(out)) == 1, "the file")
     assert stat.S_IMODE((out / hidden(out)[0]).stat().st_mode) == 0o600
@@ -123,7 +123,7 @@ def test_many_are_counted_and_others_are_none(sealed, out, keys):
 
 def test_elsewhere_another_run_may_be_writing(sealed, out, keys, preloaded):
     """NFS: no lock is asked for, which a server might never grant, so nothing is certain."""
-    prefix = preloaded(faulty.CLAIMING, "-DKIND=0x6969")
+    prefix = preloaded(preload.CLAIMING, "-DKIND=0x6969")
     (out / ".paes-0123456789abcdef").touch(0o600)
     result = succeed("decrypt", "-i", keys.path, "-o", out / "back", sealed, prefix=prefix)
     assert len(warnings(result)) == 1
@@ -133,7 +133,7 @@ def test_elsewhere_another_run_may_be_writing(sealed, out, keys, preloaded):
 @pytest.mark.parametrize("command", ["encrypt", "decrypt"])
 def test_killed_as_it_replaces_another(command, sealed, plain, out, keys, preloaded):
     """Between the link and the rename: what is left is whole, and named."""
-    prefix = preloaded(faulty.KILLED, '-DFUNCTION="renameat"')
+    prefix = preloaded(preload.KILLED, '-DFUNCTION="renameat"')
     words = ["-r", keys.recipient, plain] if command == "encrypt" else ["-i", keys.path, sealed]
     (out / "old").write_text("old")
     result = run(command, "-f", "-o", out / "old", *words, prefix=prefix)
@@ -150,7 +150,7 @@ def test_killed_as_it_replaces_another(command, sealed, plain, out, keys, preloa
 
 def test_what_replaces_nothing_is_never_under_another_name(sealed, out, keys, plain, preloaded):
     """-f where nothing is in the way needs no rename."""
-    prefix = preloaded(faulty.KILLED, '-DFUNCTION="renameat"')
+    prefix = preloaded(preload.KILLED, '-DFUNCTION="renameat"')
     succeed("decrypt", "-f", "-i", keys.path, "-o", out / "new", sealed, prefix=prefix)
     assert (out / "new").read_bytes() == plain.read_bytes()
     assert os.listdir(out) == ["new"]
@@ -159,7 +159,7 @@ def test_what_replaces_nothing_is_never_under_another_name(sealed, out, keys, pl
 def test_for_its_owner_alone_until_it_is_synced(plain, out, keys, preloaded):
     """The permissions of the source come last: syncing takes long, and a kill leaves the file."""
     plain.chmod(0o644)
-    prefix = preloaded(faulty.KILLED, "-DNAMED", '-DFUNCTION="fsync"')
+    prefix = preloaded(preload.KILLED, "-DNAMED", '-DFUNCTION="fsync"')
     result = run("encrypt", "-r", keys.recipient, "-o", out / "sealed", plain, prefix=prefix)
     assert program.died_of(result.code, signal.SIGKILL)
     assert [stat.S_IMODE((out / name).stat().st_mode) for name in hidden(out)] == [0o600]

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-import faulty
+import preload
 import program
 import pytest
 from program import FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
@@ -324,7 +324,7 @@ def test_file_size_limit(threads, folder, random_bytes, keys, unchanged):
 def failing(tmp_path, preloaded):
     """failing(k): the prefix under which the call number k to sync something fails."""
     (tmp_path / "calls").touch()
-    library = preloaded(faulty.FAILING)
+    library = preloaded(preload.FAILING)
     return lambda number: [*library, f"CALLS={tmp_path / 'calls'}", f"FAIL_AT={number}"]
 
 

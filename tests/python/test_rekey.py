@@ -12,7 +12,7 @@ import time
 
 import age_file
 import container
-import faulty
+import preload
 import program
 import pytest
 from program import CORRUPT, FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
@@ -411,7 +411,7 @@ def test_what_it_says_is_so_whatever_fails(
     content = sealed.read_bytes()
     calls = tmp_path / "calls"
     calls.touch()
-    environment = [f"CALLS={calls}", *preloaded(faulty.FAILING)[1:]]
+    environment = [f"CALLS={calls}", *preloaded(preload.FAILING)[1:]]
     prefix = program.without_override()
     codes = []
     for fail_at in range(100):

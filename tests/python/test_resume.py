@@ -286,7 +286,7 @@ def test_what_was_begun_elsewhere_is_kept_where_no_change_shows(preloaded, plain
 def test_file_systems_that_forget_are_known(kind, preloaded, plain, sealing, folder):
     # vfat and exfat, some of whose versions keep a ctime in memory alone.
     before = program.tree(folder)
-    prefix = preloaded(preload.OF_A_KIND, f"-DKIND={kind}")
+    prefix = preloaded(preload.CLAIMING, f"-DKIND={kind}")
     fail(*sealing, plain, prefix=prefix, code=USAGE, says="keeps no time of change")
     assert program.tree(folder) == before
 
@@ -296,10 +296,10 @@ def test_a_folder_that_takes_no_file_to_try(preloaded, plain, sealing, keys, tmp
     output = tmp_path / "out"
     folder.chmod(0o500)
     try:
-        unknown = [*prefix, *preloaded(preload.OF_A_KIND, "-DKIND=0x1234")]
+        unknown = [*prefix, *preloaded(preload.CLAIMING, "-DKIND=0x1234")]
         fail(*sealing, "-o", output, plain, prefix=unknown, code=USAGE, says="may keep no time of change")
         assert not output.exists() and not any(path.exists() for path in beside(output))
-        faithful = [*prefix, *preloaded(preload.OF_A_KIND, "-DKIND=0xef53")]
+        faithful = [*prefix, *preloaded(preload.CLAIMING, "-DKIND=0xef53")]
         succeed(*sealing, "-o", output, plain, prefix=faithful)
         assert_opens_to(output, plain, keys)
     finally:

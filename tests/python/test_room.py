@@ -5,8 +5,8 @@ import re
 import stat
 import subprocess
 
-import faulty
 import mpi
+import preload
 import program
 import pytest
 from program import FAILURE, OK, USAGE, succeed
@@ -139,7 +139,7 @@ def test_figures_that_say_little(options, command, warns, small_disk, folder, bi
         ["cipher", "aes-128-ecb", "-q", "--key", folder / "key"]
     code, err, left = small_disk(
         *words, "-o", small_disk.path / "out", big,
-        command=[*preloaded(faulty.CLAIMING, *options), program.PAES],
+        command=[*preloaded(preload.CLAIMING, *options), program.PAES],
     )
     assert code == FAILURE and left == b""
     assert "No space left on device: needs" in err

@@ -3,49 +3,10 @@
 import os
 import subprocess
 
+import preload
 import program
 import pytest
 from program import FAILURE, OK, PAES, succeed
-
-LATE = r"""
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static int fails(const char *call, int descriptor) {
-  const char *wanted = getenv("FAILS");
-  struct stat one, output;
-  const char *letter = wanted;
-  for (; wanted != NULL && *letter != 0 && *letter == *call; ++letter, ++call) {
-  }
-  return wanted != NULL && *letter == 0 && *call == 0 && fstat(descriptor, &one) == 0 &&
-         fstat(1, &output) == 0 && one.st_ino == output.st_ino && one.st_dev == output.st_dev;
-}
-
-int fsync(int descriptor) {
-  if (fails("fsync", descriptor)) {
-    errno = EIO;
-    return -1;
-  }
-  if (fails("sync", descriptor)) {
-    errno = EINVAL;  // nothing to sync there
-    return -1;
-  }
-  return (int)syscall(SYS_fsync, descriptor);
-}
-
-int close(int descriptor) {
-  const int late = fails("close", descriptor);
-  const int result = (int)syscall(SYS_close, descriptor);
-  if (late) {
-    errno = ENOSPC;
-    return -1;
-  }
-  return result;
-}
-"""
 
 SAYS = {"fsync": "standard output: Input/output error", "close": "standard output: No space left"}
 
@@ -53,7 +14,7 @@ SAYS = {"fsync": "standard output: Input/output error", "close": "standard outpu
 @pytest.fixture
 def late(preloaded):
     """run(call, arguments, stdout) with that call failing for the file that is standard output."""
-    prefix = preloaded(LATE)
+    prefix = preloaded(preload.LATE)
 
     def run_late(call, *arguments, stdout, stdin=subprocess.DEVNULL):
         done = subprocess.run(
