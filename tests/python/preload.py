@@ -88,6 +88,22 @@ COUNT(syncfs, int)
 COUNT(unlink, const char*)
 """
 
+# Adds a byte to the file $CALLS for each entry of a folder that is read.
+READING = """
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct dirent* readdir(DIR* folder) {
+  struct dirent* (*real)(DIR*) = dlsym(RTLD_NEXT, "readdir");
+  FILE* file = fopen(getenv("CALLS"), "a");
+  fputc('.', file);
+  fclose(file);
+  return real(folder);
+}
+"""
+
 # Lets the call that $FAILS names fail for the file that is standard output: "fsync", "close", or "sync"
 # for an fsync that says that there is nothing to sync.
 LATE = r"""
