@@ -24,7 +24,7 @@ def validator(name):
 # What has no schema of its own name.
 SCHEMA_OF = dict.fromkeys(["encrypt", "decrypt", "verify", "cipher"], "transfer")
 COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices"]
-# Of whatever failed before it had anything else to report.
+# The schema of a document whose command failed before it had anything else to report.
 FAILED = "failure"
 
 

@@ -27,7 +27,7 @@ NAMES = {
 
 
 def columns_of(text):
-    """Of characters that terminals agree about."""
+    """The columns that a text takes, if it has only characters that terminals agree about."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) - sum(map(bool, map(unicodedata.combining, text))) + wide
 

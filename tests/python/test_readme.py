@@ -118,7 +118,7 @@ def run_session(block, folder, environment):
 
 
 def run_at_a_terminal(command, folder, environment, limit_s=120):
-    """Who is asked for a passphrase gives one."""
+    """Answers each prompt for a passphrase."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)

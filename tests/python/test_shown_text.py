@@ -24,7 +24,7 @@ def is_harmless(character):
 
 
 def first_character(text):
-    """Of a byte string, as text; nothing where it does not begin with UTF-8."""
+    """The first character of a byte string, as text; None where it does not begin with UTF-8."""
     for size in range(1, 5):
         try:
             return text[:size].decode()
