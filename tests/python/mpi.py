@@ -15,6 +15,9 @@ PROGRAMS = dict(
 LIBRARIES = sorted(PROGRAMS)
 NONE_BUILT = "no MPI library was found"
 
+# What a job may take to end once a rank is dead, on a machine that other tests keep busy.
+END_S = 10
+
 # Ranks that wait must not keep the others from work where there are fewer processors than ranks.
 OPTIONS = {"mpi.openmpi": ["--oversubscribe"], "mpi.mpich": [], "mpi": []}
 
@@ -97,3 +100,31 @@ def succeed(library, ranks, *arguments, **options):
     result = run(library, ranks, *arguments, **options)
     assert result.code == 0, (arguments, result)
     return result
+
+
+def ranks_of(library, folder):
+    """The processes of the job that works in this folder, by their numbers in the system."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == os.fsencode(paes_mpi(library)) and any(
+            os.fsencode(folder) in word for word in words
+        ):
+            found.append(int(entry.name))
+    return sorted(found)
+
+
+def running(word):
+    """Processes with this in their command line, but for this one."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if os.fsencode(str(word)) in line and int(entry.name) != os.getpid():
+            found.append(line)
+    return found

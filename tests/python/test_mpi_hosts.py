@@ -12,8 +12,6 @@ import mpi
 import program
 import pytest
 from program import WRONG_KEY
-from test_mpi_killed import END_S, ranks_of
-from test_mpi_program import running
 
 MIB = 1 << 20
 TEXT_BYTES = 13 * MIB + 21
@@ -181,11 +179,11 @@ def test_a_host_that_loses_its_rank(library, hosts, folder, keys):
     program.wait_until(
         lambda: len(os.listdir(folder)) > 1 or process.poll() is not None, "work to begin"
     )
-    alive = ranks_of(library, folder)
+    alive = mpi.ranks_of(library, folder)
     assert len(alive) == HOSTS, "it was done before a rank could be killed"
     os.kill(alive[-1], 9)
     killed = time.monotonic()
     assert process.wait(timeout=60) != 0
-    assert time.monotonic() - killed < END_S
-    program.wait_until(lambda: not running(folder), "the end of all ranks", END_S)
+    assert time.monotonic() - killed < mpi.END_S
+    program.wait_until(lambda: not mpi.running(folder), "the end of all ranks", mpi.END_S)
     assert not (folder / "plain.paes").exists()

@@ -7,20 +7,16 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import mpi
 import program
 import pytest
-from test_mpi_program import running
 from test_resume import STRIPE_BYTES, assert_nothing_beside, beside, head_of, recorded
 
 MIB = 1 << 20
 TEXT_BYTES = 40 * MIB + 12345
 KILLS = 50 if os.environ.get("PAES_EXHAUSTIVE") else 2
 INTERRUPTIONS = 50 if os.environ.get("PAES_EXHAUSTIVE") else 3
-# What a job may take to end once a rank is dead, on a machine that other tests keep busy.
-END_S = 10
 # The kernel that computes everything, slow enough to be interrupted.
 SLOWLY = ["-T", "1", "--kernel", "compute"]
 
@@ -60,21 +56,6 @@ def start(library, ranks, *arguments):
     )
 
 
-def ranks_of(library, folder):
-    """The processes of the job that works in this folder, by their numbers in the system."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0] == os.fsencode(mpi.paes_mpi(library)) and any(
-            os.fsencode(folder) in word for word in words
-        ):
-            found.append(int(entry.name))
-    return sorted(found)
-
-
 def finish(process, folder):
     """Waits for the end of a job of which a rank was killed; its exit code."""
     killed = time.monotonic()
@@ -82,18 +63,18 @@ def finish(process, folder):
         process.communicate(timeout=60)
     finally:
         process.kill()
-    assert time.monotonic() - killed < END_S
-    program.wait_until(lambda: not running(folder), "the end of all ranks", END_S)
+    assert time.monotonic() - killed < mpi.END_S
+    program.wait_until(lambda: not mpi.running(folder), "the end of all ranks", mpi.END_S)
     return process.returncode
 
 
 def kill_one(library, process, folder, after_s, rng):
     """Kills a rank so many seconds after the first one was there; None where the job was faster."""
     program.wait_until(
-        lambda: ranks_of(library, folder) or process.poll() is not None, "the first rank"
+        lambda: mpi.ranks_of(library, folder) or process.poll() is not None, "the first rank"
     )
     time.sleep(after_s)
-    alive = ranks_of(library, folder)
+    alive = mpi.ranks_of(library, folder)
     if not alive:
         return None
     victim = rng.choice(alive)
@@ -232,7 +213,7 @@ def test_interrupted_by_the_user(library, folder, keys, plain):
 def test_interrupted_ranks(library, folder, keys, plain):
     """SIGINT to the ranks themselves: the same, and mpirun tells it by its exit code."""
     process = begin_slow(library, folder, keys, plain)
-    for rank in ranks_of(library, folder):
+    for rank in mpi.ranks_of(library, folder):
         os.kill(rank, signal.SIGINT)
     assert_taken_back(process, folder)
     assert process.returncode != 0
@@ -255,7 +236,7 @@ def assert_taken_back(process, folder):
     it is interrupted itself, whatever it runs (seen with version 4.0.2 and `sleep`)."""
     asked = time.monotonic()
     err = process.communicate(timeout=60)[1].decode()
-    assert time.monotonic() - asked < END_S
+    assert time.monotonic() - asked < mpi.END_S
     errors = [
         line
         for line in err.splitlines()
@@ -263,5 +244,5 @@ def assert_taken_back(process, folder):
     ]
     # mpirun may end before it has passed on what the ranks say.
     assert len(errors) <= 1 and all("interrupted:" in line for line in errors), errors
-    program.wait_until(lambda: not running(folder), "the end of all ranks", END_S)
+    program.wait_until(lambda: not mpi.running(folder), "the end of all ranks", mpi.END_S)
     assert os.listdir(folder) == ["plain"]

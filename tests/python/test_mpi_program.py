@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 import mpi
 import preload
@@ -31,19 +30,6 @@ def succeed(library, ranks, *arguments, **options):
     return result
 
 
-def running(word):
-    """Processes with this in their command line, but for this one."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (entry / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if os.fsencode(str(word)) in line and int(entry.name) != os.getpid():
-            found.append(line)
-    return found
-
-
 def fail(library, ranks, *arguments, code, says, cwd, **options):
     """The job must fail with `code` and say so once, write nothing and end altogether."""
     before = program.tree(cwd)
@@ -52,7 +38,7 @@ def fail(library, ranks, *arguments, code, says, cwd, **options):
     program.assert_error_lines("\n".join(result.said), says)
     assert result.out == ""
     assert program.tree(cwd) == before
-    program.wait_until(lambda: not running(cwd), "the end of all ranks")
+    program.wait_until(lambda: not mpi.running(cwd), "the end of all ranks")
     return result
 
 
@@ -228,7 +214,7 @@ def test_failure_on_one_rank(library, folder, keys, plain, tmp_path):
         assert result.code == FAILURE, result
         program.assert_error_lines("\n".join(result.said), says)
         assert program.tree(folder) == before
-        program.wait_until(lambda: not running(folder), "the end of all ranks")
+        program.wait_until(lambda: not mpi.running(folder), "the end of all ranks")
         shutil.copy(plain, elsewhere / "plain")
 
 
@@ -247,7 +233,7 @@ def test_one_rank_cannot_open_by_mpi(library, folder, keys, text):
     # MPICH's text has two lines.
     assert not re.search(r"\\x|error stack", result.said[0]), result
     assert program.tree(folder) == before
-    program.wait_until(lambda: not running(folder), "the end of all ranks")
+    program.wait_until(lambda: not mpi.running(folder), "the end of all ranks")
     succeed(library, 2, *words, cwd=folder)
 
 

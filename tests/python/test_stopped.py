@@ -14,8 +14,6 @@ import program
 import pytest
 from program import FAILURE, OK, SIGNALS, SOME_FAILED, start, succeed
 from test_json import validator
-from test_mpi_killed import END_S, ranks_of
-from test_mpi_program import running
 
 SENT = 200 if os.environ.get("PAES_EXHAUSTIVE") else 5
 MPI_SENT = 200 if os.environ.get("PAES_EXHAUSTIVE") else 2
@@ -204,7 +202,7 @@ def test_signals_to_ranks(library, folder, keys, random_bytes):
             **piped(env=mpi.environment()),
         )
         program.wait_until(
-            lambda: ranks_of(library, folder) or process.poll() is not None, "the first rank"
+            lambda: mpi.ranks_of(library, folder) or process.poll() is not None, "the first rank"
         )
         return process, time.monotonic()
 
@@ -216,14 +214,14 @@ def test_signals_to_ranks(library, folder, keys, random_bytes):
     for _ in range(MPI_SENT):
         process, _ = begin()
         time.sleep(rng.uniform(0, whole_s))
-        alive = ranks_of(library, folder)
+        alive = mpi.ranks_of(library, folder)
         if alive:
             try:
                 os.kill(rng.choice(alive), rng.choice(SIGNALS))
             except ProcessLookupError:
                 pass
         out, err = process.communicate(timeout=60)
-        program.wait_until(lambda: not running(folder), "the end of all ranks", END_S)
+        program.wait_until(lambda: not mpi.running(folder), "the end of all ranks", mpi.END_S)
         is_done = output.exists()
         assert set(os.listdir(folder)) == {"f"} | ({"f.paes"} if is_done else set()), err
         is_listed = out.startswith(b"{")
