@@ -55,6 +55,22 @@ def folder(tmp_path):
 
 
 @pytest.fixture
+def plain(folder, random_bytes):
+    """A file of some chunks, the last of them partial."""
+    path = folder / "plain"
+    path.write_bytes(random_bytes(100_000))
+    return path
+
+
+@pytest.fixture
+def sealed(folder, plain, keys):
+    """What paes makes of `plain`, which may be a module's own."""
+    path = folder / "sealed.paes"
+    program.succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
+    return path
+
+
+@pytest.fixture
 def preloaded(tmp_path):
     """preloaded(text, ...): the prefix under which a program calls the functions of a library
     of preload.py."""
@@ -98,6 +114,24 @@ def keys_of(folder):
     (folder / "pass").write_text("word\n")
     (folder / "plain").write_bytes(os.urandom(1000))
     return folder
+
+
+@pytest.fixture
+def loop_device(tmp_path, random_bytes):
+    """A loop device of 1 MiB of random_bytes."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a loop device")
+    if shutil.which("losetup") is None:
+        pytest.skip("losetup is missing (Debian package mount)")
+    image = tmp_path / "image"
+    image.write_bytes(random_bytes(1 << 20))
+    made = subprocess.run(
+        ["losetup", "-f", "--show", image], capture_output=True, text=True, check=False
+    )
+    if made.returncode != 0:
+        pytest.skip(f"no loop device here: {made.stderr.strip()}")
+    yield made.stdout.strip()
+    subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
 
 
 ON_A_SMALL_DISK = """

@@ -14,23 +14,8 @@ import program
 import pytest
 from program import OK, run, succeed
 
-TEXT_BYTES = 300_000
 NAME = re.compile(r"\.paes-[0-9a-f]{16}")
 MOST_LOOKED_AT = 10_000  # entries of a folder
-
-
-@pytest.fixture
-def plain(folder, random_bytes):
-    path = folder / "plain"
-    path.write_bytes(random_bytes(TEXT_BYTES))
-    return path
-
-
-@pytest.fixture
-def sealed(tmp_path, plain, keys):
-    path = tmp_path / "sealed.paes"
-    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
 
 
 @pytest.fixture

@@ -20,13 +20,6 @@ def plain(folder, random_bytes):
 
 
 @pytest.fixture
-def sealed(folder, plain, keys):
-    path = folder / "sealed.paes"
-    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
-
-
-@pytest.fixture
 def key(folder):
     path = folder / "key"
     path.write_bytes(bytes(range(32)))

@@ -11,22 +11,6 @@ import program
 import pytest
 from program import FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
 
-TEXT_BYTES = 300_000
-
-
-@pytest.fixture
-def plain(folder, random_bytes):
-    path = folder / "plain"
-    path.write_bytes(random_bytes(TEXT_BYTES))
-    return path
-
-
-@pytest.fixture
-def sealed(folder, plain, keys):
-    path = folder / "sealed.paes"
-    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
-
 
 # Keys and passphrases
 

@@ -42,20 +42,6 @@ def checked(command, *arguments, code=OK, **options):
     return document
 
 
-@pytest.fixture
-def plain(folder, random_bytes):
-    path = folder / "plain"
-    path.write_bytes(random_bytes(100_000))
-    return path
-
-
-@pytest.fixture
-def sealed(folder, plain, keys):
-    path = folder / "sealed.paes"
-    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
-
-
 def test_every_schema_refuses_what_it_should(sealed, keys, folder):
     """A schema that takes anything proves nothing: an unknown member and a missing one fail."""
     documents = {

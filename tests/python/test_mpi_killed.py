@@ -39,13 +39,6 @@ def plain(folder, text):
     return path
 
 
-@pytest.fixture
-def sealed(folder, plain, keys):
-    path = folder / "sealed.paes"
-    program.succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
-
-
 def start(library, ranks, *arguments):
     return subprocess.Popen(
         mpi.command(library, ranks, *arguments, program_path=mpi.paes_mpi(library)),

@@ -54,13 +54,6 @@ def plain(folder, text):
     return path
 
 
-@pytest.fixture
-def sealed(folder, plain, keys):
-    path = folder / "sealed.paes"
-    program.succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
-
-
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
 @mpi.each_library
 def test_round_trips_with_paes(library, ranks, folder, keys, plain, sealed, text):

@@ -9,15 +9,6 @@ import program
 import pytest
 from program import FAILURE, OK, PAES, USAGE, fail, run, succeed
 
-TEXT_BYTES = 100_000
-
-
-@pytest.fixture
-def plain(folder, random_bytes):
-    path = folder / "plain"
-    path.write_bytes(random_bytes(TEXT_BYTES))
-    return path
-
 
 @pytest.fixture
 def sealing(keys):
@@ -102,33 +93,15 @@ def test_a_planted_link_is_not_followed(plain, sealing, tmp_path):
 # Block devices
 
 
-@pytest.fixture
-def device(tmp_path, random_bytes):
-    """A loop device of 1 MiB."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can make a loop device")
-    if shutil.which("losetup") is None:
-        pytest.skip("losetup is missing (Debian package mount)")
-    image = tmp_path / "image"
-    image.write_bytes(random_bytes(1 << 20))
-    made = subprocess.run(
-        ["losetup", "-f", "--show", image], capture_output=True, text=True, check=False
-    )
-    if made.returncode != 0:
-        pytest.skip(f"no loop device here: {made.stderr.strip()}")
-    yield made.stdout.strip()
-    subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
-
-
 @pytest.mark.parametrize("spelling", ["itself", "a link", "another node", "standard output"])
-def test_a_device_is_not_its_own_output(spelling, device, sealing, random_bytes, tmp_path):
-    output = device
+def test_a_device_is_not_its_own_output(spelling, loop_device, sealing, random_bytes, tmp_path):
+    output = loop_device
     if spelling == "a link":
         output = tmp_path / "link"
-        output.symlink_to(device)
+        output.symlink_to(loop_device)
     elif spelling == "another node":
         output = tmp_path / "node"
-        os.mknod(output, 0o600 | stat.S_IFBLK, os.stat(device).st_rdev)
+        os.mknod(output, 0o600 | stat.S_IFBLK, os.stat(loop_device).st_rdev)
         try:
             output.open("rb").close()
         except OSError as error:
@@ -138,24 +111,24 @@ def test_a_device_is_not_its_own_output(spelling, device, sealing, random_bytes,
     (tmp_path / "key").write_bytes(bytes(range(32)))
     cipher = ["cipher", "aes-256-ctr", "--key", tmp_path / "key", "--iv", "00" * 16]
     for command in (sealing, cipher):
-        with open(device, "r+b") as there:
+        with open(loop_device, "r+b") as there:
             done = subprocess.run(
-                [PAES, *map(str, command), "-f", "-o", str(output), device],
+                [PAES, *map(str, command), "-f", "-o", str(output), loop_device],
                 stdout=there if spelling == "standard output" else subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 check=False,
             )
         assert done.returncode == USAGE, done.stderr
         program.assert_error_lines(done.stderr.decode(), "is the input itself")
-        with open(device, "rb") as there:
+        with open(loop_device, "rb") as there:
             assert there.read() == random_bytes(1 << 20)
 
 
-def test_a_device_gets_what_comes_from_elsewhere(device, plain, sealing, keys, tmp_path):
-    fail(*sealing, "-o", device, plain, code=FAILURE, says="already exists")
-    succeed(*sealing, "-f", "-o", device, plain)
+def test_a_device_gets_what_comes_from_elsewhere(loop_device, plain, sealing, keys, tmp_path):
+    fail(*sealing, "-o", loop_device, plain, code=FAILURE, says="already exists")
+    succeed(*sealing, "-f", "-o", loop_device, plain)
     size = succeed(*sealing, "-o", tmp_path / "sealed", plain) and (tmp_path / "sealed").stat().st_size
-    with open(device, "rb") as there:
+    with open(loop_device, "rb") as there:
         sealed = there.read(size)
     assert succeed("decrypt", "-i", keys.path, stdin=sealed).out == plain.read_bytes()
 

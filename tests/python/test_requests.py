@@ -15,13 +15,6 @@ def plain(folder, random_bytes):
     return path
 
 
-@pytest.fixture
-def sealed(folder, plain, keys):
-    path = folder / "sealed.paes"
-    succeed("encrypt", "-r", keys.recipient, "-o", path, plain)
-    return path
-
-
 # Several files
 
 

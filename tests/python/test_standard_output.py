@@ -31,13 +31,6 @@ def late(preloaded):
     return run_late
 
 
-@pytest.fixture
-def sealed(folder, keys, random_bytes):
-    (folder / "plain").write_bytes(random_bytes(100_000))
-    succeed("encrypt", "-r", keys.recipient, folder / "plain")
-    return folder / "plain.paes"
-
-
 def check(late, call, arguments, file, stdin=subprocess.DEVNULL):
     code, err = late(call, *arguments, stdout=file, stdin=stdin)
     assert code == FAILURE, err
