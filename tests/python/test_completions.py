@@ -42,7 +42,7 @@ def options(name, *words):
 
 
 def completed_commands(name):
-    """Of these help and completions know the options; `paes bench` is explained by its help alone."""
+    """Those whose options help and completions know; `paes bench` is explained by its help alone."""
     return [[command] for command in subcommands(name) if command != "bench"] + (
         [["bench", kind] for kind in subcommands(name, "bench")] if name == "paes-mpi" else []
     )

@@ -38,7 +38,7 @@ def test_decrypt_keeps_what_opened_the_file(name, option, spelling, locked):
 
 
 def test_only_the_file_concerned_is_refused(locked, random_bytes):
-    """Of several inputs, and not an output of another name or a pipe."""
+    """The others of several inputs are decrypted, and so are outputs of another name and pipes."""
     (locked / "taken").write_bytes(b"old")
     succeed("decrypt", "-f", "-i", "key.txt", "-o", "taken", "key.txt.paes", cwd=locked)
     assert (locked / "taken").read_bytes() == random_bytes(1000)

@@ -1,5 +1,5 @@
 # README.md, run as it stands: every block, in order, in one folder that holds the files it speaks of.
-# Of ```console blocks the output is compared as well, line by line; the others must succeed. `./dev
+# The output of ```console blocks is compared as well, line by line; the others must succeed. `./dev
 # run` stands for the program under test, and the parts of `dev` that build, test and measure for an
 # hour are only looked up. Keys, dates, times and rates differ from run to run, and are compared as such.
 import os

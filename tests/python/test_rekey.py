@@ -384,7 +384,7 @@ def test_a_full_disk_changes_nothing(keys, other_keys, text, tmp_path):
 
 
 def check_what_it_said(result, sealed, keys, other_keys, text):
-    """Of `rekey --json -i keys -r other_keys`."""
+    """`result` is what `rekey --json -i keys -r other_keys` gave."""
     document = json.loads(result.out)
     validator("rekey").validate(document)
     assert (result.code == 0) == ("error" not in document)
