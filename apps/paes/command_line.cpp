@@ -146,9 +146,12 @@ bool CommandLine::wants_json() const {
       (void)one->declare(options);
     }
   }
-  const std::vector<Word> words =
+  const auto before = arguments_.first(command_at_);
+  const std::vector<Word> after =
       words_of(options, arguments_.subspan(std::min(command_at_ + 1, arguments_.size())));
-  return std::any_of(words.begin(), words.end(),
+  return std::any_of(before.begin(), before.end(),
+                     [](const char* text) { return std::string_view(text) == "--json"; }) ||
+         std::any_of(after.begin(), after.end(),
                      [](const Word& word) { return word.is_option && word.text == "--json"; });
 }
 

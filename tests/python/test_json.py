@@ -102,6 +102,13 @@ def test_encrypt_with_a_new_identity(plain, keys, folder):
     assert "AGE-SECRET-KEY" not in json.dumps(document)
 
 
+def test_a_value_asks_for_no_document(keys):
+    """The name of an output, or what stands after `--`."""
+    for words in (["-o", "--json"], ["--", "--json"]):
+        result = run("encrypt", "-r", "bad", *words)
+        assert (result.code, result.out) == (USAGE, b"")
+
+
 def test_standard_output_cannot_be_both(plain, keys):
     result = run("encrypt", "--json", "-r", keys.recipient, "-o", "-", plain)
     assert result.code == USAGE

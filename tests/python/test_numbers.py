@@ -13,12 +13,13 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("number", ["010", "0x10", "00", "0X1", "010KiB", "0xff"])
+@pytest.mark.parametrize("number", ["010", "0x10", "00", "0X1", "010KiB", "0xff", "+5"])
 @pytest.mark.parametrize("option", OPTIONS)
 def test_zeros_in_front_are_refused(option, number, keys, folder):
     (folder / "plain").write_bytes(b"text")
     command, *rest = [word.replace("RECIPIENT", keys.recipient) for word in OPTIONS[option]]
-    said = fail(command, option, number, *rest, code=USAGE, says="numbers are decimal", cwd=folder)
+    says = "no number of bytes" if option == "--grain" and number[0] == "+" else "numbers are decimal"
+    said = fail(command, option, number, *rest, code=USAGE, says=says, cwd=folder)
     assert f"'{number}'" in said.err
     assert [path.name for path in folder.iterdir()] == ["plain"]
 

@@ -72,22 +72,47 @@ def test_a_name_that_ends_in_a_slash_is_a_folder(plain, sealing, folder, unchang
     check()
 
 
-def test_a_planted_link_is_not_followed(plain, sealing, tmp_path):
-    """As where fs.protected_symlinks is set, which it need not be."""
+@pytest.mark.parametrize("mode", [0o1777, 0o777, 0o1775], ids=oct)
+def test_a_planted_link_is_not_followed(mode, plain, sealing, tmp_path):
+    """More than where fs.protected_symlinks is set, which it need not be."""
     if os.geteuid() != 0:
         pytest.skip("only root can make another user's link")
     shared = tmp_path / "shared"
     shared.mkdir()
-    shared.chmod(0o1777)
-    victim = tmp_path / "victim"
+    shared.chmod(mode)
+    private = tmp_path / "private"
+    private.mkdir()
+    victim = private / "victim"
     victim.write_bytes(b"precious")
-    for target in (victim, tmp_path / "new"):
-        (shared / "out").symlink_to(target)
-        os.chown(shared / "out", 4000018, 4000018, follow_symlinks=False)
-        fail(*sealing, "-f", "-o", shared / "out", plain, code=FAILURE, says="Permission denied")
-        (shared / "out").unlink()
+    planted = shared / "out"
+    # As the output's own name, and on the way to it.
+    for target, output in ((victim, planted), (private / "new", planted),
+                           (private, planted / "victim"), (private, planted / "new")):
+        planted.symlink_to(target)
+        os.chown(planted, 4000018, 4000018, follow_symlinks=False)
+        fail(*sealing, "-f", "-o", output, plain, code=FAILURE, says="another user's symbolic link")
+        planted.unlink()
     assert victim.read_bytes() == b"precious"
-    assert not (tmp_path / "new").exists()
+    assert os.listdir(private) == ["victim"]
+
+
+def test_folders_behind_ones_own_links_are_entered(plain, sealing, keys, folder):
+    """Relative and absolute, one after the other, and `..` counts from where a link leads."""
+    (folder / "deep" / "est").mkdir(parents=True)
+    (folder / "first").symlink_to("second//")
+    (folder / "second").symlink_to(folder / "deep" / "est")
+    succeed(*sealing, "-o", "first/../est/out", plain, cwd=folder)
+    assert opens_to(folder / "deep" / "est" / "out", plain.read_bytes(), keys)
+
+
+def test_descriptors_of_others_are_not_handed_over(plain, sealing, tmp_path):
+    """Another process's pipe under /proc, which a planted name could lead to."""
+    reads, writes = os.pipe()
+    name = f"/proc/{os.getpid()}/fd/{writes}"
+    fail(*sealing, "-o", name, plain, code=FAILURE, says="may be another user's")
+    os.close(writes)
+    assert os.read(reads, 1) == b""
+    os.close(reads)
 
 
 # Block devices

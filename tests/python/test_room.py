@@ -2,7 +2,9 @@
 # warning where it is not, and how much was missing where it ran out after all.
 import os
 import re
+import shutil
 import stat
+import subprocess
 
 import mpi
 import preload
@@ -69,6 +71,50 @@ def test_standard_output_that_is_a_file(small_disk, big, big_sealed, keys):
     words = ["encrypt", "-r", keys.recipient, "-o", "-", big]
     left = refused(small_disk(*words, to=small_disk.path / "out"), needs=big_sealed.stat().st_size)
     assert left == b"out\n"
+
+
+def test_standard_output_that_appends(small_disk, big, big_sealed, keys):
+    """Compared as well; and where room runs out after all, how much was needed."""
+    append = ["sh", "-c", 'exec "$@" >>"$DISK/out"', "sh", program.PAES]
+    words = ["encrypt", "-r", keys.recipient, "-o", "-"]
+    refused(small_disk(*words, big, command=append), needs=big_sealed.stat().st_size)
+    fill = 'head -c 100000 /dev/zero > "$DISK/out"'
+    code, err, _ = small_disk(*words, stdin=big.read_bytes(), command=append, before=fill)
+    assert code == FAILURE
+    assert re.search(r"No space left on device: found room for \d+ bytes; \d+ bytes before", err), err
+
+
+def test_what_is_set_aside_makes_it_uncertain(loop_device, tmp_path, keys, random_bytes):
+    """Blocks that some users may take: a warning for the others, who may be some of them."""
+    words = ["mkfs.ext4", "-q", "-m", "50", loop_device]
+    if shutil.which(words[0]) is None or shutil.which("setpriv") is None:
+        pytest.skip("mkfs.ext4 or setpriv is missing (Debian packages e2fsprogs, util-linux)")
+    subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
+    disk = tmp_path / "ext4"
+    disk.mkdir()
+    subprocess.run(["mount", "-o", "resuid=4000018", loop_device, disk], check=True)
+    try:
+        (disk / "own").mkdir()
+        os.chown(disk / "own", 4000018, 4000018)
+        free = os.statvfs(disk)
+        size = (free.f_bavail + free.f_bfree) // 2 * free.f_frsize
+        assert free.f_bavail * free.f_frsize < size < free.f_bfree * free.f_frsize - 20_000
+        result = program.run(
+            *("encrypt", "-r", keys.recipient, "-o", "out", "/dev/stdin"),
+            stdin=open(sparse(tmp_path / "plain", size), "rb"), cwd=disk / "own",
+            prefix=("setpriv", "--reuid=4000018", "--regid=4000018", "--clear-groups"),
+        )
+        assert result.code == OK, result.err
+        assert re.search(WARNED.replace(r"\S+", "out"), result.err, re.MULTILINE), result.err
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def sparse(path, size):
+    with open(path, "wb") as file:
+        file.truncate(size)
+    path.chmod(0o644)
+    return path
 
 
 def test_what_will_be_replaced_is_not_free_yet(small_disk, folder, random_bytes, keys):
