@@ -158,12 +158,14 @@ def test_failures_that_all_agree_upon(library, folder, keys, other_keys, plain, 
     (folder / "key").write_bytes(bytes(32))
     taken = folder / "taken"
     taken.write_bytes(b"mine")
+    os.mkfifo(folder / "pipe")  # nobody waits for its reader
     recipient = ["-r", keys.recipient]
     failures = [
         (["decrypt", "-i", other_keys.path, "-o", "x", sealed], WRONG_KEY, "identit"),
         (["decrypt", "-i", tmp_path / "absent", "-o", "x", sealed], FAILURE, "absent: No such file"),
         (["encrypt", *recipient, "missing"], FAILURE, "missing: No such file"),
         (["encrypt", *recipient, "-o", taken, plain], FAILURE, "taken: already exists"),
+        (["encrypt", *recipient, "-o", folder / "pipe", plain], USAGE, "ranks could share"),
         (["encrypt", *recipient, "-f", "-o", plain, plain], USAGE, "plain"),
         (["encrypt", *recipient, folder], FAILURE, "directory"),
         (["encrypt", plain], USAGE, "nobody could decrypt"),
