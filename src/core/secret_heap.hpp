@@ -27,7 +27,7 @@ namespace secret_heap {
 // Null outside of SecretAllocations, for more than 32 KiB at once, and where the heap is full.
 [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 [[nodiscard]] bool owns(const void* memory) noexcept;
-// Of what allocate gave: at least as many bytes as were asked for.
+// How much allocate gave: at least as many bytes as were asked for.
 [[nodiscard]] std::size_t size_of(const void* memory) noexcept;
 void release(void* memory) noexcept;
 
