@@ -10,6 +10,7 @@
 #include <intel-ipsec-mb.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -127,7 +128,8 @@ struct Library {
 
 Library& library() noexcept {
   // Never destroyed: threads that nobody joins may still be running it when the program ends.
-  static Library& loaded = *new Library;
+  alignas(Library) static std::byte memory[sizeof(Library)];
+  static Library& loaded = *new (memory) Library;
   return loaded;
 }
 
