@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/secret.hpp"
-#include "cuda/stopwatch.hpp"
 #include "gpu/checks.hpp"
 #include "gpu/report.hpp"
+#include "gpu/stopwatch.hpp"
 
 namespace paes::bench {
 

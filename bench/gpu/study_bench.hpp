@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "cuda/device_kernel.hpp"
-#include "cuda/study_kernels.hpp"
 #include "gpu/host_to_host.hpp"
+#include "gpu/study_kernels.hpp"
 
 namespace paes::bench {
 

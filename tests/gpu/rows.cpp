@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cuda/study_kernels.hpp"
 #include "device_kernels.hpp"
 #include "gpu/checks.hpp"
+#include "gpu/study_kernels.hpp"
 #include "message/gcm.hpp"
 
 namespace paes::test {

@@ -37,6 +37,9 @@ ONE_FOLDER = {
     r"mpi\.h": "mpi",
 }
 
+# Where device code may lie: kernels that users run, and those that studies have tried.
+DEVICE_CODE = {"src/cuda", "bench/gpu"}
+
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -91,6 +94,10 @@ def violations(root):
     """Yields (file, line number, what is wrong)."""
     if (root / "ARCHITECTURE.md").exists():
         yield from violations_of_arrows(root)
+    for top in ("src", "apps", "bench", "tests", "tools", "examples"):
+        for path in sorted((root / top).glob("**/*.cu")):
+            if path.relative_to(root).parent.as_posix() not in DEVICE_CODE:
+                yield path, 1, f"device code belongs in {' and '.join(sorted(DEVICE_CODE))} alone"
     for folder, path in sources_in(root):
         if folder not in ARROWS:
             yield path, 1, f"folder '{folder}' has no arrows in {pathlib.Path(__file__).name}"

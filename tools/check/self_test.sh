@@ -55,9 +55,16 @@ must_fail "mpi.h outside src/mpi" "$here/include_rule.py" .
 echo '#include "mpi/placement.hpp"' >src/stream/bad.hpp
 must_fail "an arrow from stream to mpi" "$here/include_rule.py" .
 
+rm src/stream/bad.hpp
+mkdir -p bench/gpu src/cuda tools/gpu
+touch bench/gpu/good.cu src/cuda/good.cu
+must_pass "$here/include_rule.py" .
+touch tools/gpu/bad.cu
+must_fail "device code outside src/cuda and bench/gpu" "$here/include_rule.py" .
+
 # The arrows of ARCHITECTURE.md: the tree's own, then one too many, one too few, one that nothing needs.
 root=$here/../..
-rm -r src apps
+rm -r src apps bench tools
 ln -s "$root/src" "$root/apps" .
 cp "$root/ARCHITECTURE.md" .
 must_pass "$here/include_rule.py" .

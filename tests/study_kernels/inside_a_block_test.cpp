@@ -2,8 +2,8 @@
 // in place and not, and errors for what they do not take.
 #include <gtest/gtest.h>
 
-#include "cuda/study_kernels.hpp"
 #include "emulated_kernels.hpp"
+#include "gpu/study_kernels.hpp"
 #include "reference.hpp"
 #include "varied_bytes.hpp"
 

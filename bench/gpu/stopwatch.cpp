@@ -1,4 +1,4 @@
-#include "cuda/stopwatch.hpp"
+#include "gpu/stopwatch.hpp"
 
 #if defined(PAES_HAS_NVCC)
 #include <cuda_runtime_api.h>

@@ -5,7 +5,7 @@
 #include "cipher/aes_compute.hpp"
 #include "core/secret.hpp"
 #include "cuda/device.hpp"
-#include "cuda/study_kernels.hpp"
+#include "gpu/study_kernels.hpp"
 
 namespace paes::cuda {
 namespace {

@@ -1,0 +1,98 @@
+# Code for NVIDIA's devices: the options of the build, the compiler, and paes_device_kernels(), which
+# src/cuda calls for the kernels that users run and bench/gpu for those that studies have tried.
+set(PAES_CUDA AUTO CACHE STRING "Build for CUDA devices: ON, OFF or AUTO (where nvcc is found)")
+set_property(CACHE PAES_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PAES_CUDA_ARCHITECTURES "75;80;86;89;90" CACHE STRING
+    "Compute capabilities to compile for; PTX of the oldest and of the newest is kept for all others")
+
+# The first nvcc that runs, and where its toolkit is, as it says itself: it may be a script or a link.
+# dev installs PyPI's packages into build/cuda where the machine has none.
+set(PAES_NVCC "")
+if(NOT PAES_CUDA STREQUAL "OFF")
+  find_program(PAES_NVCC_IN_PATH nvcc)
+  file(GLOB packaged ${PROJECT_SOURCE_DIR}/build/cuda/lib/python3*/site-packages/nvidia/cu13/bin/nvcc)
+  foreach(candidate IN ITEMS $ENV{CUDA_PATH}/bin/nvcc ${PAES_NVCC_IN_PATH} /usr/local/cuda/bin/nvcc ${packaged})
+    execute_process(COMMAND ${candidate} --dryrun -x cu /dev/null RESULT_VARIABLE failed
+                    OUTPUT_QUIET ERROR_VARIABLE steps)
+    if(NOT failed AND steps MATCHES "TOP=([^\n]+)")
+      set(PAES_NVCC ${candidate})
+      set(toolkit ${CMAKE_MATCH_1})
+      break()
+    endif()
+  endforeach()
+endif()
+if(PAES_CUDA STREQUAL "ON" AND NOT PAES_NVCC)
+  message(FATAL_ERROR "PAES_CUDA is ON, but no nvcc runs in CUDA_PATH, PATH, /usr/local/cuda or build/cuda")
+endif()
+
+if(NOT PAES_NVCC)
+  message(STATUS "CUDA: no nvcc; the device engine is emulated only")
+else()
+  message(STATUS "CUDA: ${PAES_NVCC}")
+  find_library(PAES_CUDART cudart_static NO_CACHE REQUIRED
+               HINTS ${toolkit}/lib64 ${toolkit}/lib ${toolkit}/targets/x86_64-linux/lib)
+  find_path(PAES_CUDA_HEADERS cuda_runtime_api.h NO_CACHE REQUIRED
+            HINTS ${toolkit}/include ${toolkit}/targets/x86_64-linux/include)
+
+  # No CMake language: one command is all there is to it, and it takes any toolkit's layout.
+  set(code "")
+  foreach(architecture IN LISTS PAES_CUDA_ARCHITECTURES)
+    list(APPEND code -gencode arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  # The driver compiles PTX for any device that is as new or newer. That of the oldest architecture lets
+  # the devices in between run, and that of the newest makes better code for those that come later. A
+  # letter, as in 90a, would bind it to one architecture.
+  list(TRANSFORM PAES_CUDA_ARCHITECTURES REPLACE "[^0-9]" "" OUTPUT_VARIABLE numbers)
+  list(SORT numbers COMPARE NATURAL)
+  list(GET numbers 0 cuda_least)
+  list(GET numbers -1 cuda_newest)
+  set(cuda_ptx ${cuda_least} ${cuda_newest})
+  list(REMOVE_DUPLICATES cuda_ptx)
+  foreach(architecture IN LISTS cuda_ptx)
+    list(APPEND code -gencode arch=compute_${architecture},code=compute_${architecture})
+  endforeach()
+  set(nvcc_flags -std=c++20 -O3 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra
+      -ccbin ${CMAKE_CXX_COMPILER} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include ${code})
+  if(PAES_WARNINGS_AS_ERRORS)
+    list(APPEND nvcc_flags --Werror all-warnings)
+  endif()
+  # The host's part of it, and libraries of the toolkit, may have come without PIE.
+  list(APPEND nvcc_flags -Xcompiler=-fPIC)
+endif()
+
+# paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. Each is
+# compiled twice: as C++ for its emulation, always, and by nvcc for the device, where there is a compiler.
+function(paes_device_kernels target)
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  get_filename_component(above ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
+  set(objects "")
+  foreach(kernel IN LISTS ARGN)
+    set(emulation ${CMAKE_CURRENT_BINARY_DIR}/emulated_${kernel}.cpp)
+    file(CONFIGURE OUTPUT ${emulation} CONTENT "#include \"${folder}/${kernel}.cu\"\n")
+    target_sources(${target} PRIVATE ${emulation})
+    if(PAES_NVCC)
+      set(object ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.o)
+      add_custom_command(
+        OUTPUT ${object}
+        COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${PAES_NVCC} ${nvcc_flags} -I${above} -MD -MF ${object}.d
+                -c ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu -o ${object}
+        DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu
+        DEPFILE ${object}.d
+        COMMENT "Building CUDA object ${kernel}.o"
+        VERBATIM)
+      target_sources(${target} PRIVATE ${object})
+      list(APPEND objects ${object})
+    endif()
+  endforeach()
+  # For tests.
+  set_target_properties(${target} PROPERTIES PAES_CUDA_OBJECTS "${objects}")
+  paes_calls_cuda(${target})
+endfunction()
+
+# paes_calls_cuda(TARGET): for sources that include the run-time library's headers where there are any.
+function(paes_calls_cuda target)
+  if(PAES_NVCC)
+    target_compile_definitions(${target} PRIVATE PAES_HAS_NVCC)
+    target_include_directories(${target} SYSTEM PRIVATE ${PAES_CUDA_HEADERS})
+  endif()
+endfunction()
