@@ -1,5 +1,5 @@
 // The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
-// as an instruction. Made by `sbox emit 3 tools/sbox/three_input.circuits`, so that a change
+// as an instruction. Made by `sbox emit 3 bench/sbox/three_input.circuits`, so that a change
 // belongs there: tests/sbox/sbox.sh checks that it still says this, tests/cipher/des_sbox_test.cpp
 // every box at every input.
 //

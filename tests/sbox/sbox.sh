@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 
 for form in "2 two_input" "3 three_input"; do
   read -r fan_in name <<<"$form"
-  circuits=$source/tools/sbox/$name.circuits
+  circuits=$source/bench/sbox/$name.circuits
   "$sbox" emit "$fan_in" "$circuits" | diff - "$source/src/cipher/des_sbox_$name.hpp" || {
     echo "FAILED: des_sbox_$name.hpp is not what $name.circuits gives"
     exit 1
