@@ -8,7 +8,12 @@ import json
 import sys
 from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+ROOT = Path(__file__).resolve().parents[1]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bench"))
+from laboratory import tables
+
+DOCUMENT = ROOT / "docs" / "performance.md"
 BEGIN = "<!-- cipher matrix: made by tools/bench_table.py -->"
 END = "<!-- end of the cipher matrix -->"
 
@@ -81,7 +86,7 @@ def main():
     arguments = parser.parse_args()
     source = arguments.results.read_text() if arguments.results else sys.stdin.read()
     try:
-        made = text(json.loads(source))
+        made = text(tables.unpack(json.loads(source)))
     except (ValueError, KeyError) as error:
         sys.exit(f"bench_table.py: input: {error!r}")
     if arguments.print:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A model of what paes-mpi costs on a cluster, and how far it can be trusted.
 
-  cluster_model.py measure PAES_MPI MPIRUN... > bench/results/NAME.json     run the benches on this machine
+  cluster_model.py measure PAES_MPI MPIRUN... > build/NAME.json             run the benches on this machine
+  dev distil build/NAME.json                                                make the file that is committed
   cluster_model.py report bench/results/NAME.json                           print fit, checks and predictions
   cluster_model.py report bench/results/NAME.json --write docs/cluster.md   put them between its markers
 
@@ -14,6 +15,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+from laboratory import tables
 
 BEGIN = "<!-- cluster model: made by tools/cluster_model.py -->"
 END = "<!-- end of the cluster model -->"
@@ -223,7 +228,7 @@ def main():
     if arguments.command == "measure":
         measure(arguments.program, arguments.launcher)
         return
-    lines = report(json.loads(arguments.result.read_text()), f"bench/results/{arguments.result.name}")
+    lines = report(tables.load(arguments.result), f"bench/results/{arguments.result.name}")
     if arguments.write:
         write(arguments.write, lines)
     else:

@@ -7,11 +7,11 @@ from .values import Value
 
 
 class Unavailable(Exception):
-    """This machine cannot run it; the reason, for the reader."""
+    """This machine cannot run the experiment. The message tells the reader why."""
 
 
 class Failed(Exception):
-    """A program failed; one line."""
+    """A program failed. The message is one line."""
 
 
 class TimedOut(Failed):
@@ -27,14 +27,14 @@ class Experiment:
     here: str  # what is run here, and what differs
     measure: Callable | None  # measure(lab); None: it shows what another has measured
     show: Callable  # show(measured) -> Shown
-    seconds: dict  # that it takes about: {"quick": 10, "full": 60}
+    seconds: dict  # it takes about so long: {"quick": 10, "full": 60}
     uses: str | None = None  # the experiment whose measurements it shows
-    bare: bool = False  # whether show() has something to show without measurements
+    bare: bool = False  # show() has something to show even if nothing was measured
 
 
 @dataclass
 class Series:
-    """A line of a figure, or a colour of bars. `kind`: measured, published, ideal."""
+    """A line of a figure, or the bars of one colour. `kind`: measured, published, ideal."""
 
     label: str
     xs: list
@@ -66,8 +66,8 @@ class Table:
 
 @dataclass
 class Shown:
-    """`outcome`: holds, in part, does not hold, answered (the study had asked), open.
-    `finding` and `here` are lists of str and Value, joined into sentences."""
+    """What the page shows of an experiment. `outcome`: holds, in part, does not hold, answered (the study
+    asked a question), open. `finding` and `here`: str and Value, which are joined into sentences."""
 
     outcome: str
     finding: list
@@ -80,28 +80,32 @@ class Shown:
 class Measured:
     """An experiment's measurements in a result file, for show()."""
 
-    def __init__(self, name, entry, machine):
+    def __init__(self, name, entry, machine, asked=None):
         self.name = name
         self.entry = entry
         self.machine = machine
-        self.rows = list(enumerate(entry["measurements"]))
+        self._rows = {}  # by quantity, and all of them under None: results have thousands
+        for place in enumerate(entry["measurements"]):
+            for quantity in (None, place[1]["quantity"]):
+                self._rows.setdefault(quantity, []).append(place)
+        self._asked = set() if asked is None else asked  # (name, index, member) of what show() asked for
 
     def find(self, quantity=None, **of):
-        """(index, row) of the rows that have these factors; a tuple: one of several."""
+        """(index, row) of the rows that have these factors. A tuple stands for any of its values."""
         def fits(row):
-            return (quantity is None or row["quantity"] == quantity) and all(
-                row["of"].get(key) in (wanted if isinstance(wanted, tuple) else (wanted,))
-                for key, wanted in of.items())
-        return [(index, row) for index, row in self.rows if fits(row)]
+            return all(row["of"].get(key) in (wanted if isinstance(wanted, tuple) else (wanted,))
+                       for key, wanted in of.items())
+        return [(index, row) for index, row in self._rows.get(quantity, ()) if fits(row)]
 
     def value(self, quantity, field="median", **of):
-        """The Value of the one row that fits; None where there is none."""
+        """The Value of the one row that fits, or None if no row does."""
         found = self.find(quantity, **of)
         if len(found) > 1:
             raise ValueError(f"{self.name}: {len(found)} rows have {quantity} {of}")
         if not found or field not in found[0][1]:
             return None
         index, row = found[0]
+        self._asked |= {(self.name, index, "median"), (self.name, index, field)}
         return Value(row[field], (f"measured:{self.name}/{index}/{field}",))
 
     def factors(self, key, quantity=None, **of):

@@ -13,16 +13,17 @@ BUSY = 0.05
 DISTURBED = 0.15
 
 
-def presentation(experiment, document):
-    """(Measured, Shown, entry) of one experiment in one file; Shown also where nothing was measured."""
+def presentation(experiment, document, asked=None):
+    """(Shown, entry) of one experiment in one file; Shown is None if there is nothing to show. The measurements that it
+    asks for are added to the set `asked`, each as (experiment's name, index, member)."""
     entry = document["experiments"].get(experiment.name)
     if entry is None:
         entry = {"outcome": "unavailable", "reason": "it was not run", "measurements": [], "left_out": []}
     if entry["outcome"] == "derived":
         used = document["experiments"][experiment.uses]
-        measured = Measured(experiment.uses, used, document["machine"])
+        measured = Measured(experiment.uses, used, document["machine"], asked)
     else:
-        measured = Measured(experiment.name, entry, document["machine"])
+        measured = Measured(experiment.name, entry, document["machine"], asked)
     if entry["outcome"] in ("unavailable", "failed") and not (entry["measurements"] or experiment.bare):
         return None, entry
     shown_ = experiment.show(measured)

@@ -5,8 +5,9 @@ import json
 import os
 from pathlib import Path
 
-from . import device, schemas
+from . import device, schemas, tables
 
+COMMITTED = schemas.ROOT / "bench" / "results"
 SCHEMA = "lab.schema.json"
 GPU_SCHEMA = "gpu.schema.json"
 VERSION = 1
@@ -17,14 +18,15 @@ class ResultError(Exception):
 
 
 def load(path):
-    """The document of a result file of the lab, or of `./dev gpu` in the lab's form. Throws ResultError."""
+    """The document of a result file of the lab, distilled or not, or of `./dev gpu` in the lab's form. Throws
+    ResultError."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ResultError(f"{path}: cannot be read: {error}") from error
     try:
-        document = json.loads(text)
+        document = tables.unpack(json.loads(text))
     except ValueError as error:
         raise ResultError(f"{path}: is not complete JSON, as after a copy that was cut short: "
                           f"{error}") from error

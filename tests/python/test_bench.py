@@ -16,15 +16,34 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "bench" / "schema"
 
 
-def validate(document, name):
-    """Validates against a schema whose references are files beside it, or those of the documents."""
+def without_required(schema):
+    """The schema of rows that may lack any member but has no wrong one."""
+    if isinstance(schema, dict):
+        return {name: without_required(value) for name, value in schema.items() if name != "required"}
+    return [without_required(value) for value in schema] if isinstance(schema, list) else schema
+
+
+def validate(document, name, is_distilled=False):
+    """Validates against a schema whose references are files beside it, or those of the documents. Distilled
+    rows of some commands have only the members that documents use."""
+    read = (lambda path: without_required(json.loads(path.read_text()))) if is_distilled else (
+        lambda path: json.loads(path.read_text()))
     resources = [
-        (path.name, referencing.Resource.from_contents(json.loads(path.read_text())))
+        (path.name, referencing.Resource.from_contents(read(path)))
         for folder in (SCHEMAS, ROOT / "docs" / "schema") for path in folder.glob("*.json")
     ]
     registry = referencing.Registry().with_resources(resources)
-    schema = json.loads((SCHEMAS / name).read_text())
-    jsonschema.Draft202012Validator(schema, registry=registry).validate(document)
+    jsonschema.Draft202012Validator(read(SCHEMAS / name), registry=registry).validate(document)
+
+
+def validate_tables(document):
+    """Each table of a distilled document is what its schema says, and each row of it has all columns."""
+    if isinstance(document, dict) and "columns" in document:
+        validate(document, "table.schema.json")
+        assert {len(row) for row in document["rows"]} == {len(document["columns"])}
+    elif isinstance(document, (dict, list)):
+        for member in document.values() if isinstance(document, dict) else document:
+            validate_tables(member)
 
 
 def bench(*arguments):
@@ -117,6 +136,15 @@ def test_table_of_results():
     assert any("messages of 1 KiB, batches of independent" in line for line in lines)
     refused = subprocess.run(tool, input="{}", capture_output=True, text=True, check=False)
     assert refused.returncode != 0 and "input" in refused.stderr
+
+
+def test_the_cipher_matrix_is_made_from_a_committed_result():
+    (result,) = (ROOT / "bench" / "results").glob("*-matrix.json")
+    tool = [sys.executable, ROOT / "tools" / "bench_table.py", "--print", result]
+    made = subprocess.run(tool, capture_output=True, text=True, check=True)
+    document = (ROOT / "docs" / "performance.md").read_text()
+    begin, end = "<!-- cipher matrix: made by tools/bench_table.py -->\n", "<!-- end of the cipher matrix -->"
+    assert document.split(begin)[1].split(end)[0] == made.stdout
 
 
 def test_schema_rejects_what_is_not_a_result():

@@ -1,6 +1,5 @@
 # tools/cluster_model.py finds the parameters of runs that follow its model exactly, and the committed result
 # is what docs/cluster.md was made from.
-import json
 import os
 import subprocess
 import sys
@@ -69,7 +68,7 @@ def test_the_page_is_made_from_the_committed_result():
     page = (ROOT / "docs" / "cluster.md").read_text()
     between = page.split(cluster_model.BEGIN)[1].split(cluster_model.END)[0]
     (name,) = set(word for word in between.split("`") if word.startswith("bench/results/"))
-    documents = json.loads((ROOT / name).read_text())
+    documents = cluster_model.tables.load(ROOT / name)
     for one in documents:
         validate(one, "bench-mpi.schema.json")
     made = subprocess.run(

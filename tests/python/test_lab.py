@@ -19,8 +19,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
-from laboratory import device, energy, lab, results, values  # noqa: E402
+from experiments import all_experiments  # noqa: E402
+from laboratory import device, distil, energy, lab, markdown, results, tables, values  # noqa: E402
 from laboratory.experiment import Unavailable  # noqa: E402
+from laboratory.presentation import presentation  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
 PUBLISHED = json.loads((BENCH / "published.json").read_text())
@@ -61,7 +63,7 @@ def changed(document, tmp_path, change):
 @pytest.fixture(scope="module")
 def recorded():
     assert RECORDED, "a result of the lab is committed"
-    return [json.loads(path.read_text()) for path in RECORDED]
+    return [tables.load(path) for path in RECORDED]
 
 
 @pytest.fixture(scope="module")
@@ -235,17 +237,79 @@ def test_figures_take_the_colours_of_the_page(pages):
     assert len(points) >= len(speedups) + len(published["openmp_8"]) + len(published["mpi_32"])
 
 
-def numbers_of(tree):
-    return [(e.get("data-from"), e.get("data-how"), e.get("value"), e.text) for e in tree.iter("data")]
+@pytest.fixture(scope="module")
+def full(recorded):
+    """A recorded document as the lab left it: with measurements that no report shows, and all digits."""
+    document = json.loads(json.dumps(recorded[0]))
+    document["devices"] = json.loads(program.succeed("devices", "--json").out)
+    for entry in document["experiments"].values():
+        for row in entry["measurements"]:
+            row["median"] *= 1 + 1e-12
+            row.setdefault("min", 0.5 * row["median"])
+            row.setdefault("max", 2 * row["median"])
+        entry["measurements"] += [{**row, "quantity": "what nobody shows"} for row in entry["measurements"]]
+    return document
 
 
-@pytest.mark.parametrize("path", [path for path in RECORDED if path.with_suffix(".html").exists()],
-                         ids=lambda path: path.stem)
-def test_a_committed_page_is_of_its_result(path, tmp_path):
-    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
-    committed = numbers_of(parser.parse(path.with_suffix(".html").read_text()))
-    assert run("report", path, "--output", tmp_path / "page.html").returncode == 0
-    assert committed == numbers_of(parser.parse((tmp_path / "page.html").read_text()))
+def drawn(document):
+    """(label, points) of all lines and bars in a document's figures."""
+    found = []
+    for experiment in all_experiments():
+        shown, _ = presentation(experiment, document)
+        for series in (series for panel in shown.panels for series in panel.series) if shown else ():
+            found.append((series.label, [y is not None and float(y) for y in series.ys]))
+    return found
+
+
+def test_a_distilled_result_gives_the_same_report(full, tmp_path):
+    (tmp_path / "full.json").write_text(json.dumps(full))
+    path = tmp_path / "small" / "full.json"
+    done = run("distil", tmp_path / "full.json", "--folder", path.parent)
+    assert done.returncode == 0 and done.stdout == f"{path}\n", done.stderr
+    assert path.stat().st_size < 0.2 * (tmp_path / "full.json").stat().st_size
+    before, after = results.load(tmp_path / "full.json"), results.load(path)
+    assert markdown.make(all_experiments(), [before]) == markdown.make(all_experiments(), [after])
+    for (label, expected), (found_label, found) in zip(drawn(before), drawn(after), strict=True):
+        assert found_label == label and found == pytest.approx(expected, rel=1e-5), label
+
+
+@pytest.mark.parametrize("path", sorted(BENCH.glob("results/*.json")), ids=lambda path: path.stem)
+def test_committed_results_are_distilled(path):
+    made = distil.distilled(json.loads(path.read_text()), all_experiments())
+    assert tables.dump(made) == path.read_text()
+
+
+def test_committed_results_are_small():
+    assert sum(path.stat().st_size for path in (BENCH / "results").iterdir()) < 500_000
+
+
+def test_what_no_result_is_distilled_of_is_named(tmp_path):
+    for text in ("{", "[1]", "{}", '{"command": "lab", "experiments": 1}'):
+        (tmp_path / "wrong.json").write_text(text)
+        done = run("distil", tmp_path / "wrong.json", "--folder", tmp_path / "small")
+        assert done.returncode == 1 and done.stderr.count("\n") == 1
+        assert f"{tmp_path}/wrong.json: is no result" in done.stderr
+
+
+ROWS = [{"of": {"a": 1, "b": {"c": "x"}}, "n": 0.5}, {"of": {"a": 1, "b": {"c": "y"}}, "m": [1, 2]},
+        {"of": {"a": 1, "b": {"c": "y"}}, "n": 2.0, "z": {}}]
+
+
+@pytest.mark.parametrize("document", [
+    ROWS, {"results": ROWS, "one": ROWS[:1], "none": []}, [{"results": ROWS}, {"results": ROWS[:2]}],
+    [{"a": None}, {"a": 1}], [{"rows": ROWS, "a": 1}, {"rows": ROWS, "a": 2}], [1, [2, 3], "x"],
+    [{}, {"a": 1}]])
+def test_tables_hold_what_rows_hold(document):
+    packed = tables.pack(document)
+    assert tables.unpack(packed) == document
+    assert tables.pack(tables.unpack(packed)) == packed
+    assert json.loads(tables.dump(packed)) == packed
+
+
+def test_a_table_names_its_members_once():
+    assert tables.pack(ROWS) == {
+        "columns": ["of/b/c", "n", "m", "z"], "same": {"of/a": 1},
+        "rows": [["x", 0.5, None, None], ["y", None, [1, 2], None], ["y", 2.0, None, {}]]}
 
 
 @pytest.mark.parametrize("change, says", [
@@ -567,7 +631,7 @@ def test_threads_of_the_lab():
 def documents(tmp_path):
     """A copy of the documents that hold numbers."""
     (tmp_path / "docs").mkdir()
-    for name in ("README.md", "docs/reproducing.md", "docs/lab.md"):
+    for name in ("README.md", "docs/reproducing.md", "docs/lab.md", "docs/performance.md"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
