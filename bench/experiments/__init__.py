@@ -1,4 +1,4 @@
-"""The table of experiments: a file each, and a line each here, in the order in which they run."""
+"""The table of experiments, in the order in which they run. Each is a file of this folder and a line here."""
 import importlib
 
 TABLE = [

@@ -1,4 +1,4 @@
-"""E1: AES-128 with every step computed, by each executor, over sizes from 1 KB to 255 MB."""
+"""E1: AES-128 with every step computed, on data of 1 KB to 255 MB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
 from laboratory.published import value as published, values as published_values
@@ -25,7 +25,7 @@ def measure(lab):
 
 
 def measure_ranks(lab, rounds):
-    """In turns: one rank, two and so on. What scattering and gathering cost stands beside it."""
+    """Numbers of ranks take turns, first on data in memory, then on data that rank 0 scatters and gathers."""
     counts = lab.threads()
     if counts[-1] < 4 and not lab.quick:
         counts = [*counts, 4]
@@ -44,7 +44,7 @@ def measure_ranks(lab, rounds):
 
 
 def record_ranks(lab, quantity, rows):
-    """The times of each number of ranks and the speedup over the first, round by round."""
+    """Records the times of each number of ranks and, for each round, the speedup over the first number."""
     seconds = {ranks: [seconds_of(row) for row in by_round] for ranks, by_round in rows.items()}
     first = next(iter(seconds.values()))
     for ranks, by_round in rows.items():
@@ -61,7 +61,7 @@ def seconds_of(row):
 
 
 def lines(measured, direction):
-    """(label, rows by size) of what was measured."""
+    """(label, factors) of each line of a figure."""
     yield "sequential", dict(executor="sequential", direction=direction)
     for count in measured.factors("threads", executor="openmp", direction=direction):
         yield f"OpenMP, {count} threads", dict(executor="openmp", threads=count, direction=direction)
@@ -112,7 +112,7 @@ def gathered(measured):
 
 
 def of_cuda(measured):
-    """What CUDA took, in words and numbers; nothing where no device was measured."""
+    """Words and numbers that say what CUDA took; empty if no device was measured."""
     of = dict(executor="cuda", direction="encrypt")
     sizes = measured.factors("bytes", "time", **of)
     if not sizes:

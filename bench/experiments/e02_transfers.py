@@ -1,4 +1,4 @@
-"""E2: what CUDA's copies cost beside the encryption. Needs a device."""
+"""E2: what the copies to the device and back cost, compared with the encryption. It needs a CUDA device."""
 from laboratory import device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
 from laboratory.published import value as published, values as published_values
@@ -22,7 +22,7 @@ def study_table():
 
 
 def shares(parts):
-    """Of each part, by size, its part of all."""
+    """For each part and size, its percentage of the whole time."""
     return [[derive("percent of all", value, *together) for value, together in zip(part, zip(*parts))] for part in parts]
 
 
@@ -42,7 +42,7 @@ def show(measured):
     heads = [size(bytes_) for bytes_ in sizes]
     into, work, out, total, overlapped, faster = (
         measured.value(quantity, bytes=sizes[-1]) for quantity in (*quantities, "overlapped to total"))
-    # The study's copies took longer than its encryption of the same data.
+    # In the study the copies took longer than the encryption of the same data.
     holds = float(into) + float(out) > float(work)
     stacked = Panel("Shares of the time, one after the other", "", "per cent", [
         Series(label, heads, values) for label, values in zip(PARTS.values(), shares([row(label) for label in PARTS.values()]))],

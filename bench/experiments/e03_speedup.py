@@ -7,7 +7,7 @@ from . import e01_executors as e01
 
 
 def lines(measured):
-    """(label, factors, how many work) of what is parallel; of a GPU that number says nothing."""
+    """(label, factors, count of threads or ranks) of each parallel executor; for a GPU the number is None."""
     for label, of in e01.lines(measured, "encrypt"):
         if of["executor"] != "sequential":
             count = of.get("threads", of.get("ranks"))

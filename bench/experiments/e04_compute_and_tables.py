@@ -1,4 +1,4 @@
-"""E4: every step computed (AES-CI) against tables (AES-AIM), by executor; libcrypto beside them."""
+"""E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import value as published
@@ -22,7 +22,7 @@ def measure(lab):
 
 
 def on_device(measured):
-    """(finding in words and numbers, panel, table) of CUDA; None where no device was measured."""
+    """(finding in words and numbers, panel, table) of CUDA; None if no device was measured."""
     of = dict(executor="cuda")
     sizes = measured.factors("bytes", **of)
     if not sizes:

@@ -1,4 +1,4 @@
-"""E5: libcrypto and the processor's AES instructions, all sizes of key, both directions."""
+"""E5: libcrypto compared with kernels that use AES instructions, for all sizes of key and both directions."""
 from laboratory import contests
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import look_up

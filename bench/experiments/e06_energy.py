@@ -1,4 +1,4 @@
-"""E6: joules for each gigabyte, where the machine has counters of energy."""
+"""E6: joules for each gigabyte. It needs a machine with energy counters."""
 import secrets
 import time
 
@@ -44,7 +44,7 @@ def measure_kernels(lab, folder, counters, idle_watts):
     wanted = folder / "wanted"
     scratch.seconds_of(scratch.cipher(CIPHER, key, text, wanted, iv=iv, kernel="openssl"))
     names = contests.available_kernels(CIPHER, WANTED)
-    # A GPU's kernels come through the engine.
+    # A GPU is chosen with --engine, not by the name of a kernel.
     ways = {name: {"kernel": name} for name in names}
     if programs.cuda_reason() is None:
         ways["cuda"] = {"engine": "cuda"}

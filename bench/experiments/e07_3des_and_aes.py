@@ -1,4 +1,4 @@
-"""E7: 3DES beside AES-256, ECB beside CTR, over sizes; the processor against CUDA where there is one."""
+"""E7: 3DES compared with AES-256, and ECB with CTR, by size; with a GPU, the processor compared with CUDA."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import value as published
@@ -25,7 +25,7 @@ CHOICES = {"compute": "Every step computed", "auto": "The fastest constant-time 
 
 
 def on_device(measured):
-    """(panels, tables, words and numbers) of CUDA beside one thread of the processor."""
+    """(panels, tables, words and numbers) that compare CUDA with one thread of the processor."""
     panels, tables, here = [], [], []
     for choice, title in CHOICES.items():
         of = dict(choice=choice, executor="cuda")
@@ -50,7 +50,7 @@ def on_device(measured):
 
 
 def words_on_device(measured, choice, title):
-    """How much faster at best, and up to which size the processor is."""
+    """Says how much faster CUDA is at best, and up to which size the processor is faster."""
     words = [f"with CUDA ({title.lower()}) "]
     for cipher in ("des-ede3-ecb", "aes-256-ecb"):
         of = dict(choice=choice, executor="cuda", cipher=cipher)

@@ -1,4 +1,4 @@
-"""E8: files by threads, with a static and a dynamic schedule; and what the grain has to do with it."""
+"""E8: files encrypted by several threads with a static and a dynamic schedule, and how the grain matters."""
 import secrets
 
 from laboratory import contests, scratch

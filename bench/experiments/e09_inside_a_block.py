@@ -1,10 +1,10 @@
-"""E9: threads inside a block, as has been tried, against threads across blocks."""
+"""E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, TimedOut
 from laboratory.published import value as published, values as published_values
 from laboratory.values import derive, size
 
-FEW = 320  # bytes: nested regions take a tenth of a second for them, and minutes where processors are taken
+FEW = 320  # bytes; nested regions take a tenth of a second for them, and minutes on a busy machine
 SIZES = [3600, 84992, 4499968]  # the study's 3.6 KB, 85 KB and 4.5 MB in whole blocks
 NAMES = {"blocks": "across blocks", "inside": "inside a block", "nested": "both, nested"}
 
@@ -21,7 +21,7 @@ def measure(lab):
             contests.threads(lab, sizes=[size_], counts=(count,), splits=splits, grains=(256,), rounds=3,
                              first="rate to across", environment=nested, seconds=lab.pick(15, 200))
         except TimedOut as error:
-            # A region waits for its slowest thread: where another program has a processor, each waits long.
+            # A parallel region waits for its slowest thread, and long if another program uses a processor.
             lab.leave_out(f"{size(size_)}: {', '.join(NAMES[split] for split in splits)}", str(error))
     lab.leave_out(f"nested regions on more than {FEW} bytes", "for the time, which grows with the size")
     device.measure_too(lab, "E9")
@@ -34,7 +34,7 @@ CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block"
 
 
 def compared(measured, names, title, of):
-    """(panel, table, words and numbers by split) of one executor's ways."""
+    """(panel, table, words and numbers by split) of the ways to split work that one executor has."""
     sizes = measured.factors("bytes", **of)
     heads = [size(size_) for size_ in sizes]
     splits = [split for split in names if measured.find(split=split, **of)]
@@ -53,7 +53,7 @@ def compared(measured, names, title, of):
         series.append(Series(label, [size(SIZES[number]) for number in of_study],
                              [times[number] for number in of_study], "published"))
     panel = Panel(title, "", "seconds", series, kind="bars", logy=True)
-    # Where each way was measured last: the largest size that it had time for.
+    # The largest size that there was time for, for each way.
     last = {split: [(size_, value) for size_, value in zip(sizes, values) if value][-1]
             for split, values in longer.items()}
     return panel, Table(f"{title}: seconds", ["", *heads], rows), last

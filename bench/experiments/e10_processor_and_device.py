@@ -1,4 +1,4 @@
-"""E10: processor and GPU together. Needs a device."""
+"""E10: processor and GPU together. It needs a CUDA device."""
 from laboratory import device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
 from laboratory.published import look_up
@@ -25,7 +25,7 @@ def show(measured):
         rows.append([cipher, *[measured.value("rate", cipher=cipher, way=way) for way in WAYS],
                      *[measured.value(f"rate to {way}", cipher=cipher, way="hybrid") for way in ("processor", "device")],
                      derive("percent", share)])
-    # What each did of what both did together.
+    # The shares that processor and device had of the work that they did together.
     by_device = [derive("product", measured.value("rate", cipher=cipher, way="hybrid"),
                         measured.value("share of device", cipher=cipher, way="hybrid")) for cipher in ciphers]
     by_processor = [derive("product of rest", measured.value("rate", cipher=cipher, way="hybrid"),
@@ -33,7 +33,7 @@ def show(measured):
     bars = [f"{cipher}, {WAYS[way]}" for cipher in ciphers for way in WAYS]
 
     def placed(way, together):
-        """One colour's bars: what the way did alone, and its part of both."""
+        """The bars of one colour: what processor or device did alone, and its share of the common work."""
         values = dict.fromkeys(bars)
         for cipher, part in zip(ciphers, together):
             values[f"{cipher}, {WAYS[way]}"] = measured.value("rate", cipher=cipher, way=way)

@@ -1,4 +1,4 @@
-"""E11: keystream before the data, by clients, workers and delays."""
+"""E11: keystream that is computed ahead of the data, by number of clients, number of workers and delay."""
 from laboratory import contests, programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import look_up
@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 
 def runs(lab):
-    """(cipher, kernels, clients, workers, delays, bytes)."""
+    """(cipher, kernels, clients, workers, delays, bytes) of each run of the benchmark."""
     fast = contests.available_kernels("aes-256-ctr", ("bitslice", "aesni", "vaes512"))
     if lab.quick:
         return [("aes-128-ctr", fast[-1:], (1, 2, 4), (0, 1), (0, 20), 8 * MIB),
@@ -23,7 +23,7 @@ def measure(lab):
     for cipher, kernels, clients, workers, delays, count in runs(lab):
         for kernel in kernels:
             lab.step(f"{cipher}, {kernel}")
-            # Counter mode without AES instructions runs at a tenth of the rate.
+            # Without AES instructions counter mode is a tenth as fast, so it gets less data.
             some = count // 8 if kernel == "bitslice" else count
             document = programs.paes_bench(
                 "speculate", "--cipher", cipher, "--kernel", kernel, "--clients", ",".join(map(str, clients)),

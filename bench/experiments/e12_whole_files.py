@@ -1,4 +1,4 @@
-"""E12: the whole tool on a file in memory, beside cp, cat, age, openssl and gpg."""
+"""E12: the whole program on a file in memory, compared with cp, cat, age, openssl and gpg."""
 from laboratory import programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.values import derive, given, size

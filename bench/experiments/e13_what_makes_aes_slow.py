@@ -1,4 +1,4 @@
-"""E13: why the study's sequential AES ran at 0.44 MB/s. Habits of plainly written code, one by one."""
+"""E13: why the study's sequential AES ran at 0.44 MB/s. It measures habits of plain code one by one."""
 from laboratory import programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import value as published
@@ -34,7 +34,7 @@ def measure(lab):
 
 
 def measure_repeated(lab):
-    """`compute` on the same 1 KiB again and again, and on one after the other, in turns."""
+    """Measures `compute` on the same 1 KiB again and again, in turns with `compute` on ever new data."""
     rates = {"again": [], "fresh": []}
     options = ("--cipher", "aes-128-ecb", "--kernel", "compute", "--size", "1KiB", "--threads", "1")
     for turn in range(5):
@@ -49,7 +49,7 @@ def measure_repeated(lab):
 
 
 def study_rate():
-    """What 255 MB in so many seconds are."""
+    """The rate at which the study encrypted 255 MB."""
     seconds = published("pousa/time_s/sequential/5")
     return derive("MB/s", seconds, Value(BYTES_255MB, (f"given:{BYTES_255MB}",)))
 

@@ -1,14 +1,13 @@
-"""Rows of paes bench as measurements, with the names of their factors."""
+"""Runs `paes bench` and records its rows as measurements, with the names of their factors."""
 from . import programs
-
 
 
 def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
             counts=(1,), schedules=("static",), grains=None, splits=("pieces",), rounds=5, first,
             **options):
-    """Runs `paes bench threads` once for each size, and records time and the ratio to the first row,
-    whose name is `first` ("speedup", "ratio to compute"). Where no grain is given each thread takes an
-    equal share of a message, as in the studies, of at most 256 KiB."""
+    """Runs `paes bench threads` once for each size, and records each row's time and its ratio to the first
+    row. `first` names that ratio ("speedup", "ratio to compute"). Without `grains` each thread takes an equal
+    share of a message, as in the studies, but at most 256 KiB."""
     for size in sizes:
         share = max(-(-size // (16 * max(counts))) * 16, 16)
         lab.step(f"{', '.join(ciphers)}, {size} bytes")
@@ -27,7 +26,7 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
 
 
 def kernels(lab, *, ciphers, sizes, names, directions=("encrypt",), seconds, count=1, first):
-    """Runs `paes bench kernel` once for each cipher and records rate and the ratio to the first row."""
+    """Runs `paes bench kernel` once for each cipher. Records rates and the ratios to the first row."""
     for cipher in ciphers:
         lab.step(f"{cipher}: {', '.join(names)}")
         document = programs.paes_bench(
@@ -42,6 +41,6 @@ def kernels(lab, *, ciphers, sizes, names, directions=("encrypt",), seconds, cou
 
 
 def available_kernels(cipher, wanted):
-    """Those of the wanted kernels that run here and have the cipher."""
+    """The wanted kernels that run on this processor and have the cipher."""
     rows = {row["name"]: row for row in programs.devices()["kernels"] if cipher in row["ciphers"]}
     return [name for name in wanted if name in rows and rows[name]["available"]]

@@ -1,5 +1,6 @@
-"""What a GPU has a part in. gpu_bench measures it on the device of this machine; what `./dev gpu` left on
-another is a result file like any other, of the same rows."""
+"""The part of the experiments that a GPU does. On a machine with a GPU, gpu_bench measures it beside the
+processor's part. What `./dev gpu` measured on another machine has the same rows; its result file is read like
+a result of the lab."""
 import json
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ FINISHED, LEFT_OUT = 0, 3  # gpu_bench's exit codes
 
 
 def measure(lab, name):
-    """Records an experiment's rows of this machine's device. Throws Unavailable where there is none."""
+    """Records what this machine's device measures for an experiment. Throws Unavailable if there is none."""
     reason = programs.cuda_reason()
     if reason is not None:
         raise Unavailable(reason)
@@ -33,14 +34,14 @@ def measure(lab, name):
     if name not in document["studies"]:
         raise Failed(f"gpu_bench: {'; '.join(document['left_out']) or 'nothing was measured'}")
     study = document["studies"][name]
-    # What the processor does alone has its rows already, with all its threads.
+    # The processor alone was measured before, with all its threads.
     lab.measurements += [row for row in study["measurements"] if row["of"].get("executor") != "sequential"]
     lab.left_out += study["left_out"]
     lab.left_out += [{"what": what, "why": "gpu_bench left it out"} for what in document["left_out"]]
 
 
 def measure_too(lab, name):
-    """The same as a part of an experiment that the processor has the other part of."""
+    """The same for an experiment that the processor has a part in: a missing device is noted, not thrown."""
     try:
         measure(lab, name)
     except Unavailable as reason:
@@ -48,7 +49,7 @@ def measure_too(lab, name):
 
 
 def as_lab_result(document):
-    """A valid result of `./dev gpu` in the form of the lab's, with what it has. Throws ValueError."""
+    """A valid result of `./dev gpu` as a document like the lab's. Throws ValueError if it has no figures."""
     bench = document["bench"]
     if bench is None:
         raise ValueError("nothing was measured")

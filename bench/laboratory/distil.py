@@ -1,5 +1,5 @@
-"""What of a result is committed: what documents and the report are made of, with rounded figures and rows in
-tables (tables.py). Distilling such a document once more changes nothing."""
+"""Makes the document that is committed from a full result. It keeps what documents and the report are made
+of, rounds the figures, and stores rows as tables (tables.py). Distilling it once more changes nothing."""
 from . import markdown, tables
 from .presentation import presentation
 from .results import ResultError
@@ -7,19 +7,19 @@ from .values import shown
 
 DIGITS = 6
 
-# What documents use of a row, for programs that print much more.
+# The members of a row that documents use, for programs that print many more.
 USED = {
     "bench speculate": {
         "cipher", "kernel", "clients", "workers", "delay_us", "window_chunks", "request_bytes", "requests", "rounds",
         "direct/encrypt/p50_ns", "speculative/encrypt/p50_ns", "speculative/schedule/p50_ns", "speculative/hit_rate",
         "throughput_ratio/median", "p50_ratio/median"},
 }
-# What every measurement of the lab keeps; its range only if the report shows it.
+# A measurement of the lab keeps these, and its range only if the report shows it.
 ALWAYS = {"of", "quantity", "unit", "median", "rounds"}
 
 
 def rounded(document):
-    """With all numbers that are not whole in DIGITS digits."""
+    """The document with DIGITS digits in each number that is not an integer."""
     if isinstance(document, dict):
         return {name: rounded(value) for name, value in document.items()}
     if isinstance(document, list):
@@ -27,7 +27,7 @@ def rounded(document):
     if not isinstance(document, float):
         return document
     short = float(f"{document:.{DIGITS}g}")
-    # Documents round to three digits: rounding twice may lead elsewhere than rounding once.
+    # Documents show three digits, and rounding twice may change them: 1.2349999 is 1.23, but 1.235 is 1.24.
     return short if shown(short) == shown(document) else document
 
 
@@ -43,7 +43,7 @@ def used_members(row, used, above=""):
 
 
 def used_measurements(document, experiments):
-    """The lab's document with the measurements that its report asks for, and no others."""
+    """The lab's document without the measurements that its report does not ask for."""
     asked = set()
     for experiment in experiments:
         presentation(experiment, document, asked)
@@ -57,10 +57,10 @@ def used_measurements(document, experiments):
 
 
 def of_lab(document, experiments):
-    """Throws ResultError where the report of what is kept would say something else."""
+    """The distilled document before its rows become tables. Throws ResultError if its report would differ."""
     report = markdown.make(experiments, [document])
     kept = used_measurements(document, experiments)
-    # Not rounded, if a number that is made of two would change.
+    # The figures stay as they are if rounding would change a number that is made of several of them.
     for candidate in (rounded(kept), kept):
         if markdown.make(experiments, [candidate]) == report:
             return candidate

@@ -1,6 +1,6 @@
-"""Energy counters: the processor's through Linux' powercap (Documentation/power/powercap) and an NVIDIA
-GPU's through NVML's nvmlDeviceGetTotalEnergyConsumption. Only counters are read, nothing is estimated
-from power limits or times."""
+"""Energy counters. Linux gives the processor's through powercap (Documentation/power/powercap), and NVML an
+NVIDIA GPU's through nvmlDeviceGetTotalEnergyConsumption. Only counters are read: nothing is estimated from
+power limits or times."""
 import ctypes
 from pathlib import Path
 
@@ -12,7 +12,7 @@ NVML_SUCCESS = 0
 
 
 class PackageCounter:
-    """A zone of powercap that is a whole processor package, in microjoules, with its wrap-around."""
+    """A zone of powercap for a whole processor package. It counts microjoules and wraps around."""
 
     def __init__(self, zone):
         self._energy = zone / "energy_uj"
@@ -24,14 +24,14 @@ class PackageCounter:
         return int(self._energy.read_text())
 
     def joules_between(self, before, after):
-        # One wrap-around at most: at 200 W a range of 2^32 uJ lasts 21 s, and none is measured longer
-        # than that without a reading in between.
+        # The counter wraps around at most once between two readings: at 200 W a range of 2^32 uJ lasts 21 s,
+        # and readings are closer to each other than that.
         microjoules = after - before if after >= before else after - before + self._range_uj
         return microjoules / 1e6
 
 
 def package_counters(folder=POWERCAP):
-    """One for each package. Throws Unavailable with the reason."""
+    """A counter for each package. Throws Unavailable with the reason if there is none."""
     if not folder.is_dir():
         raise Unavailable(f"{folder}: this system has no powercap, as virtual machines usually have not")
     zones = [zone for zone in sorted(folder.glob("intel-rapl:*"))
@@ -47,7 +47,7 @@ def package_counters(folder=POWERCAP):
 
 
 class Nvml:
-    """The library of the GPU's driver."""
+    """NVML, the library of the GPU's driver."""
 
     def __init__(self, library=NVML):
         try:
@@ -88,7 +88,7 @@ class DeviceCounter(Nvml):
 
 
 class Meter:
-    """Joules over all counters, added up between readings, so that none wraps around unseen."""
+    """Adds up the joules of all counters. Between two updates each may wrap around once at most."""
 
     def __init__(self, counters):
         self._counters = counters

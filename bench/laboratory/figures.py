@@ -1,5 +1,5 @@
-"""Figures as SVG that stands in a page: drawn by matplotlib in marker colours, which then become the
-page's own variables, so that one drawing serves light and dark."""
+"""Figures as SVG inside a page. matplotlib draws them in marker colours, which are then replaced by variables
+of the page, so that one drawing serves light and dark pages."""
 import io
 import re
 
@@ -11,7 +11,7 @@ from matplotlib import ticker  # noqa: E402
 
 from .values import shown, size  # noqa: E402
 
-# Never seen: each becomes var(--name). Unlike any colour that matplotlib uses by itself.
+# Nobody sees these colours: each becomes var(--name). matplotlib uses none of them by itself.
 INK, GRID, PAPER = "#0a0b0c", "#0a0b0d", "#0a0b0e"
 SERIES = [f"#1a2b{number:02x}" for number in range(1, 13)]
 VARIABLES = {INK: "ink", GRID: "grid", PAPER: "paper",
@@ -33,7 +33,7 @@ def plain(label):
 
 
 def _points(series):
-    """(x, y) of what has a y; y as a number."""
+    """(x, y) of the points that have a y, with y as a number."""
     return [(x, float(y)) for x, y in zip(series.xs, series.ys) if y is not None]
 
 
@@ -69,11 +69,11 @@ def _lines(axes, panel):
 def _bars(axes, panel):
     categories = list(dict.fromkeys(x for series in panel.series for x in series.xs))
     drawn = [series for series in panel.series if _points(series)]
-    # Those that a category has stand side by side in its middle, or upon each other.
+    # The bars of a category stand side by side around its middle, or on top of each other.
     present = {category: [number for number, series in enumerate(drawn) if category in (x for x, _ in _points(series))]
                for category in categories}
     width = 0.6 if panel.stacked else 0.8 / max(map(len, present.values()), default=1)
-    height = dict.fromkeys(categories, 0.0)  # of what is stacked already
+    height = dict.fromkeys(categories, 0.0)  # of the bars that are stacked already
     for number, series in enumerate(drawn):
         points = _points(series)
         beside = [0 if panel.stacked else present[x].index(number) - (len(present[x]) - 1) / 2 for x, _ in points]
@@ -89,7 +89,7 @@ def _bars(axes, panel):
         elif all(len(shown(y)) <= 52 * width / 0.8 / len(categories) for other in drawn for _, y in _points(other)):
             axes.bar_label(bars, [shown(y) for _, y in points], fontsize=8.5, padding=1.5)
     labels = [plain(str(category)) for category in categories]
-    # About as many letters as an axis is long, with a space between neighbours.
+    # Labels are turned if two neighbours are too long for their part of the axis, which holds 50 letters.
     turned = any(len(one) + len(other) + 3 > 2 * 50 / len(labels) for one, other in zip(labels, labels[1:]))
     axes.set_xticks(range(len(categories)), labels, rotation=40 if turned else 0,
                     ha="right" if turned else "center", rotation_mode="anchor")
@@ -103,13 +103,13 @@ def _number(value, _):
 
 
 def draw(panels, prefix):
-    """An SVG for each panel: a phone shows them as wide as it is."""
+    """An SVG for each panel, so that a phone can show each as wide as its screen."""
     return "".join(_draw(panel, f"{prefix}-{number}") for number, panel in enumerate(panels))
 
 
 def _draw(panel, prefix):
     labels = sorted(len(series.label) for series in panel.series if _points(series))
-    columns = 2 if sum(labels[-2:]) <= 56 else 1  # beside each other, as far as they have room
+    columns = 2 if sum(labels[-2:]) <= 56 else 1  # two labels beside each other if there is room
     rows = -(-len(labels) // columns)
     figure, axes = plt.subplots(figsize=(5.2, 3.1 + 0.2 * rows), layout="constrained")
     (_bars if panel.kind == "bars" else _lines)(axes, panel)
@@ -121,7 +121,7 @@ def _draw(panel, prefix):
     axes.set_axisbelow(True)
     if panel.logy:
         low, high = axes.get_ylim()
-        if high / low < 50:  # or there might be one label, or none
+        if high / low < 50:  # otherwise the axis might have one label, or none
             axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(ticker.FuncFormatter(_number))
         axes.yaxis.set_minor_formatter(ticker.NullFormatter())
@@ -138,12 +138,12 @@ def _draw(panel, prefix):
 def _for_a_page(svg, prefix):
     svg = svg[svg.index("<svg"):]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Ids are one page's, and several drawings have the same.
+    # An id must be unique in the page, and matplotlib uses the same ones in each drawing.
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}-", svg)
     for colour, name in VARIABLES.items():
         svg = svg.replace(colour, f"var(--{name})")
-    # As wide as the page allows; the size it was drawn for is the viewBox'.
+    # Without these the drawing is as wide as the page allows. viewBox keeps the size that it was drawn for.
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
     return re.sub(r"font: ([^;\"]*?)'[^;\"]*sans-serif", r"font: \1sans-serif", svg)

@@ -10,8 +10,8 @@ from . import energy, programs
 from .experiment import Failed, Unavailable
 from .results import VERSION, ResultFile
 
-# An experiment that this would be exceeded by is not begun: `--quick` has to end under three minutes,
-# with the report, also where something is slower than it was thought to be.
+# `--quick` has to end within three minutes, report included, even if something is slower than expected. An
+# experiment that would end later than this is not begun.
 QUICK_SECONDS = 155
 
 
@@ -25,7 +25,7 @@ def duration(seconds):
 
 
 class Lab:
-    """What an experiment's measure() is given."""
+    """What measure() of an experiment is called with: the effort, the machine, and where measurements go."""
 
     def __init__(self, quick, cores, progress):
         self.quick = quick
@@ -38,7 +38,7 @@ class Lab:
         return quick if self.quick else full
 
     def threads(self):
-        """1, 2, 4 and so on, up to the cores, and once beyond them."""
+        """1, 2, 4 and so on, up to the number of cores, which is always the last."""
         counts = [1]
         while counts[-1] * 2 <= self.cores:
             counts.append(counts[-1] * 2)
@@ -63,7 +63,7 @@ class Lab:
         self.record(of, quantity, "ratio", ratio["median"], rounds, ratio["min"], ratio["max"])
 
     def record_rounds(self, of, quantity, unit, numbers):
-        """Numbers of several rounds, as their median and spread."""
+        """Records the numbers of several rounds as their median and range."""
         self.record(of, quantity, unit, median(numbers), len(numbers), min(numbers), max(numbers))
 
 
@@ -74,7 +74,8 @@ def median(numbers):
 
 
 def processor_seconds():
-    """(of all programs, of ours), since the machine and we began. What a host takes away counts as others'."""
+    """(all programs', ours): processor time since the machine started, and since we did. Time that the host
+    of a virtual machine takes away counts as that of other programs."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _idle, _iowait, *interrupts = map(int, file.readline().split()[1:9])
     all_seconds = (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
@@ -83,8 +84,8 @@ def processor_seconds():
 
 
 class Progress:
-    """On standard error: which experiment, what it does, and the time left, by what the others took of
-    the time they were thought to take."""
+    """Says on standard error which experiment runs, what it is doing, and how much time is left. The estimate
+    is corrected by what the experiments so far took, compared with what was expected of them."""
 
     def __init__(self, experiments, effort):
         self._effort = effort
@@ -125,7 +126,7 @@ def new_document(effort):
 
 
 def measure(experiment, lab, document):
-    """The entry of one experiment, whatever becomes of it."""
+    """Measures one experiment and returns its entry, also if it failed or was not available."""
     begun, processors = time.monotonic(), processor_seconds()
     entry = {"outcome": "measured", "date": now(), "seconds": 0.0, "measurements": [], "left_out": []}
     if "commit" in document["machine"]:
@@ -157,8 +158,8 @@ def measure(experiment, lab, document):
 
 
 def run(experiments, file: ResultFile, limit_seconds=None, again=False):
-    """Measures those that the file does not have yet, or all of them once more; what it has stays until there is
-    something in its place. Returns the names of those that failed."""
+    """Measures the experiments that the file lacks, or with `again` all of them. An old entry stays until a
+    new one replaces it. Returns the names of the experiments that failed."""
     document = file.document
     waiting = [e for e in experiments if again or document["experiments"].get(e.name, {}).get("outcome")
                not in ("measured", "derived", "unavailable")]

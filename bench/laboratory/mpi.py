@@ -7,7 +7,7 @@ from .experiment import Unavailable
 
 
 def program():
-    """paes-mpi and the mpirun of its library. Throws Unavailable."""
+    """The paths of paes-mpi and of its library's mpirun. Throws Unavailable if either is missing."""
     path = programs.BIN / "paes-mpi"
     if not path.exists():
         raise Unavailable("paes-mpi is not built")
@@ -21,7 +21,7 @@ def program():
 def bench(ranks, kind, *arguments):
     """The rows of `mpirun -n RANKS paes-mpi bench KIND ...`."""
     path, launcher = program()
-    # More ranks than cores, and as root, are what Open MPI refuses by itself; both are meant here.
+    # By default Open MPI refuses to run as root, and to run more ranks than there are cores.
     environment = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
                    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     if os.geteuid() == 0:
@@ -33,8 +33,8 @@ def bench(ranks, kind, *arguments):
 
 
 def in_turns(lab, counts, kind, sizes, *arguments, rounds):
-    """Runs each number of ranks in each round, and gives rows[ranks][size's place], a list by round of what
-    the ranks measured together."""
+    """Runs each number of ranks once in each round. Returns rows[ranks][place of the size]: a list with a row
+    for each round."""
     rows = {ranks: [[] for _ in sizes] for ranks in counts}
     for turn in range(rounds):
         for ranks in counts:

@@ -1,4 +1,4 @@
-"""One HTML page of one or several result files, with nothing outside it: no script, no network."""
+"""Makes one HTML page of one or several result files. The page needs nothing else: no script, no network."""
 from html import escape
 
 from . import published
@@ -42,13 +42,13 @@ code { font-size: 0.92em; }
 
 
 def text(words):
-    """Plain text with `code`."""
+    """Text as HTML, with `code` between backquotes."""
     parts = escape(words, quote=False).split("`")
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
 
 
 def number(value, file):
-    """A number that says where it comes from."""
+    """A number as HTML that says where it comes from."""
     source = " ".join(value.sources)
     return (f'<data value="{value.number!r}" data-from="{escape(source)}" data-how="{value.how}" '
             f'data-file="{file}">{shown(value.number)}</data>')

@@ -1,4 +1,4 @@
-"""What an experiment's measurements in one result file come to, for the page and for Markdown."""
+"""What the page and the Markdown summary show of an experiment's measurements in one result file."""
 from .experiment import Measured
 from .values import Value
 
@@ -7,15 +7,15 @@ OUTCOMES = {"holds": "holds here", "in part": "holds here in part", "does not ho
             "disturbed": "not judged, for others used the processors"}
 JUDGED = ("holds", "in part", "does not hold")
 MISSING = "\u2014"
-# Shares of the processors that others used meanwhile: above the one it is said, above the other no
-# finding is judged by such figures.
+# The share of the processors that other programs used meanwhile. Above BUSY the report mentions it; above
+# DISTURBED no finding is judged by the figures.
 BUSY = 0.05
 DISTURBED = 0.15
 
 
 def presentation(experiment, document, asked=None):
-    """(Shown, entry) of one experiment in one file; Shown is None if there is nothing to show. The measurements that it
-    asks for are added to the set `asked`, each as (experiment's name, index, member)."""
+    """(Shown, entry) of one experiment in one file; Shown is None if there is nothing to show. The set
+    `asked` gets (name of the experiment, index, member) of each measurement that the experiment asks for."""
     entry = document["experiments"].get(experiment.name)
     if entry is None:
         entry = {"outcome": "unavailable", "reason": "it was not run", "measurements": [], "left_out": []}
@@ -34,7 +34,7 @@ def presentation(experiment, document, asked=None):
 
 
 def others(experiment, document):
-    """The share of the processors that others used while it was measured, in per cent; None: unknown."""
+    """The share of the processors that other programs used meanwhile, in per cent; None if it is unknown."""
     name = experiment.name
     if document["experiments"].get(name, {}).get("outcome") == "derived":
         name = experiment.uses
@@ -44,7 +44,7 @@ def others(experiment, document):
 
 def title_of(document):
     machine = document["machine"]
-    if document["effort"] == "gpu":  # the device's own result, of `./dev gpu`
+    if document["effort"] == "gpu":  # a result of `./dev gpu`, which measures the device
         return f"{document['devices']['cuda']['devices'][0]['name']}; {machine['cpu']}"
     return f"{machine['cpu']}, {machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
 

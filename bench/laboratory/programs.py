@@ -1,5 +1,5 @@
-"""The programs that measure: paes bench, paes-mpi, bench_aes_ci. Each document they print is
-validated by its own schema."""
+"""Runs the programs that measure: paes bench, paes-mpi, bench_aes_ci. Each prints a document that has a
+schema, by which it is validated."""
 import json
 import os
 import subprocess
@@ -13,9 +13,9 @@ BIN = Path(os.environ.get("PAES_BIN", ROOT / "build" / "release" / "bin"))
 
 
 def run(command, seconds=900, environment=None, codes=(0,)):
-    """Its standard output. A failure, which other exit codes are, is the last line of what it said; after so many
-    seconds it is stopped."""
-    # Its threads are the experiment's factor, and nothing of the caller's decides them.
+    """Runs a command and returns its standard output. Throws Failed with the last line of its standard error
+    if its exit code is none of `codes`, and TimedOut after so many seconds."""
+    # The experiment decides about threads, so the caller's OMP_ variables must not.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
     try:
         done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
@@ -52,11 +52,11 @@ def devices():
 
 
 def machine():
-    """What paes says of the machine and of its own build."""
+    """What paes says about the machine and about its own build."""
     return paes_bench("kernel", "--kernel", "bitslice", "--size", "16", "--seconds", "0")["machine"]
 
 
 def cuda_reason():
-    """None where a device is there, else why it is not."""
+    """Why there is no CUDA device, or None if there is one."""
     cuda = devices()["cuda"]
     return None if cuda["available"] else cuda["reason"]

@@ -1,4 +1,4 @@
-"""The studies' own figures (bench/published.json), each with the place it comes from."""
+"""The figures that the studies published (bench/published.json), each with its place there."""
 import functools
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ def document():
 
 
 def look_up(path):
-    """What stands at 'studies/pousa/time_s/cuda/0'."""
+    """What the file has at a path such as 'studies/pousa/time_s/cuda/0'."""
     here = document()
     for step in path.split("/"):
         here = here[int(step)] if isinstance(here, list) else here[step]
@@ -28,7 +28,7 @@ def value(path):
 
 
 def values(path):
-    """A list of numbers; null stays None."""
+    """A list of Values. Where the study has no number, None."""
     numbers = look_up(f"studies/{path}")
     return [None if number is None else value(f"{path}/{i}") for i, number in enumerate(numbers)]
 

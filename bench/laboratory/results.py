@@ -1,6 +1,6 @@
-"""The result file of a lab run: written after each experiment, so that an interrupted run keeps what
-it has. Each write replaces the whole file at once; a reader never meets half of one of ours, but may
-be given half of a copy."""
+"""Result files of the lab. A run writes its file after each experiment, so that it keeps what it has if it is
+interrupted. Each write replaces the whole file at once. Nobody reads half a file, therefore, unless a copy of
+it was cut short."""
 import json
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ VERSION = 1
 
 
 class ResultError(Exception):
-    """One line, for the user."""
+    """A result cannot be used. The message is one line for the user."""
 
 
 def load(path):
@@ -46,7 +46,7 @@ def load(path):
 
 
 def of_gpu(document, path):
-    """What `./dev gpu` left, in the lab's form."""
+    """A result of `./dev gpu` as a document like the lab's. Throws ResultError."""
     wrong = schemas.first_violation(document, GPU_SCHEMA)
     if wrong is not None:
         raise ResultError(f"{path}: is no valid result: {wrong}")
@@ -57,14 +57,14 @@ def of_gpu(document, path):
 
 
 class ResultFile:
-    """A result that grows."""
+    """The result of a run, to which experiments are added."""
 
     def __init__(self, path, document):
         self.path = Path(path)
         self.document = document
 
     def save(self):
-        """Writes all of it, in the place of what was there."""
+        """Replaces the file by one with all that was measured so far."""
         wrong = schemas.first_violation(self.document, SCHEMA)
         if wrong is not None:
             raise ResultError(f"{self.path}: would be no valid result: {wrong}")

@@ -1,4 +1,4 @@
-"""Validation against the schemas of bench/schema and docs/schema, whose references are file names."""
+"""Validates documents against the schemas of bench/schema and docs/schema, which name each other by file."""
 import functools
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def _validator(name):
 
 
 def first_violation(document, name):
-    """None, or one line: where in the document, and what is wrong there."""
+    """One line that says where the document is wrong and how, or None if it is valid."""
     error = jsonschema.exceptions.best_match(_validator(name).iter_errors(document))
     if error is None:
         return None

@@ -1,4 +1,4 @@
-"""Files in memory for experiments that run whole programs, and a clock around one."""
+"""Files in memory for experiments that run whole programs, and a clock for such runs."""
 import contextlib
 import os
 import shutil
@@ -14,7 +14,7 @@ MEMORY = Path("/dev/shm")
 
 
 def room():
-    """Bytes free in memory for files."""
+    """The number of bytes that files in memory may still take."""
     return shutil.disk_usage(folder()).free
 
 
@@ -36,7 +36,7 @@ def random_file(path, count):
 
 
 def seconds_of(command):
-    """From its start to its end. Throws Failed."""
+    """How long a command runs, from start to end. Throws Failed if it fails."""
     begun = time.perf_counter()
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
@@ -56,7 +56,7 @@ def cipher(name, key, source, output, **options):
 
 
 def same(first, second):
-    """Byte for byte."""
+    """Whether two files have the same bytes."""
     if os.path.getsize(first) != os.path.getsize(second):
         return False
     with open(first, "rb") as one, open(second, "rb") as other:

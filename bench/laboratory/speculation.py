@@ -1,6 +1,6 @@
-"""How often requests are slower with keystream computed ahead than without, counted over runs of
-`paes bench speculate`. What chance contributes, runs with --window 0 say: they compare direct computing with
-itself."""
+"""Counts, over runs of `paes bench speculate`, for how many combinations of clients, workers and delays
+keystream that is computed ahead makes requests slower. Runs with --window 0 compare direct computing with
+itself, so that their count is what chance alone makes."""
 from .values import size
 
 CIPHER = "aes-256-ctr"
@@ -8,19 +8,19 @@ MOST_DELAY_US = 5  # With longer delays no combination is slower.
 
 
 def is_slower(row):
-    """Half of the requests wait longer, by more than 3 % and 25 ns."""
+    """Whether the median request takes longer by more than 3 % and by more than 25 ns."""
     direct, ahead = (row[way]["encrypt"]["p50_ns"] for way in ("direct", "speculative"))
     return ahead > 1.03 * direct and ahead > direct + 25
 
 
 def has_less_throughput(row):
-    """By more than 3 %."""
+    """Whether the throughput is less by more than 3 %."""
     return row["throughput_ratio"]["median"] < 0.97
 
 
 def runs(documents):
-    """By (whether direct computing was compared with itself, bytes of a round): the runs, each a row for every
-    combination. A run may be spread over several documents; it ends where a combination comes once more."""
+    """The runs by (whether direct computing was compared with itself, bytes of a round). A run has one row
+    for each combination, possibly from several documents; a second one belongs to the next run."""
     found = {}
     for row in (row for document in documents for row in document["results"]):
         if row["cipher"] != CIPHER or row["delay_us"] > MOST_DELAY_US:

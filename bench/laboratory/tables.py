@@ -1,18 +1,18 @@
-"""Lists of rows as tables, which take a fifth of the room in a file: rows that have most of their members
-in common need not repeat their names, nor what is the same in all of them.
+"""Stores lists of rows as tables, which take a fifth of the space: a table has the names of the members once,
+and once the values that all rows have in common.
 
     [{"of": {"a": 1}, "b": 2}, {"of": {"a": 1}, "c": 3}]
     {"columns": ["b", "c"], "same": {"of/a": 1}, "rows": [[2, null], [null, 3]]}
 
-A null stands where a row lacks the member. This module needs no package, so that every tool can read a
-result that is stored in this form."""
+A null stands where a row lacks the member. This module needs no package, so that every tool can read results
+in this form."""
 import json
 
 MEMBERS = {"same", "columns", "rows"}
 
 
 def _flat(row, above=""):
-    """The members of a row and of the objects in it, by path."""
+    """The members of a row, and of the objects in it, by their paths."""
     found = {}
     for name, value in row.items():
         if isinstance(value, dict) and value:
@@ -23,7 +23,7 @@ def _flat(row, above=""):
 
 
 def _deep(flat):
-    """The row that _flat() was given."""
+    """The inverse of _flat()."""
     row = {}
     for path, value in flat.items():
         *above, name = path.split("/")
@@ -44,7 +44,7 @@ def _as_table(rows):
     paths = dict.fromkeys(path for row in flat for path in row)
     same = {path: first[path] for path in paths
             if path in first and all(path in row and row[path] == first[path] for row in flat)}
-    # In the order that unpack() gives them, so that a table is the same once unpacked and packed again.
+    # The order of unpack(): a table that is unpacked and packed again must be the same.
     paths = _flat(_deep({path: path for group in (paths.keys() - same.keys(), same) for path in paths if path in group}))
     columns = [path for path in paths if path not in same]
     return {"columns": columns, "same": {path: same[path] for path in paths if path in same},
@@ -52,8 +52,8 @@ def _as_table(rows):
 
 
 def pack(document):
-    """The document with each list of several rows as a table. A list whose rows have lists of rows, or nulls, in
-    them stays a list."""
+    """The document with each list of several rows as a table. A list stays a list if its rows contain tables
+    or nulls."""
     if isinstance(document, dict):
         return {name: pack(value) for name, value in document.items()}
     if not isinstance(document, list):
@@ -73,7 +73,7 @@ def _parts(row):
 
 
 def unpack(document):
-    """The document with its tables as lists of rows; one without tables stays as it is."""
+    """The document with its tables as lists of rows. A document without tables stays as it is."""
     if _is_table(document):
         columns, same = document["columns"], document["same"]
         return [_deep({path: value for path, value in zip(columns, row) if value is not None} | same)
@@ -84,12 +84,12 @@ def unpack(document):
 
 
 def load(path):
-    """What a JSON file holds, tables unpacked."""
+    """The document of a JSON file, with its tables unpacked."""
     return unpack(json.loads(path.read_text(encoding="utf-8")))
 
 
 def dump(document):
-    """JSON with a line for each row of a table, so that a difference of two files can be read."""
+    """JSON with a line for each row of a table, so that people can read the file and its differences."""
     return _lines(document, "") + "\n"
 
 
@@ -107,5 +107,5 @@ def _lines(value, indent):
 
 
 def _is_row(value):
-    """Of a table: a list that has lists of plain values among plain values."""
+    """Whether this is a row of a table that has lists among its values."""
     return isinstance(value, list) and any(not isinstance(member, (dict, list)) for member in value)

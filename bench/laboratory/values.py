@@ -1,9 +1,9 @@
-"""A number that is shown, with where it comes from: one or more places in a result file or in
-bench/published.json, and how it was made of them. So every number of a page can be checked."""
+"""Numbers that know where they come from. A Value names one or more places in a result file or in
+bench/published.json, and how it was made of the numbers there. So every number of a page can be checked."""
 import math
 from dataclasses import dataclass
 
-# How a shown number is made of those at its sources. A test has a table of its own.
+# How a Value is made of the numbers at its sources. The test has a table of its own, to compare with.
 DERIVATIONS = {
     "itself": lambda x: x,
     "inverse": lambda x: 1 / x,
@@ -34,25 +34,25 @@ class Value:
 
 
 def derive(how, *values):
-    """A Value made of others that are themselves, not derived."""
+    """A Value made of other Values, none of which is derived itself."""
     assert all(value.how == "itself" for value in values), "one step from the sources"
     number = DERIVATIONS[how](*(value.number for value in values))
     return Value(number, tuple(source for value in values for source in value.sources), how)
 
 
 def given(number):
-    """A factor of the experiment: a size, a number of threads."""
+    """The Value of a factor that the experiment chose: a size, a number of threads."""
     return Value(number, (f"given:{number}",))
 
 
 def best(how, values):
-    """The least or most of Values, themselves."""
+    """The smallest or largest of several Values."""
     chosen = (min if how == "least" else max)(values, key=float)
     return chosen
 
 
 def shown(number, digits=3):
-    """Three significant digits, plainly written."""
+    """A number with three significant digits, with an exponent only if it is tiny."""
     if number == 0:
         return "0"
     if isinstance(number, int) and abs(number) < 10**digits:
@@ -62,14 +62,14 @@ def shown(number, digits=3):
     if rounded != 0 and abs(rounded) < 1e-4:
         return f"{number:.{digits - 1}e}"
     if places > 0:
-        # Rounding may have carried: 9.996 is 10.0.
+        # Rounding may carry into a new digit: 9.996 becomes 10.0.
         places = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
         return f"{rounded:.{places}f}"
     return f"{rounded:,.0f}".replace(",", "\u202f")
 
 
 def size(count):
-    """Sizes as people write them: binary units where they fit, else decimal."""
+    """A size as people write it: in a binary unit if that divides it, otherwise in a decimal one."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if count >= unit and count % unit == 0:
             return f"{count // unit} {name}"
