@@ -56,7 +56,7 @@ ordered_json row_of(const RankBenchRequest& request, const MemoryCipher& cipher,
 ordered_json measure_memory(const RankBenchRequest& request, const Executor& executor,
                             std::uint64_t bytes) {
   const MemoryCipher cipher(request, bytes);
-  const mpi::Range own = mpi::share_of_groups(bytes, page_bytes, ranks().ranks(), ranks().rank());
+  const Range own = mpi::share_of_groups(bytes, page_bytes, ranks().ranks(), ranks().rank());
   std::vector<std::uint8_t> data;
   mpi::together(ranks(), [&] { data.resize(static_cast<std::size_t>(own.count())); });
   check_cipher(cipher, own.first, data, executor);
@@ -73,8 +73,8 @@ ordered_json measure_memory(const RankBenchRequest& request, const Executor& exe
 }
 
 // In proportion to the ranks, which are alike; whole pages, so that every mode can start at them.
-std::vector<mpi::Range> ranges_of(std::uint64_t bytes) {
-  std::vector<mpi::Range> ranges;
+std::vector<Range> ranges_of(std::uint64_t bytes) {
+  std::vector<Range> ranges;
   ranges.reserve(ranks().ranks());
   constexpr std::uint64_t page_blocks = page_bytes / block_bytes;
   for (unsigned rank = 0; rank < ranks().ranks(); ++rank) {
@@ -86,8 +86,8 @@ std::vector<mpi::Range> ranges_of(std::uint64_t bytes) {
 ordered_json measure_scattering(const RankBenchRequest& request, const Executor& executor,
                                 std::uint64_t bytes) {
   const MemoryCipher cipher(request, bytes);
-  const std::vector<mpi::Range> ranges = ranges_of(bytes);
-  const mpi::Range own = ranges[ranks().rank()];
+  const std::vector<Range> ranges = ranges_of(bytes);
+  const Range own = ranges[ranks().rank()];
   const std::uint64_t offset = own.first * block_bytes;
   std::vector<std::uint8_t> all;
   std::vector<std::uint8_t> mine;

@@ -16,7 +16,7 @@
 #include "paes/bench_statistics.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace paes::cli {
 

@@ -29,7 +29,7 @@ void run_together(const JobOptions& options, Engines& engines, const Job& job, O
   mpi::Communicator& all = ranks();
   mpi::SharedInput input(all, options.file, options.file_access());
   const std::uint64_t own_bytes =
-      mpi::share_of_groups(input.bytes(), mpi::batch_bytes, all.ranks(), all.rank()).count();
+      mpi::share_of_groups(input.bytes(), mpi::least_share_bytes, all.ranks(), all.rank()).count();
   std::optional<Choice> choice;
   std::unique_ptr<Executor> executor;
   mpi::together(all, [&] {

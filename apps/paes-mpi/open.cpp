@@ -1,7 +1,7 @@
 #include "paes-mpi/open.hpp"
 
 #include "paes-mpi/ranks.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace paes::cli {
 

@@ -1,7 +1,7 @@
 // What a run that was killed left beside an output: files that never got a name of their own.
 #pragma once
 
-#include "stream/files.hpp"
+#include "stream/output.hpp"
 
 namespace paes::cli {
 

@@ -17,7 +17,7 @@
 #include "paes/bench_interrupt.hpp"
 #include "paes/bench_place.hpp"
 #include "paes/error.hpp"
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 
 namespace paes::cli {
 

@@ -17,6 +17,7 @@
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"
 #include "stream/raw.hpp"
+#include "stream/raw_gcm.hpp"
 
 namespace paes::cli {
 

@@ -9,7 +9,7 @@
 #include "paes/keyfile.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 
 namespace paes::cli {
 

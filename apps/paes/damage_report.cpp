@@ -12,13 +12,11 @@ namespace paes::cli {
 namespace {
 
 using nlohmann::ordered_json;
-using stream::ByteSpan;
-using stream::ChunkRange;
 
 // As --range takes them, both ends included. An empty last chunk has no text.
-std::string bytes_of(const stream::Extent& extent, ChunkRange range) {
-  const ByteSpan text = extent.text_of(range);
-  const ByteSpan file = extent.file_of(range);
+std::string bytes_of(const stream::Extent& extent, Range range) {
+  const Range text = extent.text_of(range);
+  const Range file = extent.file_of(range);
   const std::string of_text = text.first == text.end ? std::string("no bytes of the plaintext")
                                                      : fmt::format("bytes {}-{} of the plaintext",
                                                                    text.first, text.end - 1);
@@ -39,7 +37,7 @@ void require_authentic(const std::string& name, const stream::Verification& foun
   }
   const stream::Damage& damage = found.damage;
   if (prints_lines && (damage.ranges.size() > 1 || found.is_cut)) {
-    for (const ChunkRange& range : damage.ranges) {
+    for (const Range& range : damage.ranges) {
       print_note("paes: " + name + ": damaged: " + bytes_of(found.extent, range));
     }
   }
@@ -72,9 +70,9 @@ void add_damage(ordered_json& file, const stream::Verification& found) {
     return;
   }
   ordered_json ranges = ordered_json::array();
-  for (const ChunkRange& range : damage.ranges) {
-    const ByteSpan of_text = found.extent.text_of(range);
-    const ByteSpan of_file = found.extent.file_of(range);
+  for (const Range& range : damage.ranges) {
+    const Range of_text = found.extent.text_of(range);
+    const Range of_file = found.extent.file_of(range);
     ranges.push_back({{"first_chunk", range.first},
                       {"chunks", range.count()},
                       {"text_offset", of_text.first},

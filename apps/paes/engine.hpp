@@ -10,8 +10,8 @@
 #include "exec/executor.hpp"
 #include "message/cipher_name.hpp"
 #include "message/engine.hpp"
+#include "stream/container.hpp"
 #include "stream/engine_rates.hpp"
-#include "stream/pipeline.hpp"
 
 namespace CLI {
 class App;

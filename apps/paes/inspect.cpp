@@ -16,7 +16,7 @@
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "paes/unfinished.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace paes::cli {
 

@@ -14,7 +14,7 @@
 #include "paes/error.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
-#include "stream/files.hpp"
+#include "stream/output.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::cli {

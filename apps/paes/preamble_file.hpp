@@ -10,8 +10,8 @@
 #include "core/secret.hpp"
 #include "format/container.hpp"
 #include "paes/leftover.hpp"
-#include "stream/files.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
+#include "stream/input.hpp"
 
 namespace paes::cli {
 

@@ -4,7 +4,7 @@
 
 #include "core/secret.hpp"
 #include "paes/error.hpp"
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 
 namespace paes::cli {
 

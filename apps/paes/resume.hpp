@@ -7,7 +7,7 @@
 
 #include "format/age.hpp"
 #include "paes/keys.hpp"
-#include "stream/files.hpp"
+#include "stream/output.hpp"
 #include "stream/resume.hpp"
 
 namespace paes::cli {

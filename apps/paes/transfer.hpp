@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "paes/engine.hpp"
-#include "stream/files.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
+#include "stream/output.hpp"
 
 namespace paes::cli {
 

@@ -7,7 +7,7 @@
 
 #include "paes/process.hpp"
 #include "paes/report.hpp"
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 #include "stream/resumable_files.hpp"
 
 namespace paes::cli {

@@ -7,14 +7,14 @@
 
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
-#include "stream/part.hpp"
+#include "stream/payload.hpp"
+#include "stream/sparse_sink.hpp"
 
 namespace paes::mpi {
 
 namespace {
 
 using stream::ChunkCipher;
-using stream::ChunkRange;
 using stream::Extent;
 using Salt = std::array<std::uint8_t, cobblestone::salt_bytes>;
 
@@ -28,25 +28,8 @@ void share(Communicator& communicator, container::Header& header) {
   together(communicator, [&] { header = container::parse(bytes); });
 }
 
-// From the Secret of rank 0 into those of the others.
-void share(Communicator& communicator, container::Suite suite, SecretBytes& key) {
-  if (!communicator.is_first()) {
-    key = SecretBytes(container::key_bytes(suite));
-  }
-  communicator.broadcast(key);
-}
-
-ChunkRange own_chunks(const Communicator& communicator, const Extent& extent) {
-  const Range stripes = share_of(extent.stripes(), communicator.ranks(), communicator.rank());
-  return extent.of_stripes(stripes.first, stripes.end);
-}
-
-// The caller's options, with what long work is given in their place.
-stream::Options options_in(const stream::Options& options, const Touch& touch) {
-  stream::Options inside = options;
-  inside.cancel = &touch.stop;
-  inside.progress = &touch.done_bytes;
-  return inside;
+Range own_chunks(const Communicator& communicator, const Extent& extent) {
+  return extent.chunks_of(share_of(extent.stripes(), communicator.ranks(), communicator.rank()));
 }
 
 stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, SharedOutput& output,
@@ -59,7 +42,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
     }
   });
   share(communicator, header);
-  share(communicator, header.suite, sealed.input_key);
+  share_key(communicator, header.suite, sealed.input_key);
   communicator.broadcast(salt);
   const Extent extent{header.payload_offset(), input.bytes()};
   output.expect({extent.file_bytes(), stream::Filling::whole});
@@ -69,8 +52,9 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
     if (communicator.is_first()) {
       output.write_at(0, stream::encode_head(header, sealed.envelope, salt, cipher.commitment()));
     }
-    stream::seal_part(cipher, extent, own_chunks(communicator, extent), input.reader(),
-                      output.writer(), options_in(options, touch));
+    (void)stream::transfer(
+        input, &output, stream::sealing_layout(extent.payload_offset, extent.text_bytes, options),
+        stream::sealing(cipher), own_chunks(communicator, extent), touch.in_place_of(options));
     input.check_unchanged();
   });
   together(communicator, [&] { output.sync(); });
@@ -83,7 +67,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
 // next.
 stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
   struct Found {
-    std::array<ChunkRange, stream::Damage::max_ranges> ranges;
+    std::array<Range, stream::Damage::max_ranges> ranges;
     std::uint64_t count;
     std::uint64_t more_chunks;
   };
@@ -111,22 +95,13 @@ class Payload {
     share(communicator, opened.header);
     stream::PayloadPrefix prefix = {};
     together(communicator, [&] {
-      const std::uint64_t offset = opened.header.payload_offset();
-      const auto text = cobblestone::text_bytes(input.bytes() - std::min(input.bytes(), offset));
-      if (!text) {
-        stream::throw_truncated(input.name());
+      extent_ = stream::extent_of(input, opened.header);
+      if (communicator.is_first()) {
+        stream::check_key_length(opened.header.suite, opened.input_key.size());
       }
-      extent_ = {offset, *text};
-      if (communicator.is_first() &&
-          opened.input_key.size() != container::key_bytes(opened.header.suite)) {
-        throw Error(ErrorCode::corrupt,
-                    "envelope: holds " + std::to_string(opened.input_key.size()) +
-                        " bytes, not a key of " +
-                        std::to_string(container::key_bytes(opened.header.suite)));
-      }
-      input.read_at(extent_.payload_offset, MutableBytes(prefix));
+      prefix = stream::read_prefix(input, opened.header);
     });
-    share(communicator, opened.header.suite, opened.input_key);
+    share_key(communicator, opened.header.suite, opened.input_key);
     together(communicator, [&] {
       cipher_.emplace(opened.header.suite, opened.input_key, stream::salt_of(prefix),
                       options.kernel, options.engine_use);
@@ -143,6 +118,13 @@ class Payload {
 };
 
 }  // namespace
+
+void share_key(Communicator& communicator, container::Suite suite, SecretBytes& key) {
+  if (!communicator.is_first()) {
+    key = SecretBytes(container::key_bytes(suite));
+  }
+  communicator.broadcast(key);
+}
 
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Sealed sealed, const stream::Options& options) {
@@ -170,13 +152,15 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
   output.expect({extent.text_bytes, stream::Filling::sparse});
   together(communicator, [&] {
     if (communicator.is_first()) {
-      stream::check_last_chunk(input.name(), payload.cipher(), extent, input.reader());
+      stream::check_last_chunk(input, payload.cipher(), extent);
     }
   });
   together(communicator, options.progress, [&](const Touch& touch) {
-    stream::TextWriter writer(output.writer(), 0, extent.text_bytes);
-    stream::open_part(input.name(), payload.cipher(), extent, own_chunks(communicator, extent),
-                      input.reader(), writer, options_in(options, touch));
+    stream::SparseSink sink(output);
+    (void)stream::transfer(
+        input, &sink, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
+        stream::opening(payload.cipher(), input.name(), extent.payload_offset),
+        own_chunks(communicator, extent), touch.in_place_of(options));
     input.check_unchanged();
   });
   together(communicator, [&] { output.sync(); });
@@ -188,13 +172,15 @@ stream::Verification verify(Communicator& communicator, SharedInput& input, Open
                             const stream::Options& options) {
   const Payload payload(communicator, input, opened, options);
   const Extent& extent = payload.extent();
-  stream::Damage own;
+  stream::DamageLog own;
   together(communicator, options.progress, [&](const Touch& touch) {
-    own = stream::verify_part(payload.cipher(), extent, own_chunks(communicator, extent),
-                              input.reader(), options_in(options, touch));
+    (void)stream::transfer(
+        input, nullptr, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
+        stream::verifying(payload.cipher(), own), own_chunks(communicator, extent),
+        touch.in_place_of(options));
     input.check_unchanged();
   });
-  return {extent, of_all(communicator, own)};
+  return {extent, of_all(communicator, own.found())};
 }
 
 }  // namespace paes::mpi

@@ -8,7 +8,7 @@
 #include "format/container.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/shared_file.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace paes::mpi {
 
@@ -19,6 +19,9 @@ struct Sealed {
   SecretBytes input_key;  // what the envelope holds
 };
 
+// From the Secret of rank 0 into those of the others. Collective.
+void share_key(Communicator& communicator, container::Suite suite, SecretBytes& key);
+
 // All are collective, and throw the same Error on all ranks. Of the options each rank has its own;
 // `cancel` is not looked at (the communicator has one), and `progress` follows the work of all.
 
@@ -26,7 +29,7 @@ struct Sealed {
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Sealed sealed, const stream::Options& options);
 
-// The same with a chosen salt, for tests that compare bytes (stream/pipeline.hpp says more).
+// The same with a chosen salt, for tests that compare bytes (stream/container.hpp says more).
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
                                  const stream::Options& options);

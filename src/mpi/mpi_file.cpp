@@ -77,7 +77,7 @@ MpiFile::~MpiFile() {
   (void)MPI_File_close(&handle_->file);
 }
 
-void MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+std::size_t MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) const {
   const std::lock_guard lock(communicator_.handles_->calls);
   if (!moves_all(to, name_, [&](MPI_Datatype type, MPI_Status* status) {
         return MPI_File_read_at(handle_->file, static_cast<MPI_Offset>(offset), MPI_BOTTOM, 1, type,
@@ -85,6 +85,11 @@ void MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) const {
       })) {
     throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
   }
+  std::size_t moved = 0;
+  for (const iovec& part : to) {
+    moved += part.iov_len;
+  }
+  return moved;
 }
 
 void MpiFile::write_at(std::uint64_t offset, std::span<const iovec> from) const {

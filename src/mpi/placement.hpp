@@ -6,21 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/range.hpp"
+
 namespace paes::mpi {
 
-// The numbers [first, end); empty where both are equal.
-struct Range {
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-  [[nodiscard]] std::uint64_t count() const noexcept { return end - first; }
-  [[nodiscard]] bool is_empty() const noexcept { return first == end; }
-  bool operator==(const Range&) const = default;
-};
-
-// What is never shared by two ranks: 4 MiB of text. In the container 256 chunks are 1025 whole
+// What two ranks never share a part of: 4 MiB of text. In the container 256 chunks are 1025 whole
 // pages, so that no page is written by two ranks either.
-inline constexpr std::size_t batch_bytes = std::size_t{4} << 20;
-inline constexpr std::uint64_t batch_chunks = 256;
+inline constexpr std::size_t least_share_bytes = std::size_t{4} << 20;
 
 // The share of `rank`, which is below `ranks`, in `count` things: shares differ by one at most, and
 // the first ranks have the larger ones.

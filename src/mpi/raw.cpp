@@ -1,129 +1,68 @@
 #include "mpi/raw.hpp"
 
 #include <array>
-#include <atomic>
+#include <cstring>
 
-#include "message/padding.hpp"
-#include "mode/xts.hpp"
-#include "mpi/own_pieces.hpp"
-#include "stream/grain.hpp"
+#include "message/gcm_message.hpp"
+#include "mpi/broadcast.hpp"
+#include "mpi/placement.hpp"
+#include "mpi/together.hpp"
+#include "stream/raw_gcm.hpp"
 
 namespace paes::mpi {
 
 namespace {
 
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t step) {
-  return (bytes + step - 1) / step * step;
+using stream::raw_tag_bytes;
+
+// The rank's share of the items of a message, in runs of 4 MiB or a little more.
+Range own_items(const Communicator& communicator, const stream::Layout& layout) {
+  const std::uint64_t run = (least_share_bytes + layout.in_bytes - 1) / layout.in_bytes;
+  return share_of_groups(layout.all_items().count(), run, communicator.ranks(),
+                         communicator.rank());
 }
-
-// One rank's part of one message.
-class RawPart {
- public:
-  RawPart(Communicator& communicator, SharedInput& input, SharedOutput& output,
-          const stream::RawTask& task, const stream::Options& options)
-      : communicator_(communicator),
-        input_(input),
-        output_(output),
-        task_(task),
-        options_(options),
-        encrypts_(task.direction == Direction::encrypt),
-        own_(communicator, input.bytes(), piece_bytes(), run_bytes()),
-        serial_(make_executor(Schedule::serial, 1)) {}
-
-  stream::Totals run_all() {
-    output_.expect(stream::raw_need(task_, 0, input_.bytes()));
-    together(communicator_, options_.progress, [&](const Touch& touch) {
-      done_bytes_ = &touch.done_bytes;
-      const std::size_t before =
-          task_.key.needs_before(task_.direction) ? task_.key.block_size() : 0;
-      stream::Flow flow = own_.reading(input_, 0, before);
-      flow.engine = options_.engine_use.engine;
-      flow.transform = [&](stream::Batch& batch) { crypt(batch); };
-      own_.write_to(flow, output_);
-      stream::run(flow, options_.executor, 1, &touch.stop);
-      input_.check_unchanged();
-    });
-    together(communicator_, [&] { output_.sync(); });
-    // Only the rank with the last piece knows how long the text is behind its padding.
-    std::array<std::int64_t, 1> written = {static_cast<std::int64_t>(written_bytes_.load())};
-    communicator_.sum(written);
-    const auto written_bytes = static_cast<std::uint64_t>(written[0]);
-    output_.commit(written_bytes);
-    return {encrypts_ ? input_.bytes() : written_bytes};
-  }
-
- private:
-  // Of a message that is one data unit, which nothing cuts, or whose units are long.
-  [[nodiscard]] std::size_t unit_bytes() const noexcept {
-    if (!task_.key.row().has_units) {
-      return 0;
-    }
-    return task_.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes} : task_.key.unit_bytes();
-  }
-
-  [[nodiscard]] std::size_t step_bytes() const noexcept {
-    return unit_bytes() != 0 ? unit_bytes() : task_.key.step_bytes();
-  }
-
-  [[nodiscard]] std::size_t piece_bytes() const {
-    const std::size_t grain = stream::chunks_of_grain(options_) * cobblestone::chunk_text_bytes;
-    const std::size_t step = step_bytes();
-    // An engine declines what is longer than it likes.
-    const bool rounds_down = task_.key.has_engine(task_.direction) && grain >= step;
-    return rounds_down ? grain / step * step : static_cast<std::size_t>(rounded_up(grain, step));
-  }
-
-  [[nodiscard]] std::uint64_t run_bytes() const { return rounded_up(batch_bytes, step_bytes()); }
-
-  void crypt(stream::Batch& batch) {
-    const std::size_t block = task_.key.block_size();
-    const bool pads = task_.pads && batch.is_last;
-    const std::size_t text_bytes = batch.bytes;
-    if (pads && encrypts_) {
-      const std::size_t padding = padding_bytes(batch.bytes, block);
-      write_padding({stream::Pieces::data_of(batch) + batch.bytes, padding});
-      batch.bytes += padding;
-    }
-    const MutableBytes bytes = stream::Pieces::bytes_of(batch);
-    RawPosition position =
-        task_.key.at(task_.iv, own_.offset_of(batch), {bytes.data() - block, block});
-    task_.key.crypt(task_.direction, position, bytes, bytes, *serial_, own_.piece_bytes());
-    if (pads && !encrypts_) {
-      const auto last_bytes = unpadded_bytes(Bytes(bytes).last(block));
-      if (!last_bytes) {
-        throw Error(ErrorCode::corrupt, input_.name() + ": the padding is wrong",
-                    "the key, the IV or the mode is another, or the file is damaged");
-      }
-      batch.bytes -= block - *last_bytes;
-    }
-    written_bytes_.fetch_add(batch.bytes, std::memory_order_relaxed);
-    done_bytes_->fetch_add(text_bytes, std::memory_order_relaxed);
-  }
-
-  Communicator& communicator_;
-  SharedInput& input_;
-  SharedOutput& output_;
-  const stream::RawTask& task_;
-  const stream::Options& options_;
-  bool encrypts_;
-  OwnPieces own_;
-  std::unique_ptr<Executor> serial_;
-  std::atomic<std::uint64_t>* done_bytes_ = nullptr;
-  std::atomic<std::uint64_t> written_bytes_{0};
-};
 
 void share(Communicator& communicator, std::vector<std::uint8_t>& bytes) {
   std::uint64_t count = bytes.size();
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&count), sizeof count});
+  broadcast(communicator, count);
   bytes.resize(static_cast<std::size_t>(count));
   communicator.broadcast(bytes);
+}
+
+void sync_and_commit(Communicator& communicator, SharedOutput& output, std::uint64_t bytes) {
+  together(communicator, [&] { output.sync(); });
+  output.commit(bytes);
+}
+
+// The ranks' hashes, which are as secret as a key, on rank 0 and joined there in the order of the
+// ranks; of no meaning on the others.
+GhashPart join_in_order(Communicator& communicator, const GcmMessage& message, GhashPart own) {
+  constexpr std::size_t part_bytes = sizeof own.value.bytes + sizeof own.blocks;
+  SecretBytes mine(part_bytes);
+  std::memcpy(mine.data(), own.value.bytes, sizeof own.value.bytes);
+  store_le(mine.data() + sizeof own.value.bytes, own.blocks);
+  wipe(own.value.bytes);
+  SecretBytes all(communicator.is_first() ? part_bytes * communicator.ranks() : 0);
+  communicator.gather(mine, all);
+  GhashPart joined;
+  if (communicator.is_first()) {
+    for (unsigned rank = 0; rank < communicator.ranks(); ++rank) {
+      const std::uint8_t* const from = all.data() + rank * part_bytes;
+      GhashPart part;
+      const WipeOnExit wiped(part.value.bytes);
+      std::memcpy(part.value.bytes, from, sizeof part.value.bytes);
+      part.blocks = load_le<std::uint64_t>(from + sizeof part.value.bytes);
+      joined = message.join(joined, part);
+    }
+  }
+  return joined;
 }
 
 }  // namespace
 
 void share(Communicator& communicator, RawSecrets& secrets) {
   std::uint64_t key_bytes = secrets.key.size();
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&key_bytes), sizeof key_bytes});
+  broadcast(communicator, key_bytes);
   if (!communicator.is_first()) {
     secrets.key = SecretBytes(static_cast<std::size_t>(key_bytes));
   }
@@ -141,7 +80,70 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
     }
     stream::check_raw_length(input.name(), task, input.bytes(), true);
   });
-  return RawPart(communicator, input, output, task, options).run_all();
+  output.expect(stream::raw_need(task, input.bytes()));
+  stream::Moved own;
+  together(communicator, options.progress, [&](const Touch& touch) {
+    stream::RawTransfer message(input.name(), task, options, input.bytes());
+    own = message.run(input, output, own_items(communicator, message.layout()),
+                      touch.in_place_of(options));
+    input.check_unchanged();
+  });
+  // Only the rank with the last piece knows how long the text before its padding is.
+  std::array<std::int64_t, 1> written = {static_cast<std::int64_t>(own.written_bytes)};
+  communicator.sum(written);
+  const auto written_bytes = static_cast<std::uint64_t>(written[0]);
+  sync_and_commit(communicator, output, written_bytes);
+  return {task.encrypts() ? input.bytes() : written_bytes};
+}
+
+stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
+  const std::uint64_t text_bytes = input.bytes();
+  together(communicator, [&] { stream::check_gcm_limit(input.name(), text_bytes); });
+  output.expect({text_bytes + raw_tag_bytes, stream::Filling::whole});
+  stream::GcmTransfer message(input.name(), key, iv, aad, options, text_bytes);
+  together(communicator, options.progress, [&](const Touch& touch) {
+    (void)message.seal(input, output, own_items(communicator, message.layout()),
+                       touch.in_place_of(options));
+    input.check_unchanged();
+  });
+  GhashPart all = join_in_order(communicator, message.message(), message.joined());
+  const WipeOnExit wiped(all.value.bytes);
+  together(communicator, [&] {
+    if (communicator.is_first()) {
+      Block tag;
+      message.message().tag(all, text_bytes, tag);
+      output.write_at(text_bytes, Bytes(tag.bytes, raw_tag_bytes));
+    }
+  });
+  sync_and_commit(communicator, output, text_bytes + raw_tag_bytes);
+  return {text_bytes};
+}
+
+stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
+  std::uint64_t text_bytes = 0;
+  together(communicator,
+           [&] { text_bytes = stream::text_bytes_of_gcm(input.name(), input.bytes()); });
+  output.expect({text_bytes, stream::Filling::compressible});
+  stream::GcmTransfer message(input.name(), key, iv, aad, options, text_bytes);
+  const Range own = own_items(communicator, message.layout());
+  together(communicator, options.progress,
+           [&](const Touch& touch) { message.hash(input, own, touch.in_place_of(options)); });
+  GhashPart all = join_in_order(communicator, message.message(), message.joined());
+  const WipeOnExit wiped_all(all.value.bytes);
+  together(communicator, [&] {
+    if (communicator.is_first()) {
+      message.check_tag(input, all);
+    }
+  });
+  together(communicator, options.progress, [&](const Touch& touch) {
+    touch.done_bytes.store(message.layout().text_bytes_of(own) / 2);
+    message.open(input, output, touch.in_place_of(options));
+    input.check_unchanged();
+  });
+  sync_and_commit(communicator, output, text_bytes);
+  return {text_bytes};
 }
 
 }  // namespace paes::mpi

@@ -1,6 +1,6 @@
 // Raw messages by many ranks, in the modes whose pieces run in parallel, and GCM as one message:
-// the bytes that stream/raw.hpp writes in one process. Chained directions have nothing to share
-// out.
+// the bytes that stream/raw.hpp and stream/raw_gcm.hpp write in one process. Chained directions
+// have nothing to share out.
 #pragma once
 
 #include "core/secret.hpp"

@@ -11,10 +11,10 @@
 
 #include "core/descriptor.hpp"
 #include "mpi/broadcast.hpp"
+#include "mpi/container.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "stream/change_time.hpp"
-#include "stream/part.hpp"
 
 namespace paes::mpi {
 
@@ -30,14 +30,6 @@ struct Decided {
   stream::JournalHeader header;
   bool continues;
 };
-
-// From the Secret of rank 0 into those of the others.
-void share_key(Communicator& communicator, container::Suite suite, SecretBytes& key) {
-  if (!communicator.is_first()) {
-    key = SecretBytes(container::key_bytes(suite));
-  }
-  communicator.broadcast(key);
-}
 
 // The unfinished output and its journal as this rank has them open.
 class UnfinishedFiles {
@@ -63,14 +55,15 @@ class UnfinishedFiles {
         check_header(journal_name, header);
       }
       written_.emplace(stream::Input::of(Descriptor(data_.number(), false), name_, nullptr));
+      sink_.emplace(data_.number(), name_);
     });
   }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] int data() const noexcept { return data_.number(); }
   [[nodiscard]] int journal() const noexcept { return journal_.number(); }
-  [[nodiscard]] stream::ReadAt reader() const { return written_->reader(); }
-  [[nodiscard]] stream::WriteAt writer() const { return writer_at(data_.number(), name_); }
+  [[nodiscard]] const stream::Source& written() const noexcept { return *written_; }
+  [[nodiscard]] stream::Sink& sink() noexcept { return *sink_; }
 
   // Collective.
   void sync() {
@@ -105,6 +98,7 @@ class UnfinishedFiles {
   Descriptor data_;
   Descriptor journal_;
   std::optional<stream::Input> written_;
+  std::optional<DescriptorSink> sink_;
 };
 
 // One attempt at the work that was decided upon.
@@ -173,20 +167,14 @@ class Attempt {
 
  private:
   void run_own(const Touch& touch, const WorkOn& work_on) {
-    stream::Options inside = options_;
-    inside.cancel = &touch.stop;
-    inside.progress = &touch.done_bytes;
-    const stream::StripeWork work{*cipher_,
-                                  decided_.extent,
-                                  *journal_,
-                                  input_.reader(),
-                                  files_.writer(),
-                                  decided_.continues ? files_.reader() : stream::ReadAt(),
+    const stream::StripeWork work{*cipher_,      decided_.extent,
+                                  *journal_,     input_,
+                                  files_.sink(), decided_.continues ? &files_.written() : nullptr,
                                   kept_};
     const Range stripes =
         share_of(decided_.extent.stripes(), communicator_.ranks(), communicator_.rank());
     try {
-      work_on(work, stripes, files_, inside);
+      work_on(work, stripes, files_, touch.in_place_of(options_));
     } catch (const stream::OtherTextWritten&) {
       is_other_text_.store(true);
       throw;
@@ -303,8 +291,7 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
           attempt->run({decided.extent.file_bytes(), stream::Filling::whole},
                        [&](const stream::StripeWork& work, const Range& stripes,
                            const UnfinishedFiles& files, const stream::Options& inside) {
-                         stream::seal_stripes(files.name(), work, stripes.first, stripes.end,
-                                              check_source, inside);
+                         stream::seal_stripes(files.name(), work, stripes, check_source, inside);
                          check_source();
                        });
       if (is_done) {
@@ -344,7 +331,7 @@ stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput&
     const stream::ChunkCipher cipher(preamble.header.suite, input_key, stream::salt_of(prefix),
                                      options.kernel);
     stream::check_commitment(input.name(), cipher, prefix);
-    stream::check_last_chunk(input.name(), cipher, extent, input.reader());
+    stream::check_last_chunk(input.here(), cipher, extent);
     const stream::Started started = stream::start_decryption(
         input.here(), *output->resumable(), preamble, prefix, extent, input_key, note);
     decided = {preamble.header.suite, prefix, extent, started.header, started.continues};
@@ -356,8 +343,8 @@ stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput&
   (void)attempt->run({decided.extent.text_bytes, stream::Filling::sparse},
                      [&](const stream::StripeWork& work, const Range& stripes,
                          const UnfinishedFiles& files, const stream::Options& inside) {
-                       stream::open_stripes(input.name(), work, stripes.first, stripes.end,
-                                            stream::hole_maker(files.data()), inside);
+                       stream::open_stripes(work, stripes, stream::hole_maker(files.data()),
+                                            inside);
                        input.check_unchanged();
                      });
   return {decided.extent.text_bytes, attempt->kept_text_bytes()};

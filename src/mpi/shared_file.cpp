@@ -55,10 +55,8 @@ void write_all(int descriptor, const std::string& name, const std::optional<stre
 
 }  // namespace
 
-stream::WriteAt writer_at(int descriptor, std::string name) {
-  return [descriptor, name = std::move(name)](std::uint64_t offset, std::span<const iovec> from) {
-    write_all(descriptor, name, std::nullopt, offset, from);
-  };
+void DescriptorSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
+  write_all(descriptor_, name_, std::nullopt, offset, from);
 }
 
 SharedInput::SharedInput(Communicator& communicator, const std::string& path, FileAccess access)
@@ -98,19 +96,8 @@ void SharedInput::check_same_file(Communicator& communicator) {
   });
 }
 
-stream::ReadAt SharedInput::reader() const {
-  return [this](std::uint64_t offset, std::span<const iovec> to) {
-    if (by_mpi_ != nullptr) {
-      by_mpi_->read_at(offset, to);
-    } else {
-      here_->read_at(offset, to);
-    }
-  };
-}
-
-void SharedInput::read_at(std::uint64_t offset, MutableBytes to) const {
-  const iovec one = {to.data(), to.size()};
-  reader()(offset, std::span(&one, 1));
+std::size_t SharedInput::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+  return by_mpi_ != nullptr ? by_mpi_->read_at(offset, to) : here_->read_at(offset, to);
 }
 
 void SharedInput::check_unchanged() const {
@@ -174,19 +161,12 @@ void SharedOutput::find(const std::string& path) {
   }
 }
 
-stream::WriteAt SharedOutput::writer() const {
-  return [this](std::uint64_t offset, std::span<const iovec> from) {
-    if (by_mpi_ != nullptr) {
-      by_mpi_->write_at(offset, from);
-    } else {
-      write_all(here_.number(), name_, need_, offset, from);
-    }
-  };
-}
-
-void SharedOutput::write_at(std::uint64_t offset, Bytes from) const {
-  const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};
-  writer()(offset, std::span(&one, 1));
+void SharedOutput::write_at(std::uint64_t offset, std::span<const iovec> from) {
+  if (by_mpi_ != nullptr) {
+    by_mpi_->write_at(offset, from);
+  } else {
+    write_all(here_.number(), name_, need_, offset, from);
+  }
 }
 
 void SharedOutput::sync() {

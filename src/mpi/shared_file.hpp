@@ -8,7 +8,7 @@
 #include <string>
 
 #include "mpi/communicator.hpp"
-#include "stream/files.hpp"
+#include "stream/output.hpp"
 
 namespace paes::mpi {
 
@@ -21,8 +21,21 @@ enum class FileAccess : unsigned {
 inline constexpr const char* shared_hint =
     "all ranks must see it under this name, on a file system that their hosts share";
 
-// Writes all at its offset; `name` is for errors. The descriptor stays the caller's.
-[[nodiscard]] stream::WriteAt writer_at(int descriptor, std::string name);
+// A file that is open already, written at offsets. The descriptor stays the caller's.
+class DescriptorSink : public stream::Sink {
+ public:
+  DescriptorSink(int descriptor, std::string name)
+      : descriptor_(descriptor), name_(std::move(name)) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
+  using Sink::write_at;
+  void write_at(std::uint64_t offset, std::span<const iovec> from) override;
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
 
 // A file opened by MPI-IO (mpi_file.cpp), on each rank by itself: what the ranks write does not
 // overlap, and errors are agreed upon by `together`. Calls at offsets come from any thread.
@@ -34,7 +47,7 @@ class MpiFile {
   MpiFile(const MpiFile&) = delete;
   MpiFile& operator=(const MpiFile&) = delete;
 
-  void read_at(std::uint64_t offset, std::span<const iovec> to) const;
+  std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const;
   void write_at(std::uint64_t offset, std::span<const iovec> from) const;
   void sync();
 
@@ -45,21 +58,21 @@ class MpiFile {
   std::unique_ptr<Handle> handle_;
 };
 
-class SharedInput {
+class SharedInput : public stream::Source {
  public:
   // Collective. Throws the same Error on all ranks when one of them cannot open the file, or opens
   // another; pipes are refused.
   SharedInput(Communicator& communicator, const std::string& path, FileAccess access);
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
   // As this rank sees it.
   [[nodiscard]] const stream::Input& here() const noexcept { return *here_; }
   [[nodiscard]] stream::Input& here() noexcept { return *here_; }
   [[nodiscard]] bool is_here() const noexcept { return here_.has_value(); }
-  // For as long as this stays where it is.
-  [[nodiscard]] stream::ReadAt reader() const;
-  void read_at(std::uint64_t offset, MutableBytes to) const;
+  using Source::read_at;
+  std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
   // Throws when the file has changed since it was opened, as far as this rank sees that.
   void check_unchanged() const;
 
@@ -72,22 +85,23 @@ class SharedInput {
   std::unique_ptr<MpiFile> by_mpi_;
 };
 
-class SharedOutput {
+class SharedOutput : public stream::Sink {
  public:
   // Collective. Rank 0 makes the file, under a name that nobody asks for, and the others find it
   // there. `options` are of use to rank 0 alone, where `permissions` and `source` are known. Throws
   // the same Error on all ranks, also when one of them sees another file there.
   SharedOutput(Communicator& communicator, const std::string& path, stream::OutputOptions options,
                FileAccess access);
-  ~SharedOutput() { communicator_.at_signal(nullptr); }
+  ~SharedOutput() override { communicator_.at_signal(nullptr); }
   SharedOutput(const SharedOutput&) = delete;
   SharedOutput& operator=(const SharedOutput&) = delete;
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
   // Collective. As of stream::Output; rank 0 looks at the room that there is.
   void expect(const stream::Need& need);
-  [[nodiscard]] stream::WriteAt writer() const;
-  void write_at(std::uint64_t offset, Bytes from) const;
+  using Sink::write_at;
+  void write_at(std::uint64_t offset, std::span<const iovec> from) override;
   // Collective: all that this rank wrote is where rank 0 finds it, and stays. Throws on this rank
   // alone, so call it in `together`; with MPI-IO in the thread that makes collective calls.
   void sync();

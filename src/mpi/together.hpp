@@ -8,6 +8,7 @@
 
 #include "mpi/communicator.hpp"
 #include "stream/cancel.hpp"
+#include "stream/transfer.hpp"
 
 namespace paes::mpi {
 
@@ -25,6 +26,14 @@ void together(Communicator& communicator, const std::function<void()>& step);
 struct Touch {
   const stream::Cancel& stop;  // requested by a signal, and when another rank has failed
   std::atomic<std::uint64_t>& done_bytes;  // to count up
+
+  // The caller's options, with these two in their places.
+  [[nodiscard]] stream::Options in_place_of(const stream::Options& options) const {
+    stream::Options inside = options;
+    inside.cancel = &stop;
+    inside.progress = &done_bytes;
+    return inside;
+  }
 };
 
 // The same for work that takes long, which runs in a thread of its own while this one keeps in

@@ -4,7 +4,7 @@
 // modification in its place, which every owner can set back.
 #pragma once
 
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 
 namespace paes::stream {
 

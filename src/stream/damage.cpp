@@ -14,26 +14,26 @@ constexpr std::size_t max_kept = 64 * Damage::max_ranges;
 
 std::uint64_t Damage::chunks() const noexcept {
   std::uint64_t sum = more_chunks;
-  for (const ChunkRange& range : ranges) {
+  for (const Range& range : ranges) {
     sum += range.count();
   }
   return sum;
 }
 
-void DamageLog::add(ChunkRange damaged) {
+void DamageLog::add(Range damaged) {
   const std::lock_guard lock(mutex_);
   add_range(damaged);
 }
 
 void DamageLog::add(const Damage& damage) {
   const std::lock_guard lock(mutex_);
-  for (const ChunkRange& range : damage.ranges) {
+  for (const Range& range : damage.ranges) {
     add_range(range);
   }
   forgotten_chunks_ += damage.more_chunks;
 }
 
-void DamageLog::add_range(ChunkRange damaged) {
+void DamageLog::add_range(Range damaged) {
   if (damaged.end > forgotten_from_) {
     const std::uint64_t kept_end = std::max(damaged.first, forgotten_from_);
     forgotten_chunks_ += damaged.end - kept_end;

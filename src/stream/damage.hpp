@@ -16,8 +16,8 @@ struct Damage {
   // So many ranges are named; chunks beyond the last of them are counted.
   static constexpr std::size_t max_ranges = 100;
 
-  std::vector<ChunkRange> ranges;  // in order; neighbours are joined
-  std::uint64_t more_chunks = 0;   // that are in none of them
+  std::vector<Range> ranges;      // in order; neighbours are joined
+  std::uint64_t more_chunks = 0;  // that are in none of them
 
   [[nodiscard]] bool is_empty() const noexcept { return ranges.empty() && more_chunks == 0; }
   [[nodiscard]] std::uint64_t chunks() const noexcept;
@@ -26,14 +26,14 @@ struct Damage {
 class DamageLog {
  public:
   // Any thread. Each chunk once.
-  void add(ChunkRange damaged);
+  void add(Range damaged);
   // What another log had found, of chunks that this one knows nothing about.
   void add(const Damage& damage);
 
   [[nodiscard]] Damage found() const;
 
  private:
-  void add_range(ChunkRange damaged);  // with the mutex
+  void add_range(Range damaged);  // with the mutex
 
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // first to end, joined

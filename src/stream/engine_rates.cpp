@@ -4,7 +4,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "stream/batch.hpp"
+#include "stream/buffer.hpp"
 
 namespace paes::stream {
 
@@ -29,8 +29,8 @@ double measure_rate(const std::function<void(MutableBytes piece)>& work, const E
   std::atomic<unsigned> warm{0};
   std::atomic<double> most_seconds{0};
   executor.on_each_thread([&](unsigned) {
-    Batch batch(1, {piece_bytes, piece_bytes}, engine);
-    const MutableBytes piece(batch.chunk(0), piece_bytes);
+    Buffer buffer({.in_bytes = piece_bytes, .out_bytes = piece_bytes}, engine);
+    const MutableBytes piece(buffer.item(0), piece_bytes);
     work(piece);
     ++warm;
     // Threads that begin together compete as they will in earnest. One that failed never comes, so

@@ -1,5 +1,5 @@
-// Reading: files at offsets from any thread, pipes in order with waits that a stop request ends.
-// Standard input that is a file counts as one, from where it stands.
+#include "stream/input.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "stream/files.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -94,7 +93,7 @@ mode_t Input::permissions() const noexcept { return is_regular() ? mode_ & 0777 
 
 bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
 
-std::size_t Input::read(std::span<const iovec> to) {
+std::size_t Input::read(std::span<const iovec> to) const {
   VectorCursor rest(to);
   std::size_t filled = 0;
   while (!rest.is_done()) {
@@ -116,7 +115,7 @@ std::size_t Input::read(std::span<const iovec> to) {
   return filled;
 }
 
-std::size_t Input::read(MutableBytes to) {
+std::size_t Input::read(MutableBytes to) const {
   const iovec one = {to.data(), to.size()};
   return read(std::span(&one, 1));
 }
@@ -127,9 +126,13 @@ void Input::stop_waiting() noexcept {
   }
 }
 
-void Input::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+std::size_t Input::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+  if (!seekable_) {
+    return read(to);
+  }
   VectorCursor rest(to);
-  auto at = static_cast<off_t>(start_ + offset);
+  const auto begin = static_cast<off_t>(start_ + offset);
+  off_t at = begin;
   while (!rest.is_done()) {
     const ssize_t got = preadv(descriptor_.number(), rest.data(), rest.count(), at);
     if (got == 0) {
@@ -144,15 +147,7 @@ void Input::read_at(std::uint64_t offset, std::span<const iovec> to) const {
       check(cancel_);
     }
   }
-}
-
-void Input::read_at(std::uint64_t offset, MutableBytes to) const {
-  const iovec one = {to.data(), to.size()};
-  read_at(offset, std::span(&one, 1));
-}
-
-ReadAt Input::reader() const {
-  return [this](std::uint64_t offset, std::span<const iovec> to) { read_at(offset, to); };
+  return static_cast<std::size_t>(at - begin);
 }
 
 void Input::check_same_size() const {

@@ -10,7 +10,7 @@
 #include "core/descriptor.hpp"
 #include "format/libcrypto.hpp"
 #include "paes/error.hpp"
-#include "stream/part.hpp"
+#include "stream/extent.hpp"
 
 namespace paes::stream {
 

@@ -15,7 +15,7 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 #include "stream/journal_layout.hpp"
 
 namespace paes::stream {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "format/cobblestone.hpp"
-#include "stream/part.hpp"
+#include "stream/payload.hpp"
 
 namespace paes::stream {
 

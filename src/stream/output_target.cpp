@@ -13,7 +13,7 @@
 #include "core/folder.hpp"
 #include "paes/error.hpp"
 #include "stream/file_system.hpp"
-#include "stream/files.hpp"
+#include "stream/input.hpp"
 
 namespace paes::stream {
 

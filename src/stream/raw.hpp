@@ -1,14 +1,14 @@
-// Raw messages from file to file: the modes of SP 800-38A and XTS, and GCM as one message with its
-// tag behind it. No format of ours is around them. Memory is bounded as in the container's
-// pipeline; where both ends are seekable and the mode allows it, all threads work at offsets they
-// compute, and where the mode is chained, one encrypts while others read and write.
+// Raw messages: the modes of SP 800-38A and XTS. No format of ours is around them. GCM as one
+// message is in raw_gcm.hpp.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
-#include "message/gcm.hpp"
 #include "message/raw_key.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
+#include "stream/transfer.hpp"
 
 namespace paes::stream {
 
@@ -21,6 +21,8 @@ struct RawTask {
   // What stands before the ciphertext. Encryption writes it; the input of decryption begins with
   // it, and on a pipe it has been read already.
   Bytes head = {};
+
+  [[nodiscard]] bool encrypts() const noexcept { return direction == Direction::encrypt; }
 };
 
 // Throws Error(usage) "NAME: ..." for a text of a length that the mode cannot take, Error(corrupt)
@@ -30,7 +32,36 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
                       bool is_all);
 
 // The room that the output takes for so many bytes of input without the head, at least.
-[[nodiscard]] Need raw_need(const RawTask& task, std::size_t head_bytes, std::uint64_t bytes);
+[[nodiscard]] Need raw_need(const RawTask& task, std::uint64_t bytes);
+
+// How one message is transferred. An item is a piece, whose place in the mode (counter, preceding
+// ciphertext block, number of the data unit) follows from its offset, or a data unit that is too
+// long to give each thread one of its own: then all threads work on one at a time. Padding belongs
+// to the last item.
+class RawTransfer {
+ public:
+  // `bytes` of message lie in the source, without the head; nothing for a pipe. `task` must outlive
+  // it.
+  RawTransfer(std::string name, const RawTask& task, const Options& options,
+              std::optional<std::uint64_t> bytes);
+
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  // These items of the message, or on a pipe all; a part of them only where the direction is
+  // parallel. `options` have the grain and the device that it was made with.
+  Moved run(Source& source, Sink& sink, Range items, const Options& options);
+
+ private:
+  [[nodiscard]] std::size_t item_bytes(const Options& options) const;
+  void crypt(Buffer& buffer, const Executor& executor, std::size_t grain_bytes);
+
+  std::string name_;
+  const RawTask& task_;
+  bool has_long_units_;
+  bool is_chained_;
+  std::unique_ptr<Executor> serial_;
+  RawPosition chain_;  // of chained directions: where the next piece begins
+  Layout layout_;
+};
 
 // Writes the whole message and commits the output. Throws Error(usage) for a text of a length that
 // the mode cannot take, Error(corrupt) for such a ciphertext and for wrong padding: before anything
@@ -38,19 +69,6 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
 Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options);
 
 // The first bytes of an input; fewer at its end. A pipe is left behind them.
-[[nodiscard]] std::size_t read_head(Input& input, MutableBytes to);
-
-// GCM: the ciphertext, then the tag of 16 bytes. `iv` has 12 bytes.
-Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
-                const Options& options);
-
-// A pipe cannot be read twice, so so much of its text is kept, and a longer one refused.
-inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
-
-// The tag is checked before anything is written. A file can change after that, so each piece is
-// hashed again as it is decrypted, and goes out only if its hash is the one that was checked.
-// Throws Error(corrupt) when the tag, or later a piece, does not match.
-Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
-                const Options& options);
+[[nodiscard]] std::size_t read_head(const Input& input, MutableBytes to);
 
 }  // namespace paes::stream

@@ -197,27 +197,28 @@ std::uint64_t ResumableFiles::partial_bytes() const {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-ReadAt ResumableFiles::reader() const {
-  return [this](std::uint64_t offset, std::span<const iovec> to) {
-    VectorCursor rest(to);
-    auto at = static_cast<off_t>(offset);
-    while (!rest.is_done()) {
-      const ssize_t got = preadv(partial_.number(), rest.data(), rest.count(), at);
-      if (got == 0) {
-        break;
-      }
-      if (got > 0) {
-        rest.advance(static_cast<std::size_t>(got));
-        at += got;
-      } else if (errno != EINTR) {
-        throw_errno(partial_name());
-      }
+std::size_t ResumableFiles::Written::read_at(std::uint64_t offset,
+                                             std::span<const iovec> to) const {
+  VectorCursor rest(to);
+  const auto begin = static_cast<off_t>(offset);
+  off_t at = begin;
+  while (!rest.is_done()) {
+    const ssize_t got = preadv(files_.partial(), rest.data(), rest.count(), at);
+    if (got == 0) {
+      break;
     }
-    while (!rest.is_done()) {
-      std::memset(rest.data()->iov_base, 0, rest.data()->iov_len);
-      rest.advance(rest.data()->iov_len);
+    if (got > 0) {
+      rest.advance(static_cast<std::size_t>(got));
+      at += got;
+    } else if (errno != EINTR) {
+      throw_errno(name_);
     }
-  };
+  }
+  for (; !rest.is_done(); rest.advance(rest.data()->iov_len)) {
+    std::memset(rest.data()->iov_base, 0, rest.data()->iov_len);
+    at += static_cast<off_t>(rest.data()->iov_len);
+  }
+  return static_cast<std::size_t>(at - begin);
 }
 
 void ResumableFiles::write(std::uint64_t offset, Bytes from) const {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "stream/files.hpp"
 #include "stream/journal.hpp"
+#include "stream/source.hpp"
 
 namespace paes::stream {
 
@@ -53,8 +53,8 @@ class ResumableFiles {
   [[nodiscard]] int partial() const noexcept { return partial_.number(); }
   [[nodiscard]] int journal() const noexcept { return journal_.number(); }
   [[nodiscard]] std::uint64_t partial_bytes() const;
-  // From the partial file, any thread; what lies beyond its end is zero.
-  [[nodiscard]] ReadAt reader() const;
+  // What lies in the partial file; beyond its end that is zero.
+  [[nodiscard]] const Source& written() const noexcept { return written_; }
 
   void write(std::uint64_t offset, Bytes from) const;
   // For the owner alone, whatever permissions it had got already.
@@ -69,9 +69,25 @@ class ResumableFiles {
   void read_header();
   void sync_folder() const;
 
+  // The partial file, read at offsets.
+  class Written : public Source {
+   public:
+    explicit Written(const ResumableFiles& files) : files_(files), name_(files.partial_name()) {}
+    [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+    [[nodiscard]] bool is_seekable() const noexcept override { return true; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return UINT64_MAX; }
+    using Source::read_at;
+    std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
+
+   private:
+    const ResumableFiles& files_;
+    std::string name_;
+  };
+
   int folder_;
   std::string file_;
   std::string name_;
+  Written written_{*this};
   Descriptor journal_;
   Descriptor partial_;
   std::optional<JournalHeader> found_;

@@ -28,18 +28,14 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
 
 // Does the work that was decided upon and commits. What a failure leaves is there for the next run,
 // if it is worth it.
-ResumedTotals run_and_commit(const Input& input, Output& output, const ChunkCipher& cipher,
+ResumedTotals run_and_commit(Input& input, Output& output, const ChunkCipher& cipher,
                              const JournalKey& key, const Started& started, const Need& need,
                              const std::function<void(const StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
   Journal journal(key, started.header, files.journal(), files.partial(), files.partial_name());
   std::atomic<std::uint64_t> kept{0};
-  const StripeWork work{cipher,
-                        started.extent,
-                        journal,
-                        input.reader(),
-                        output.writer(),
-                        started.continues ? files.reader() : ReadAt(),
+  const StripeWork work{cipher, started.extent, journal,
+                        input,  output,         started.continues ? &files.written() : nullptr,
                         kept};
   try {
     output.expect(need);
@@ -239,7 +235,8 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
     const JournalKey journal_key(started.input_key, salt_of(started.prefix));
     const auto check_source = [&] { check_stamp(input, source); };
     const auto seal = [&](const StripeWork& work) {
-      seal_stripes(files.partial_name(), work, 0, started.extent.stripes(), check_source, options);
+      seal_stripes(files.partial_name(), work, {0, started.extent.stripes()}, check_source,
+                   options);
       check_source();
     };
     try {
@@ -294,10 +291,10 @@ ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& pr
   const ChunkCipher cipher(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
                            options.engine_use);
   check_commitment(input.name(), cipher, prefix);
-  check_last_chunk(input.name(), cipher, extent, input.reader());
+  check_last_chunk(input, cipher, extent);
   const Started started = start_decryption(input, files, preamble, prefix, extent, input_key, note);
   const auto open = [&](const StripeWork& work) {
-    open_stripes(input.name(), work, 0, extent.stripes(), hole_maker(files.partial()), options);
+    open_stripes(work, {0, extent.stripes()}, hole_maker(files.partial()), options);
     input.check_same_size();
   };
   return run_and_commit(input, output, cipher, JournalKey(input_key, salt_of(prefix)), started,

@@ -16,9 +16,10 @@
 
 #include "core/secret.hpp"
 #include "paes/error.hpp"
-#include "stream/part.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/output.hpp"
+#include "stream/payload.hpp"
 #include "stream/resumable_files.hpp"
+#include "stream/stripes.hpp"
 
 namespace paes::stream {
 
@@ -93,37 +94,5 @@ struct StartedEncryption : Started {
 [[nodiscard]] Started start_decryption(const Input& input, ResumableFiles& files,
                                        const Preamble& preamble, const PayloadPrefix& prefix,
                                        const Extent& extent, Bytes input_key, const Note& note);
-
-// What the threads of one process share.
-struct StripeWork {
-  const ChunkCipher& cipher;
-  const Extent& extent;
-  Journal& journal;
-  ReadAt read_source;
-  WriteAt write;        // to the unfinished output
-  ReadAt read_written;  // what an earlier run wrote there; empty when there was none
-  std::atomic<std::uint64_t>& kept_text_bytes;
-};
-
-// Thrown by seal_stripes when another text was sealed under these nonces before: start afresh.
-struct OtherTextWritten : Error {
-  explicit OtherTextWritten(const std::string& name)
-      : Error(ErrorCode::failure, name + ": is not the beginning of what would be written now") {}
-};
-
-// Keeps what is complete and authentic of the stripes [first, end), and seals the rest. After each
-// read and before anything of it is written `check_source` is called, which throws if the source is
-// not what it was. `name` is the unfinished output's.
-void seal_stripes(const std::string& name, const StripeWork& work, std::uint64_t first,
-                  std::uint64_t end, const std::function<void()>& check_source,
-                  const Options& options);
-
-// Keeps the text of these stripes that is complete and authentic, and opens the rest. `name` is the
-// container's. `make_hole` removes what lies in a part of the output, so that pages of zero bytes
-// need not be written; it may be empty or say that it could not.
-using MakeHole = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
-[[nodiscard]] MakeHole hole_maker(int descriptor);
-void open_stripes(const std::string& name, const StripeWork& work, std::uint64_t first,
-                  std::uint64_t end, const MakeHole& make_hole, const Options& options);
 
 }  // namespace paes::stream

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "format/cobblestone.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace paes::mpi {
 namespace {
@@ -39,7 +39,8 @@ TEST(Placement, EveryThingHasOneOwnerInTheOrderOfTheRanks) {
 
 TEST(Placement, OnlyWholeGroupsChangeHands) {
   for (const unsigned ranks : {1U, 2U, 3U, 5U, 8U, 64U, 999U, 1000U}) {
-    for (const std::uint64_t group : {std::uint64_t{1}, batch_chunks, std::uint64_t{batch_bytes}}) {
+    for (const std::uint64_t group :
+         {std::uint64_t{1}, stream::stripe_chunks, std::uint64_t{least_share_bytes}}) {
       for (const std::uint64_t count :
            {std::uint64_t{0}, std::uint64_t{1}, group - 1, group, group + 1, 7 * group + 3,
             1000 * group, 2000 * group + 1, cobblestone::max_chunks, most}) {
@@ -69,9 +70,9 @@ TEST(Placement, SharesAreNearlyEqual) {
 // What makes it safe that ranks write one file without asking each other.
 TEST(Placement, NoTwoRanksShareAPageOfTheContainer) {
   constexpr std::uint64_t page_bytes = 4096;
-  EXPECT_EQ(batch_chunks * cobblestone::chunk_text_bytes, batch_bytes);
-  EXPECT_EQ(batch_chunks * cobblestone::chunk_bytes % page_bytes, 0U);
-  EXPECT_EQ(batch_bytes % page_bytes, 0U);
+  EXPECT_EQ(stream::stripe_chunks * cobblestone::chunk_text_bytes, least_share_bytes);
+  EXPECT_EQ(stream::stripe_chunks * cobblestone::chunk_bytes % page_bytes, 0U);
+  EXPECT_EQ(least_share_bytes % page_bytes, 0U);
 }
 
 }  // namespace

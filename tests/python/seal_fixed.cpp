@@ -15,7 +15,7 @@
 
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace {
 

@@ -37,7 +37,7 @@ TEST(DamageLog, AnyOrderGivesTheSame) {
   std::mt19937 random(1);
   for (const unsigned percent : {1U, 10U, 50U, 90U, 100U}) {
     std::vector<bool> damaged(1500);
-    std::vector<ChunkRange> single;
+    std::vector<Range> single;
     for (std::uint64_t chunk = 0; chunk < damaged.size(); ++chunk) {
       damaged[chunk] = random() % 100 < percent;
       if (damaged[chunk]) {
@@ -46,7 +46,7 @@ TEST(DamageLog, AnyOrderGivesTheSame) {
     }
     std::shuffle(single.begin(), single.end(), random);
     DamageLog log;
-    for (const ChunkRange& one : single) {
+    for (const Range& one : single) {
       log.add(one);
     }
     const Damage found = log.found();
@@ -66,7 +66,7 @@ TEST(DamageLog, TheFirstRangesAreKeptAndAllChunksCounted) {
     for (std::uint64_t at = 0; at < chunks / parts; at += 2) {
       for (std::uint64_t part = 0; part < parts; ++part) {
         const std::uint64_t first = (parts - 1 - part) * (chunks / parts) / 2 * 2 + at;
-        log.add(ChunkRange{first, first + 1});
+        log.add(Range{first, first + 1});
         ++sum;
       }
     }
@@ -74,7 +74,7 @@ TEST(DamageLog, TheFirstRangesAreKeptAndAllChunksCounted) {
     EXPECT_EQ(found.chunks(), sum);
     ASSERT_EQ(found.ranges.size(), Damage::max_ranges);
     for (std::uint64_t i = 0; i < Damage::max_ranges; ++i) {
-      EXPECT_EQ(found.ranges[i], (ChunkRange{2 * i, 2 * i + 1}));
+      EXPECT_EQ(found.ranges[i], (Range{2 * i, 2 * i + 1}));
     }
   }
 }
@@ -89,13 +89,13 @@ TEST(DamageLog, LogsOfSharesAreTheLogOfTheWhole) {
     DamageLog log;
     for (std::uint64_t chunk = share * 1000; chunk < (share + 1) * 1000; ++chunk) {
       if (damaged[chunk]) {
-        log.add(ChunkRange{chunk, chunk + 1});
+        log.add(Range{chunk, chunk + 1});
       }
     }
     whole.add(log.found());
   }
   EXPECT_EQ(whole.found().chunks(), expected(damaged).chunks());
-  EXPECT_EQ(whole.found().ranges.front(), (ChunkRange{3, 4}));
+  EXPECT_EQ(whole.found().ranges.front(), (Range{3, 4}));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ class Damage : public testing::Test {
  protected:
   Damage() : text_(random_buffer(2 * chunk + 100)) {
     const age::Recipient recipients[] = {age::recipient_of(identities_[0])};
-    const Buffer envelope = age::seal_to_recipients(recipients, key_);
+    const Contents envelope = age::seal_to_recipients(recipients, key_);
     write_file(folder_ / "text", text_);
     const auto executor = make_executor(Schedule::serial, 1);
     {
@@ -67,7 +67,7 @@ class Damage : public testing::Test {
   }
 
   // `damaged` as a file and as a pipe, verified and decrypted to a file and to a pipe.
-  void expect_rejected_everywhere(const Buffer& damaged, unsigned threads) {
+  void expect_rejected_everywhere(const Contents& damaged, unsigned threads) {
     write_file(folder_ / "damaged", damaged);
     EXPECT_TRUE(is_rejection(reject(folder_ / "damaged", {}, threads)));
     EXPECT_TRUE(is_rejection(reject(folder_ / "damaged", folder_ / "out", threads)));
@@ -84,13 +84,13 @@ class Damage : public testing::Test {
     // Both ends are open before and after, because a damaged preamble opens no output.
     const int from = open(out.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const int keep = open(out.c_str(), O_WRONLY | O_CLOEXEC);
-    Buffer received;
+    Contents received;
     writer = feed(in, damaged, 5000);
     EXPECT_TRUE(is_rejection(reject(in, out, threads)));
     writer.join();
     close(keep);
     // All of it fits into the pipe, so nobody had to read while it was written.
-    Buffer piece(65536);
+    Contents piece(65536);
     for (ssize_t got = 0; (got = ::read(from, piece.data(), piece.size())) > 0;) {
       received.insert(received.end(), piece.begin(), piece.begin() + got);
     }
@@ -108,17 +108,17 @@ class Damage : public testing::Test {
     return code == ErrorCode::corrupt || code == ErrorCode::wrong_key;
   }
 
-  [[nodiscard]] Buffer chunk_of(std::size_t number) const {
+  [[nodiscard]] Contents chunk_of(std::size_t number) const {
     const auto begin =
         good_.begin() + static_cast<std::ptrdiff_t>(payload_ + cobblestone::chunk_offset(number));
     const auto end = number == 2 ? good_.end() : begin + chunk_bytes;
     return {begin, end};
   }
   // Preamble, salt and commitment, then these chunks.
-  [[nodiscard]] Buffer assemble(const std::vector<Buffer>& chunks) const {
-    Buffer file(good_.begin(),
-                good_.begin() + static_cast<std::ptrdiff_t>(payload_ + cobblestone::prefix_bytes));
-    for (const Buffer& one : chunks) {
+  [[nodiscard]] Contents assemble(const std::vector<Contents>& chunks) const {
+    Contents file(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(
+                                                     payload_ + cobblestone::prefix_bytes));
+    for (const Contents& one : chunks) {
       file.insert(file.end(), one.begin(), one.end());
     }
     return file;
@@ -134,9 +134,9 @@ class Damage : public testing::Test {
   container::Suite suite_ = container::Suite::cobblestone_256;
   Folder folder_;
   std::vector<age::Identity> identities_ = one_identity();
-  Buffer key_ = sample_key(suite_);
-  Buffer text_;
-  Buffer good_;
+  Contents key_ = sample_key(suite_);
+  Contents text_;
+  Contents good_;
   std::size_t payload_ = 0;
 };
 
@@ -184,7 +184,7 @@ TEST_F(Damage, EveryTruncationIsRejected) {
 TEST_F(Damage, SampledFlipsLeaveNoOutput) {
   for (std::size_t byte = 0; byte < good_.size(); byte += 997) {
     SCOPED_TRACE(byte);
-    Buffer damaged = good_;
+    Contents damaged = good_;
     damaged[byte] = static_cast<std::uint8_t>(damaged[byte] ^ (1U << (byte % 8)));
     expect_rejected_everywhere(damaged, static_cast<unsigned>(1 + byte % 3));
   }
@@ -201,16 +201,16 @@ TEST_F(Damage, SampledTruncationsLeaveNoOutput) {
     if (bytes < good_.size()) {
       SCOPED_TRACE(bytes);
       expect_rejected_everywhere(
-          Buffer(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(bytes)), 2);
+          Contents(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(bytes)), 2);
     }
   }
 }
 
 TEST_F(Damage, ChunksSwappedRepeatedDroppedOrAppended) {
-  const Buffer a = chunk_of(0);
-  const Buffer b = chunk_of(1);
-  const Buffer last = chunk_of(2);
-  const std::vector<std::vector<Buffer>> orders = {
+  const Contents a = chunk_of(0);
+  const Contents b = chunk_of(1);
+  const Contents last = chunk_of(2);
+  const std::vector<std::vector<Contents>> orders = {
       {b, a, last},
       {a, last},
       {b, last},
@@ -226,8 +226,8 @@ TEST_F(Damage, ChunksSwappedRepeatedDroppedOrAppended) {
       {last, a, b},
       {a, b, last, {0}},
       {},
-      {a, b, Buffer(16)},
-      {a, b, Buffer(15)},
+      {a, b, Contents(16)},
+      {a, b, Contents(15)},
       {a, b, last, a, b},
   };
   EXPECT_TRUE(assemble({a, b, last}) == good_);
@@ -241,12 +241,12 @@ TEST_F(Damage, AnotherFilesChunksAndHeadAreRejected) {
   // The same input key, another salt: neither chunks nor salt and commitment can be exchanged.
   write_file(folder_ / "text", text_);
   encrypt_path(folder_ / "text", folder_ / "other");
-  const Buffer other = read_file(folder_ / "other");
+  const Contents other = read_file(folder_ / "other");
   std::filesystem::remove(folder_ / "text");
   std::filesystem::remove(folder_ / "other");
   ASSERT_EQ(other.size() - 4096, good_.size() - 4096);
   const auto chunks = static_cast<std::ptrdiff_t>(payload_ + cobblestone::prefix_bytes);
-  Buffer mixed(good_.begin(), good_.begin() + chunks);
+  Contents mixed(good_.begin(), good_.begin() + chunks);
   mixed.insert(mixed.end(), other.begin() + chunks, other.end());
   expect_rejected_everywhere(mixed, 2);
   const auto prefix = static_cast<std::ptrdiff_t>(payload_);
@@ -257,12 +257,12 @@ TEST_F(Damage, AnotherFilesChunksAndHeadAreRejected) {
 }
 
 TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
-  Buffer damaged = good_;
+  Contents damaged = good_;
   damaged.back() ^= 1;
   const std::string in = folder_ / "in";
   const std::string out = folder_ / "out";
   ASSERT_EQ(mkfifo(in.c_str(), 0600) | mkfifo(out.c_str(), 0600), 0);
-  Buffer received;
+  Contents received;
   std::thread writer = feed(in, damaged, 5000);
   std::thread reader = drain(out, received, 4096);
   const auto executor = make_executor(Schedule::serial, 1);
@@ -281,7 +281,7 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
                                            " of the file) is damaged, misplaced or forged; 32768 "
                                            "bytes before that were already written to " +
                                            out);
-  EXPECT_TRUE(received == Buffer(text_.begin(), text_.begin() + 2 * chunk));
+  EXPECT_TRUE(received == Contents(text_.begin(), text_.begin() + 2 * chunk));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cuda/emulated_runtime.hpp"
 #include "fake_engine.hpp"
 #include "stream/raw.hpp"
+#include "stream/raw_gcm.hpp"
 #include "stream/reference.hpp"
 
 namespace paes::stream {
@@ -85,7 +86,7 @@ TEST_P(Engines, ContainersAreTheSame) {
       TestedEngine engine(GetParam(), 4 * chunk);
       Setting with = setting(engine);
       with.suite = suite;
-      const Buffer text = random_buffer(size);
+      const Contents text = random_buffer(size);
       write_file(folder_ / "text", text);
       encrypt_path(folder_ / "text", folder_ / "sealed", with);
       ASSERT_TRUE(read_file(folder_ / "sealed") == reference(suite, text));
@@ -108,15 +109,15 @@ TEST_P(Engines, PipesAreTheSame) {
   ASSERT_EQ(mkfifo(in.c_str(), 0600) | mkfifo(out.c_str(), 0600), 0);
   for (const std::size_t size : sizes_around(2 * chunk)) {
     TestedEngine engine(GetParam(), 2 * chunk);
-    const Buffer text = random_buffer(size);
-    Buffer sealed;
+    const Contents text = random_buffer(size);
+    Contents sealed;
     std::thread writer = feed(in, text, 9999);
     std::thread reader = drain(out, sealed, 4097);
     encrypt_path(in, out, setting(engine));
     writer.join();
     reader.join();
     ASSERT_TRUE(sealed == reference(container::Suite::cobblestone_256, text));
-    Buffer back;
+    Contents back;
     writer = feed(in, sealed, 9999);
     reader = drain(out, back, 4097);
     decrypt_path(in, out, setting(engine));
@@ -129,8 +130,8 @@ TEST_P(Engines, PipesAreTheSame) {
 
 TEST_P(Engines, DamageIsFoundInEveryChunk) {
   constexpr std::size_t chunks = 9;
-  const Buffer text = random_buffer((chunks - 1) * chunk + 100);
-  const Buffer good = reference(container::Suite::cobblestone_256, text);
+  const Contents text = random_buffer((chunks - 1) * chunk + 100);
+  const Contents good = reference(container::Suite::cobblestone_256, text);
   const auto payload = static_cast<std::size_t>(
       container::layout(container::Suite::cobblestone_256, sample_envelope.size())
           .payload_offset());
@@ -138,11 +139,11 @@ TEST_P(Engines, DamageIsFoundInEveryChunk) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{99}, std::size_t{115}}) {
       SCOPED_TRACE(testing::Message() << "chunk " << number << ", byte " << at);
       TestedEngine engine(GetParam(), 4 * chunk);
-      Buffer damaged = good;
+      Contents damaged = good;
       damaged[payload + cobblestone::chunk_offset(number) + at] ^= 0x10;
       write_file(folder_ / "damaged", damaged);
       const Verification found = verification_of(folder_ / "damaged", setting(engine));
-      EXPECT_EQ(found.damage.ranges, std::vector<ChunkRange>({{number, number + 1}}));
+      EXPECT_EQ(found.damage.ranges, std::vector<Range>({{number, number + 1}}));
       EXPECT_EQ(found.extent.text_bytes, text.size());
       const Error error =
           error_of([&] { decrypt_path(folder_ / "damaged", folder_ / "back", setting(engine)); });
@@ -166,8 +167,8 @@ constexpr RawCase raw_cases[] = {{Cipher::aes, Mode::ecb, 0},      {Cipher::aes,
                                  {Cipher::des_ede3, Mode::ctr, 0}};
 
 // The whole message in one call of the kernel.
-Buffer at_once(const RawKey& key, Direction direction, Bytes iv, const Buffer& text) {
-  Buffer out(text.size());
+Contents at_once(const RawKey& key, Direction direction, Bytes iv, const Contents& text) {
+  Contents out(text.size());
   RawPosition position = key.start(iv);
   key.crypt(direction, position, text, out, *make_executor(Schedule::serial, 1), text.size());
   return out;
@@ -179,12 +180,12 @@ TEST_P(Engines, RawMessagesAreTheSame) {
   for (const RawCase& which : raw_cases) {
     const std::size_t key_bytes =
         which.cipher == Cipher::aes ? (which.mode == Mode::xts ? 64 : 16) : 24;
-    const Buffer key_text = random_buffer(key_bytes, 4);
+    const Contents key_text = random_buffer(key_bytes, 4);
     // Where blocks wait for each other, bitsliced 3DES computes a whole flight for each.
     const Kernel& kernel = which.cipher == Cipher::aes ? best_kernel(which.cipher)
                                                        : find_kernel(which.cipher, "openssl");
     const RawKey plain(which.cipher, which.mode, key_text, kernel, which.unit_bytes);
-    Buffer iv(plain.iv_bytes(), 0xff);  // counters and unit numbers carry at once
+    Contents iv(plain.iv_bytes(), 0xff);  // counters and unit numbers carry at once
     for (const std::size_t size : {std::size_t{0}, std::size_t{16}, std::size_t{24}, grain - 16,
                                    grain, 3 * grain + 1, 5 * grain + 1040, 5 * grain + 4097}) {
       if (!plain.takes(size)) {
@@ -195,7 +196,7 @@ TEST_P(Engines, RawMessagesAreTheSame) {
                      << row_of(which.mode).name << which.unit_bytes << ", " << size << " bytes");
         TestedEngine engine(GetParam(), grain);
         const RawKey key(which.cipher, which.mode, key_text, kernel, which.unit_bytes, use(engine));
-        const Buffer text = random_buffer(size, 5);
+        const Contents text = random_buffer(size, 5);
         write_file(folder_ / "in", text);
         {
           Input input = Input::open(folder_ / "in");
@@ -227,8 +228,8 @@ TEST_P(Engines, PaddingComesAndGoes) {
       TestedEngine engine(GetParam(), 2 * chunk);
       const Kernel& kernel = best_kernel(Cipher::aes);
       const RawKey key(Cipher::aes, mode, random_buffer(16), kernel, 0, use(engine));
-      const Buffer iv = random_buffer(key.iv_bytes());
-      const Buffer text = random_buffer(size);
+      const Contents iv = random_buffer(key.iv_bytes());
+      const Contents text = random_buffer(size);
       write_file(folder_ / "in", text);
       const auto run = [&](const char* from, const char* to, Direction direction) {
         Input input = Input::open(folder_ / from);
@@ -252,9 +253,9 @@ TEST_P(Engines, PaddingComesAndGoes) {
 TEST_P(Engines, GcmAsOneMessageIsTheSame) {
   const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
   const Kernel& kernel = best_kernel(Cipher::aes);
-  const Buffer key_text = random_buffer(32, 1);
-  const Buffer iv = random_buffer(12, 2);
-  const Buffer aad = random_buffer(21, 3);
+  const Contents key_text = random_buffer(32, 1);
+  const Contents iv = random_buffer(12, 2);
+  const Contents aad = random_buffer(21, 3);
   for (const std::size_t size : {std::size_t{0}, std::size_t{15}, std::size_t{16}, 2 * chunk,
                                  2 * chunk + 1, 7 * chunk + 333}) {
     SCOPED_TRACE(size);
@@ -264,14 +265,14 @@ TEST_P(Engines, GcmAsOneMessageIsTheSame) {
                           .kernel = kernel,
                           .grain_bytes = 2 * chunk,
                           .engine_use = use(engine)};
-    const Buffer text = random_buffer(size);
+    const Contents text = random_buffer(size);
     write_file(folder_ / "in", text);
     {
       Input input = Input::open(folder_ / "in");
       Output output = Output::create(folder_ / "sealed", {.source = &input});
       seal_gcm(input, output, key, iv, aad, options);
     }
-    Buffer want(size + 16);
+    Contents want(size + 16);
     GcmKey(key_text, kernel)
         .seal(iv, aad, text, MutableBytes(want).first(size), MutableBytes(want).last(16));
     EXPECT_TRUE(read_file(folder_ / "sealed") == want);
@@ -292,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Engines, testing::ValuesIn(ways),
 
 TEST(EngineFailures, NothingOfTheOutputSurvives) {
   const Folder folder;
-  const Buffer text = random_buffer(40 * chunk);
+  const Contents text = random_buffer(40 * chunk);
   write_file(folder / "text", text);
   encrypt_path(folder / "text", folder / "sealed");
   for (const WhenBusy when_busy : {WhenBusy::wait, WhenBusy::decline}) {

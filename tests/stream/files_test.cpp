@@ -25,16 +25,16 @@ class Files : public testing::Test {
  protected:
   Files() { write_file(folder_ / "text", text_); }
   Folder folder_;
-  Buffer text_ = random_buffer(3 * chunk + 5);
+  Contents text_ = random_buffer(3 * chunk + 5);
 };
 
 TEST_F(Files, AnExistingOutputIsLeftAlone) {
-  write_file(folder_ / "out", Buffer{1, 2, 3});
+  write_file(folder_ / "out", Contents{1, 2, 3});
   const Error error = error_of([&] { encrypt_path(folder_ / "text", folder_ / "out"); });
   EXPECT_EQ(error.code, ErrorCode::failure);
   EXPECT_EQ(std::string(error.what()), (folder_ / "out") + ": already exists");
   EXPECT_NE(error.hint.find("-f"), std::string::npos);
-  EXPECT_EQ(read_file(folder_ / "out"), (Buffer{1, 2, 3}));
+  EXPECT_EQ(read_file(folder_ / "out"), (Contents{1, 2, 3}));
   EXPECT_EQ(folder_.entries(), 2U);
 }
 
@@ -73,7 +73,7 @@ TEST(FileIdentity, IsABlockDevicesNumber) {
 }
 
 TEST_F(Files, WhatMustBeNewOpensAndFollowsNothing) {
-  write_file(folder_ / "file", Buffer{1});
+  write_file(folder_ / "file", Contents{1});
   ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
   const int reader = open((folder_ / "fifo").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   std::filesystem::create_symlink("fifo", folder_ / "live");
@@ -152,7 +152,7 @@ class Placing : public testing::TestWithParam<Way> {
             .avoid_link = GetParam().avoid_link};
   }
   Folder folder_;
-  Buffer text_ = random_buffer(10000);
+  Contents text_ = random_buffer(10000);
 };
 
 TEST_P(Placing, AppearsCompleteAndOnlyAtTheEnd) {
@@ -186,20 +186,20 @@ TEST_P(Placing, NeverReplacesWhatAppearedMeanwhile) {
   {
     Output output = Output::create(folder_ / "out", options());
     output.write(text_);
-    write_file(folder_ / "out", Buffer{1});
+    write_file(folder_ / "out", Contents{1});
     const Error error = error_of([&] { output.commit(text_.size()); });
     EXPECT_EQ(std::string(error.what()), (folder_ / "out") + ": already exists");
   }
-  EXPECT_EQ(read_file(folder_ / "out"), Buffer{1});
+  EXPECT_EQ(read_file(folder_ / "out"), Contents{1});
   EXPECT_EQ(folder_.entries(), 1U);
 }
 
 TEST_P(Placing, ReplacesWhenAskedTo) {
-  write_file(folder_ / "out", Buffer{1});
+  write_file(folder_ / "out", Contents{1});
   {
     Output output = Output::create(folder_ / "out", options(true));
     output.write(text_);
-    EXPECT_EQ(read_file(folder_ / "out"), Buffer{1});
+    EXPECT_EQ(read_file(folder_ / "out"), Contents{1});
     output.commit(text_.size());
   }
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
@@ -225,7 +225,7 @@ TEST_P(Placing, MakesWhatALinkLeadsTo) {
 }
 
 TEST_P(Placing, ReplacesWhatALinkLeadsTo) {
-  write_file(folder_ / "target", Buffer{1});
+  write_file(folder_ / "target", Contents{1});
   std::filesystem::create_symlink("target", folder_ / "link");
   {
     Output output = Output::create(folder_ / "link", options(true));
@@ -324,7 +324,7 @@ TEST_F(Files, AnInputThatChangesInPlaceIsAnError) {
 }
 
 TEST_F(Files, AFileThatClaimsToBeEmptyIsReadToItsEnd) {
-  const Buffer version = read_file("/proc/version");
+  const Contents version = read_file("/proc/version");
   encrypt_path("/proc/version", folder_ / "sealed");
   decrypt_path(folder_ / "sealed", folder_ / "back");
   EXPECT_FALSE(version.empty());
@@ -332,7 +332,7 @@ TEST_F(Files, AFileThatClaimsToBeEmptyIsReadToItsEnd) {
 }
 
 TEST_F(Files, ZeroPagesBecomeHoles) {
-  Buffer sparse(std::size_t{4} << 20);
+  Contents sparse(std::size_t{4} << 20);
   sparse[1000000] = 1;                        // one page in the middle
   sparse[(std::size_t{3} << 20) + 4095] = 2;  // the end of a page
   sparse.resize(sparse.size() + 100);         // and a short zero tail
@@ -347,7 +347,7 @@ TEST_F(Files, ZeroPagesBecomeHoles) {
 
 TEST_F(Files, RangesAreExact) {
   encrypt_path(folder_ / "text", folder_ / "sealed");
-  const Buffer sealed = read_file(folder_ / "sealed");
+  const Contents sealed = read_file(folder_ / "sealed");
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   const std::uint64_t size = text_.size();
   for (const std::uint64_t first : {0UL, 1UL, chunk - 1, chunk, 2 * chunk + 7, size - 1}) {
@@ -360,8 +360,8 @@ TEST_F(Files, RangesAreExact) {
       }
       SCOPED_TRACE(testing::Message() << first << " to " << (last ? *last : 0));
       const std::uint64_t end = last && *last < size ? *last + 1 : size;
-      const Buffer expected(text_.begin() + static_cast<std::ptrdiff_t>(first),
-                            text_.begin() + static_cast<std::ptrdiff_t>(end));
+      const Contents expected(text_.begin() + static_cast<std::ptrdiff_t>(first),
+                              text_.begin() + static_cast<std::ptrdiff_t>(end));
       const Setting setting{.grain_bytes = chunk};
       EXPECT_EQ(decrypt_path(folder_ / "sealed", folder_ / "part", setting, ByteRange{first, last})
                     .text_bytes,
@@ -390,7 +390,7 @@ TEST_F(Files, RangesAreExact) {
 
 TEST_F(Files, ARangeAuthenticatesItsChunksAndTheLast) {
   encrypt_path(folder_ / "text", folder_ / "sealed");
-  Buffer sealed = read_file(folder_ / "sealed");
+  Contents sealed = read_file(folder_ / "sealed");
   const std::size_t head = sealed.size() - cobblestone::payload_bytes(text_.size());
   const auto part_is_accepted = [&](std::uint64_t first, std::uint64_t last) {
     write_file(folder_ / "damaged", sealed);
@@ -475,7 +475,7 @@ TEST_F(Stopping, AClosedPipeIsAnError) {
 
 TEST_F(Stopping, AFailureEndsAReadThatWaitsInAnotherThread) {
   encrypt_path(folder_ / "text", folder_ / "sealed");
-  Buffer damaged = read_file(folder_ / "sealed");
+  Contents damaged = read_file(folder_ / "sealed");
   damaged[damaged.size() - cobblestone::payload_bytes(text_.size()) + 100] ^= 1;  // chunk 0
   const int to = open(fifo_.c_str(), O_RDWR | O_CLOEXEC);  // stays open and says nothing more
   std::thread writer([&] {
@@ -514,7 +514,7 @@ class Redirect {
 
 TEST_F(Files, StandardInputAndOutputMayBeFiles) {
   for (const int append : {0, O_APPEND}) {
-    write_file(folder_ / "out", Buffer{'>', '>'});
+    write_file(folder_ / "out", Contents{'>', '>'});
     std::fflush(stdout);
     {
       const Redirect in(STDIN_FILENO, folder_ / "text", O_RDONLY);
@@ -530,7 +530,7 @@ TEST_F(Files, StandardInputAndOutputMayBeFiles) {
               {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
       EXPECT_EQ(::write(STDOUT_FILENO, "<", 1), 1);
     }
-    Buffer sealed = read_file(folder_ / "out");
+    Contents sealed = read_file(folder_ / "out");
     EXPECT_EQ(sealed.front(), '>');
     EXPECT_EQ(sealed.back(), '<');
     sealed.pop_back();
@@ -538,19 +538,19 @@ TEST_F(Files, StandardInputAndOutputMayBeFiles) {
     write_file(folder_ / "sealed", sealed);
     std::filesystem::remove(folder_ / "back");
     decrypt_path(folder_ / "sealed", folder_ / "back");
-    EXPECT_TRUE(read_file(folder_ / "back") == Buffer(text_.begin() + 5, text_.end()));
+    EXPECT_TRUE(read_file(folder_ / "back") == Contents(text_.begin() + 5, text_.end()));
   }
 }
 
 TEST_F(Files, AFailureCutsOffWhatStandardOutputGot) {
-  write_file(folder_ / "out", Buffer{'>', '>'});
+  write_file(folder_ / "out", Contents{'>', '>'});
   std::fflush(stdout);
   {
     const Redirect out(STDOUT_FILENO, folder_ / "out", O_WRONLY);
     lseek(STDOUT_FILENO, 0, SEEK_END);
     Output::standard_output({}).write(text_);
   }
-  EXPECT_EQ(read_file(folder_ / "out"), (Buffer{'>', '>'}));
+  EXPECT_EQ(read_file(folder_ / "out"), (Contents{'>', '>'}));
 }
 
 std::size_t resident_peak_bytes() {

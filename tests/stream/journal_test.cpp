@@ -10,9 +10,9 @@
 namespace paes::stream {
 namespace {
 
-const Buffer sample_head = random_buffer(4152, 11);
-const Buffer sample_settings = random_buffer(64, 12);
-const Buffer sample_input_key = random_buffer(32, 13);
+const Contents sample_head = random_buffer(4152, 11);
+const Contents sample_settings = random_buffer(64, 12);
+const Contents sample_input_key = random_buffer(32, 13);
 
 JournalFacts sample_facts() {
   return {Work::encrypt, 123'456'789, {1, 2, 3, 4, 5, 6, 7}, sample_head, sample_settings};
@@ -67,7 +67,7 @@ TEST_F(JournalFile, SaysWithoutAKeyHowMuchIsComplete) {
   constexpr std::uint64_t text_bytes = 123'456'789;  // 29 stripes and a part
   constexpr std::uint64_t stripe_bytes = std::uint64_t{4} << 20;
   const auto said = [&]() -> std::uint64_t {
-    const Buffer whole = read_file(folder_ / "j");
+    const Contents whole = read_file(folder_ / "j");
     auto claims = parse_claims(whole);
     EXPECT_TRUE(claims);
     EXPECT_EQ(claims->work, Work::encrypt);
@@ -166,7 +166,7 @@ TEST_F(JournalFile, ATornOrForgedRecordIsNone) {
     EXPECT_TRUE(journal.is_complete(2));
   }
   for (off_t bytes = 0; bytes < record_at(3); ++bytes) {
-    Buffer whole = read_file(folder_ / "j");
+    Contents whole = read_file(folder_ / "j");
     ASSERT_EQ(ftruncate(journal_.number(), bytes), 0);
     EXPECT_FALSE(journal.is_complete(2)) << bytes;
     write_file(folder_ / "j", whole);
@@ -239,7 +239,7 @@ TEST_F(JournalFile, EveryFactCounts) {
   EXPECT_EQ(difference([](JournalFacts& f) { ++f.source.modified_ns; }), "s has changed since");
   EXPECT_EQ(difference([](JournalFacts& f) { ++f.source.changed_s; }), "s has changed since");
   EXPECT_EQ(difference([](JournalFacts& f) { ++f.source.changed_ns; }), "s has changed since");
-  const Buffer other = random_buffer(64, 98);
+  const Contents other = random_buffer(64, 98);
   EXPECT_EQ(difference([&](JournalFacts& f) { f.settings = other; }), "it is for other recipients");
   EXPECT_EQ(difference([&](JournalFacts& f) { f.head = other; }),
             "its beginning is not the one that the journal was made for");

@@ -1,36 +1,15 @@
 // A container made, opened and verified in parts, in any order, is the container made at once: what
 // ranks of a cluster and resumed runs stand on.
-#include "stream/part.hpp"
-
-#include <cstring>
 #include <utility>
 
+#include "stream/memory_ends.hpp"
+#include "stream/payload.hpp"
 #include "stream/reference.hpp"
 
 namespace paes::stream {
 namespace {
 
 constexpr std::size_t stripe_text_bytes = stripe_chunks * chunk;
-
-ReadAt reader_of(const Buffer& from) {
-  return [&from](std::uint64_t offset, std::span<const iovec> to) {
-    for (const iovec& one : to) {
-      ASSERT_LE(offset + one.iov_len, from.size());
-      std::memcpy(one.iov_base, from.data() + offset, one.iov_len);
-      offset += one.iov_len;
-    }
-  };
-}
-
-WriteAt writer_of(Buffer& to) {
-  return [&to](std::uint64_t offset, std::span<const iovec> from) {
-    for (const iovec& one : from) {
-      ASSERT_LE(offset + one.iov_len, to.size());
-      std::memcpy(to.data() + offset, one.iov_base, one.iov_len);
-      offset += one.iov_len;
-    }
-  };
-}
 
 class Part : public testing::TestWithParam<std::size_t> {
  protected:
@@ -42,17 +21,40 @@ class Part : public testing::TestWithParam<std::size_t> {
     return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .grain_bytes = 3 * chunk};
   }
   // Of so many ranks each one's stripes, the last rank's first.
-  [[nodiscard]] std::vector<ChunkRange> shares(std::uint64_t ranks) const {
-    std::vector<ChunkRange> ranges;
+  [[nodiscard]] std::vector<Range> shares(std::uint64_t ranks) const {
+    std::vector<Range> ranges;
     for (std::uint64_t rank = ranks; rank-- != 0;) {
-      ranges.push_back(extent_.of_stripes(extent_.stripes() * rank / ranks,
-                                          extent_.stripes() * (rank + 1) / ranks));
+      ranges.push_back(extent_.chunks_of(
+          {extent_.stripes() * rank / ranks, extent_.stripes() * (rank + 1) / ranks}));
     }
     return ranges;
   }
 
-  Buffer text_;
-  Buffer file_;
+  Moved seal(Range chunks, Contents& to) {
+    MemorySource source(text_);
+    MemorySink sink(to);
+    return transfer(source, &sink,
+                    sealing_layout(extent_.payload_offset, extent_.text_bytes, options()),
+                    sealing(cipher_), chunks, options());
+  }
+  Moved open(Range chunks, Contents& to) {
+    MemorySource source(file_);
+    MemorySink sink(to);
+    return transfer(source, &sink,
+                    opening_layout(extent_.payload_offset, extent_.text_bytes, options()),
+                    opening(cipher_, "made", extent_.payload_offset), chunks, options());
+  }
+  stream::Damage damage_in(Range chunks) {
+    MemorySource source(file_);
+    DamageLog log;
+    (void)transfer(source, nullptr,
+                   opening_layout(extent_.payload_offset, extent_.text_bytes, options()),
+                   verifying(cipher_, log), chunks, options());
+    return log.found();
+  }
+
+  Contents text_;
+  Contents file_;
   container::Header header_ = container::layout(suite, sample_envelope.size());
   Extent extent_{header_.payload_offset(), text_.size()};
   ChunkCipher cipher_{suite, sample_key(suite), sample_salt, best_kernel(Cipher::aes)};
@@ -65,12 +67,12 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Part,
 
 TEST_P(Part, SealedInSharesIsTheWholeContainer) {
   for (const std::uint64_t ranks : {1U, 2U, 3U, 7U}) {
-    Buffer made = encode_head(header_, sample_envelope, sample_salt, cipher_.commitment());
+    Contents made = encode_head(header_, sample_envelope, sample_salt, cipher_.commitment());
     made.resize(extent_.file_bytes());
     std::uint64_t chunks = 0;
-    for (const ChunkRange& range : shares(ranks)) {
-      seal_part(cipher_, extent_, range, reader_of(text_), writer_of(made), options());
-      chunks += range.end - range.first;
+    for (const Range& range : shares(ranks)) {
+      EXPECT_EQ(seal(range, made).text_bytes, extent_.text_of(range).count());
+      chunks += range.count();
     }
     EXPECT_EQ(chunks, extent_.chunks());
     EXPECT_TRUE(made == file_) << ranks << " ranks";
@@ -78,33 +80,30 @@ TEST_P(Part, SealedInSharesIsTheWholeContainer) {
 }
 
 TEST_P(Part, OpenedInSharesIsTheWholeText) {
-  Buffer made(text_.size());
-  TextWriter writer(writer_of(made), 0, text_.size());
-  for (const ChunkRange& range : shares(3)) {
-    open_part("made", cipher_, extent_, range, reader_of(file_), writer, options());
-    EXPECT_TRUE(verify_part(cipher_, extent_, range, reader_of(file_), options()).is_empty());
+  Contents made(text_.size());
+  std::uint64_t written_bytes = 0;
+  for (const Range& range : shares(3)) {
+    written_bytes += open(range, made).written_bytes;
+    EXPECT_TRUE(damage_in(range).is_empty());
   }
-  EXPECT_EQ(writer.written_bytes(), text_.size());
+  EXPECT_EQ(written_bytes, text_.size());
   EXPECT_TRUE(made == text_);
 }
 
 TEST_P(Part, DamageFailsTheShareWhereItIsAndNoOther) {
   file_[extent_.chunk_offset(0)] ^= 1;  // of an empty text: in the tag
-  Buffer made(text_.size());
-  TextWriter writer(writer_of(made), 0, text_.size());
-  for (const ChunkRange& range : shares(2)) {
-    const auto open = [&] {
-      open_part("made", cipher_, extent_, range, reader_of(file_), writer, options());
-    };
-    const stream::Damage found = verify_part(cipher_, extent_, range, reader_of(file_), options());
+  Contents made(text_.size());
+  for (const Range& range : shares(2)) {
+    const auto open_range = [&] { (void)open(range, made); };
+    const stream::Damage found = damage_in(range);
     if (range.first == 0 && range.end != 0) {
-      EXPECT_EQ(std::string(error_of(open).what()),
+      EXPECT_EQ(std::string(error_of(open_range).what()),
                 "made: chunk 0 (from byte 0 of the plaintext, " +
                     std::to_string(extent_.chunk_offset(0)) +
                     " of the file) is damaged, misplaced or forged");
-      EXPECT_EQ(found.ranges, std::vector<ChunkRange>({{0, 1}}));
+      EXPECT_EQ(found.ranges, std::vector<Range>({{0, 1}}));
     } else {
-      open();
+      open_range();
       EXPECT_TRUE(found.is_empty());
     }
   }
@@ -113,14 +112,14 @@ TEST_P(Part, DamageFailsTheShareWhereItIsAndNoOther) {
 TEST_P(Part, StripesCoverEveryChunkOnce) {
   std::uint64_t next = 0;
   for (std::uint64_t stripe = 0; stripe < extent_.stripes(); ++stripe) {
-    const ChunkRange range = extent_.of_stripes(stripe, stripe + 1);
+    const Range range = extent_.chunks_of({stripe, stripe + 1});
     EXPECT_EQ(range.first, next);
     EXPECT_GT(range.end, range.first);
     EXPECT_LE(range.end - range.first, stripe_chunks);
     next = range.end;
   }
   EXPECT_EQ(next, extent_.chunks());
-  const ChunkRange beyond = extent_.of_stripes(extent_.stripes(), extent_.stripes() + 9);
+  const Range beyond = extent_.chunks_of({extent_.stripes(), extent_.stripes() + 9});
   EXPECT_EQ(beyond.first, beyond.end);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sample.hpp"
+#include "stream/raw_gcm.hpp"
 
 namespace paes::stream {
 namespace {
@@ -19,9 +20,9 @@ struct Case {
 class RawStreams : public ::testing::TestWithParam<Case> {
  protected:
   // The whole in one call.
-  static Buffer at_once(const RawKey& key, Bytes iv, const Buffer& text) {
+  static Contents at_once(const RawKey& key, Bytes iv, const Contents& text) {
     const auto serial = make_executor(Schedule::serial, 1);
-    Buffer out(text.size());
+    Contents out(text.size());
     RawPosition position = key.start(iv);
     key.crypt(GetParam().direction, position, text, out, *serial, text.size());
     return out;
@@ -32,9 +33,9 @@ TEST_P(RawStreams, EveryWayGivesTheSameBytes) {
   const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
   const RawKey key(Cipher::aes, GetParam().mode, random_buffer(32, 1), kernel,
                    GetParam().mode == Mode::xts ? 512 : 0);
-  const Buffer iv = random_buffer(key.iv_bytes(), 2);
-  const Buffer text = random_buffer(text_bytes, 3);
-  const Buffer want = at_once(key, iv, text);
+  const Contents iv = random_buffer(key.iv_bytes(), 2);
+  const Contents text = random_buffer(text_bytes, 3);
+  const Contents want = at_once(key, iv, text);
   const Folder folder;
   write_file(folder / "in", text);
   for (const Schedule schedule : {Schedule::omp_static, Schedule::omp_dynamic}) {
@@ -45,7 +46,7 @@ TEST_P(RawStreams, EveryWayGivesTheSameBytes) {
         const std::string target = folder / (to_pipe ? "to" : "out");
         std::thread feeder;
         std::thread drainer;
-        Buffer drained;
+        Contents drained;
         if (from_pipe) {
           ASSERT_EQ(mkfifo(source.c_str(), 0600), 0);
           feeder = feed(source, text, 70'001);
@@ -93,8 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RawFailures, AFailureEndsTheTurns) {
   const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
   const RawKey key(Cipher::aes, Mode::cbc, random_buffer(16, 1), kernel);
-  const Buffer iv = random_buffer(16, 2);
-  const Buffer text = random_buffer(text_bytes, 3);
+  const Contents iv = random_buffer(16, 2);
+  const Contents text = random_buffer(text_bytes, 3);
   const Folder folder;
   const std::string fifo = folder / "from";
   for (const std::uint64_t max_blocks : {1U, 2048U, 4096U, 30'000U, 65'536U}) {
@@ -119,8 +120,8 @@ TEST(RawFailures, AFailureEndsTheTurns) {
 TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
   const GcmKey key(random_buffer(16, 1), kernel);
-  const Buffer iv = random_buffer(12, 2);
-  const Buffer text = random_buffer(text_bytes + 5, 3);
+  const Contents iv = random_buffer(12, 2);
+  const Contents text = random_buffer(text_bytes + 5, 3);
   const Folder folder;
   write_file(folder / "in", text);
   const auto executor = make_executor(Schedule::omp_dynamic, 3);
@@ -130,7 +131,7 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
     Output output = Output::create(folder / "sealed", {.source = &input});
     EXPECT_EQ(seal_gcm(input, output, key, iv, {}, options).text_bytes, text.size());
   }
-  Buffer want(text.size() + 16);
+  Contents want(text.size() + 16);
   key.seal(iv, {}, text, MutableBytes(want).first(text.size()), MutableBytes(want).last(16));
   EXPECT_TRUE(read_file(folder / "sealed") == want);
   {
@@ -182,16 +183,16 @@ TEST(RawGcm, WhatChangesAfterItsCheckIsNotWritten) {
   constexpr std::size_t piece_bytes = 32768;
   const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
   const GcmKey key(random_buffer(16, 1), kernel);
-  const Buffer iv = random_buffer(12, 2);
-  const Buffer text = random_buffer(text_bytes + 5, 3);
-  Buffer sealed(text.size() + 16);
+  const Contents iv = random_buffer(12, 2);
+  const Contents text = random_buffer(text_bytes + 5, 3);
+  Contents sealed(text.size() + 16);
   key.seal(iv, {}, text, MutableBytes(sealed).first(text.size()), MutableBytes(sealed).last(16));
   const Folder folder;
   for (const std::size_t at : {std::size_t{0}, 5 * piece_bytes + 7, text.size() - 1}) {
     for (const bool to_pipe : {false, true}) {
       write_file(folder / "in", sealed);
       const std::string target = folder / "out";
-      Buffer drained;
+      Contents drained;
       std::thread drainer;
       if (to_pipe) {
         ASSERT_EQ(mkfifo(target.c_str(), 0600), 0);

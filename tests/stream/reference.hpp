@@ -21,10 +21,10 @@ inline std::vector<std::size_t> sizes_around(std::size_t batch) {
 }
 
 // Straight from the specification, with one call of GCM a chunk and no pipeline.
-inline Buffer reference(container::Suite suite, const Buffer& text) {
-  const Buffer input_key = sample_key(suite);
+inline Contents reference(container::Suite suite, const Contents& text) {
+  const Contents input_key = sample_key(suite);
   const container::Header header = container::layout(suite, sample_envelope.size());
-  Buffer file = container::encode_preamble(header, sample_envelope);
+  Contents file = container::encode_preamble(header, sample_envelope);
   const auto keys = cobblestone::derive(suite, input_key, sample_salt,
                                         Bytes(file).first(container::context_bytes));
   file.insert(file.end(), sample_salt.begin(), sample_salt.end());
@@ -36,7 +36,7 @@ inline Buffer reference(container::Suite suite, const Buffer& text) {
   for (std::uint64_t number = 0; number < cobblestone::chunk_count(text.size()); ++number) {
     const Bytes part =
         Bytes(text).subspan(number * chunk, std::min(chunk, text.size() - number * chunk));
-    Buffer sealed(part.size() + cobblestone::tag_bytes);
+    Contents sealed(part.size() + cobblestone::tag_bytes);
     gcm.seal(cobblestone::chunk_nonce(*keys, number), {}, part,
              MutableBytes(sealed).first(part.size()), MutableBytes(sealed).subspan(part.size()));
     file.insert(file.end(), sealed.begin(), sealed.end());

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "paes/error.hpp"
-#include "stream/files.hpp"
+#include "stream/output.hpp"
 #include "stream/sample.hpp"
 
 namespace paes::stream {
@@ -69,7 +69,7 @@ class Refused : public testing::Test {
   }
 
   Folder folder_;
-  Buffer text_ = random_buffer(1000);
+  Contents text_ = random_buffer(1000);
 };
 
 TEST_F(Refused, PermissionsThatCannotBeSetDoNotLoseTheWork) {
@@ -134,7 +134,7 @@ class LoopDevice {
 };
 
 TEST_F(Refused, ABlockDeviceIsSynced) {
-  write_file(folder_ / "disk", Buffer(1 << 20));
+  write_file(folder_ / "disk", Contents(1 << 20));
   const LoopDevice device(folder_ / "disk");
   if (!device.is_attached()) {
     GTEST_SKIP() << "no loop device to be had: " << std::strerror(errno);
@@ -150,7 +150,7 @@ TEST_F(Refused, ABlockDeviceIsSynced) {
   Output output = Output::create(device.path(), options);
   output.write(text_);
   EXPECT_NO_THROW(output.commit(text_.size()));
-  Buffer stored = read_file(folder_ / "disk");
+  Contents stored = read_file(folder_ / "disk");
   stored.resize(text_.size());
   EXPECT_TRUE(stored == text_);
 }

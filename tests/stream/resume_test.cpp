@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stream/memory_ends.hpp"
 #include "stream/reference.hpp"
 
 namespace paes::stream {
@@ -17,11 +18,25 @@ namespace {
 constexpr std::size_t stripe_text_bytes = stripe_chunks * chunk;
 constexpr container::Suite suite = container::Suite::cobblestone_256;
 
+// Loses the second half of every write.
+class HalfSink : public Sink {
+ public:
+  explicit HalfSink(Sink& sink) : sink_(sink) {}
+  [[nodiscard]] const std::string& name() const noexcept override { return sink_.name(); }
+  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
+  void write_at(std::uint64_t offset, std::span<const iovec> from) override {
+    sink_.write_at(offset, from.first(from.size() / 2));
+  }
+
+ private:
+  Sink& sink_;
+};
+
 class Resume : public testing::Test {
  protected:
   Resume() { write_source(text_); }
 
-  void write_source(const Buffer& text) const { write_file(folder_ / "in", text); }
+  void write_source(const Contents& text) const { write_file(folder_ / "in", text); }
   [[nodiscard]] Options options() const {
     return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .cancel = &cancel_};
   }
@@ -65,17 +80,14 @@ class Resume : public testing::Test {
     const JournalKey key(started.input_key, salt_of(started.prefix));
     Journal journal(key, started.header, files.journal(), files.partial(), "out.partial");
     std::atomic<std::uint64_t> kept{0};
-    const StripeWork work{cipher, started.extent, journal, input.reader(), output.writer(), {},
-                          kept};
+    const StripeWork work{cipher, started.extent, journal, input, output, nullptr, kept};
     seal_stripes(
-        "out.partial", work, 0, stripes, [] {}, options());
+        "out.partial", work, {0, stripes}, [] {}, options());
     journal.flush();
-    const auto half = [&](std::uint64_t offset, std::span<const iovec> from) {
-      output.write_at(offset, from.first(from.size() / 2));
-    };
-    const StripeWork torn{cipher, started.extent, journal, input.reader(), half, {}, kept};
+    HalfSink half(output);
+    const StripeWork torn{cipher, started.extent, journal, input, half, nullptr, kept};
     seal_stripes(
-        "out.partial", torn, stripes, stripes + 1, [] {}, options());
+        "out.partial", torn, {stripes, stripes + 1}, [] {}, options());
   }
 
   ResumedTotals encrypt(bool overwrite = false) {
@@ -84,7 +96,7 @@ class Resume : public testing::Test {
     return encrypt_resumably(input, output, task(), options());
   }
 
-  [[nodiscard]] Buffer salt_in(const std::string& name) const {
+  [[nodiscard]] Contents salt_in(const std::string& name) const {
     Input input = Input::open(folder_ / name);
     const Preamble preamble = read_preamble(input);
     const PayloadPrefix prefix = read_prefix(input, preamble.header);
@@ -94,13 +106,13 @@ class Resume : public testing::Test {
     return container::layout(suite, 200).payload_offset() +
            cobblestone::chunk_offset(stripe * stripe_chunks);
   }
-  void overwrite(const std::string& name, std::uint64_t at, const Buffer& with) const {
+  void overwrite(const std::string& name, std::uint64_t at, const Contents& with) const {
     const Descriptor file(open((folder_ / name).c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_EQ(pwrite(file.number(), with.data(), with.size(), static_cast<off_t>(at)),
               static_cast<ssize_t>(with.size()));
   }
   // The output is complete, holds `text`, and nothing else is left.
-  void expect_complete(const Buffer& text) {
+  void expect_complete(const Contents& text) {
     EXPECT_FALSE(exists(folder_ / "out.partial"));
     EXPECT_FALSE(exists(folder_ / "out.journal"));
     struct stat status = {};
@@ -113,8 +125,8 @@ class Resume : public testing::Test {
     EXPECT_TRUE(read_file(folder_ / "back") == text);
   }
   // What was left is not continued, and neither key nor salt of it is used again.
-  void expect_afresh(const Buffer& text, const std::string& why) {
-    const Buffer salt = salt_in("out.partial");
+  void expect_afresh(const Contents& text, const std::string& why) {
+    const Contents salt = salt_in("out.partial");
     const unsigned made = made_;
     EXPECT_EQ(encrypt().kept_text_bytes, 0U);
     EXPECT_EQ(made_, made + 1);
@@ -127,10 +139,10 @@ class Resume : public testing::Test {
   Folder folder_;
   Cancel cancel_;
   std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
-  Buffer text_ = random_buffer(3 * stripe_text_bytes + 5000);
-  Buffer settings_ = random_buffer(32, 5);
-  Buffer key_;
-  Buffer envelope_;
+  Contents text_ = random_buffer(3 * stripe_text_bytes + 5000);
+  Contents settings_ = random_buffer(32, 5);
+  Contents key_;
+  Contents envelope_;
   bool can_open_ = true;
   unsigned made_ = 0;
   std::vector<std::string> notes_;
@@ -149,7 +161,7 @@ TEST_F(Resume, EncryptionContinuesUnderTheSameSalt) {
     (void)unlink((folder_ / "out").c_str());
     interrupt_encryption(stripes);
     EXPECT_FALSE(exists(folder_ / "out"));
-    const Buffer salt = salt_in("out.partial");
+    const Contents salt = salt_in("out.partial");
     const unsigned made = made_;
     EXPECT_EQ(encrypt().kept_text_bytes, stripes * stripe_text_bytes);
     EXPECT_EQ(made_, made);
@@ -161,7 +173,7 @@ TEST_F(Resume, EncryptionContinuesUnderTheSameSalt) {
 
 TEST_F(Resume, AChangedSourceStartsAfresh) {
   interrupt_encryption(2);
-  Buffer text = text_;
+  Contents text = text_;
   text[0] ^= 1;
   write_source(text);
   expect_afresh(text, (folder_ / "in") + " has changed since");
@@ -205,7 +217,7 @@ TEST_F(Resume, APartialFileOfAnotherLengthStartsAfresh) {
 
 TEST_F(Resume, DamageInACompleteStripeIsRepaired) {
   interrupt_encryption(2);
-  overwrite("out.partial", place_of(1) + 12345, Buffer(100, 0x55));
+  overwrite("out.partial", place_of(1) + 12345, Contents(100, 0x55));
   // The piece of 256 KiB with the damage is done again.
   EXPECT_EQ(encrypt().kept_text_bytes, 2 * stripe_text_bytes - default_grain_bytes);
   EXPECT_TRUE(notes_.empty());
@@ -218,16 +230,16 @@ class SourceWithForgedStamp : public Resume {
  protected:
   // Interrupts, then changes a byte; afterwards the journal is for the source as it is now, as if
   // its stamps were what they had been. `stripes` of it are recorded.
-  Buffer interrupt_and_change(std::uint64_t at, std::uint64_t stripes) {
+  Contents interrupt_and_change(std::uint64_t at, std::uint64_t stripes) {
     interrupt_encryption(2);
-    Buffer text = text_;
+    Contents text = text_;
     text[at] ^= 1;
     write_source(text);
     Input input = Input::open(folder_ / "in");
     Input partial = Input::open(folder_ / "out.partial");
     const Preamble preamble = read_preamble(partial);
     const PayloadPrefix prefix = read_prefix(partial, preamble.header);
-    Buffer head = preamble.bytes;
+    Contents head = preamble.bytes;
     head.insert(head.end(), prefix.begin(), prefix.end());
     const JournalKey key(key_, salt_of(prefix));
     const JournalHeader header =
@@ -255,13 +267,13 @@ TEST_F(SourceWithForgedStamp, StartsAfreshOverATornStripe) {
 }
 
 TEST_F(SourceWithForgedStamp, StartsAfreshOverADamagedStripe) {
-  const Buffer text = interrupt_and_change(1, 2);
-  overwrite("out.partial", place_of(0) + 5 * cobblestone::chunk_bytes, Buffer(100, 0x55));
+  const Contents text = interrupt_and_change(1, 2);
+  overwrite("out.partial", place_of(0) + 5 * cobblestone::chunk_bytes, Contents(100, 0x55));
   expect_afresh(text, why());
 }
 
 TEST_F(SourceWithForgedStamp, ContinuesWhereNothingWasWritten) {
-  const Buffer text = interrupt_and_change(text_.size() - 1, 2);
+  const Contents text = interrupt_and_change(text_.size() - 1, 2);
   EXPECT_EQ(encrypt().kept_text_bytes, 2 * stripe_text_bytes);
   expect_complete(text);
 }
@@ -275,12 +287,12 @@ TEST_F(Resume, ASourceThatChangesMeanwhileIsNotWrittenAndLeavesNothing) {
   ResumableEncryption changing = task();
   changing.open = [&, open = changing.open](Bytes envelope) {
     auto key = open(envelope);
-    Buffer text = text_;
+    Contents text = text_;
     text[2 * stripe_text_bytes] ^= 1;
     write_source(text);
     return key;
   };
-  const Buffer before = read_file(folder_ / "out.partial");
+  const Contents before = read_file(folder_ / "out.partial");
   const Descriptor partial(dup(files.partial()));
   const Error error =
       error_of([&] { (void)encrypt_resumably(input, output, changing, options()); });
@@ -288,7 +300,7 @@ TEST_F(Resume, ASourceThatChangesMeanwhileIsNotWrittenAndLeavesNothing) {
   EXPECT_EQ(error.hint, "");
   EXPECT_FALSE(exists(folder_ / "out.partial"));
   EXPECT_FALSE(exists(folder_ / "out.journal"));
-  Buffer after(before.size());
+  Contents after(before.size());
   ASSERT_EQ(pread(partial.number(), after.data(), after.size(), 0),
             static_cast<ssize_t>(after.size()));
   EXPECT_TRUE(after == before) << "something of the changed source was written";
@@ -353,7 +365,7 @@ TEST_F(Resume, WhatIsInTheWayIsNotTouched) {
 
 TEST_F(Resume, AnOutputThatExistsIsReplacedOnlyIfAsked) {
   interrupt_encryption(1);
-  write_file(folder_ / "out", Buffer{1, 2, 3});
+  write_file(folder_ / "out", Contents{1, 2, 3});
   EXPECT_EQ(error_of([&] { (void)encrypt(); }).what(), (folder_ / "out") + ": already exists");
   EXPECT_EQ(read_file(folder_ / "out").size(), 3U);
   EXPECT_EQ(encrypt(true).kept_text_bytes, stripe_text_bytes);
@@ -384,8 +396,8 @@ class ResumedDecryption : public Resume {
     const JournalKey key(key_, salt_of(prefix));
     Journal journal(key, started.header, files.journal(), files.partial(), "out.partial");
     std::atomic<std::uint64_t> kept{0};
-    const StripeWork work{cipher, extent, journal, input.reader(), output.writer(), {}, kept};
-    open_stripes("sealed", work, 0, stripes, nullptr, options());
+    const StripeWork work{cipher, extent, journal, input, output, nullptr, kept};
+    open_stripes(work, {0, stripes}, nullptr, options());
     journal.flush();
   }
 
@@ -417,16 +429,16 @@ TEST_F(ResumedDecryption, Continues) {
 
 TEST_F(ResumedDecryption, WrongTextIsWrittenAgain) {
   interrupt(3);
-  overwrite("out.partial", 100'000, Buffer(8192, 0x55));                  // over zero pages
-  overwrite("out.partial", stripe_text_bytes + 50'000, Buffer(1, 0x55));  // over text
-  overwrite("out.partial", 3 * stripe_text_bytes, Buffer(4999, 0x55));    // never written
+  overwrite("out.partial", 100'000, Contents(8192, 0x55));                  // over zero pages
+  overwrite("out.partial", stripe_text_bytes + 50'000, Contents(1, 0x55));  // over text
+  overwrite("out.partial", 3 * stripe_text_bytes, Contents(4999, 0x55));    // never written
   EXPECT_EQ(decrypt().kept_text_bytes, 3 * stripe_text_bytes - 2 * default_grain_bytes);
   expect_text();
 }
 
 TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   interrupt(1);
-  Buffer written(text_.size(), 0x55);
+  Contents written(text_.size(), 0x55);
   std::copy_n(text_.begin(), stripe_text_bytes, written.begin());
   Input input = Input::open(folder_ / "sealed");
   const Preamble preamble = read_preamble(input);
@@ -437,16 +449,11 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   const Descriptor none(open((folder_ / "none").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   Journal journal(key, {}, none.number(), none.number(), "none");
   std::atomic<std::uint64_t> kept{0};
-  const ReadAt read_written = [&](std::uint64_t, std::span<const iovec>) { FAIL(); };
-  const WriteAt write = [&](std::uint64_t offset, std::span<const iovec> from) {
-    for (const iovec& one : from) {
-      std::copy_n(static_cast<const std::uint8_t*>(one.iov_base), one.iov_len,
-                  written.begin() + static_cast<std::ptrdiff_t>(offset));
-      offset += one.iov_len;
-    }
-  };
-  const StripeWork work{cipher, extent, journal, input.reader(), write, read_written, kept};
-  open_stripes("sealed", work, 1, extent.stripes(), nullptr, options());
+  const Contents nothing;
+  const MemorySource unread(nothing);
+  MemorySink sink(written);
+  const StripeWork work{cipher, extent, journal, input, sink, &unread, kept};
+  open_stripes(work, {1, extent.stripes()}, nullptr, options());
   EXPECT_TRUE(written == text_);
 }
 
@@ -472,7 +479,7 @@ TEST_F(ResumedDecryption, AnotherFileStartsAfresh) {
 
 TEST_F(ResumedDecryption, DamageInTheSourceKeepsWhatIsAuthentic) {
   interrupt(2);
-  const Buffer whole = read_file(folder_ / "sealed");
+  const Contents whole = read_file(folder_ / "sealed");
   overwrite("sealed", place_of(2) + 5, {static_cast<std::uint8_t>(whole[place_of(2) + 5] ^ 1)});
   const Error error = error_of([&] { (void)decrypt(); });
   EXPECT_EQ(error.code, ErrorCode::corrupt);

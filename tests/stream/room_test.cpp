@@ -15,7 +15,7 @@ namespace {
 class Room : public testing::Test {
  protected:
   Room() {
-    write_file(folder_ / "out", Buffer(100'000));
+    write_file(folder_ / "out", Contents(100'000));
     file_ = Descriptor(open((folder_ / "out").c_str(), O_RDWR | O_CLOEXEC));
   }
   [[nodiscard]] std::uint64_t free_bytes() const {
@@ -82,7 +82,7 @@ TEST(Abandoned, WhatIsBeingWrittenIsNot) {
     }
     EXPECT_EQ(folder.entries(), 0U);
   }
-  write_file(folder / ".paes-0123456789abcdef", Buffer(1));
+  write_file(folder / ".paes-0123456789abcdef", Contents(1));
   const Abandoned found = find_abandoned(folder.path());
   EXPECT_EQ(found.files, std::vector<std::string>{".paes-0123456789abcdef"});
   EXPECT_FALSE(found.may_be_in_use);

@@ -12,7 +12,7 @@ TEST(RoundTrip, FilesOfEverySizeMatchTheSpecification) {
   for (const auto suite : {container::Suite::cobblestone_128, container::Suite::cobblestone_256}) {
     for (const std::size_t size : sizes_around(4 * chunk)) {
       SCOPED_TRACE(size);
-      const Buffer text = random_buffer(size);
+      const Contents text = random_buffer(size);
       write_file(folder / "text", text);
       const Setting setting{.suite = suite, .grain_bytes = 4 * chunk};
       EXPECT_EQ(encrypt_path(folder / "text", folder / "sealed", setting).text_bytes, size);
@@ -29,9 +29,9 @@ TEST(RoundTrip, FilesOfEverySizeMatchTheSpecification) {
 
 TEST(RoundTrip, EveryScheduleThreadCountAndGrainGivesTheSameBytes) {
   const Folder folder;
-  const Buffer text = random_buffer(37 * chunk + 123);
+  const Contents text = random_buffer(37 * chunk + 123);
   write_file(folder / "text", text);
-  const Buffer expected = reference(container::Suite::cobblestone_256, text);
+  const Contents expected = reference(container::Suite::cobblestone_256, text);
   for (const auto schedule : {Schedule::serial, Schedule::omp_static, Schedule::omp_dynamic}) {
     for (const unsigned threads : {1U, 2U, 3U, 8U}) {
       for (const std::size_t grain :
@@ -71,9 +71,9 @@ class Pipes : public testing::TestWithParam<PipeCase> {
 };
 
 TEST_P(Pipes, OnBothEnds) {
-  const Buffer text = random_buffer(pipe_case().text_bytes);
-  const Buffer expected = reference(container::Suite::cobblestone_256, text);
-  Buffer sealed;
+  const Contents text = random_buffer(pipe_case().text_bytes);
+  const Contents expected = reference(container::Suite::cobblestone_256, text);
+  Contents sealed;
   std::thread writer = feed(in_, text, pipe_case().step);
   std::thread reader = drain(out_, sealed, pipe_case().step);
   EXPECT_EQ(encrypt_path(in_, out_, setting()).text_bytes, text.size());
@@ -81,7 +81,7 @@ TEST_P(Pipes, OnBothEnds) {
   reader.join();
   EXPECT_TRUE(sealed == expected);
 
-  Buffer back;
+  Contents back;
   writer = feed(in_, sealed, pipe_case().step);
   reader = drain(out_, back, pipe_case().step);
   EXPECT_EQ(decrypt_path(in_, out_, setting()).text_bytes, text.size());
@@ -95,14 +95,14 @@ TEST_P(Pipes, OnBothEnds) {
 }
 
 TEST_P(Pipes, IntoAndOutOfFiles) {
-  const Buffer text = random_buffer(pipe_case().text_bytes);
-  const Buffer expected = reference(container::Suite::cobblestone_256, text);
+  const Contents text = random_buffer(pipe_case().text_bytes);
+  const Contents expected = reference(container::Suite::cobblestone_256, text);
   std::thread writer = feed(in_, text, pipe_case().step);
   encrypt_path(in_, folder_ / "sealed", setting());
   writer.join();
   EXPECT_TRUE(read_file(folder_ / "sealed") == expected);
 
-  Buffer back;
+  Contents back;
   std::thread reader = drain(out_, back, pipe_case().step);
   decrypt_path(folder_ / "sealed", out_, setting());
   reader.join();
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Pipes, testing::ValuesIn(pipe_cases()));
 
 TEST(RoundTrip, ProgressCountsTheText) {
   const Folder folder;
-  const Buffer text = random_buffer(100000);
+  const Contents text = random_buffer(100000);
   write_file(folder / "text", text);
   std::atomic<std::uint64_t> progress{0};
   encrypt_path(folder / "text", folder / "sealed", {.progress = &progress});
@@ -153,8 +153,8 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
             sample_key(container::Suite::cobblestone_256),
             {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
   }
-  const Buffer a = read_file(folder / "a");
-  const Buffer b = read_file(folder / "b");
+  const Contents a = read_file(folder / "a");
+  const Contents b = read_file(folder / "b");
   ASSERT_EQ(a.size(), b.size());
   const auto payload = static_cast<std::ptrdiff_t>(
       container::layout(container::Suite::cobblestone_256, sample_envelope.size())

@@ -19,7 +19,7 @@
 
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
-#include "stream/pipeline.hpp"
+#include "stream/container.hpp"
 
 namespace paes::stream {
 
@@ -27,11 +27,11 @@ namespace paes::stream {
 inline const auto ignored_sigpipe = std::signal(SIGPIPE, SIG_IGN);
 inline const auto ignored_sigxfsz = std::signal(SIGXFSZ, SIG_IGN);
 
-using Buffer = std::vector<std::uint8_t>;
+using Contents = std::vector<std::uint8_t>;
 
-inline Buffer random_buffer(std::size_t bytes, std::uint64_t seed = 1) {
+inline Contents random_buffer(std::size_t bytes, std::uint64_t seed = 1) {
   std::mt19937_64 generator(seed);
-  Buffer buffer(bytes);
+  Contents buffer(bytes);
   for (auto& byte : buffer) {
     byte = static_cast<std::uint8_t>(generator());
   }
@@ -74,16 +74,16 @@ inline void write_file(const std::string& path, Bytes contents) {
   ASSERT_TRUE(file.good());
 }
 
-inline Buffer read_file(const std::string& path) {
+inline Contents read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file.good()) << path;
-  return Buffer(std::istreambuf_iterator<char>(file), {});
+  return Contents(std::istreambuf_iterator<char>(file), {});
 }
 
 inline bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // Writes `contents` into a FIFO in pieces of `step` bytes, as slow writers do.
-inline std::thread feed(const std::string& fifo, const Buffer& contents, std::size_t step) {
+inline std::thread feed(const std::string& fifo, const Contents& contents, std::size_t step) {
   return std::thread([fifo, &contents, step] {
     const int to = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
     for (std::size_t at = 0; at < contents.size();) {
@@ -97,10 +97,10 @@ inline std::thread feed(const std::string& fifo, const Buffer& contents, std::si
   });
 }
 
-inline std::thread drain(const std::string& fifo, Buffer& contents, std::size_t step) {
+inline std::thread drain(const std::string& fifo, Contents& contents, std::size_t step) {
   return std::thread([fifo, &contents, step] {
     const int from = open(fifo.c_str(), O_RDONLY | O_CLOEXEC);
-    Buffer piece(step);
+    Contents piece(step);
     for (ssize_t got = 0; (got = ::read(from, piece.data(), piece.size())) > 0;) {
       contents.insert(contents.end(), piece.begin(), piece.begin() + got);
     }
@@ -109,9 +109,9 @@ inline std::thread drain(const std::string& fifo, Buffer& contents, std::size_t 
 }
 
 // The pipeline does not look into the envelope, so any bytes will do for one.
-inline const Buffer sample_envelope = random_buffer(200, 7);
-inline const Buffer sample_salt = random_buffer(cobblestone::salt_bytes, 8);
-inline Buffer sample_key(container::Suite suite) {
+inline const Contents sample_envelope = random_buffer(200, 7);
+inline const Contents sample_salt = random_buffer(cobblestone::salt_bytes, 8);
+inline Contents sample_key(container::Suite suite) {
   return random_buffer(container::key_bytes(suite), 9);
 }
 

@@ -1,0 +1,91 @@
+#include "stream/buffer.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+
+#include "core/secret.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+constexpr std::size_t line_bytes = 64;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t step) {
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+Buffer::Buffer(const Layout& layout, Engine* device)
+    : max_items_(layout.items_a_buffer),
+      in_bytes_(layout.in_bytes),
+      out_bytes_(layout.out_bytes),
+      room_bytes_(rounded_up(layout.room_bytes, line_bytes)),
+      stride_bytes_(rounded_up(std::max(in_bytes_, out_bytes_), line_bytes) + 2 * room_bytes_),
+      // What is pinned for a device are whole pages.
+      mapped_bytes_(
+          rounded_up(max_items_ * stride_bytes_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)))),
+      device_(device) {
+  list_.reserve(max_items_);
+  void* memory =
+      mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  // Plaintext has no business in a core dump. Where the system cannot leave it out, it is still
+  // wiped.
+  (void)madvise(memory, mapped_bytes_, MADV_DONTDUMP);
+  memory_ = static_cast<std::uint8_t*>(memory);
+  if (device_ != nullptr) {
+    device_->pin(memory_, mapped_bytes_);
+  }
+}
+
+Buffer::~Buffer() {
+  wipe(memory_, mapped_bytes_);
+  if (device_ != nullptr) {
+    device_->unpin(memory_);
+  }
+  (void)munmap(memory_, mapped_bytes_);
+}
+
+std::span<const iovec> Buffer::list(Range range, std::size_t item_bytes) {
+  list_.clear();
+  while (range.first < range.end) {
+    // Padding makes the only item of a buffer longer; of several, each ends where the next begins.
+    const auto index = max_items_ == 1 ? 0 : static_cast<std::size_t>(range.first / item_bytes);
+    const auto skipped = static_cast<std::size_t>(range.first - index * item_bytes);
+    const auto part = static_cast<std::size_t>(
+        max_items_ == 1 ? range.count()
+                        : std::min<std::uint64_t>(range.count(), item_bytes - skipped));
+    assert((index + 1) * stride_bytes_ <= mapped_bytes_);
+    list_.push_back({item(index) + skipped, part});
+    range.first += part;
+  }
+  return list_;
+}
+
+std::unique_ptr<Buffer> BufferPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<Buffer> buffer = std::move(free_.back());
+      free_.pop_back();
+      return buffer;
+    }
+    free_.reserve(++made_);  // so that giving back cannot fail
+  }
+  return std::make_unique<Buffer>(layout_, device_);
+}
+
+void BufferPool::give_back(std::unique_ptr<Buffer> buffer) noexcept {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(buffer));
+}
+
+}  // namespace paes::stream

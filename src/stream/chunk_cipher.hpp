@@ -1,0 +1,60 @@
+// The cipher of a payload: Cobblestone's chunks sealed, opened and verified a buffer at a time
+// (C2SP chunked-encryption v1). Immutable, hence shared by all threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "format/cobblestone.hpp"
+#include "format/container.hpp"
+#include "message/gcm.hpp"
+#include "stream/buffer.hpp"
+#include "stream/damage.hpp"
+
+namespace paes::stream {
+
+// Throws Error(corrupt) unless the key that an envelope held has the length that the suite asks
+// for.
+void check_key_length(container::Suite suite, std::size_t bytes);
+
+class ChunkCipher {
+ public:
+  // Throws as check_key_length.
+  ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
+              EngineUse use = {});
+
+  [[nodiscard]] Bytes commitment() const noexcept {
+    return {keys_->commitment, cobblestone::commitment_bytes};
+  }
+
+  // The device that is asked first; null where there is none.
+  [[nodiscard]] Engine* device() const noexcept { return device_; }
+
+  // Replaces text by ciphertext with tags. Throws what a device throws, as the next two do.
+  void seal(Buffer& buffer) const;
+  // The other way round. The number of the first chunk that is not authentic, if there is one; no
+  // text of the buffer is then to be used.
+  [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer) const;
+  // Without decrypting, and all chunks: those that are not authentic, in order, neighbours joined;
+  // mostly none. Afterwards buffer.bytes is the text's length.
+  [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const;
+
+ private:
+  // The whole buffer in one call of the device; false when it has to be done chunk by chunk.
+  bool run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
+                     std::vector<Block>& tags) const;
+  // Whether the device took the buffer; then `damaged` are its chunks that are not authentic.
+  bool check_on_device(GcmOperation operation, Buffer& buffer, std::vector<Range>& damaged) const;
+  // `check` decides about a chunk, and `on_damage` whether to go on after one that is not
+  // authentic.
+  template <typename Check, typename OnDamage>
+  void each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage) const;
+
+  Engine* device_;
+  Secret<cobblestone::StreamKeys> keys_;
+  GcmKey gcm_;
+};
+
+}  // namespace paes::stream

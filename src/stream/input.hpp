@@ -1,0 +1,105 @@
+// Inputs: a file, which any thread reads at offsets, or a pipe, which is read in order and whose
+// waits a request to stop ends. Standard input that is a file counts as one, from where it stands.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/bytes.hpp"
+#include "core/descriptor.hpp"
+#include "stream/cancel.hpp"
+#include "stream/source.hpp"
+
+namespace paes::stream {
+
+// What a file is, whatever path led to it. A block device is its number: it may have many nodes.
+struct FileIdentity {
+  dev_t device;
+  ino_t inode;  // 0 for a block device
+  bool operator==(const FileIdentity&) const = default;
+};
+[[nodiscard]] FileIdentity identity_of(const struct stat& status) noexcept;
+// Whether it keeps what is written to it: a regular file or a block device.
+[[nodiscard]] bool is_storage(mode_t mode) noexcept;
+
+// By which a file's content is known to be the same later, without reading it. Every change moves
+// the time of the last status change (ctime), which programs cannot set back, where the file system
+// has such a time (stream/change_time.hpp).
+struct SourceStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t modified_s = 0;
+  std::uint64_t modified_ns = 0;
+  std::uint64_t changed_s = 0;
+  std::uint64_t changed_ns = 0;
+  bool operator==(const SourceStamp&) const = default;
+};
+
+class Input : public Source {
+ public:
+  // Both throw Error "PATH: why"; a directory is refused. `cancel` may be null and must outlive the
+  // Input.
+  [[nodiscard]] static Input open(const std::string& path, const Cancel* cancel = nullptr);
+  [[nodiscard]] static Input standard_input(const Cancel* cancel = nullptr);
+  // Nothing when `path` leads to something else than a regular file, which is then neither waited
+  // for nor followed.
+  [[nodiscard]] static std::optional<Input> open_regular(const std::string& path,
+                                                         const Cancel* cancel = nullptr);
+  // A file that is open already, from where it stands.
+  [[nodiscard]] static Input of(Descriptor descriptor, std::string name,
+                                const Cancel* cancel = nullptr);
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(mode_); }
+  [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(mode_); }
+  // True when read_at works and bytes() is known: regular files (also as standard input, from where
+  // it stands) and block devices.
+  [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
+  // Permission bits without the set-id bits; for what is not a regular file 0666.
+  [[nodiscard]] mode_t permissions() const noexcept;
+  [[nodiscard]] bool is_terminal() const noexcept;
+
+  // The next bytes in order; fewer than asked for only at the end. Not for concurrent callers.
+  [[nodiscard]] std::size_t read(std::span<const iovec> to) const;
+  [[nodiscard]] std::size_t read(MutableBytes to) const;
+  // Throws when the file has become shorter.
+  std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
+  using Source::read_at;
+  void stop_waiting() noexcept override;
+  // Throws when a regular file no longer has the size it had when it was opened.
+  void check_same_size() const;
+  // The same, and the time of its last modification: what was read may be half old and half new. A
+  // new name or other permissions do not count: hours of work are not lost to a chmod.
+  void check_unchanged() const;
+  // As the file is now.
+  [[nodiscard]] SourceStamp stamp() const;
+  // For pipes: more room between us and the writer. For files: tells the system how it is read.
+  void expect_sequential() const noexcept;
+
+ private:
+  Input(std::string name, Descriptor descriptor, const Cancel* cancel);
+  [[nodiscard]] struct stat status_now() const;
+
+  std::string name_;
+  Descriptor descriptor_;
+  const Cancel* cancel_;
+  std::unique_ptr<Cancel> stop_;  // only where reads can wait
+  FileIdentity identity_ = {};
+  mode_t mode_ = 0;
+  bool seekable_ = false;
+  std::uint64_t start_ = 0;  // where standard input stood when we got it
+  std::uint64_t bytes_ = 0;
+  struct timespec modified_ = {};
+};
+
+}  // namespace paes::stream

@@ -1,0 +1,74 @@
+// Where the items of a message lie in a source and in a sink.
+//
+// An item is what a transform works on as a whole: a container's chunk, a piece of a raw message, a
+// data unit of XTS. All items but the last have the same number of bytes. So every place is
+// arithmetic, and any thread, rank or later run finds its own items.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "core/range.hpp"
+
+namespace paes::stream {
+
+// What tells the last item from the others.
+enum class LastItem : unsigned {
+  may_be_whole,  // nothing; only an empty message has an empty item
+  is_short,      // it is shorter, also where that leaves it without text
+};
+
+struct Layout {
+  // Bytes of a whole item before the transform and after it.
+  std::size_t in_bytes = 0;
+  std::size_t out_bytes = 0;
+  LastItem last = LastItem::may_be_whole;
+  // The least that the last item has before the transform.
+  std::size_t min_in_bytes = 0;
+  // Where item 0 begins in the source and in the sink.
+  std::uint64_t in_offset = 0;
+  std::uint64_t out_offset = 0;
+  // Of the source, from item 0 on; nothing for a pipe, which is read to its end.
+  std::optional<std::uint64_t> total_bytes = std::nullopt;
+  // Only these bytes of the output are written, the first of them at out_offset.
+  Range wanted = {0, UINT64_MAX};
+
+  std::size_t items_a_buffer = 1;
+  // Of what precedes a buffer in the source so many bytes are read with it; at most `room_bytes`.
+  std::size_t before_bytes = 0;
+  // A buffer has so much room before and after each item.
+  std::size_t room_bytes = 0;
+  // Of a pipe so many bytes, 1 to 16, are known to follow before a buffer is used.
+  std::size_t ahead_bytes = 1;
+
+  // Of a pipe: sees how many bytes have come, and whether that is all. May throw.
+  std::function<void(std::uint64_t bytes, bool is_all)> check_length = nullptr;
+  // Of a pipe: it ended within an item, which is dropped unless this throws.
+  std::function<void()> on_cut = nullptr;
+
+  // How many items so many bytes of source are, at least one.
+  [[nodiscard]] std::uint64_t items_in(std::uint64_t bytes) const noexcept {
+    return last == LastItem::is_short
+               ? bytes / in_bytes + 1
+               : std::max<std::uint64_t>((bytes + in_bytes - 1) / in_bytes, 1);
+  }
+  // Nothing of a pipe: they cannot be counted.
+  [[nodiscard]] Range all_items() const noexcept {
+    return total_bytes ? Range{0, items_in(*total_bytes)} : Range{};
+  }
+  // The bytes of these items before the transform, counted from item 0.
+  [[nodiscard]] Range in_of(Range items) const noexcept {
+    return {std::min(items.first * in_bytes, *total_bytes),
+            std::min(items.end * in_bytes, *total_bytes)};
+  }
+  // The bytes of text among them: tags do not count.
+  [[nodiscard]] std::uint64_t text_bytes_of(Range items) const noexcept {
+    const std::uint64_t tags = in_bytes > out_bytes ? items.count() * (in_bytes - out_bytes) : 0;
+    return in_of(items).count() - tags;
+  }
+};
+
+}  // namespace paes::stream

@@ -1,0 +1,68 @@
+// GCM as one message (SP 800-38D): the ciphertext, then the tag of 16 bytes. Encryption writes the
+// tag last. Decryption reads twice: once for the tag, before anything is written, and once for the
+// text. A file can change after that, so each piece is hashed again as it is decrypted, and goes
+// out only if its hash is the one that was checked.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "message/gcm_message.hpp"
+#include "mode/gcm.hpp"
+#include "stream/container.hpp"
+#include "stream/transfer.hpp"
+
+namespace paes::stream {
+
+inline constexpr std::size_t raw_tag_bytes = gcm::max_tag_bytes;
+
+// A pipe cannot be read twice, so so much of its text is kept, and a longer one refused.
+inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
+
+// Throws Error(usage) for a text longer than GCM allows.
+void check_gcm_limit(const std::string& name, std::uint64_t text_bytes);
+// Throws Error(corrupt) for an input that is too short to hold a tag, and as above.
+[[nodiscard]] std::uint64_t text_bytes_of_gcm(const std::string& name, std::uint64_t bytes);
+
+// How the text of one message is transferred, in pieces whose hashes join to the tag.
+class GcmTransfer {
+ public:
+  // `text_bytes` is nothing for a pipe. `key` must outlive it.
+  GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad, const Options& options,
+              std::optional<std::uint64_t> text_bytes);
+  ~GcmTransfer();
+  GcmTransfer(const GcmTransfer&) = delete;
+  GcmTransfer& operator=(const GcmTransfer&) = delete;
+
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const GcmMessage& message() const noexcept { return message_; }
+
+  // These pieces of the text, or on a pipe all. `options` have the grain and the device that it was
+  // made with.
+  Moved seal(Source& source, Sink& sink, Range pieces, const Options& options);
+  void hash(Source& source, Range pieces, const Options& options);
+  // The pieces that were hashed before. Throws Error(corrupt) where one is not what it was.
+  void open(Source& source, Sink& sink, const Options& options);
+
+  // Of the pieces sealed or hashed, joined. As secret as a key: wipe it.
+  [[nodiscard]] GhashPart joined() const { return parts_.joined(); }
+  // Throws Error(corrupt) unless the joined hash of all pieces makes the tag that follows the text.
+  void check_tag(const Source& source, const GhashPart& all) const;
+
+ private:
+  std::string name_;
+  GcmMessage message_;
+  GcmParts parts_;
+  Layout layout_;
+  Range pieces_;               // sealed or hashed here
+  std::vector<Block> hashes_;  // of each of them
+};
+
+// Both write the whole message and commit the output. `iv` has 12 bytes.
+Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
+                const Options& options);
+Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
+                const Options& options);
+
+}  // namespace paes::stream

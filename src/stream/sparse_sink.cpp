@@ -1,0 +1,101 @@
+#include "stream/sparse_sink.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace paes::stream {
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+// Its time depends on the text. So do the holes, which anyone who sees the file can see.
+bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept {
+  return from[0] == 0 && std::memcmp(from, from + 1, bytes - 1) == 0;
+}
+
+// Consecutive parts of the output, gathered until a hole.
+class Run {
+ public:
+  Run(Sink& sink, std::uint64_t offset) : sink_(sink), offset_(offset) {}
+
+  void add(std::uint8_t* from, std::size_t bytes) {
+    if (!parts_.empty() &&
+        static_cast<std::uint8_t*>(parts_.back().iov_base) + parts_.back().iov_len == from) {
+      parts_.back().iov_len += bytes;
+    } else {
+      parts_.push_back({from, bytes});
+    }
+    bytes_ += bytes;
+  }
+
+  void skip(std::size_t bytes) {
+    flush();
+    offset_ += bytes;
+  }
+
+  void flush() {
+    if (!parts_.empty()) {
+      sink_.write_at(offset_, parts_);
+    }
+    offset_ += bytes_;
+    bytes_ = 0;
+    parts_.clear();
+  }
+
+  [[nodiscard]] std::uint64_t end() const noexcept { return offset_ + bytes_; }
+
+ private:
+  Sink& sink_;
+  std::uint64_t offset_;
+  std::size_t bytes_ = 0;
+  std::vector<iovec> parts_;
+};
+
+std::uint64_t bytes_of(std::span<const iovec> parts) noexcept {
+  std::uint64_t sum = 0;
+  for (const iovec& part : parts) {
+    sum += part.iov_len;
+  }
+  return sum;
+}
+
+}  // namespace
+
+MakeHole hole_maker(int descriptor) {
+  return [descriptor](std::uint64_t offset, std::uint64_t bytes) {
+    return bytes != 0 && fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                   static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+  };
+}
+
+void SparseSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
+  const bool can_have_holes =
+      sink_.is_seekable() && (!is_dirty_ || (make_hole_ && make_hole_(offset, bytes_of(from))));
+  if (!can_have_holes) {
+    sink_.write_at(offset, from);
+    return;
+  }
+  Run run(sink_, offset);
+  for (const iovec& part : from) {
+    auto* at = static_cast<std::uint8_t*>(part.iov_base);
+    std::size_t rest = part.iov_len;
+    while (rest != 0) {
+      // Up to the next page of the file, so that what is left out is always a page of its own.
+      const std::size_t bytes = std::min<std::size_t>(rest, page_bytes - run.end() % page_bytes);
+      if (bytes == page_bytes && is_zero(at, bytes)) {
+        run.skip(bytes);
+      } else {
+        run.add(at, bytes);
+      }
+      at += bytes;
+      rest -= bytes;
+    }
+  }
+  run.flush();
+}
+
+}  // namespace paes::stream

@@ -1,0 +1,84 @@
+// The one path for data: from a source through a transform into a sink, a buffer at a time, in
+// bounded memory. Encryption, decryption, verification, raw modes, a rank's share of one and the
+// rest of an interrupted one are calls of `transfer` with another layout and transform.
+//
+// Seekable ends are read and written at computed offsets by all threads. Pipes are read and written
+// in turns, so that reading, the cipher and writing still overlap.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "exec/executor.hpp"
+#include "kernel/kernel.hpp"
+#include "message/engine.hpp"
+#include "stream/buffer.hpp"
+#include "stream/cancel.hpp"
+#include "stream/layout.hpp"
+#include "stream/sink.hpp"
+#include "stream/source.hpp"
+
+namespace paes::stream {
+
+inline constexpr std::size_t default_grain_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t max_grain_bytes = std::size_t{4} << 20;  // bounds memory per thread
+inline constexpr std::size_t max_engine_grain_bytes = std::size_t{16} << 20;  // with a device
+
+// How the work is done. None of it changes a byte of the output.
+struct Options {
+  const Executor& executor;
+  const Kernel& kernel;
+  // Text that a thread takes at a time. A device gets no more than it likes at a time, whatever
+  // stands here.
+  std::size_t grain_bytes = default_grain_bytes;
+  const Cancel* cancel = nullptr;
+  std::atomic<std::uint64_t>* progress = nullptr;  // grows by the text bytes finished
+  // Buffers go to the device. The kernel computes those that it declines, and whatever is chained.
+  EngineUse engine_use = {};
+};
+
+// The grain, rounded up to a multiple of 16 KiB, and no longer than a device likes. Throws
+// Error(usage) above max_grain_bytes, with a device above max_engine_grain_bytes.
+[[nodiscard]] std::size_t buffer_bytes(const Options& options);
+
+// Which part of the work on the text a transfer is. It says how much progress it makes.
+enum class Pass : unsigned { only, first_of_two, second_of_two };
+
+// What happens to the items of a buffer.
+struct Transform {
+  // Replaces the items in place by those after the transform and sets buffer.bytes to their length.
+  // Runs on any thread, for any buffer, unless is_ordered. May throw.
+  std::function<void(Buffer& buffer)> run = nullptr;
+  bool is_ordered = false;   // each buffer needs the one before it
+  Engine* device = nullptr;  // that `run` asks; buffers are pinned for it
+  Pass pass = Pass::only;
+};
+
+// What makes a transfer one that continues an interrupted one. All calls come from any thread.
+class Continuation {
+ public:
+  virtual ~Continuation() = default;
+  // Whether an earlier run did these items; they are then left out. `scratch` is the caller's
+  // buffer, empty.
+  [[nodiscard]] virtual bool is_done(Range items, Buffer& scratch) = 0;
+  // The buffer is about to be written. May throw.
+  virtual void check(Buffer& transformed) = 0;
+  virtual void has_written(Range items) = 0;
+};
+
+// How many bytes a transfer has moved.
+struct Moved {
+  std::uint64_t read_bytes = 0;
+  std::uint64_t written_bytes = 0;
+  std::uint64_t text_bytes = 0;  // without tags
+};
+
+// Moves the items through the transform, each buffer on one of the executor's threads. `sink` may
+// be null: nothing is written. `items` is of no meaning on a pipe, which is moved as a whole. A
+// continuation needs two seekable ends. The first failure of a step is rethrown when all threads
+// have stopped.
+Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
+               Range items, const Options& options, Continuation* continuation = nullptr);
+
+}  // namespace paes::stream
