@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "format/cobblestone.hpp"
-#include "stream/payload.hpp"
+#include "stream/extent.hpp"
 
 namespace paes::stream {
 

@@ -1,24 +1,35 @@
 #include "stream/payload.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <cstring>
 #include <utility>
 
+#include "mode/gcm.hpp"
 #include "paes/error.hpp"
 
 namespace paes::stream {
 
 using cobblestone::chunk_bytes;
 using cobblestone::chunk_text_bytes;
+using cobblestone::tag_bytes;
 
 namespace {
 
-// The bytes from `offset` on, which on a pipe are the next ones; fewer at the end of the input.
-std::size_t read_some(const Source& source, std::uint64_t offset, MutableBytes to) {
-  if (source.is_seekable()) {
-    const std::uint64_t left = source.bytes() - std::min(source.bytes(), offset);
-    to = to.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, to.size())));
+Secret<cobblestone::StreamKeys> derive_checked(container::Suite suite, Bytes input_key,
+                                               Bytes salt) {
+  check_key_length(suite, input_key.size());
+  const auto header = container::encode({suite, 0, 0});
+  return cobblestone::derive(suite, input_key, salt, Bytes(header).first(container::context_bytes));
+}
+
+// One chunk more; they come in order.
+void append(std::vector<Range>& ranges, std::uint64_t chunk) {
+  if (!ranges.empty() && ranges.back().end == chunk) {
+    ++ranges.back().end;
+  } else {
+    ranges.push_back({chunk, chunk + 1});
   }
-  return source.read_at(offset, to);
 }
 
 // " (from byte 16384 of the plaintext, 20480 of the file)"
@@ -29,63 +40,138 @@ std::string place_of(std::uint64_t payload_offset, std::uint64_t chunk) {
 
 }  // namespace
 
-Preamble read_preamble(const Input& input) {
-  try {
-    std::array<std::uint8_t, container::header_bytes> first_bytes;
-    const std::size_t got = read_some(input, 0, first_bytes);
-    Preamble preamble{container::parse(Bytes(first_bytes).first(got)), {}};
-    preamble.bytes.resize(static_cast<std::size_t>(preamble.header.payload_offset()));
-    std::copy(first_bytes.begin(), first_bytes.end(), preamble.bytes.begin());
-    const MutableBytes rest = MutableBytes(preamble.bytes).subspan(first_bytes.size());
-    if (read_some(input, first_bytes.size(), rest) != rest.size()) {
-      throw Error(ErrorCode::corrupt, "header: the file ends before the payload",
-                  "it is truncated; get a complete copy");
+void check_key_length(container::Suite suite, std::size_t bytes) {
+  if (bytes != container::key_bytes(suite)) {
+    throw Error(ErrorCode::corrupt, "envelope: holds " + std::to_string(bytes) +
+                                        " bytes, not a key of " +
+                                        std::to_string(container::key_bytes(suite)));
+  }
+}
+
+ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
+                         EngineUse use)
+    : device_(use.engine),
+      keys_(derive_checked(suite, input_key, salt)),
+      gcm_(Bytes(keys_->key, container::key_bytes(suite)), kernel, use) {}
+
+bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
+                                std::vector<Block>& tags) const {
+  if (!gcm_.has_engine() || buffer.items == 0) {
+    return false;
+  }
+  std::vector<Block> pre_counters;
+  pre_counters.reserve(buffer.items);
+  for (std::size_t i = 0; i < buffer.items; ++i) {
+    pre_counters.push_back(
+        gcm::pre_counter_block(cobblestone::chunk_nonce(*keys_, buffer.first_item + i)));
+  }
+  tags.resize(buffer.items);
+  return gcm_.run_on_engine(operation,
+                            {.text = buffer.item(0),
+                             .stride_bytes = buffer.stride_bytes(),
+                             .count = buffer.items,
+                             .text_bytes = chunk_text_bytes,
+                             .last_text_bytes = text_bytes - (buffer.items - 1) * chunk_text_bytes,
+                             .pre_counters = pre_counters.data(),
+                             .tags = tags.data()});
+}
+
+void ChunkCipher::seal(Buffer& buffer) const {
+  if (std::vector<Block> tags; run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags)) {
+    for (std::size_t i = 0; i < buffer.items; ++i) {
+      const std::size_t bytes = std::min(buffer.bytes - i * chunk_text_bytes, chunk_text_bytes);
+      std::memcpy(buffer.item(i) + bytes, tags[i].bytes, tag_bytes);
     }
-    container::check_padding(preamble.header, preamble.bytes);
-    return preamble;
-  } catch (const Error& error) {
-    // The format knows no file names; errors of the input itself begin with one already.
-    if (error.code != ErrorCode::corrupt) {
-      throw;
+    buffer.bytes += buffer.items * tag_bytes;
+    return;
+  }
+  std::size_t rest = buffer.bytes;
+  for (std::size_t i = 0; i < buffer.items; ++i) {
+    const std::size_t text_bytes = std::min(rest, chunk_text_bytes);
+    std::uint8_t* chunk = buffer.item(i);
+    const auto nonce = cobblestone::chunk_nonce(*keys_, buffer.first_item + i);
+    gcm_.seal(nonce, {}, Bytes(chunk, text_bytes), MutableBytes(chunk, text_bytes),
+              MutableBytes(chunk + text_bytes, tag_bytes));
+    rest -= text_bytes;
+  }
+  assert(rest == 0);
+  buffer.bytes += buffer.items * tag_bytes;
+}
+
+template <typename Check, typename OnDamage>
+void ChunkCipher::each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage) const {
+  std::size_t rest = buffer.bytes;
+  for (std::size_t i = 0; i < buffer.items; ++i) {
+    const std::uint64_t number = buffer.first_item + i;
+    const std::size_t bytes = std::min(rest, chunk_bytes);
+    assert(bytes >= tag_bytes);
+    std::uint8_t* chunk = buffer.item(i);
+    const auto nonce = cobblestone::chunk_nonce(*keys_, number);
+    if (!check(nonce, MutableBytes(chunk, bytes - tag_bytes),
+               Bytes(chunk + bytes - tag_bytes, tag_bytes)) &&
+        !on_damage(number)) {
+      return;
     }
-    throw Error(error.code, input.name() + ": " + error.what(), error.hint);
+    rest -= bytes;
   }
+  assert(rest == 0);
+  buffer.bytes -= buffer.items * tag_bytes;
 }
 
-PayloadPrefix read_prefix(const Source& source, const container::Header& header) {
-  PayloadPrefix prefix;
-  if (source.read_at(header.payload_offset(), MutableBytes(prefix)) != prefix.size()) {
-    throw_truncated(source.name());
+bool ChunkCipher::check_on_device(GcmOperation operation, Buffer& buffer,
+                                  std::vector<Range>& damaged) const {
+  std::vector<Block> tags;
+  const std::size_t text_bytes = buffer.bytes - buffer.items * tag_bytes;
+  if (!run_on_device(operation, buffer, text_bytes, tags)) {
+    return false;
   }
-  return prefix;
-}
-
-std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope, Bytes salt,
-                                      Bytes commitment) {
-  std::vector<std::uint8_t> head = container::encode_preamble(header, envelope);
-  head.insert(head.end(), salt.begin(), salt.end());
-  head.insert(head.end(), commitment.begin(), commitment.end());
-  return head;
-}
-
-Extent extent_of(const Source& source, const container::Header& header) {
-  const std::uint64_t offset = header.payload_offset();
-  const auto text = cobblestone::text_bytes(source.bytes() - std::min(source.bytes(), offset));
-  if (!text) {
-    throw_truncated(source.name());
+  // A tag that a forger did not guess is the key to the next forgery.
+  const WipeOnExit wiped({tags.data()->bytes, tags.size() * sizeof(Block)});
+  for (std::size_t i = 0; i < buffer.items; ++i) {
+    const std::size_t bytes = std::min(text_bytes - i * chunk_text_bytes, chunk_text_bytes);
+    if (!equal_constant_time(Bytes(tags[i].bytes, tag_bytes),
+                             Bytes(buffer.item(i) + bytes, tag_bytes))) {
+      append(damaged, buffer.first_item + i);
+    }
   }
-  return {offset, *text};
-}
-
-void throw_truncated(const std::string& name) {
-  throw Error(ErrorCode::corrupt, name + ": truncated, or bytes were added or lost",
-              "get a complete copy");
-}
-
-void check_chunk_limit(const std::string& name, std::uint64_t chunks) {
-  if (chunks > cobblestone::max_chunks) {
-    throw Error(ErrorCode::usage, name + ": longer than a payload may be (4 PiB)");
+  if (!damaged.empty() && operation == GcmOperation::open) {
+    wipe(buffer.item(0), buffer.items * buffer.stride_bytes());
   }
+  buffer.bytes = text_bytes;
+  return true;
+}
+
+std::optional<std::uint64_t> ChunkCipher::open(Buffer& buffer) const {
+  if (std::vector<Range> damaged; check_on_device(GcmOperation::open, buffer, damaged)) {
+    return damaged.empty() ? std::nullopt : std::optional(damaged.front().first);
+  }
+  std::optional<std::uint64_t> first_damaged;
+  each_chunk(
+      buffer,
+      [&](Bytes nonce, MutableBytes text, Bytes tag) {
+        return gcm_.open(nonce, {}, text, text, tag);
+      },
+      [&](std::uint64_t number) {
+        first_damaged = number;
+        return false;
+      });
+  return first_damaged;
+}
+
+std::vector<Range> ChunkCipher::verify(Buffer& buffer) const {
+  std::vector<Range> damaged;
+  if (!check_on_device(GcmOperation::verify, buffer, damaged)) {
+    each_chunk(
+        buffer,
+        [&](Bytes nonce, MutableBytes text, Bytes tag) {
+          return gcm_.verify(nonce, {}, text, tag);
+        },
+        [&](std::uint64_t number) {
+          append(damaged, number);
+          return true;
+        });
+  }
+  return damaged;
 }
 
 void check_commitment(const std::string& name, const ChunkCipher& cipher,
@@ -131,7 +217,7 @@ Layout opening_layout(std::uint64_t payload_offset, std::optional<std::uint64_t>
   return {.in_bytes = chunk_bytes,
           .out_bytes = chunk_text_bytes,
           .last = LastItem::is_short,
-          .min_in_bytes = cobblestone::tag_bytes,
+          .min_in_bytes = tag_bytes,
           .in_offset = payload_offset + cobblestone::prefix_bytes,
           .total_bytes = total_bytes,
           .items_a_buffer = buffer_bytes(options) / chunk_text_bytes};

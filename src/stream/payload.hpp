@@ -1,54 +1,66 @@
-// The payload of a container: what stands before its chunks, where the chunks lie, and what a
-// transfer does with them. A whole file, a rank's share of one and the rest of an interrupted one
-// are ranges of its chunks.
+// The payload of a container: Cobblestone's chunks (C2SP chunked-encryption v1), where they lie,
+// and what a transfer does with a buffer of them. A whole file, a rank's share of one and the rest
+// of an interrupted one are ranges of its chunks.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/secret.hpp"
 #include "format/cobblestone.hpp"
 #include "format/container.hpp"
-#include "stream/chunk_cipher.hpp"
+#include "message/gcm.hpp"
 #include "stream/damage.hpp"
-#include "stream/extent.hpp"
-#include "stream/input.hpp"
+#include "stream/preamble.hpp"
 #include "stream/transfer.hpp"
 
 namespace paes::stream {
 
-// What precedes the payload, parsed; nothing in it is authenticated yet.
-struct Preamble {
-  container::Header header;
-  std::vector<std::uint8_t> bytes;  // header, envelope and padding
-  [[nodiscard]] Bytes envelope() const noexcept {
-    return Bytes(bytes).subspan(container::header_bytes, header.envelope_bytes);
+// Throws Error(corrupt) unless the key that an envelope held has the length that the suite asks
+// for.
+void check_key_length(container::Suite suite, std::size_t bytes);
+
+// The cipher of a payload. Immutable, hence shared by all threads.
+class ChunkCipher {
+ public:
+  // Throws as check_key_length.
+  ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
+              EngineUse use = {});
+
+  [[nodiscard]] Bytes commitment() const noexcept {
+    return {keys_->commitment, cobblestone::commitment_bytes};
   }
+
+  // The device that is asked first; null where there is none.
+  [[nodiscard]] Engine* device() const noexcept { return device_; }
+
+  // Replaces text by ciphertext with tags. Throws what a device throws, as the next two do.
+  void seal(Buffer& buffer) const;
+  // The other way round. The number of the first chunk that is not authentic, if there is one; no
+  // text of the buffer is then to be used.
+  [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer) const;
+  // Without decrypting, and all chunks: those that are not authentic, in order, neighbours joined;
+  // mostly none. Afterwards buffer.bytes is the text's length.
+  [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const;
+
+ private:
+  // The whole buffer in one call of the device; false when it has to be done chunk by chunk.
+  bool run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
+                     std::vector<Block>& tags) const;
+  // Whether the device took the buffer; then `damaged` are its chunks that are not authentic.
+  bool check_on_device(GcmOperation operation, Buffer& buffer, std::vector<Range>& damaged) const;
+  // `check` decides about a chunk, and `on_damage` whether to go on after one that is not
+  // authentic.
+  template <typename Check, typename OnDamage>
+  void each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage) const;
+
+  Engine* device_;
+  Secret<cobblestone::StreamKeys> keys_;
+  GcmKey gcm_;
 };
 
-// Reads all that and checks that the padding is zero. A pipe is left at the payload. Throws
-// Error(corrupt) "NAME: ...".
-[[nodiscard]] Preamble read_preamble(const Input& input);
-
-// Salt and commitment, as they stand before chunk 0.
-using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
-[[nodiscard]] inline Bytes salt_of(const PayloadPrefix& prefix) noexcept {
-  return Bytes(prefix).first(cobblestone::salt_bytes);
-}
-// From the payload's offset, or the next bytes of a pipe. Throws Error(corrupt) at an early end.
-[[nodiscard]] PayloadPrefix read_prefix(const Source& source, const container::Header& header);
-// Everything before chunk 0: preamble, salt and commitment.
-[[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,
-                                                    Bytes salt, Bytes commitment);
-
-// Of a seekable container. Throws Error(corrupt) when no payload has such a length.
-[[nodiscard]] Extent extent_of(const Source& source, const container::Header& header);
-// Error(corrupt): no payload has such a length.
-[[noreturn]] void throw_truncated(const std::string& name);
-// Throws Error(usage) "NAME: ..." for a text with more chunks than a payload may have.
-void check_chunk_limit(const std::string& name, std::uint64_t chunks);
 // Throws Error(corrupt) unless the cipher was made from the payload's input key.
 void check_commitment(const std::string& name, const ChunkCipher& cipher,
                       const PayloadPrefix& prefix);

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "paes/error.hpp"
-#include "stream/chunk_cipher.hpp"
 #include "stream/extent.hpp"
 #include "stream/journal.hpp"
+#include "stream/payload.hpp"
 #include "stream/sparse_sink.hpp"
 #include "stream/transfer.hpp"
 

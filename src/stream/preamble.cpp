@@ -1,0 +1,81 @@
+#include "stream/preamble.hpp"
+
+#include <algorithm>
+
+#include "paes/error.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+// The bytes from `offset` on, which on a pipe are the next ones; fewer at the end of the input.
+std::size_t read_some(const Source& source, std::uint64_t offset, MutableBytes to) {
+  if (source.is_seekable()) {
+    const std::uint64_t left = source.bytes() - std::min(source.bytes(), offset);
+    to = to.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, to.size())));
+  }
+  return source.read_at(offset, to);
+}
+
+}  // namespace
+
+Preamble read_preamble(const Source& source) {
+  try {
+    std::array<std::uint8_t, container::header_bytes> first_bytes;
+    const std::size_t got = read_some(source, 0, first_bytes);
+    Preamble preamble{container::parse(Bytes(first_bytes).first(got)), {}};
+    preamble.bytes.resize(static_cast<std::size_t>(preamble.header.payload_offset()));
+    std::copy(first_bytes.begin(), first_bytes.end(), preamble.bytes.begin());
+    const MutableBytes rest = MutableBytes(preamble.bytes).subspan(first_bytes.size());
+    if (read_some(source, first_bytes.size(), rest) != rest.size()) {
+      throw Error(ErrorCode::corrupt, "header: the file ends before the payload",
+                  "it is truncated; get a complete copy");
+    }
+    container::check_padding(preamble.header, preamble.bytes);
+    return preamble;
+  } catch (const Error& error) {
+    // The format knows no file names; errors of the input itself begin with one already.
+    if (error.code != ErrorCode::corrupt) {
+      throw;
+    }
+    throw Error(error.code, source.name() + ": " + error.what(), error.hint);
+  }
+}
+
+PayloadPrefix read_prefix(const Source& source, const container::Header& header) {
+  PayloadPrefix prefix;
+  if (source.read_at(header.payload_offset(), MutableBytes(prefix)) != prefix.size()) {
+    throw_truncated(source.name());
+  }
+  return prefix;
+}
+
+std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope, Bytes salt,
+                                      Bytes commitment) {
+  std::vector<std::uint8_t> head = container::encode_preamble(header, envelope);
+  head.insert(head.end(), salt.begin(), salt.end());
+  head.insert(head.end(), commitment.begin(), commitment.end());
+  return head;
+}
+
+Extent extent_of(const Source& source, const container::Header& header) {
+  const std::uint64_t offset = header.payload_offset();
+  const auto text = cobblestone::text_bytes(source.bytes() - std::min(source.bytes(), offset));
+  if (!text) {
+    throw_truncated(source.name());
+  }
+  return {offset, *text};
+}
+
+void throw_truncated(const std::string& name) {
+  throw Error(ErrorCode::corrupt, name + ": truncated, or bytes were added or lost",
+              "get a complete copy");
+}
+
+void check_chunk_limit(const std::string& name, std::uint64_t chunks) {
+  if (chunks > cobblestone::max_chunks) {
+    throw Error(ErrorCode::usage, name + ": longer than a payload may be (4 PiB)");
+  }
+}
+
+}  // namespace paes::stream
