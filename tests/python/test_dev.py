@@ -17,11 +17,14 @@ LIMIT_S = 20
 
 STAND_INS = {
     "dpkg-query": 'shift 3; for name in "$@"; do printf "installed=%s " "$name"; done',
-    "cmake": 'for last; do :; done; mkdir -p build/release; echo "$*" >>cmake.calls',
+    "cmake": 'mkdir -p "build/$3/bin"; echo "$*" >>build/cmake.calls',
     # The test decides when these two end.
     "ninja": "echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
     "nvcc": "",
-    "ctest": 'echo >ctest.begins; read -r _ <ctest.hold; echo "100% tests passed, of stand-ins"',
+    "ctest": (
+        'echo "$*" >>build/ctest.calls; case " $* " in *" -N "*) printf "  Test #1: one\\n  Test #2: python.two\\n"; exit ;; esac; '
+        'echo >ctest.begins; read -r _ <ctest.hold; echo "100% tests passed, of stand-ins"'
+    ),
 }
 
 
@@ -106,7 +109,7 @@ def test_two_builds_of_a_preset_take_turns(tree, dev):
     assert first.communicate(timeout=LIMIT_S)[0] == "paes 1\n"
     let_go(tree / "ninja.hold")
     assert second.communicate(timeout=LIMIT_S)[0] == "paes 2\n"
-    assert (tree / "cmake.calls").read_text().count("\n") == 1
+    assert (tree / "build/cmake.calls").read_text().count("\n") == 1
 
 
 def test_two_test_runs_take_turns(tree, dev):
@@ -120,6 +123,30 @@ def test_two_test_runs_take_turns(tree, dev):
         let_go(tree / "ctest.hold")
         assert process.wait(timeout=LIMIT_S) == 0
         process.communicate()
+
+
+def run_tests(tree, dev, *arguments):
+    """The arguments that ctest got for the run itself."""
+    tests = dev("test", *arguments)
+    program.wait_until((tree / "ctest.begins").exists, "the tests to begin")
+    let_go(tree / "ctest.hold")
+    out, _ = tests.communicate(timeout=LIMIT_S)
+    assert tests.returncode == 0
+    (tree / "ctest.begins").unlink()
+    return (tree / "build/ctest.calls").read_text().splitlines()[-1], out
+
+
+def test_all_leaves_out_what_has_just_passed(tree, dev):
+    for path in ("ctest.begins", "ninja.begins"):
+        (tree / path).touch()
+    ran, out = run_tests(tree, dev)
+    assert "-LE ^long$" in ran and "./dev test --all" in out
+    os.utime(tree / "build/release/.passed-short", (2**32, 2**32))  # the stand-ins write files meanwhile
+    ran, out = run_tests(tree, dev, "--all")
+    assert "-E ^(one|python.two)$" in ran and "it passed" in out
+    os.utime(tree / "dev", (2**32 + 1, 2**32 + 1))
+    ran, out = run_tests(tree, dev, "--all")
+    assert " -E " not in ran and "it passed" not in out
 
 
 def said_by(process):
