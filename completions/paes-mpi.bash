@@ -5,7 +5,7 @@ _paes_mpi() {
   COMPREPLY=()
   # Where paes-mpi stands: the launcher and its options come before.
   for ((at = 0; at < COMP_CWORD; at++)); do
-    [[ ${COMP_WORDS[at]##*/} != paes-mpi* ]] || break
+    [[ ${COMP_WORDS[at]##*/} != paes-mpi && ${COMP_WORDS[at]##*/} != paes-mpi.* ]] || break
   done
   ((at < COMP_CWORD)) || return
   command=${COMP_WORDS[at + 1]}
@@ -15,12 +15,12 @@ _paes_mpi() {
     --no-progress --json --access --help"
 
   # Modes that are parallel, and those of which only decryption is.
-  local parallel ciphers
-  parallel=$(echo aes-{128,192,256}-{ecb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,ctr})
-  ciphers="$parallel $(echo {aes-{128,192,256},des-ede3}-{cbc,cfb})"
+  local ciphers
+  ciphers=$(echo aes-{128,192,256}-{ecb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,ctr} \
+    {aes-{128,192,256},des-ede3}-{cbc,cfb})
 
   if ((COMP_CWORD == at + 1)); then
-    words="encrypt decrypt verify cipher bench --help --version"
+    words="encrypt decrypt verify cipher --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -29,12 +29,11 @@ _paes_mpi() {
     --schedule) words="dynamic static" ;;
     --engine) words="auto cpu cuda hybrid" ;;
     --access) words="posix mpi" ;;
-    --cipher) words=$parallel ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | -T | --threads | --grain | --max-work-factor | --iv | \
-      --unit | --bytes | --runs) return ;;
-    -R | --recipients-file | -i | --identity | -o | --output | --key | --aad | --passphrase-file | \
-      --dir) words="" ;;
+      --unit) return ;;
+    -R | --recipients-file | -i | --identity | -o | --output | --key | --aad | --passphrase-file)
+      words="" ;;
     *)
       words=""
       if [[ $current == -* ]]; then
@@ -44,18 +43,9 @@ _paes_mpi() {
           decrypt) words="$unlock --resume $output $work" ;;
           verify) words="$unlock $work" ;;
           cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy $output $work" ;;
-          bench)
-            words="--bytes -T --threads --kernel --runs --json --help"
-            case ${COMP_WORDS[at + 2]} in
-              memory | scatter) words+=" --cipher" ;;
-              file) words+=" --dir --access" ;;
-            esac
-            ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == at + 2)); then
         words=$ciphers
-      elif [[ $command == bench ]] && ((COMP_CWORD == at + 2)); then
-        words="memory scatter file"
       fi
       ;;
   esac

@@ -16,7 +16,6 @@ for program in paes-mpi paes-mpi.openmpi paes-mpi.mpich
     complete -c $program -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate a file'
     complete -c $program -n __fish_use_subcommand -a verify -d 'authenticate, write nothing'
     complete -c $program -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
-    complete -c $program -n __fish_use_subcommand -a bench -d 'measure these ranks'
 
     set -l seals '__fish_seen_subcommand_from encrypt'
     complete -c $program -n $seals -s r -l recipient -x -d 'encrypt to this public key'
@@ -59,20 +58,9 @@ for program in paes-mpi paes-mpi.openmpi paes-mpi.mpich
     complete -c $program -n $raw -l unit -x -d 'bytes of a data unit of XTS'
     complete -c $program -n $raw -l legacy -d 'encrypt with 3DES'
 
-    set -l measures '__fish_seen_subcommand_from bench'
-    complete -c $program -n $measures -f -a 'memory scatter file'
-    complete -c $program -n $measures -l bytes -x -d 'how much, several with commas'
-    complete -c $program -n $measures -l runs -x -d 'runs'
-    set -l in_memory "$measures; and __fish_seen_subcommand_from memory scatter"
-    complete -c $program -n $in_memory -l cipher -x -a "$parallel"
-    set -l on_file "$measures; and __fish_seen_subcommand_from file"
-    complete -c $program -n $on_file -l dir -x -a '(__fish_complete_directories)'
-
-    set -l reaches "$works; or begin; $on_file; end"
-    complete -c $program -n $reaches -l access -x -a 'posix mpi' -d 'how ranks reach the file'
-    set -l all '__fish_seen_subcommand_from encrypt decrypt verify cipher bench'
-    complete -c $program -n $all -s T -l threads -x -d 'threads of each rank'
-    complete -c $program -n $all -l kernel -x -a '(__paes_mpi_kernels)'
-    complete -c $program -n $all -l json -d 'print JSON'
+    complete -c $program -n $works -l access -x -a 'posix mpi' -d 'how ranks reach the file'
+    complete -c $program -n $works -s T -l threads -x -d 'threads of each rank'
+    complete -c $program -n $works -l kernel -x -a '(__paes_mpi_kernels)'
+    complete -c $program -n $works -l json -d 'print JSON'
     complete -c $program -s h -l help -d 'help'
 end

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """A model of what paes-mpi costs on a cluster, and how far it can be trusted.
 
-  cluster_model.py measure PAES_MPI MPIRUN... > build/NAME.json             run the benches on this machine
+  cluster_model.py measure PAES_MPI_BENCH MPIRUN... > build/NAME.json       run the benches on this machine
   dev distil build/NAME.json                                                make the file that is committed
   cluster_model.py report bench/results/NAME.json                           print fit, checks and predictions
   cluster_model.py report bench/results/NAME.json --write docs/cluster.md   put them between its markers
 
-`measure` takes the launcher as it is to be called, without -n: build/release/bin/paes-mpi mpirun --oversubscribe.
-The result is a list of what `paes-mpi bench ... --json` printed (bench/schema/bench-mpi.schema.json).
+`measure` takes the launcher as it is to be called, without -n: build/release/bin/paes-mpi-bench mpirun --oversubscribe.
+The result is a list of what `paes-mpi-bench ... --json` printed (bench/schema/bench-mpi.schema.json).
 """
 import argparse
 import json
@@ -35,7 +35,7 @@ RUNS = [
 def measure(program, launcher):
     documents = []
     for ranks, kind, sizes in RUNS:
-        command = [*launcher, "-n", str(ranks), program, "bench", kind, "-T", "1",
+        command = [*launcher, "-n", str(ranks), program, kind, "-T", "1",
                    "--bytes", sizes, "--runs", "7", "--json"]
         print("cluster_model: " + " ".join(command), file=sys.stderr)
         done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True)

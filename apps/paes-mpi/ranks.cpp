@@ -11,6 +11,7 @@
 
 #include "mpi/together.hpp"
 #include "paes/process.hpp"
+#include "paes/prompt.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
@@ -21,9 +22,11 @@ mpi::Communicator* communicator = nullptr;
 
 // An error that not all ranks have agreed upon is nobody's turn to wait for: the others may be in
 // a step that this one will never take, so the job ends with it.
-int run_agreed(const std::function<int()>& work) {
+int run_agreed(const CommandLine& line) {
   try {
-    return work();
+    Action action;
+    mpi::together(ranks(), [&] { action = line.parse(); });
+    return action();
   } catch (const mpi::Agreed&) {
     throw;
   } catch (...) {
@@ -32,18 +35,23 @@ int run_agreed(const std::function<int()>& work) {
   }
 }
 
-}  // namespace
-
-mpi::Communicator& ranks() noexcept { return *communicator; }
-
-int run_on_ranks(const CommandLine& line, const std::function<int()>& work) {
+int run_with_mpi(const CommandLine& line) {
+  never_prompt_in_background();
   mpi::Communicator all(cancel());
   communicator = &all;
   if (!all.is_first()) {
     silence();
   }
   // Inside of the communicator's life: the message comes before the end of the job.
-  return line.run_reporting([&] { return run_agreed(work); });
+  return line.run_reporting([&] { return run_agreed(line); });
+}
+
+}  // namespace
+
+mpi::Communicator& ranks() noexcept { return *communicator; }
+
+int run_on_ranks(const Program& program, int argc, char** argv) {
+  return run_program(program, argc, argv, run_with_mpi);
 }
 
 void on_first(const std::function<void()>& step) {

@@ -14,9 +14,9 @@ namespace paes::cli {
 // Those of the process; there while a command runs.
 [[nodiscard]] mpi::Communicator& ranks() noexcept;
 
-// Starts MPI, runs the work on every rank and ends MPI; the exit code, the same on all ranks that
-// live. Only rank 0 is heard.
-[[nodiscard]] int run_on_ranks(const CommandLine& line, const std::function<int()>& work);
+// The whole of a program like paes-mpi: starts MPI, runs the command on every rank and ends MPI.
+// The exit code is the same on all ranks that live. Only rank 0 is heard.
+[[nodiscard]] int run_on_ranks(const Program& program, int argc, char** argv);
 
 // A step that only rank 0 takes, because it has the keys, the terminal and the output: all ranks
 // go on when it has succeeded, else all throw its error.

@@ -232,4 +232,19 @@ int CommandLine::run_reporting(const std::function<int()>& work) const noexcept 
   return static_cast<int>(ErrorCode::failure);
 }
 
+int run_command(const CommandLine& line) { return line.parse()(); }
+
+int run_program(const Program& program, int argc, char** argv,
+                int (*run)(const CommandLine& line)) {
+  const CommandLine line(program, argc, argv);
+  const int code = line.run_reporting([&] {
+    prepare_process();
+    return run(line);
+  });
+  if (code != exit_done) {
+    die_by_caught_signal();
+  }
+  return code;
+}
+
 }  // namespace paes::cli

@@ -40,4 +40,12 @@ class CommandLine {
   std::size_t command_at_ = 0;        // the first that is no option of the program itself
 };
 
+// What a program does with the command that was chosen.
+[[nodiscard]] int run_command(const CommandLine& line);
+
+// The whole of a program: readies the process, runs the command and reports what fails. Gives back
+// the exit code, unless a signal stopped the work, by which the process then dies.
+[[nodiscard]] int run_program(const Program& program, int argc, char** argv,
+                              int (*run)(const CommandLine& line) = run_command);
+
 }  // namespace paes::cli

@@ -1,7 +1,5 @@
 // The program paes: the subcommands of commands.def.
-#include "paes/command.hpp"
 #include "paes/command_line.hpp"
-#include "paes/process.hpp"
 
 namespace {
 
@@ -17,14 +15,4 @@ constexpr paes::cli::Program program = {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const paes::cli::CommandLine line(program, argc, argv);
-  const int code = line.run_reporting([&] {
-    paes::cli::prepare_process();
-    return line.parse()();
-  });
-  if (code != paes::cli::exit_done) {
-    paes::cli::die_by_caught_signal();
-  }
-  return code;
-}
+int main(int argc, char** argv) { return paes::cli::run_program(program, argc, argv); }

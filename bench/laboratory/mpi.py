@@ -1,4 +1,4 @@
-"""The one place that knows how ranks are started: mpirun and `paes-mpi bench`."""
+"""The one place that knows how ranks are started: mpirun and `paes-mpi-bench`."""
 import os
 import shutil
 
@@ -7,11 +7,11 @@ from .experiment import Unavailable
 
 
 def program():
-    """The paths of paes-mpi and of its library's mpirun. Throws Unavailable if either is missing."""
-    path = programs.BIN / "paes-mpi"
+    """The paths of paes-mpi-bench and of its library's mpirun. Throws Unavailable if either is missing."""
+    path = programs.BIN / "paes-mpi-bench"
     if not path.exists():
-        raise Unavailable("paes-mpi is not built")
-    suffix = path.resolve().name.removeprefix("paes-mpi")
+        raise Unavailable("paes-mpi-bench is not built")
+    suffix = path.resolve().name.removeprefix("paes-mpi-bench")
     launcher = shutil.which("mpirun" + suffix.replace("-", ".")) or shutil.which("mpirun")
     if launcher is None:
         raise Unavailable("no mpirun is installed")
@@ -19,7 +19,7 @@ def program():
 
 
 def bench(ranks, kind, *arguments):
-    """The rows of `mpirun -n RANKS paes-mpi bench KIND ...`."""
+    """The rows of `mpirun -n RANKS paes-mpi-bench KIND ...`."""
     path, launcher = program()
     # By default Open MPI refuses to run as root, and to run more ranks than there are cores.
     environment = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -27,7 +27,7 @@ def bench(ranks, kind, *arguments):
     if os.geteuid() == 0:
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     document = programs.document(
-        [launcher, "-n", ranks, path, "bench", kind, *arguments, "--json"],
+        [launcher, "-n", ranks, path, kind, *arguments, "--json"],
         "bench-mpi.schema.json", environment=environment)
     return document["results"]
 

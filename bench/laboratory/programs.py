@@ -1,5 +1,5 @@
-"""Runs the programs that measure: paes bench, paes-mpi, bench_aes_ci. Each prints a document that has a
-schema, by which it is validated."""
+"""Runs the programs that measure: paes bench, paes-mpi-bench, bench_aes_ci. Each prints a document that has
+a schema, by which it is validated."""
 import json
 import os
 import subprocess

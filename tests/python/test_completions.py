@@ -43,9 +43,7 @@ def options(name, *words):
 
 def completed_commands(name):
     """Those whose options help and completions know; `paes bench` is explained by its help alone."""
-    return [[command] for command in subcommands(name) if command != "bench"] + (
-        [["bench", kind] for kind in subcommands(name, "bench")] if name == "paes-mpi" else []
-    )
+    return [[command] for command in subcommands(name) if command != "bench"]
 
 
 def shell(*words):
@@ -140,10 +138,8 @@ def test_behind_a_launcher():
 
 @NEEDS_MPI
 def test_ciphers_that_are_parallel():
-    """`paes-mpi cipher` has no OFB, and what `bench` measures is an encryption."""
+    """`paes-mpi cipher` has no OFB."""
     offered = by_bash("paes-mpi", "paes-mpi", "cipher", "")
     assert "aes-256-cbc" in offered and not [word for word in offered if "ofb" in word]
     assert sorted(offered) == sorted(by_fish("paes-mpi", "paes-mpi", "cipher", "aes")
                                      + by_fish("paes-mpi", "paes-mpi", "cipher", "des"))
-    measured = by_bash("paes-mpi", "paes-mpi", "bench", "memory", "--cipher", "")
-    assert {word.split("-")[-1] for word in measured} == {"ecb", "ctr", "gcm", "xts"}

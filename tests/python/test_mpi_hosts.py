@@ -83,7 +83,7 @@ def hosts(tmp_path_factory):
             subprocess.run(["ip", "netns", "del", f"{NAME}-{number}"], check=False)
 
 
-def command(library, agent, *arguments):
+def command(library, agent, *arguments, name="paes-mpi"):
     if "mpich" in library:
         launcher = ["-launcher", "ssh", "-launcher-exec", str(agent), "-iface", "br0",
                     "-hosts", ",".join(map(address, range(1, HOSTS + 1)))]
@@ -92,17 +92,17 @@ def command(library, agent, *arguments):
                     "--mca", "btl_tcp_if_include", f"{address(0)}/24",
                     "--mca", "oob_tcp_if_include", f"{address(0)}/24",
                     "--host", ",".join(f"{address(n)}:1" for n in range(1, HOSTS + 1))]
-    words = mpi.command(library, HOSTS, *arguments, program_path=mpi.paes_mpi(library),
+    words = mpi.command(library, HOSTS, *arguments, program_path=mpi.test_program(library, name),
                         launcher_options=launcher)
     return ["ip", "netns", "exec", f"{NAME}-0", *words]
 
 
-def run(library, agent, *arguments):
-    return mpi.run_command(command(library, agent, *arguments), timeout_s=TIMEOUT_S)
+def run(library, agent, *arguments, **options):
+    return mpi.run_command(command(library, agent, *arguments, **options), timeout_s=TIMEOUT_S)
 
 
-def succeed(library, agent, *arguments):
-    result = run(library, agent, *arguments)
+def succeed(library, agent, *arguments, **options):
+    result = run(library, agent, *arguments, **options)
     assert result.code == 0, result
     return result
 
@@ -134,7 +134,8 @@ def test_three_hosts(library, hosts, folder, keys):
     succeed(library, hosts, "decrypt", "--resume", "-i", keys.path, "-o", back, f"{plain}.paes")
     assert back.read_bytes() == text
     before = [sent_bytes(number) for number in range(1, HOSTS + 1)]
-    bench = succeed(library, hosts, "bench", "scatter", "--bytes", "3MiB", "--runs", 1, "--json")
+    bench = succeed(library, hosts, "scatter", "--bytes", "3MiB", "--runs", 1, "--json",
+                    name="paes-mpi-bench")
     document = json.loads(bench.out)
     assert document["mpi"]["hosts"] == HOSTS
     if library == "mpi.mpich":

@@ -19,8 +19,9 @@ CHUNK = 16384
 TEXT_BYTES = 13 * MIB + 21
 
 
-def start(library, ranks, *arguments, **options):
-    return mpi.run(library, ranks, *arguments, program_path=mpi.paes_mpi(library), **options)
+def start(library, ranks, *arguments, name="paes-mpi", **options):
+    path = mpi.test_program(library, name)
+    return mpi.run(library, ranks, *arguments, program_path=path, **options)
 
 
 def succeed(library, ranks, *arguments, **options):
@@ -274,7 +275,7 @@ def test_json(library, folder, keys, plain):
 @mpi.each_library
 def test_bench(library, folder):
     def bench(*arguments, ranks=2):
-        result = succeed(library, ranks, "bench", *arguments, "--runs", 2, "--json")
+        result = succeed(library, ranks, *arguments, "--runs", 2, "--json", name="paes-mpi-bench")
         document = json.loads(result.out)
         validate(document, "bench-mpi.schema.json")
         assert document["mpi"]["ranks"] == ranks
@@ -296,12 +297,12 @@ def test_bench(library, folder):
 @mpi.each_library
 def test_bench_refuses(library, folder):
     if library != "mpi.openmpi":
-        fail(library, 2, "bench", "memory", "--cipher", "aes-256-cbc", code=USAGE,
-             says="one block after the other", cwd=folder)
-        fail(library, 2, "bench", "scatter", "--bytes", "1TB", code=USAGE, says="scattered",
-             cwd=folder)
-    fail(library, 2, "bench", "file", "--dir", folder / "absent", code=FAILURE, says="absent",
-         cwd=folder)
+        fail(library, 2, "memory", "--cipher", "aes-256-cbc", code=USAGE,
+             says="one block after the other", cwd=folder, name="paes-mpi-bench")
+        fail(library, 2, "scatter", "--bytes", "1TB", code=USAGE, says="scattered",
+             cwd=folder, name="paes-mpi-bench")
+    fail(library, 2, "file", "--dir", folder / "absent", code=FAILURE, says="absent",
+         cwd=folder, name="paes-mpi-bench")
 
 
 @mpi.each_library

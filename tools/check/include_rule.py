@@ -12,6 +12,7 @@ import sys
 # Each folder and the folders it may include from, besides its own and those further down the chain.
 # ARCHITECTURE.md draws the same arrows.
 ARROWS = {
+    "bench": ["apps"],
     "apps": ["mpi", "cuda"],
     "keystream": ["message"],
     "mpi": ["stream"],
@@ -26,8 +27,8 @@ ARROWS = {
     "core": [],
 }
 
-# The folders of apps, of which paes is one whose name the public headers have, too.
-PROGRAMS = {"paes", "paes-mpi"}
+# The programs of these folders, each included under its own name. The rest of bench stands apart.
+PROGRAMS = {"apps": ["paes", "paes-mpi"], "bench": ["paes-mpi-bench"]}
 
 # Headers that belong to one folder each. cpuid.h stands beside the intrinsics it decides about.
 ONE_FOLDER = {
@@ -75,17 +76,27 @@ def violations_of_arrows(root):
     included = {folder: set() for folder in ARROWS}
     for folder, path in sources_in(root):
         matches = map(INCLUDE.match, path.read_text().splitlines())
-        included.setdefault(folder, set()).update(match[2].split("/")[0] for match in matches if match)
+        included.setdefault(folder, set()).update(folder_of(root, match[2]) for match in matches if match)
     for start, end in sorted(arrows):
         others = {start}.union(*(reachable(other) for other in ARROWS[start] if other != end))
         if not included[start] & ({end} | reachable(end) - others):
             yield document, 1, f"no include of {start} needs the arrow {start} -> {end}"
 
 
+def folder_of(root, header):
+    """The folder that a header belongs to by the beginning of its name. Public headers and paes's own have the
+    same one."""
+    first = header.split("/")[0]
+    if (root / "include" / header).exists():
+        return "include"
+    return next((folder for folder, programs in PROGRAMS.items() if first in programs), first)
+
+
 def sources_in(root):
     """All sources, with the folder that each belongs to."""
     sources = [(p.relative_to(root / "src").parts[0], p) for p in (root / "src").glob("*/**/*")]
-    sources += [("apps", p) for p in (root / "apps").glob("**/*")]
+    sources += [(folder, p) for folder, programs in PROGRAMS.items() for program in programs
+                for p in (root / folder / program).glob("**/*")]
     return [(folder, path) for folder, path in sorted(sources)
             if path.suffix in {".cpp", ".hpp", ".h", ".def", ".cu", ".cuh"}]
 
@@ -113,13 +124,13 @@ def violations(root):
                     yield path, number, f"<{header}> belongs in src/{home} alone"
             if match[1] == "<":
                 continue
-            target = header.split("/")[0]
+            target = folder_of(root, header)
             if header.startswith(".") or "/" not in header:
                 yield path, number, f'"{header}" must be named from src/, as "folder/file.hpp"'
+            elif target not in ARROWS and target != "include":
+                yield path, number, f'"{header}": no such folder'
             elif target in ARROWS and target not in allowed:
                 yield path, number, f"{folder} may not include {target}"
-            elif target not in ARROWS and not (target == "paes" or folder == "apps" and target in PROGRAMS):
-                yield path, number, f'"{header}": no such folder'
 
 
 def main():

@@ -5,8 +5,8 @@
 set -euo pipefail
 paes=$1/bin/paes
 programs=("$paes")
-# Another name of one of them; a build without MPI has none.
-for program in "$1"/bin/paes-mpi*; do
+# Also those that measure. A link is another name of one of them; a build without MPI has none of ranks.
+for program in "$1"/bin/paes-*; do
   [ ! -f "$program" ] || [ -L "$program" ] || programs+=("$program")
 done
 folder=$(mktemp -d)

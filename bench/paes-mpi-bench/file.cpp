@@ -1,7 +1,8 @@
-// `paes-mpi bench file`: a container written, read and authenticated by all ranks together, opening
+// `paes-mpi-bench file`: a container written, read and authenticated by all ranks together, opening
 // and syncing included, with a key that nobody keeps.
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 #include <optional>
@@ -10,7 +11,8 @@
 #include "kernel/registry.hpp"
 #include "mpi/container.hpp"
 #include "mpi/together.hpp"
-#include "paes-mpi/bench_runs.hpp"
+#include "paes-mpi-bench/commands.hpp"
+#include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "paes/bench_place.hpp"
 #include "paes/bench_report.hpp"
@@ -23,16 +25,24 @@ namespace {
 
 using nlohmann::ordered_json;
 
-class FileBench {
+struct FileOptions : RunOptions {
+  std::string folder;
+  std::string access = "posix";
+
+  using RunOptions::RunOptions;
+};
+
+// One file of this size, encrypted, verified and decrypted as often as the options say.
+class FileRuns {
  public:
-  FileBench(const RankBenchRequest& request, std::uint64_t bytes)
-      : request_(request),
+  FileRuns(const FileOptions& options, std::uint64_t bytes)
+      : options_(options),
         bytes_(bytes),
-        access_(request.access == "mpi" ? mpi::FileAccess::mpi : mpi::FileAccess::posix),
-        executor_(bench_executor(request)) {
+        access_(options.access == "mpi" ? mpi::FileAccess::mpi : mpi::FileAccess::posix),
+        executor_(make_rank_executor(options)) {
     std::array<char, 1024> folder = {};
     mpi::together(ranks(), [&] {
-      kernel_ = &find_kernel(find_cipher_name("aes-256-gcm"), request.kernel);
+      kernel_ = &find_kernel(find_cipher_name("aes-256-gcm"), options.kernel);
       if (ranks().is_first()) {
         make_files(folder);
       }
@@ -45,7 +55,7 @@ class FileBench {
     std::vector<double> encrypt;
     std::vector<double> decrypt;
     std::vector<double> verify;
-    for (unsigned run = 0; run < request_.runs; ++run) {
+    for (unsigned run = 0; run < options_.runs; ++run) {
       encrypt.push_back(seconds_of_all([&] { this->encrypt(); }));
       verify.push_back(seconds_of_all([&] { this->verify(); }));
       decrypt.push_back(seconds_of_all([&] { this->decrypt(); }));
@@ -64,11 +74,11 @@ class FileBench {
   static constexpr auto suite = container::Suite::cobblestone_256;
 
   [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
-  [[nodiscard]] stream::Options options() const { return {*executor_, *kernel_}; }
+  [[nodiscard]] stream::Options work_options() const { return {*executor_, *kernel_}; }
 
   // On rank 0.
   void make_files(std::array<char, 1024>& folder) {
-    const Place place = find_place(request_.folder);
+    const Place place = find_place(options_.folder);
     filesystem_ = place.filesystem;
     // Text, ciphertext and text again.
     if (place.room_bytes / 3 < bytes_) {
@@ -94,7 +104,7 @@ class FileBench {
     mpi::SharedInput input(ranks(), path("text"), access_);
     mpi::SharedOutput output(ranks(), path("sealed"), {}, access_);
     (void)mpi::encrypt(ranks(), input, output,
-                       {suite, std::vector<std::uint8_t>(envelope_bytes), key()}, options());
+                       {suite, std::vector<std::uint8_t>(envelope_bytes), key()}, work_options());
   }
 
   [[nodiscard]] mpi::Opened open(mpi::SharedInput& input) const {
@@ -106,12 +116,12 @@ class FileBench {
   void decrypt() {
     mpi::SharedInput input(ranks(), path("sealed"), access_);
     mpi::SharedOutput output(ranks(), path("back"), {}, access_);
-    (void)mpi::decrypt(ranks(), input, output, open(input), options());
+    (void)mpi::decrypt(ranks(), input, output, open(input), work_options());
   }
 
   void verify() {
     mpi::SharedInput input(ranks(), path("sealed"), access_);
-    const stream::Verification found = mpi::verify(ranks(), input, open(input), options());
+    const stream::Verification found = mpi::verify(ranks(), input, open(input), work_options());
     mpi::together(ranks(), [&] { require_authentic(input.name(), found, true); });
   }
 
@@ -120,16 +130,16 @@ class FileBench {
             {"kernel", kernel_->name},
             {"threads", executor_->threads()},
             {"bytes", bytes_},
-            {"runs", request_.runs},
-            {"access", request_.access},
+            {"runs", options_.runs},
+            {"access", options_.access},
             {"filesystem", filesystem_},
             {"seconds", summary_of(seconds)},
-            {"gb_per_s", static_cast<double>(bytes_) / 1e9 / median(seconds)}};
+            {"gb_per_s", gb_per_s(bytes_, median(seconds))}};
   }
 
   static constexpr std::size_t envelope_bytes = 200;
 
-  const RankBenchRequest& request_;
+  const FileOptions& options_;
   std::uint64_t bytes_;
   mpi::FileAccess access_;
   std::unique_ptr<Executor> executor_;
@@ -140,23 +150,37 @@ class FileBench {
   SecretBytes key_;                       // there, too
 };
 
-}  // namespace
-
-void bench_ranks_on_file(const RankBenchRequest& request) {
+int run(const FileOptions& options) {
   std::vector<ordered_json> rows;
-  for (const std::uint64_t bytes :
-       request.bytes.empty() ? std::vector{std::uint64_t{1} << 30} : request.bytes) {
-    for (ordered_json& row : FileBench(request, bytes).run()) {
+  for (const std::uint64_t bytes : options.bytes) {
+    for (ordered_json& row : FileRuns(options, bytes).run()) {
       rows.push_back(std::move(row));
     }
   }
-  print_rows(request, "bench file", rows, [](const ordered_json& row) {
+  print_rows(options, "bench file", rows, [](const ordered_json& row) {
     return fmt::format("{} of {} on {}, {} threads a rank: {:.3f} s, {:.2f} GB/s",
                        row["direction"].get<std::string>(),
                        exact_bytes(row["bytes"].get<std::uint64_t>()),
                        row["filesystem"].get<std::string>(), row["threads"].get<unsigned>(),
                        row["seconds"]["median"].get<double>(), row["gb_per_s"].get<double>());
   });
+  return exit_done;
 }
+
+Action declare(CLI::App& app) {
+  const auto options = std::make_shared<FileOptions>(std::uint64_t{1} << 30);
+  app.add_option("--dir", options->folder,
+                 "a folder that all ranks share; the default is memory (/dev/shm) if it has room, "
+                 "else TMPDIR");
+  app.add_option("--access", options->access, "posix (the default) or mpi")
+      ->check(CLI::IsMember({"posix", "mpi"}));
+  options->declare(app, "bytes of the file (the default is 1GiB)");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command mpi_bench_command_file = {"file", "encrypt, decrypt and verify a file of all ranks",
+                                        declare};
 
 }  // namespace paes::cli

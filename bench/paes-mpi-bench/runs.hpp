@@ -1,4 +1,4 @@
-// The three benches of paes-mpi, and what they share: the clock between barriers, a cipher over
+// What the measurements of paes-mpi-bench share: options, the clock between barriers, a cipher over
 // data in memory, the report.
 #pragma once
 
@@ -16,48 +16,58 @@
 #include "message/raw_key.hpp"
 #include "mpi/raw.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace paes::cli {
 
-struct RankBenchRequest {
-  std::string cipher = "aes-256-gcm";
+struct RunOptions {
+  std::vector<std::uint64_t> bytes;  // each size is measured
   std::string kernel = "auto";
-  std::vector<std::uint64_t> bytes;
   unsigned threads = 0;
   unsigned runs = 5;
-  std::string folder;
-  std::string access = "posix";
   bool json = false;
+
+  explicit RunOptions(std::uint64_t default_bytes) : bytes{default_bytes} {}
+  void declare(CLI::App& app, const char* about_bytes);
 };
 
-// Collective, all three; they print on rank 0. Throw Agreed.
-void bench_ranks_in_memory(const RankBenchRequest& request);
-void bench_scattering(const RankBenchRequest& request);
-void bench_ranks_on_file(const RankBenchRequest& request);
+// For data in memory.
+struct MemoryOptions : RunOptions {
+  std::string cipher = "aes-256-gcm";
+
+  using RunOptions::RunOptions;
+  void declare(CLI::App& app, const char* about_bytes);
+};
 
 // Collective. The seconds from when all ranks have begun to when all have ended.
 [[nodiscard]] double seconds_of_all(const std::function<void()>& work);
 
 // {"median", "min", "max"}.
 [[nodiscard]] nlohmann::ordered_json summary_of(const std::vector<double>& seconds);
+[[nodiscard]] double gb_per_s(std::uint64_t bytes, double seconds);
 
-// Collective. Prints the rows as JSON, or one line for each.
-void print_rows(const RankBenchRequest& request, const char* command,
+// Collective. Prints the rows on rank 0, as JSON or one line for each.
+void print_rows(const RunOptions& options, const char* command,
                 const std::vector<nlohmann::ordered_json>& rows,
                 const std::function<std::string(const nlohmann::ordered_json& row)>& line);
 
-// Collective. Started, with the request's threads or this rank's share.
-[[nodiscard]] std::unique_ptr<Executor> bench_executor(const RankBenchRequest& request);
+// Collective. Started, with the threads of the options or this rank's share.
+[[nodiscard]] std::unique_ptr<Executor> make_rank_executor(const RunOptions& options);
 
-// Any part of one message in memory, encrypted where it lies; the key is the same on all ranks.
+// Any part of one message in memory, encrypted where it lies. The key is the same on all ranks.
 class MemoryCipher {
  public:
+  static constexpr std::uint64_t page_bytes = 4096;
+
   // Collective. Throws Agreed for a cipher whose encryption is chained, and for more bytes than a
   // message may have.
-  MemoryCipher(const RankBenchRequest& request, std::uint64_t message_bytes);
+  MemoryCipher(const MemoryOptions& options, std::uint64_t message_bytes);
   MemoryCipher(const MemoryCipher&) = delete;
   MemoryCipher& operator=(const MemoryCipher&) = delete;
 
-  // `offset` is a multiple of 4 KiB.
+  // `offset` is a multiple of page_bytes.
   void crypt(Direction direction, std::uint64_t offset, MutableBytes data,
              const Executor& executor) const;
   [[nodiscard]] const Kernel& kernel() const noexcept { return *kernel_; }
@@ -69,6 +79,16 @@ class MemoryCipher {
   std::optional<GcmKey> gcm_;
   std::optional<RawKey> raw_;
 };
+
+// The bytes that are asked for as whole pages, at least one, so that every mode can start at a
+// rank's first.
+[[nodiscard]] std::uint64_t whole_pages(std::uint64_t bytes);
+
+// How rows of data in memory begin, and what a line says of them.
+[[nodiscard]] nlohmann::ordered_json memory_row(const MemoryOptions& options,
+                                                const MemoryCipher& cipher,
+                                                const Executor& executor, std::uint64_t bytes);
+[[nodiscard]] std::string name_of(const nlohmann::ordered_json& row);
 
 // Data that follows from its place, so that any rank can make and check any part of it.
 void fill_pattern(std::uint64_t offset, MutableBytes data);

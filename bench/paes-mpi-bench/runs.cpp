@@ -1,5 +1,8 @@
-#include "paes-mpi/bench_runs.hpp"
+#include "paes-mpi-bench/runs.hpp"
 
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -14,6 +17,7 @@
 #include "paes-mpi/ranks.hpp"
 #include "paes/bench_report.hpp"
 #include "paes/bench_statistics.hpp"
+#include "paes/decimal.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "stream/container.hpp"
@@ -24,8 +28,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t page_bytes = 4096;
 
 std::uint64_t word_at(std::uint64_t index) { return (index + 1) * 0x9e3779b97f4a7c15U; }
 
@@ -39,6 +41,25 @@ std::size_t count_hosts() {
 }
 
 }  // namespace
+
+void RunOptions::declare(CLI::App& app, const char* about_bytes) {
+  takes_bytes(app.add_option("--bytes", bytes, about_bytes)->delimiter(','));
+  app.add_option("-T,--threads", threads,
+                 "threads of each rank; 0, the default, is its share of the processors")
+      ->check(decimal())
+      ->check(CLI::Range(0U, 4096U));
+  app.add_option("--kernel", kernel, "the kernel by name")->capture_default_str();
+  app.add_option("--runs", runs, "runs (the default is 5)")
+      ->check(decimal())
+      ->check(CLI::Range(1U, 1000U));
+  app.add_flag("--json", json, "print JSON (bench/schema/bench-mpi.schema.json)");
+}
+
+void MemoryOptions::declare(CLI::App& app, const char* about_bytes) {
+  app.add_option("--cipher", cipher,
+                 "aes-256-gcm (the default) or another whose encryption is parallel");
+  RunOptions::declare(app, about_bytes);
+}
 
 double seconds_of_all(const std::function<void()>& work) {
   mpi::together(ranks(), [] { cancel().check(); });
@@ -54,12 +75,16 @@ ordered_json summary_of(const std::vector<double>& seconds) {
   return {{"median", median(seconds)}, {"min", *min}, {"max", *max}};
 }
 
-void print_rows(const RankBenchRequest& request, const char* command,
+double gb_per_s(std::uint64_t bytes, double seconds) {
+  return static_cast<double>(bytes) / 1e9 / seconds;
+}
+
+void print_rows(const RunOptions& options, const char* command,
                 const std::vector<ordered_json>& rows,
                 const std::function<std::string(const ordered_json& row)>& line) {
   const std::size_t hosts = count_hosts();
   on_first([&] {
-    if (request.json) {
+    if (options.json) {
       print_json({{"command", command},
                   {"machine", describe_machine()},
                   {"mpi",
@@ -77,20 +102,20 @@ void print_rows(const RankBenchRequest& request, const char* command,
   });
 }
 
-std::unique_ptr<Executor> bench_executor(const RankBenchRequest& request) {
+std::unique_ptr<Executor> make_rank_executor(const RunOptions& options) {
   const unsigned own = own_processors();
   std::unique_ptr<Executor> executor;
   mpi::together(ranks(), [&] {
-    executor = make_executor(Schedule::omp_dynamic, request.threads != 0 ? request.threads : own);
+    executor = make_executor(Schedule::omp_dynamic, options.threads != 0 ? options.threads : own);
     executor->start();
   });
   return executor;
 }
 
-MemoryCipher::MemoryCipher(const RankBenchRequest& request, std::uint64_t message_bytes)
+MemoryCipher::MemoryCipher(const MemoryOptions& options, std::uint64_t message_bytes)
     : name_([&]() -> const CipherName& {
         const CipherName* found = nullptr;
-        mpi::together(ranks(), [&] { found = &find_cipher_name(request.cipher); });
+        mpi::together(ranks(), [&] { found = &find_cipher_name(options.cipher); });
         return *found;
       }()) {
   on_first([&] {
@@ -101,7 +126,7 @@ MemoryCipher::MemoryCipher(const RankBenchRequest& request, std::uint64_t messag
   });
   mpi::share(ranks(), secrets_);
   mpi::together(ranks(), [&] {
-    kernel_ = &find_kernel(name_, request.kernel);
+    kernel_ = &find_kernel(name_, options.kernel);
     if (name_.is_gcm()) {
       if (message_bytes > gcm::max_plaintext_bytes) {
         throw Error(ErrorCode::usage, "bytes: more than a message of GCM may have (64 GiB)");
@@ -135,6 +160,26 @@ void MemoryCipher::crypt(Direction direction, std::uint64_t offset, MutableBytes
                          : message.decrypt(offset + first, piece, piece);
     wipe(part.value.bytes);
   });
+}
+
+std::uint64_t whole_pages(std::uint64_t bytes) {
+  constexpr std::uint64_t page_bytes = MemoryCipher::page_bytes;
+  return std::max<std::uint64_t>((bytes + page_bytes - 1) / page_bytes, 1) * page_bytes;
+}
+
+ordered_json memory_row(const MemoryOptions& options, const MemoryCipher& cipher,
+                        const Executor& executor, std::uint64_t bytes) {
+  return {{"cipher", options.cipher},
+          {"kernel", cipher.kernel().name},
+          {"threads", executor.threads()},
+          {"bytes", bytes},
+          {"runs", options.runs}};
+}
+
+std::string name_of(const ordered_json& row) {
+  return fmt::format("{} {}, {} threads a rank, {}", row["cipher"].get<std::string>(),
+                     row["kernel"].get<std::string>(), row["threads"].get<unsigned>(),
+                     exact_bytes(row["bytes"].get<std::uint64_t>()));
 }
 
 void fill_pattern(std::uint64_t offset, MutableBytes data) {
