@@ -15,7 +15,7 @@ _paes() {
     des-ede3-{ecb,cbc,cfb,ofb,ctr})
 
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen cipher devices bench --help --version"
+    words="encrypt decrypt verify inspect rekey keygen cipher devices --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -46,8 +46,6 @@ _paes() {
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then
         words=$ciphers
-      elif [[ $command == bench ]] && ((COMP_CWORD == 2)); then
-        words="kernel threads file speculate"
       fi
       ;;
   esac

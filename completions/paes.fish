@@ -4,7 +4,7 @@ function __paes_kernels
     paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
-set -l commands encrypt decrypt verify inspect rekey keygen cipher devices bench
+set -l commands encrypt decrypt verify inspect rekey keygen cipher devices
 complete -c paes -n __fish_use_subcommand -f
 complete -c paes -n __fish_use_subcommand -a encrypt -d 'encrypt files'
 complete -c paes -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate files'
@@ -14,7 +14,6 @@ complete -c paes -n __fish_use_subcommand -a rekey -d 'change who can decrypt a 
 complete -c paes -n __fish_use_subcommand -a keygen -d 'make a key pair'
 complete -c paes -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
 complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
-complete -c paes -n __fish_use_subcommand -a bench -d 'measure this machine'
 
 set -l seals '__fish_seen_subcommand_from encrypt rekey'
 complete -c paes -n $seals -s r -l recipient -x -d 'encrypt to this public key'
@@ -69,6 +68,5 @@ complete -c paes -n $raw -l passphrase-file -r -d 'read the passphrase from this
 complete -c paes -n $raw -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $raw -s q -l quiet -d 'errors and warnings only'
 complete -c paes -n '__fish_seen_subcommand_from keygen' -s o -l output -r -d 'file for the key'
-complete -c paes -n '__fish_seen_subcommand_from bench' -f -a 'kernel threads file speculate'
 complete -c paes -n "__fish_seen_subcommand_from $commands" -l json -d 'print JSON'
 complete -c paes -s h -l help -d 'help'

@@ -62,7 +62,7 @@ def text(document):
     machine = document["machine"]
     rows = document["results"]
     if document["command"] != "bench kernel" or not rows:
-        raise ValueError("not the JSON of paes bench kernel, or an empty one")
+        raise ValueError("not the JSON of paes-bench kernel, or an empty one")
     clock = {"wall": "elapsed time", "cpu": "processor time"}[document["clock"]]
     lines = [f"{machine['cpu']}, {machine['os']}, {machine['compiler']}, {machine['libcrypto']}; "
              f"paes {machine.get('commit', machine['paes'])}, {machine['date']}; {clock}.",

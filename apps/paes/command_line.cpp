@@ -108,10 +108,6 @@ std::vector<std::string> arguments_for_cli11(const CLI::App& command,
   return arguments;
 }
 
-bool takes_words(const CLI::App* command) {
-  return command != nullptr && command->get_subcommands(nullptr).empty();
-}
-
 // An empty value is a script's variable that was never set: taken for an option that was not given
 // it would, for one, decrypt a whole file instead of a range.
 void refuse_empty_values(const CLI::App& command, const std::string& name,
@@ -183,15 +179,13 @@ Action CommandLine::parse() const {
   const std::string what = action ? chosen : "command line";
   const std::string help = action ? name + " " + chosen + " --help" : list_hint;
   try {
-    if (takes_words(chosen_app)) {
+    if (chosen_app != nullptr) {
       unmark_values(*chosen_app);
       app.parse(arguments_for_cli11(*chosen_app, arguments_.first(command_at_ + 1),
                                     arguments_.subspan(command_at_ + 1)));
+      refuse_empty_values(*chosen_app, chosen, help);
     } else {
       app.parse(std::vector<std::string>(arguments_.rbegin(), arguments_.rend()));
-    }
-    if (action) {
-      refuse_empty_values(*chosen_app, chosen, help);
     }
   } catch (const CLI::Success& answer) {
     // Help and version are answers, not errors.

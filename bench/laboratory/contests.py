@@ -1,11 +1,11 @@
-"""Runs `paes bench` and records its rows as measurements, with the names of their factors."""
+"""Runs `paes-bench` and records its rows as measurements, with the names of their factors."""
 from . import programs
 
 
 def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
             counts=(1,), schedules=("static",), grains=None, splits=("pieces",), rounds=5, first,
             **options):
-    """Runs `paes bench threads` once for each size, and records each row's time and its ratio to the first
+    """Runs `paes-bench threads` once for each size, and records each row's time and its ratio to the first
     row. `first` names that ratio ("speedup", "ratio to compute"). Without `grains` each thread takes an equal
     share of a message, as in the studies, but at most 256 KiB."""
     for size in sizes:
@@ -26,7 +26,7 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
 
 
 def kernels(lab, *, ciphers, sizes, names, directions=("encrypt",), seconds, count=1, first):
-    """Runs `paes bench kernel` once for each cipher. Records rates and the ratios to the first row."""
+    """Runs `paes-bench kernel` once for each cipher. Records rates and the ratios to the first row."""
     for cipher in ciphers:
         lab.step(f"{cipher}: {', '.join(names)}")
         document = programs.paes_bench(

@@ -1,4 +1,4 @@
-"""Runs the programs that measure: paes bench, paes-mpi-bench, bench_aes_ci. Each prints a document that has
+"""Runs the programs that measure: paes-bench, paes-mpi-bench, bench_aes_ci. Each prints a document that has
 a schema, by which it is validated."""
 import json
 import os
@@ -43,7 +43,7 @@ def document(command, schema, **options):
 
 
 def paes_bench(kind, *arguments, **options):
-    return document([BIN / "paes", "bench", kind, *arguments, "--json"],
+    return document([BIN / "paes-bench", kind, *arguments, "--json"],
                     f"bench-{kind}.schema.json", **options)
 
 

@@ -11,12 +11,12 @@
 #include "kernel/registry.hpp"
 #include "mpi/container.hpp"
 #include "mpi/together.hpp"
+#include "paes-bench/place.hpp"
+#include "paes-bench/report.hpp"
+#include "paes-bench/statistics.hpp"
 #include "paes-mpi-bench/commands.hpp"
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/bench_place.hpp"
-#include "paes/bench_report.hpp"
-#include "paes/bench_statistics.hpp"
 #include "paes/damage_report.hpp"
 
 namespace paes::cli {

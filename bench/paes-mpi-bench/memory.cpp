@@ -4,10 +4,10 @@
 
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
+#include "paes-bench/statistics.hpp"
 #include "paes-mpi-bench/commands.hpp"
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/bench_statistics.hpp"
 
 namespace paes::cli {
 

@@ -7,9 +7,9 @@
 #include "fake_engine.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
-#include "paes/bench_kernel_turns.hpp"
-#include "paes/bench_reference.hpp"
-#include "paes/bench_statistics.hpp"
+#include "paes-bench/reference.hpp"
+#include "paes-bench/statistics.hpp"
+#include "paes-bench/turns.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 PAES = os.environ.get("PAES", "")
+# Built beside it.
+BENCH = str(Path(PAES).with_name("paes-bench")) if PAES else ""
 
 OK, FAILURE, USAGE, CORRUPT, WRONG_KEY, SOME_FAILED = range(6)
 
@@ -53,11 +55,11 @@ def clean_environment(**changes):
     return environment
 
 
-def run(*arguments, stdin=b"", prefix=(), cwd=None, timeout_s=TIMEOUT_S, pass_fds=(), umask=-1):
-    """Runs `prefix... paes arguments...`; `stdin` is bytes or an open file."""
+def run(*arguments, stdin=b"", prefix=(), cwd=None, timeout_s=TIMEOUT_S, pass_fds=(), umask=-1, binary=PAES):
+    """Runs `prefix... paes arguments...`, or another program; `stdin` is bytes or an open file."""
     feed = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     done = subprocess.run(
-        [*map(str, prefix), PAES, *map(str, arguments)],
+        [*map(str, prefix), binary, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
@@ -77,10 +79,10 @@ def succeed(*arguments, **options):
     return result
 
 
-def start(*arguments, **options):
-    """A running paes; the caller waits for it."""
+def start(*arguments, binary=PAES, **options):
+    """A running paes, or another program; the caller waits for it."""
     options.setdefault("env", clean_environment())
-    return subprocess.Popen([PAES, *map(str, arguments)], **options)
+    return subprocess.Popen([binary, *map(str, arguments)], **options)
 
 
 def without_override():

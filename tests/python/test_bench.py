@@ -1,5 +1,6 @@
-# `paes bench`: its JSON is what bench/schema says, its figures agree with each other, and it leaves
+# `paes-bench`: its JSON is what bench/schema says, its figures agree with each other, and it leaves
 # nothing behind. How fast anything is, no test can say.
+import functools
 import json
 import os
 import subprocess
@@ -10,7 +11,8 @@ import jsonschema
 import program
 import pytest
 import referencing
-from program import FAILURE, USAGE
+from program import BENCH, FAILURE, USAGE
+from test_json import failure_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "bench" / "schema"
@@ -46,8 +48,13 @@ def validate_tables(document):
             validate_tables(member)
 
 
+succeed = functools.partial(program.succeed, binary=BENCH)
+fail = functools.partial(program.fail, binary=BENCH)
+start = functools.partial(program.start, binary=BENCH)
+
+
 def bench(*arguments):
-    return json.loads(program.succeed("bench", *arguments, "--json").out)
+    return json.loads(succeed(*arguments, "--json").out)
 
 
 def check_ratio(row, first):
@@ -167,8 +174,7 @@ def test_all_kernels_of_this_machine_are_compared_by_default():
 def test_rows_without_a_hash_cannot_verify():
     document = bench("kernel", "--direction", "verify", "--size", "64", "--seconds", "0")
     assert "copy" not in [row["kernel"] for row in document["results"]]
-    program.fail("bench", "kernel", "--kernel", "copy", "--direction", "verify", code=USAGE,
-                 says="copy.*verify")
+    fail("kernel", "--kernel", "copy", "--direction", "verify", code=USAGE, says="copy.*verify")
 
 
 @pytest.mark.parametrize("arguments, says", [
@@ -190,22 +196,22 @@ def test_rows_without_a_hash_cannot_verify():
     (["--threads", "-1"], "--threads"),
 ])
 def test_kernel_usage(arguments, says):
-    program.fail("bench", "kernel", *arguments, code=USAGE, says=says)
+    fail("kernel", *arguments, code=USAGE, says=says)
 
 
 def test_a_device_has_its_turns_or_is_not_there():
     cuda = json.loads(program.succeed("devices", "--json").out)["cuda"]
     arguments = ("kernel", "--kernel", "bitslice", "--engine", "cuda", "--size", "1MiB", "--seconds", "0")
     if not cuda["available"]:
-        failed = program.fail("bench", *arguments, code=FAILURE)
+        failed = fail(*arguments, code=FAILURE)
         assert failed.err == f"paes: engine: cuda is not available: {cuda['reason']}\n"
         return
     document = bench(*arguments)
     validate(document, "bench-kernel.schema.json")
     assert [(row["kernel"], row["engine"]) for row in document["results"]] == [
         ("bitslice", "cpu"), ("cuda", "cuda")]
-    program.fail("bench", *arguments, "--cipher", "aes-128-xts", code=USAGE, says="engine: cuda cannot")
-    program.fail("bench", *arguments, "--size", "128MiB", code=USAGE, says="--size: cuda takes")
+    fail(*arguments, "--cipher", "aes-128-xts", code=USAGE, says="engine: cuda cannot")
+    fail(*arguments, "--size", "128MiB", code=USAGE, says="--size: cuda takes")
 
 
 def test_speculation_beside_direct_computing():
@@ -257,7 +263,7 @@ def test_speculation_takes_new_keys_of_3des():
     (["--request", "3000"], "power of two"),
 ])
 def test_speculation_that_cannot_be(arguments, says):
-    program.fail("bench", "speculate", *arguments, code=USAGE, says=says)
+    fail("speculate", *arguments, code=USAGE, says=says)
 
 
 def test_threads_schedules_and_grains_side_by_side():
@@ -286,8 +292,8 @@ def test_parallelism_inside_a_block_computes_the_same():
     """The bench compares each output with libcrypto's, and fails where it differs."""
     arguments = ("threads", "--kernel", "compute", "--split", "pieces,blocks,inside,nested", "--size", "160",
                  "--threads", "1,2", "--grain", "32", "--runs", "1")
-    program.fail("bench", *arguments, code=USAGE, says="OMP_MAX_ACTIVE_LEVELS=2")
-    done = program.succeed("bench", *arguments, "--json", prefix=("env", "OMP_MAX_ACTIVE_LEVELS=2"))
+    fail(*arguments, code=USAGE, says="OMP_MAX_ACTIVE_LEVELS=2")
+    done = succeed(*arguments, "--json", prefix=("env", "OMP_MAX_ACTIVE_LEVELS=2"))
     document = json.loads(done.out)
     validate(document, "bench-threads.schema.json")
     assert [(r["split"], r["threads"]) for r in document["results"]] == [
@@ -307,11 +313,30 @@ def test_parallelism_inside_a_block_computes_the_same():
     (["--grain", "8"], "--grain"),
 ])
 def test_threads_usage(arguments, says):
-    program.fail("bench", "threads", *arguments, code=USAGE, says=says)
+    fail("threads", *arguments, code=USAGE, says=says)
 
 
-def test_bench_alone_is_a_usage_error():
-    program.fail("bench", code=USAGE, says="subcommand")
+def test_no_measurement_is_a_usage_error():
+    fail(code=USAGE, says="subcommand")
+
+
+def test_help_before_the_measurement():
+    for option in ("-h", "--help"):
+        page = succeed("kernel", "--help").out
+        assert succeed(option, "kernel").out == page
+        assert len(page.splitlines()) > 8
+
+
+@pytest.mark.parametrize("words", ["kernel --json --kernel warp", "--json"])
+def test_errors_before_there_is_anything_to_report(words):
+    result = program.run(*words.split(), binary=BENCH)
+    assert result.code == USAGE
+    command = None if words.startswith("-") else words.split()[0]
+    assert failure_of(result).get("command") == command
+
+
+def test_paes_itself_measures_nothing():
+    program.fail("bench", "kernel", code=USAGE, says="no command 'bench'")
 
 
 def test_files(folder):
@@ -337,19 +362,19 @@ def test_files(folder):
 
 
 def test_files_need_room(folder):
-    program.fail("bench", "file", "--size", "900TiB", "--dir", folder, code=FAILURE, says="needed")
+    fail("file", "--size", "900TiB", "--dir", folder, code=FAILURE, says="needed")
     assert program.tree(folder) == {}
-    program.fail("bench", "file", "--dir", folder / "nonesuch", code=FAILURE, says="nonesuch")
+    fail("file", "--dir", folder / "nonesuch", code=FAILURE, says="nonesuch")
 
 
 @pytest.mark.parametrize("name", ["nonesuch", "cp"])
 def test_files_against_unknown(name):
-    program.fail("bench", "file", "--against", name, code=USAGE, says="age, openssl, gpg")
+    fail("file", "--against", name, code=USAGE, says="age, openssl, gpg")
 
 
 @pytest.mark.parametrize("number", program.SIGNALS)
 def test_interrupted_files_leave_nothing(folder, number):
-    process = program.start("bench", "file", "--size", "64MiB", "--dir", folder, "--runs", "200")
+    process = start("file", "--size", "64MiB", "--dir", folder, "--runs", "200")
     program.wait_until(lambda: any(Path(folder).rglob("small.paes")), "the bench to get going")
     os.kill(process.pid, number)
     assert program.died_of(process.wait(timeout=program.TIMEOUT_S), number)
@@ -362,8 +387,8 @@ def test_a_program_that_fails_is_named(folder, tmp_path):
     (broken / "age").write_text("#!/bin/sh\necho sorry >&2\nexit 9\n")
     (broken / "age").chmod(0o755)
     environment = program.clean_environment(PATH=f"{broken}:{os.environ['PATH']}")
-    process = program.start("bench", "file", "--size", "1MB", "--dir", folder, "--against", "age",
-                            env=environment, stderr=-1, stdout=-1)
+    process = start("file", "--size", "1MB", "--dir", folder, "--against", "age",
+                    env=environment, stderr=-1, stdout=-1)
     _, err = process.communicate(timeout=program.TIMEOUT_S)
     assert process.returncode == FAILURE
     program.assert_error_lines(err.decode(), "age: failed: sorry")

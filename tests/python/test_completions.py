@@ -41,11 +41,6 @@ def options(name, *words):
     return found - {"-h"}
 
 
-def completed_commands(name):
-    """Those whose options help and completions know; `paes bench` is explained by its help alone."""
-    return [[command] for command in subcommands(name) if command != "bench"]
-
-
 def shell(*words):
     if shutil.which(words[0]) is None:
         pytest.skip(f"{words[0]} is not installed")
@@ -120,9 +115,9 @@ def test_commands(name, offered_by):
 @each_program
 @pytest.mark.parametrize("offered_by", [by_bash, by_fish, by_zsh])
 def test_options_are_those_of_the_help(name, offered_by):
-    for words in completed_commands(name):
-        offered = set(offered_by(name, name, *words, "-")) - {"-h"}
-        assert offered == options(name, *words), (name, words)
+    for command in subcommands(name):
+        offered = set(offered_by(name, name, command, "-")) - {"-h"}
+        assert offered == options(name, command), (name, command)
 
 
 @NEEDS_MPI

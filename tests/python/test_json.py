@@ -61,11 +61,8 @@ def test_every_schema_refuses_what_it_should(sealed, keys, folder):
 
 
 def test_every_schema_is_used_here():
-    """Except those of `paes bench`, which are tested with it."""
     found = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert {name for name in found if not name.startswith("bench")} == {
-        FAILED, *map(schema_of, COMMANDS)
-    }
+    assert found == {FAILED, *map(schema_of, COMMANDS)}
 
 
 def test_encrypt_and_decrypt(plain, keys, folder):
@@ -147,8 +144,6 @@ def failure_of(result):
         ("rekey --json -i missing -r RECIPIENT sealed.paes", FAILURE),
         ("keygen --json", USAGE),
         ("devices --json surplus", USAGE),
-        ("bench kernel --json --kernel warp", USAGE),
-        ("bench --json", USAGE),
     ],
 )
 def test_errors_before_there_is_anything_to_report(words, code, plain, sealed, keys, folder):

@@ -386,6 +386,7 @@ def with_device(tmp_path):
     found["cuda"] |= {"available": True, "reason": "", "devices": [
         {"name": "A GPU", "architecture": "sm_90", "multiprocessors": 2, "memory_bytes": 1 << 30}]}
     (folder / "devices.json").write_text(json.dumps(found))
+    (folder / "paes-bench").symlink_to(program.BENCH)
     (folder / "paes").write_text(f'#!/bin/sh\n[ "$1" != devices ] || exec cat {folder}/devices.json\nexec {real} "$@"\n')
     (folder / "gpu_bench").write_text(
         "#!/bin/sh\nexport PAES_EMULATED_DEVICE=1\n"
@@ -437,10 +438,11 @@ def test_half_a_result_is_refused(tmp_path):
 
 @pytest.fixture
 def programs(tmp_path):
-    """paes, and a bench_aes_ci that begins, waits to be let go, and prints a recorded document."""
+    """paes and paes-bench, and a bench_aes_ci that begins, waits to be let go, and prints a recorded document."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "paes").symlink_to(program.PAES)
+    (folder / "paes-bench").symlink_to(program.BENCH)
     row = {"variant": "plain", "compiled": "O0", "bytes": 160, "seconds": [0.5, 0.25]}
     rows = [{**row, "variant": name, "compiled": level} for level in ("O3", "O0") for name in ("plain", "multiply")]
     document = {"command": "bench aes_ci", "results": [{**row, "variant": "compute", "compiled": "O3"}, *rows]}

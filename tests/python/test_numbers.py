@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from program import USAGE, fail, run, succeed
+from program import BENCH, USAGE, fail, run, succeed
 
 OPTIONS = {
     "-T": ["encrypt", "-r", "RECIPIENT", "plain"],
@@ -26,7 +26,7 @@ def test_zeros_in_front_are_refused(option, number, keys, folder):
 
 @pytest.mark.parametrize("kind, option", [("kernel", "--size"), ("kernel", "-T"), ("file", "--runs")])
 def test_in_bench_too(kind, option):
-    fail("bench", kind, option, "010", code=USAGE, says="numbers are decimal")
+    fail(kind, option, "010", binary=BENCH, code=USAGE, says="numbers are decimal")
 
 
 def test_decimal_numbers_are_taken(keys, folder):
@@ -43,7 +43,7 @@ def test_an_empty_command():
 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "inf", "-1"])
 def test_times_are_finite(text):
-    fail("bench", "kernel", f"--seconds={text}", code=USAGE, says="--seconds")
+    fail("kernel", f"--seconds={text}", binary=BENCH, code=USAGE, says="--seconds")
 
 
 UNITS = {"k": 1000, "kB": 1000, "K": 1000, "KB": 1000, "Ki": 1024, "KiB": 1024, "kib": 1024}
@@ -69,18 +69,20 @@ def test_k_is_a_thousand_and_ki_is_1024(unit, folder):
     [
         ["encrypt", "--grain", "{}", "plain"],
         ["cipher", "aes-256-xts", "--unit", "{}", "plain"],
-        ["bench", "kernel", "--size", "{}"],
-        ["bench", "file", "--size", "{}"],
-        ["bench", "threads", "--size", "{}"],
-        ["bench", "threads", "--grain", "{}"],
-        ["bench", "speculate", "--request", "{}"],
-        ["bench", "speculate", "--bytes", "{}"],
+        ["paes-bench", "kernel", "--size", "{}"],
+        ["paes-bench", "file", "--size", "{}"],
+        ["paes-bench", "threads", "--size", "{}"],
+        ["paes-bench", "threads", "--grain", "{}"],
+        ["paes-bench", "speculate", "--request", "{}"],
+        ["paes-bench", "speculate", "--bytes", "{}"],
     ],
     ids=" ".join,
 )
 def test_every_size_knows_the_same_units(command, folder):
     """None takes what is no unit, half a byte, or more bytes than 64 bits count."""
     for text in ("1Q", "1KiBB", "1.5KiB", "k", "-1", "99999999999999999999", "99999999EiB"):
-        said = run(*(word.format(text) for word in command), cwd=folder)
+        words = [word.format(text) for word in command]
+        is_bench = words[0] == "paes-bench"
+        said = run(*words[1:], cwd=folder, binary=BENCH) if is_bench else run(*words, cwd=folder)
         # Without a key, encrypt and cipher give this code whatever the size is.
         assert said.code == USAGE and command[command.index("{}") - 1] in said.err, (text, said.err)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from program import PAES, clean_environment
+from program import BENCH, PAES, clean_environment
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -54,7 +54,7 @@ DEV = """#!/bin/sh
 "$REAL_DEV" help | grep -q "^  $1 " || exit 9
 case $1 in
   run) shift; exec paes "$@" ;;
-  bench) exec paes bench "$2" --help ;;
+  bench) exec paes-bench "$2" --help ;;
 esac
 """
 # A job of one rank, which is paes.
@@ -74,6 +74,7 @@ def stage(tmp_path_factory):
     folder = tmp_path_factory.mktemp("readme")
     programs = tmp_path_factory.mktemp("bin")
     (programs / "paes").symlink_to(PAES)
+    (programs / "paes-bench").symlink_to(BENCH)
     write_script(programs / "mpirun", MPIRUN)
     write_script(folder / "dev", DEV)
     for name in ("README.md", "photos.tar", "notes.txt", "disk.img", "big.img", "data", "image"):

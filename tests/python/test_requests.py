@@ -101,13 +101,12 @@ def test_usage_errors(arguments, plain, sealed, keys, folder, unchanged):
 # Help before the command, and words that say what a file is
 
 
-@pytest.mark.parametrize("command", ["encrypt", "verify", "cipher", "rekey", "bench"])
+@pytest.mark.parametrize("command", ["encrypt", "verify", "cipher", "rekey"])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_before_the_command(option, command):
     page = succeed(command, "--help").out
     assert succeed(option, command).out == page
     assert len(page.splitlines()) > 8
-    assert succeed(option, "bench", "kernel").out == succeed("bench", "kernel", "--help").out
 
 
 def test_help_of_no_command():

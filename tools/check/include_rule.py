@@ -28,7 +28,7 @@ ARROWS = {
 }
 
 # The programs of these folders, each included under its own name. The rest of bench stands apart.
-PROGRAMS = {"apps": ["paes", "paes-mpi"], "bench": ["paes-mpi-bench"]}
+PROGRAMS = {"apps": ["paes", "paes-mpi"], "bench": ["paes-bench", "paes-mpi-bench"]}
 
 # Headers that belong to one folder each. cpuid.h stands beside the intrinsics it decides about.
 ONE_FOLDER = {

@@ -1,11 +1,11 @@
-#include "paes/bench_contender.hpp"
+#include "paes-bench/contender.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "message/gcm_message.hpp"
-#include "paes/bench_reference.hpp"
+#include "paes-bench/reference.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {

@@ -1,4 +1,4 @@
-#include "paes/bench_reference.hpp"
+#include "paes-bench/reference.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,4 +1,4 @@
-// The clients of `paes bench speculate`: threads that encrypt one request after the other, with a
+// The clients of `paes-bench speculate`: threads that encrypt one request after the other, with a
 // delay between that stands in for a fast disk, and take the time of each call.
 #pragma once
 

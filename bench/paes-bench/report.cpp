@@ -1,4 +1,4 @@
-#include "paes/bench_report.hpp"
+#include "paes-bench/report.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
@@ -13,19 +13,13 @@
 #include <nlohmann/json.hpp>
 
 #include "kernel/features.hpp"
-#include "paes/bench_build.hpp"
+#include "paes-bench/build.hpp"
 
 namespace paes::cli {
 
 namespace {
 
 using nlohmann::ordered_json;
-
-// Those this process may run on, as the executors count them.
-int usable_cores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 std::string distribution() {
   std::ifstream file("/etc/os-release");
@@ -67,6 +61,11 @@ ordered_json features() {
 }
 
 }  // namespace
+
+unsigned usable_cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
+}
 
 ordered_json describe_machine() {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());

@@ -1,4 +1,4 @@
-#include "paes/bench_splits.hpp"
+#include "paes-bench/splits.hpp"
 
 #include <algorithm>
 #include <cstring>

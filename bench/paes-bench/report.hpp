@@ -1,4 +1,4 @@
-// What both benches say besides their figures: the machine they ran on, and figures as bars.
+// What every measurement says besides its figures: the machine it ran on, and figures as bars.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "paes/bench_statistics.hpp"
+#include "paes-bench/statistics.hpp"
 
 namespace paes::cli {
+
+// The processors that this process may run on, as the executors count them.
+[[nodiscard]] unsigned usable_cores();
 
 // {cpu, cores, features, memory_bytes, os, compiler, flags, libcrypto, paes, commit, date}.
 [[nodiscard]] nlohmann::ordered_json describe_machine();

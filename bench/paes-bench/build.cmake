@@ -7,7 +7,7 @@ if(failed)
   set(commit "")
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "paes/bench_build.hpp"
+#include "paes-bench/build.hpp"
 
 namespace paes::cli {
 const char* const build_flags = "@FLAGS@";

@@ -1,4 +1,4 @@
-// A kernel or an engine bound to a key in one cipher, mode and direction, as `paes bench kernel`
+// A kernel or an engine bound to a key in one cipher, mode and direction, as `paes-bench kernel`
 // runs and checks it: single messages, batches of independent messages where a direction chains its
 // blocks, or one message that all threads share.
 #pragma once

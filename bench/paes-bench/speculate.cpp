@@ -1,18 +1,20 @@
-#include "paes/bench_speculate.hpp"
-
+// `paes-bench speculate`: how long clients of the keystream engine wait for their requests, beside
+// the same requests computed directly, in turns.
 #include <fmt/core.h>
-#include <sched.h>
 
+#include <CLI/CLI.hpp>
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
-#include "paes/bench_clients.hpp"
-#include "paes/bench_interrupt.hpp"
-#include "paes/bench_report.hpp"
-#include "paes/bench_statistics.hpp"
+#include "paes-bench/clients.hpp"
+#include "paes-bench/commands.hpp"
+#include "paes-bench/interrupt.hpp"
+#include "paes-bench/report.hpp"
+#include "paes-bench/statistics.hpp"
+#include "paes/decimal.hpp"
 #include "paes/device.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
@@ -22,6 +24,20 @@ namespace paes::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+struct Request {
+  std::string cipher = "aes-256-ctr";
+  std::vector<std::string> kernels = {"auto"};
+  std::vector<unsigned> clients = {1};
+  std::vector<unsigned> workers = {0, 1};
+  std::vector<unsigned> windows = {16};
+  std::vector<unsigned> delays_us = {0, 20};
+  std::uint64_t request_bytes = 4096;
+  std::uint64_t bytes = std::uint64_t{16} << 20;  // of each run, by all clients together
+  unsigned rounds = 5;
+  std::string engine = "none";
+  bool json = false;
+};
 
 // Medians of the rounds, one way of the two.
 struct Figures {
@@ -41,11 +57,6 @@ struct Row {
   Ratio throughput;  // speculative over direct, by round
   Ratio p50;         // direct over speculative: how many times shorter
 };
-
-unsigned usable_cores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
-}
 
 template <typename Value>
 double median_of(const std::vector<ClientRun>& runs, const Value& value) {
@@ -171,7 +182,7 @@ std::string to_text(const Row& row) {
 
 // Names that users type become those of kernels, and what cannot be is refused before anything
 // runs.
-std::vector<std::string> kernel_names(const SpeculateBenchRequest& request) {
+std::vector<std::string> kernel_names(const Request& request) {
   const CipherName& cipher = find_cipher_name(request.cipher);
   if (!cipher.is_gcm() && *cipher.mode != Mode::ctr) {
     throw Error(ErrorCode::usage,
@@ -190,7 +201,7 @@ std::vector<std::string> kernel_names(const SpeculateBenchRequest& request) {
 }
 
 // Null without --engine cuda.
-std::shared_ptr<Engine> open_engine(const SpeculateBenchRequest& request) {
+std::shared_ptr<Engine> open_engine(const Request& request) {
   if (request.engine != "cuda") {
     return nullptr;
   }
@@ -202,9 +213,7 @@ std::shared_ptr<Engine> open_engine(const SpeculateBenchRequest& request) {
   return engine;
 }
 
-}  // namespace
-
-void bench_speculation(const SpeculateBenchRequest& request) {
+int run(const Request& request) {
   ordered_json results = ordered_json::array();
   const std::vector<std::string> kernels = kernel_names(request);
   const std::shared_ptr<Engine> device = open_engine(request);
@@ -234,6 +243,55 @@ void bench_speculation(const SpeculateBenchRequest& request) {
     print_json(
         {{"command", "bench speculate"}, {"machine", describe_machine()}, {"results", results}});
   }
+  return exit_done;
 }
+
+// Numbers with commas between them.
+void take_numbers(CLI::App& app, const char* name, std::vector<unsigned>& numbers, unsigned least,
+                  unsigned most, const char* description) {
+  app.add_option(name, numbers, description)
+      ->delimiter(',')
+      ->check(decimal())
+      ->check(CLI::Range(least, most));
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  app.add_option("--cipher", request->cipher,
+                 "aes-256-ctr (the default) or another in counter mode or GCM");
+  app.add_option("--kernel", request->kernels, "kernels; several with commas")->delimiter(',');
+  take_numbers(app, "--clients", request->clients, 1, 256,
+               "threads that encrypt (the default is 1)");
+  take_numbers(
+      app, "--workers", request->workers, 0, 256,
+      "threads of the engine (the default is 0,1); without any, clients compute in their delays");
+  take_numbers(
+      app, "--window", request->windows, 0, 65536,
+      "requests computed ahead (the default is 16); with 0 direct computing runs against itself");
+  take_numbers(app, "--delay-us", request->delays_us, 0, 1000000,
+               "microseconds between a client's requests (the default is 0,20)");
+  app.add_option(
+         "--engine", request->engine,
+         "cuda: workers have it compute windows of 256 requests and more (the default is none)")
+      ->check(CLI::IsMember({"none", "cuda"}));
+  takes_bytes(
+      app.add_option("--request", request->request_bytes,
+                     "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)"));
+  takes_bytes(app.add_option(
+      "--bytes", request->bytes,
+      "bytes that the clients encrypt together in a round (the default is 16MiB; delays "
+      "make a round long)"));
+  app.add_option("--runs", request->rounds, "rounds, each both ways (the default is 5)")
+      ->check(decimal())
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-speculate.schema.json)");
+  return [request] { return run(*request); };
+}
+
+}  // namespace
+
+const Command bench_command_speculate = {
+    "speculate", "keystream computed before the data is there, against computing directly",
+    declare};
 
 }  // namespace paes::cli

@@ -1,4 +1,4 @@
-// The measurement of `paes bench kernel`: kernels take turns on the same fresh random data, each
+// The measurement of `paes-bench kernel`: kernels take turns on the same fresh random data, each
 // turn checked before it is timed.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
-#include "paes/bench_contender.hpp"
+#include "paes-bench/contender.hpp"
 
 namespace paes::cli {
 

@@ -1,4 +1,4 @@
-#include "paes/bench_clients.hpp"
+#include "paes-bench/clients.hpp"
 
 #include <fmt/core.h>
 
@@ -16,7 +16,7 @@
 #include "message/cipher_name.hpp"
 #include "message/raw_limits.hpp"
 #include "mode/gcm.hpp"
-#include "paes/bench_interrupt.hpp"
+#include "paes-bench/interrupt.hpp"
 #include "paes/cipher.hpp"
 #include "paes/gcm.hpp"
 

@@ -1,4 +1,4 @@
-// The programs that `paes bench file` compares, each with the fastest settings it has for the job,
+// The programs that `paes-bench file` compares, each with the fastest settings it has for the job,
 // and a command line of theirs as a person would type it.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "paes/bench_child.hpp"
-#include "paes/bench_place.hpp"
+#include "paes-bench/child.hpp"
+#include "paes-bench/place.hpp"
 
 namespace paes::cli {
 
@@ -37,10 +37,10 @@ class Tools {
   Tools& operator=(const Tools&) = delete;
 
   [[nodiscard]] const std::vector<Tool>& ciphers() const noexcept { return ciphers_; }
-  [[nodiscard]] static Program program(const std::vector<std::string>& arguments,
-                                       const std::string& in, const std::string& out);
+  [[nodiscard]] static Child child(const std::vector<std::string>& arguments, const std::string& in,
+                                   const std::string& out);
   // Without the scratch folder, the path of paes, and keys.
-  [[nodiscard]] std::string as_typed(const std::vector<Program>& pipe) const;
+  [[nodiscard]] std::string as_typed(const std::vector<Child>& pipe) const;
 
  private:
   void add_paes(unsigned threads, const std::string& engine);
@@ -50,7 +50,7 @@ class Tools {
   [[nodiscard]] std::string version_of(const std::vector<std::string>& arguments) const;
 
   const ScratchFolder& scratch_;
-  std::string self_;
+  std::string paes_;  // the program that lies beside this one
   std::string recipient_;
   std::vector<std::pair<std::string, std::string>> shown_as_;  // text and what stands for it
   std::vector<Tool> ciphers_;

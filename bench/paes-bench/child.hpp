@@ -11,7 +11,7 @@ namespace paes::cli {
 
 // One program. The descriptors are of /dev/null unless a path is given; in a pipe, the first one's
 // input and the last one's output.
-struct Program {
+struct Child {
   std::vector<std::string> arguments;  // the first is looked up in PATH
   std::string input = {};
   std::string output = {};
@@ -25,7 +25,7 @@ struct Cost {
 
 // Throws Error(failure) with what the program printed when one fails; standard error of all of them
 // is collected in the file `messages`.
-[[nodiscard]] Cost run_programs(std::span<const Program> pipe, const std::string& messages);
+[[nodiscard]] Cost run_children(std::span<const Child> pipe, const std::string& messages);
 
 // Whether PATH has it.
 [[nodiscard]] bool is_installed(const std::string& program);

@@ -1,4 +1,4 @@
-// How the benches notice SIGINT and its like: before each turn and each part of a file.
+// How measurements notice SIGINT and its like: before each turn and each part of a file.
 #pragma once
 
 #include "paes/process.hpp"

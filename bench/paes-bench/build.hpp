@@ -1,4 +1,4 @@
-// How this binary was built, for the reports of `paes bench`; the values come from the build.
+// How this binary was built, for the reports of `paes-bench`; the values come from the build.
 #pragma once
 
 namespace paes::cli {

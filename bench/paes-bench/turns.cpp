@@ -1,4 +1,4 @@
-#include "paes/bench_kernel_turns.hpp"
+#include "paes-bench/turns.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "paes/bench_threads.hpp"
-
+// `paes-bench threads`: one message in memory under every number of threads, schedule and grain
+// that is asked for, in turns; and parallelism inside a block beside it, which others have tried.
 #include <fmt/core.h>
-#include <sched.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,11 +13,13 @@
 
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
-#include "paes/bench_contender.hpp"
-#include "paes/bench_interrupt.hpp"
-#include "paes/bench_reference.hpp"
-#include "paes/bench_report.hpp"
-#include "paes/bench_splits.hpp"
+#include "paes-bench/commands.hpp"
+#include "paes-bench/contender.hpp"
+#include "paes-bench/interrupt.hpp"
+#include "paes-bench/reference.hpp"
+#include "paes-bench/report.hpp"
+#include "paes-bench/splits.hpp"
+#include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 
@@ -27,6 +29,19 @@ namespace {
 
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
+
+struct Request {
+  std::vector<std::string> ciphers = {"aes-128-ecb"};
+  std::vector<std::string> kernels = {"auto"};
+  std::vector<std::string> directions = {"encrypt"};
+  std::vector<std::uint64_t> message_bytes = {std::uint64_t{16} << 20};
+  std::vector<unsigned> threads = {1, 0};
+  std::vector<std::string> schedules = {"static"};
+  std::vector<std::uint64_t> grains = {std::uint64_t{256} << 10};
+  std::vector<std::string> splits = {"pieces"};
+  unsigned rounds = 5;
+  bool json = false;
+};
 
 // A turn of a short message repeats it until it takes so long.
 constexpr double least_turn_seconds = 0.01;
@@ -56,11 +71,6 @@ Direction find_direction(const std::string& name) {
                 "there are: encrypt, decrypt");
   }
   return name == "encrypt" ? Direction::encrypt : Direction::decrypt;
-}
-
-unsigned usable_cores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
 }
 
 // Short messages are many, one after the other: a processor that meets the same few blocks again
@@ -267,7 +277,7 @@ void check_message(const CipherName& cipher, Direction direction, std::uint64_t 
 // Everything that is compared for one direction and size.
 class Contest {
  public:
-  Contest(const ThreadsBenchRequest& request, Direction direction, std::uint64_t bytes) {
+  Contest(const Request& request, Direction direction, std::uint64_t bytes) {
     for (const std::string& name : request.ciphers) {
       const CipherName& cipher = find_cipher_name(name);
       texts_.emplace_back(cipher, direction, bytes);
@@ -298,7 +308,7 @@ class Contest {
 
  private:
   // One thread has no schedule: such doubles are left out.
-  void enter(const ThreadsBenchRequest& request, const Text& text) {
+  void enter(const Request& request, const Text& text) {
     for (const std::string& kernel_name : request.kernels) {
       const Kernel& kernel = find_kernel(*text.cipher, kernel_name);
       for (const std::string& split_name : request.splits) {
@@ -320,7 +330,7 @@ class Contest {
 };
 
 // Everything that is asked for, before anything is measured.
-void check_request(const ThreadsBenchRequest& request) {
+void check_request(const Request& request) {
   for (const std::string& direction_name : request.directions) {
     const Direction direction = find_direction(direction_name);
     for (const std::string& cipher_name : request.ciphers) {
@@ -341,9 +351,7 @@ void check_request(const ThreadsBenchRequest& request) {
   }
 }
 
-}  // namespace
-
-void bench_threads(const ThreadsBenchRequest& request) {
+int run(const Request& request) {
   check_request(request);
   ordered_json results = ordered_json::array();
   if (!request.json) {
@@ -363,6 +371,48 @@ void bench_threads(const ThreadsBenchRequest& request) {
     print_json(
         {{"command", "bench threads"}, {"machine", describe_machine()}, {"results", results}});
   }
+  return exit_done;
 }
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  app.add_option("--cipher", request->ciphers,
+                 "aes-128-ecb (the default) or others whose blocks do not depend on each other")
+      ->delimiter(',');
+  app.add_option("--kernel", request->kernels, "kernels; several with commas")->delimiter(',');
+  app.add_option("--direction", request->directions, "encrypt (the default), decrypt")
+      ->delimiter(',');
+  takes_bytes(
+      app.add_option(
+             "--size", request->message_bytes,
+             "bytes of the message, 512KiB or 15MB (the default is 16MiB); several with commas")
+          ->delimiter(','));
+  app.add_option("--threads", request->threads,
+                 "threads that share the message; 0 is all (the default is 1,0)")
+      ->delimiter(',')
+      ->check(decimal())
+      ->check(CLI::Range(0, 4096));
+  app.add_option("--schedule", request->schedules, "static (the default), dynamic")->delimiter(',');
+  takes_bytes(
+      app.add_option(
+             "--grain", request->grains,
+             "bytes that a thread takes at a time (the default is 256KiB); several with commas")
+          ->delimiter(','))
+      ->check(CLI::Range(std::uint64_t{16}, std::uint64_t{1} << 40));
+  app.add_option("--split", request->splits,
+                 "pieces (the default), or what others have tried: blocks, inside (SubBytes and "
+                 "ShiftRows of a block in parallel), nested (both)")
+      ->delimiter(',');
+  app.add_option("--runs", request->rounds, "rounds (the default is 5)")
+      ->check(decimal())
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-threads.schema.json)");
+  return [request] { return run(*request); };
+}
+
+}  // namespace
+
+const Command bench_command_threads = {
+    "threads", "compare threads, schedules and grains on one message in memory", declare};
 
 }  // namespace paes::cli

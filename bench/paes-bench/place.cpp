@@ -1,4 +1,4 @@
-#include "paes/bench_place.hpp"
+#include "paes-bench/place.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -16,7 +16,7 @@
 
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
-#include "paes/bench_interrupt.hpp"
+#include "paes-bench/interrupt.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 

@@ -1,4 +1,4 @@
-#include "paes/bench_tools.hpp"
+#include "paes-bench/tools.hpp"
 
 #include <fmt/core.h>
 
@@ -70,12 +70,13 @@ std::vector<std::string> choose_tools(const std::optional<std::vector<std::strin
 
 Tools::Tools(const ScratchFolder& scratch, const std::vector<std::string>& against,
              unsigned threads, const std::string& engine)
-    : scratch_(scratch), self_(std::filesystem::read_symlink("/proc/self/exe")) {
+    : scratch_(scratch),
+      paes_(std::filesystem::read_symlink("/proc/self/exe").replace_filename("paes")) {
   const std::string key_file = scratch.path("key.txt");
-  const Program keygen[] = {{{self_, "keygen", "-o", key_file}}};
-  (void)run_programs(keygen, scratch.path("messages"));
+  const Child keygen[] = {{{paes_, "keygen", "-o", key_file}}};
+  (void)run_children(keygen, scratch.path("messages"));
   recipient_ = public_key_in(key_file);
-  shown_as_ = {{scratch.folder() + "/", ""}, {self_, "paes"}, {recipient_, "age1..."}};
+  shown_as_ = {{scratch.folder() + "/", ""}, {paes_, "paes"}, {recipient_, "age1..."}};
   add_paes(threads, engine);
   for (const std::string& name : against) {
     name == "age" ? add_age() : name == "openssl" ? add_openssl() : add_gpg();
@@ -85,9 +86,9 @@ Tools::Tools(const ScratchFolder& scratch, const std::vector<std::string>& again
 Tools::~Tools() {
   // gpg leaves an agent behind for its folder of keys; that folder is about to go.
   if (gpg_home_ != nullptr && is_installed("gpgconf")) {
-    const Program stop[] = {{{"gpgconf", "--homedir", gpg_home_->folder(), "--kill", "all"}}};
+    const Child stop[] = {{{"gpgconf", "--homedir", gpg_home_->folder(), "--kill", "all"}}};
     try {
-      (void)run_programs(stop, gpg_home_->path("messages"));
+      (void)run_children(stop, gpg_home_->path("messages"));
     } catch (const Error&) {
       // It ends by itself when its folder is gone.
     }
@@ -99,13 +100,13 @@ void Tools::add_paes(unsigned threads, const std::string& engine) {
   const std::string key_file = scratch_.path("key.txt");
   ciphers_.push_back(
       {.name = "paes",
-       .version = version_of({self_, "--version"}),
+       .version = version_of({paes_, "--version"}),
        .encrypt =
-           joined(joined({self_, "encrypt"}, settings), {"-r", recipient_, "-o", "{out}", "{in}"}),
+           joined(joined({paes_, "encrypt"}, settings), {"-r", recipient_, "-o", "{out}", "{in}"}),
        .decrypt =
-           joined(joined({self_, "decrypt"}, settings), {"-i", key_file, "-o", "{out}", "{in}"}),
-       .verify = joined(joined({self_, "verify"}, settings), {"-i", key_file, "{in}"}),
-       .encrypt_stream = joined(joined({self_, "encrypt"}, settings), {"-r", recipient_})});
+           joined(joined({paes_, "decrypt"}, settings), {"-i", key_file, "-o", "{out}", "{in}"}),
+       .verify = joined(joined({paes_, "verify"}, settings), {"-i", key_file, "{in}"}),
+       .encrypt_stream = joined(joined({paes_, "encrypt"}, settings), {"-r", recipient_})});
 }
 
 void Tools::add_age() {
@@ -153,24 +154,24 @@ void Tools::add_gpg() {
 }
 
 std::string Tools::version_of(const Arguments& arguments) const {
-  const Program ask[] = {{arguments, "", scratch_.path("version")}};
-  (void)run_programs(ask, scratch_.path("messages"));
+  const Child ask[] = {{arguments, "", scratch_.path("version")}};
+  (void)run_children(ask, scratch_.path("messages"));
   return first_line_of(scratch_.path("version"));
 }
 
-Program Tools::program(const Arguments& arguments, const std::string& in, const std::string& out) {
-  Program program;
+Child Tools::child(const Arguments& arguments, const std::string& in, const std::string& out) {
+  Child child;
   for (std::string argument : arguments) {
     replace_all(argument, "{in}", in);
     replace_all(argument, "{out}", out);
-    program.arguments.push_back(std::move(argument));
+    child.arguments.push_back(std::move(argument));
   }
-  return program;
+  return child;
 }
 
-std::string Tools::as_typed(const std::vector<Program>& pipe) const {
+std::string Tools::as_typed(const std::vector<Child>& pipe) const {
   std::string line;
-  for (const Program& program : pipe) {
+  for (const Child& program : pipe) {
     line += line.empty() ? "" : " | ";
     for (std::size_t i = 0; i < program.arguments.size(); ++i) {
       line += (i == 0 ? "" : " ") + program.arguments[i];

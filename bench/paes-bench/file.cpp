@@ -1,16 +1,19 @@
-#include "paes/bench_file.hpp"
-
+// `paes-bench file`: what a user waits for. Whole programs, paes among them, take turns on the
+// same random file in the same folder.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "paes/bench_child.hpp"
-#include "paes/bench_place.hpp"
-#include "paes/bench_report.hpp"
-#include "paes/bench_tools.hpp"
+#include "paes-bench/child.hpp"
+#include "paes-bench/commands.hpp"
+#include "paes-bench/place.hpp"
+#include "paes-bench/report.hpp"
+#include "paes-bench/tools.hpp"
+#include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 
@@ -21,6 +24,16 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
+struct Request {
+  std::uint64_t file_bytes = 0;  // 0: 2 GiB, or less where there is no room
+  std::string folder;            // empty: memory (/dev/shm) if it has room, else TMPDIR or /tmp
+  std::optional<std::vector<std::string>> against;  // of age, openssl, gpg; unset: those installed
+  unsigned runs = 5;
+  unsigned threads = 0;  // for paes; 0 is all
+  std::string engine = "auto";
+  bool json = false;
+};
+
 constexpr std::uint64_t usual_file_bytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t least_file_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t small_file_bytes = 1024;
@@ -29,7 +42,7 @@ constexpr unsigned small_runs_factor = 5;  // start-up times are short and scatt
 // One program, or several in a pipe, that take turns with others.
 struct Entry {
   std::string name;
-  std::vector<Program> pipe;
+  std::vector<Child> pipe;
   std::string output;              // removed before each run; empty: none
   std::uint64_t output_bytes = 0;  // as in the run whose output was checked byte by byte
   std::vector<Cost> costs = {};
@@ -52,8 +65,8 @@ class FileContests {
       check_stream(tool);
     }
     for (const Tool& tool : tools.ciphers()) {
-      run(Tools::program(tool.encrypt, file_, encrypted(tool)));
-      run(Tools::program(tool.decrypt, encrypted(tool), out_));
+      run(Tools::child(tool.encrypt, file_, encrypted(tool)));
+      run(Tools::child(tool.decrypt, encrypted(tool), out_));
       require_equal_files(out_, file_, tool.name);
       fs::remove(out_);
     }
@@ -73,7 +86,7 @@ class FileContests {
     Contest contest{"encrypt", bytes_, {copy()}};
     for (const Tool& tool : tools_.ciphers()) {
       contest.entries.push_back({tool.name,
-                                 {Tools::program(tool.encrypt, file_, out_)},
+                                 {Tools::child(tool.encrypt, file_, out_)},
                                  out_,
                                  fs::file_size(encrypted(tool))});
     }
@@ -84,7 +97,7 @@ class FileContests {
     Contest contest{"decrypt", bytes_, {copy()}};
     for (const Tool& tool : tools_.ciphers()) {
       contest.entries.push_back(
-          {tool.name, {Tools::program(tool.decrypt, encrypted(tool), out_)}, out_, bytes_});
+          {tool.name, {Tools::child(tool.decrypt, encrypted(tool), out_)}, out_, bytes_});
     }
     return contest;
   }
@@ -94,7 +107,7 @@ class FileContests {
     for (const Tool& tool : tools_.ciphers()) {
       if (!tool.verify.empty()) {
         contest.entries.push_back(
-            {tool.name, {Tools::program(tool.verify, encrypted(tool), "")}, ""});
+            {tool.name, {Tools::child(tool.verify, encrypted(tool), "")}, ""});
       }
     }
     return contest;
@@ -115,14 +128,14 @@ class FileContests {
 
   [[nodiscard]] Entry copy() const { return {"cp", {{{"cp", file_, out_}}}, out_, bytes_}; }
 
-  void run(const Program& program) const {
-    (void)run_programs({&program, 1}, scratch_.path("messages"));
+  void run(const Child& program) const {
+    (void)run_children({&program, 1}, scratch_.path("messages"));
   }
 
   void check_stream(const Tool& tool) const {
-    const Program pipe[] = {{{"cat", file_}}, {tool.encrypt_stream, "", encrypted(tool)}};
-    (void)run_programs(pipe, scratch_.path("messages"));
-    run(Tools::program(tool.decrypt, encrypted(tool), out_));
+    const Child pipe[] = {{{"cat", file_}}, {tool.encrypt_stream, "", encrypted(tool)}};
+    (void)run_children(pipe, scratch_.path("messages"));
+    run(Tools::child(tool.decrypt, encrypted(tool), out_));
     require_equal_files(out_, file_, tool.name);
     fs::remove(out_);
     fs::remove(encrypted(tool));
@@ -138,7 +151,7 @@ class FileContests {
 void take_turns(Contest& contest, const ScratchFolder& scratch, unsigned runs) {
   for (unsigned round = 0; round < runs; ++round) {
     for (Entry& entry : contest.entries) {
-      entry.costs.push_back(run_programs(entry.pipe, scratch.path("messages")));
+      entry.costs.push_back(run_children(entry.pipe, scratch.path("messages")));
       if (entry.output.empty()) {
         continue;
       }
@@ -238,8 +251,7 @@ std::uint64_t needed_bytes(std::uint64_t file_bytes, std::size_t ciphers) {
   return file_bytes * (ciphers + 2) + file_bytes / 4 + least_file_bytes;
 }
 
-std::uint64_t choose_file_bytes(const FileBenchRequest& request, const Place& place,
-                                std::size_t ciphers) {
+std::uint64_t choose_file_bytes(const Request& request, const Place& place, std::size_t ciphers) {
   std::uint64_t bytes = request.file_bytes != 0 ? request.file_bytes : usual_file_bytes;
   while (request.file_bytes == 0 && bytes > least_file_bytes &&
          needed_bytes(bytes, ciphers) > place.room_bytes) {
@@ -263,9 +275,7 @@ ordered_json describe(const Tools& tools) {
   return programs;
 }
 
-}  // namespace
-
-void bench_files(const FileBenchRequest& request) {
+int run(const Request& request) {
   const std::vector<std::string> against = choose_tools(request.against);
   const Place place = find_place(request.folder);
   const std::uint64_t file_bytes = choose_file_bytes(request, place, against.size() + 1);
@@ -305,6 +315,34 @@ void bench_files(const FileBenchRequest& request) {
                 {"programs", describe(tools)},
                 {"results", results}});
   }
+  return exit_done;
 }
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  takes_bytes(app.add_option(
+      "--size", request->file_bytes,
+      "bytes of the file, 500MB or 2GiB (the default, or less where there is no room)"));
+  app.add_option("--dir", request->folder,
+                 "where to work; the default is memory (/dev/shm) if it has room, else TMPDIR");
+  app.add_option("--against", request->against,
+                 "age, openssl, gpg; several with commas; the default is those installed")
+      ->delimiter(',');
+  app.add_option("--runs", request->runs, "runs of each program (the default is 5)")
+      ->check(decimal())
+      ->check(CLI::Range(1, 1000));
+  app.add_option("-T,--threads", request->threads, "threads of paes; 0 is all, the default")
+      ->check(decimal())
+      ->check(CLI::Range(0, 4096));
+  app.add_option("--engine", request->engine,
+                 "who computes in paes: auto (the default), cpu, cuda, hybrid")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "hybrid"}));
+  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-file.schema.json)");
+  return [request] { return run(*request); };
+}
+
+}  // namespace
+
+const Command bench_command_file = {"file", "compare whole programs on a file", declare};
 
 }  // namespace paes::cli

@@ -1,4 +1,4 @@
-#include "paes/bench_child.hpp"
+#include "paes-bench/child.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -14,8 +14,8 @@
 #include <sstream>
 
 #include "core/descriptor.hpp"
-#include "paes/bench_interrupt.hpp"
-#include "paes/bench_place.hpp"
+#include "paes-bench/interrupt.hpp"
+#include "paes-bench/place.hpp"
 #include "paes/error.hpp"
 #include "stream/input.hpp"
 
@@ -39,7 +39,7 @@ std::array<Descriptor, 2> make_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-pid_t start(const Program& program, int input, int output, int messages) {
+pid_t start(const Child& program, int input, int output, int messages) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
@@ -110,7 +110,7 @@ struct Children {
 
 }  // namespace
 
-Cost run_programs(std::span<const Program> pipe, const std::string& messages) {
+Cost run_children(std::span<const Child> pipe, const std::string& messages) {
   stop_if_interrupted();
   const Descriptor log = open_file(messages, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
   const std::string& from = pipe.front().input;

@@ -1,8 +1,9 @@
-#include "paes/bench_kernel.hpp"
-
+// `paes-bench kernel`: how fast the kernels turn messages that stay in the processor's caches, as
+// `openssl speed` measures it, side by side in one run.
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -10,9 +11,11 @@
 #include "message/cipher_name.hpp"
 #include "mode/gcm.hpp"
 #include "mode/xts.hpp"
-#include "paes/bench_interrupt.hpp"
-#include "paes/bench_kernel_turns.hpp"
-#include "paes/bench_report.hpp"
+#include "paes-bench/commands.hpp"
+#include "paes-bench/interrupt.hpp"
+#include "paes-bench/report.hpp"
+#include "paes-bench/turns.hpp"
+#include "paes/decimal.hpp"
 #include "paes/engine_cuda.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
@@ -22,6 +25,19 @@ namespace paes::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+struct Request {
+  std::vector<std::string> ciphers = {"aes-256-gcm"};
+  std::vector<std::string> kernels;  // empty: all that run here, libcrypto's first
+  std::vector<std::string> directions = {"encrypt"};
+  std::vector<std::uint64_t> message_bytes = {16384};
+  std::string engine = "cpu";  // cuda: the device as well, behind the kernels
+  unsigned threads = 1;
+  bool share = false;          // threads work on one message together
+  std::string clock = "wall";  // or cpu
+  double seconds = 2;          // for each combination of cipher, direction and size
+  bool json = false;
+};
 
 struct NamedDirection {
   const char* name;
@@ -222,7 +238,7 @@ std::vector<Row> measure(const Combination& combination, const Executor& executo
 }
 
 // Every cipher in every direction that it has, at every size.
-std::vector<Combination> combine(const KernelBenchRequest& request, unsigned threads) {
+std::vector<Combination> combine(const Request& request, unsigned threads) {
   std::vector<Combination> combinations;
   for (const std::string& cipher_name : request.ciphers) {
     const CipherName& cipher = find_cipher_name(cipher_name);
@@ -249,7 +265,7 @@ std::vector<Combination> combine(const KernelBenchRequest& request, unsigned thr
 }
 
 // Null without --engine cuda.
-std::unique_ptr<Engine> open_engine(const KernelBenchRequest& request, const NamedClock& clock) {
+std::unique_ptr<Engine> open_engine(const Request& request, const NamedClock& clock) {
   if (request.engine != "cuda") {
     return nullptr;
   }
@@ -276,9 +292,7 @@ void check_engine(const Engine& engine, const Combination& combination) {
   }
 }
 
-}  // namespace
-
-void bench_kernels(const KernelBenchRequest& request) {
+int run(const Request& request) {
   const NamedClock& clock = find_named("clock", clocks, request.clock);
   if (request.share && clock.clock != BenchClock::wall) {
     throw Error(ErrorCode::usage, "--share: only the wall clock measures threads together");
@@ -313,6 +327,50 @@ void bench_kernels(const KernelBenchRequest& request) {
                 {"clock", clock.name},
                 {"results", results}});
   }
+  return exit_done;
 }
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  app.add_option("--cipher", request->ciphers,
+                 "aes-256-gcm (the default), aes-128-ctr, des-ede3-cbc and so on; several with "
+                 "commas (of 3DES far more than the 2^20 blocks that a key may encrypt elsewhere)")
+      ->delimiter(',');
+  app.add_option("--kernel", request->kernels,
+                 "kernels to compare, ratios being to the first named; "
+                 "the default is all that run here")
+      ->delimiter(',');
+  app.add_option("--engine", request->engine,
+                 "cpu (the default), or cuda: the GPU as well, copies there and back included")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--direction", request->directions, "encrypt (the default), decrypt, verify")
+      ->delimiter(',');
+  takes_bytes(
+      app.add_option(
+             "--size", request->message_bytes,
+             "bytes of a message, 16KiB or 1MB (the default is 16KiB); buffers of that size "
+             "are used again and again, so small ones stay in the caches")
+          ->delimiter(','));
+  app.add_option("-T,--threads", request->threads,
+                 "threads, each on messages of its own; 0 is all (the default is 1)")
+      ->check(decimal())
+      ->check(CLI::Range(0, 4096));
+  app.add_flag("--share", request->share,
+               "the threads work on each message together, in modes that allow it");
+  app.add_option("--seconds", request->seconds,
+                 "time for each cipher, direction and size (the default is 2)")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->check([](const std::string& text) {  // "nan" is in every range
+        return text.find_first_of("nN") == std::string::npos ? "" : text + " is no time";
+      });
+  app.add_option("--clock", request->clock,
+                 "wall (the default), or cpu: processor time, for ratios on a busy machine");
+  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-kernel.schema.json)");
+  return [request] { return run(*request); };
+}
+
+}  // namespace
+
+const Command bench_command_kernel = {"kernel", "compare kernels on messages in memory", declare};
 
 }  // namespace paes::cli

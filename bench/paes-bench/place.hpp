@@ -1,4 +1,4 @@
-// Where `paes bench file` works: a folder of its own that goes with everything in it, and what is
+// Where `paes-bench file` works: a folder of its own that goes with everything in it, and what is
 // known of the file system under it.
 #pragma once
 

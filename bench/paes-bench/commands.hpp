@@ -1,0 +1,13 @@
+// The measurements of paes-bench, as commands.def lists them. Each prints its results, and fails
+// when an output is wrong.
+#pragma once
+
+#include "paes/command.hpp"
+
+namespace paes::cli {
+
+#define PAES_COMMAND(name) extern const Command bench_command_##name;
+#include "paes-bench/commands.def"
+#undef PAES_COMMAND
+
+}  // namespace paes::cli
