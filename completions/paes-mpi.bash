@@ -29,7 +29,7 @@ _paes_mpi() {
     --schedule) words="dynamic static" ;;
     --engine) words="auto cpu cuda hybrid" ;;
     --access) words="posix mpi" ;;
-    --kernel) words="auto $(paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+    --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | -T | --threads | --grain | --max-work-factor | --iv | \
       --unit) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --key | --aad | --passphrase-file)

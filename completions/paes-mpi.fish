@@ -3,7 +3,7 @@
 #     complete -c mpirun -x -a '(__fish_complete_subcommand --fcs-skip=2)'    # mpirun -n 4 paes-mpi ...
 function __paes_mpi_kernels
     echo auto
-    paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
+    paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
 # Modes that are parallel, and those of which only decryption is.

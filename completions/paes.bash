@@ -23,7 +23,7 @@ _paes() {
     --suite) words="aes-256-gcm aes-128-gcm" ;;
     --schedule) words="dynamic static" ;;
     --engine) words="auto cpu cuda hybrid" ;;
-    --kernel) words="auto $(paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+    --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
       --max-work-factor | --iv | --unit | --iter) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --new-identity | \

@@ -1,7 +1,7 @@
 # Completion of paes(1) for fish.
 function __paes_kernels
     echo auto
-    paes devices 2>/dev/null | sed -n '/only inside/d; s/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
+    paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
 set -l commands encrypt decrypt verify inspect rekey keygen cipher devices

@@ -41,7 +41,6 @@ inline bool is_to_be_tested(const Kernel& kernel) {
   return !tests_only_some_kernels() || names_of_some_kernels().contains(test_name(kernel));
 }
 
-// Bench-only rows need not encrypt at all, so they are left to the benchmark's own checks.
 inline std::vector<const Kernel*> tested_kernels(Cipher cipher = Cipher::aes) {
   std::vector<const Kernel*> tested;
 #if defined(PAES_TEST_DEVICE_KERNELS)
@@ -52,7 +51,7 @@ inline std::vector<const Kernel*> tested_kernels(Cipher cipher = Cipher::aes) {
   }
 #else
   for (const Kernel* kernel : all_kernels()) {
-    if (kernel->cipher == cipher && kernel->use != Use::bench_only && is_to_be_tested(*kernel)) {
+    if (kernel->cipher == cipher && is_to_be_tested(*kernel)) {
       tested.push_back(kernel);
     }
   }

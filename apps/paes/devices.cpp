@@ -64,27 +64,10 @@ std::string reason_of(const Kernel& kernel, const Kernel& selected) {
   if (&kernel == &selected) {
     return "the first automatic choice that runs here";
   }
-  switch (kernel.use) {
-    case Use::bench_only:
-      return "only inside paes bench";
-    case Use::by_name:
-      return "only when named with --kernel";
-    case Use::automatic:
-      break;
+  if (kernel.use == Use::by_name) {
+    return "only when named with --kernel";
   }
   return fmt::format("runs here; {} is preferred", selected.name);
-}
-
-const char* use_of(const Kernel& kernel) {
-  switch (kernel.use) {
-    case Use::bench_only:
-      return "bench-only";
-    case Use::by_name:
-      return "by-name";
-    case Use::automatic:
-      break;
-  }
-  return "automatic";
 }
 
 ordered_json describe(const NamedCipher& cipher, const Kernel& kernel, const Kernel& selected) {
@@ -94,7 +77,7 @@ ordered_json describe(const NamedCipher& cipher, const Kernel& kernel, const Ker
           {"available", unavailable_reason(kernel).empty()},
           {"selected", &kernel == &selected},
           {"reason", reason_of(kernel, selected)},
-          {"use", use_of(kernel)},
+          {"use", kernel.use == Use::by_name ? "by-name" : "automatic"},
           {"summary", kernel.summary}};
 }
 

@@ -19,6 +19,7 @@
 #include "paes/engine_cuda.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
+#include "rows/rows.hpp"
 
 namespace paes::cli {
 
@@ -70,11 +71,11 @@ std::vector<const Kernel*> find_kernels(Cipher cipher, const std::vector<std::st
   std::vector<const Kernel*> found;
   if (!names.empty()) {
     for (const std::string& name : names) {
-      found.push_back(&find_kernel(cipher, name, true));
+      found.push_back(&find_kernel(cipher, name, bench::kernels_and_rows()));
     }
     return found;
   }
-  for (const Kernel* kernel : all_kernels()) {
+  for (const Kernel* kernel : bench::kernels_and_rows()) {
     if (kernel->cipher == cipher && unavailable_reason(*kernel).empty()) {
       found.push_back(kernel);
     }

@@ -126,9 +126,8 @@ enum class Cipher : unsigned { aes, des_ede3 };
 }
 
 enum class Use : unsigned {
-  automatic,   // dispatch may choose it
-  by_name,     // runs when named, with its warning
-  bench_only,  // exists only inside `paes bench`
+  automatic,  // dispatch may choose it
+  by_name,    // runs when named, with its warning
 };
 
 struct Kernel {

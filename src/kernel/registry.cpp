@@ -6,7 +6,7 @@
 
 namespace paes {
 
-// The lines of kernels.def whose files are part of this build; made by CMakeLists.txt.
+// The lines of kernels.def whose files are part of this build; made by cmake/kernel_table.cmake.
 #define PAES_KERNEL(name, processor, flags) extern const Kernel kernel_##name;
 #include "kernel/compiled_kernels.def"
 #undef PAES_KERNEL
@@ -25,11 +25,10 @@ bool chosen_by_dispatch(const Kernel& kernel, Features features, bool prefers_51
          (!kernel.wants_512_bit || prefers_512_bit);
 }
 
-std::string names_available(Cipher cipher, bool bench) {
+std::string names_available(Cipher cipher, std::span<const Kernel* const> among) {
   std::string names;
-  for (const Kernel* kernel : rows) {
-    if (kernel->cipher == cipher && (bench || kernel->use != Use::bench_only) &&
-        unavailable_reason(*kernel).empty()) {
+  for (const Kernel* kernel : among) {
+    if (kernel->cipher == cipher && unavailable_reason(*kernel).empty()) {
       names += (names.empty() ? "" : ", ") + std::string(kernel->name);
     }
   }
@@ -63,18 +62,15 @@ const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit
   throw Error(ErrorCode::failure, "kernel: none runs on this machine");
 }
 
-const Kernel& find_kernel(Cipher cipher, std::string_view name, bool bench) {
+const Kernel& find_kernel(Cipher cipher, std::string_view name,
+                          std::span<const Kernel* const> among) {
   if (name.empty() || name == "auto") {
     return best_kernel(cipher);
   }
-  const std::string hint = "this machine has: " + names_available(cipher, bench);
-  for (const Kernel* kernel : rows) {
+  const std::string hint = "this machine has: " + names_available(cipher, among);
+  for (const Kernel* kernel : among) {
     if (kernel->cipher != cipher || name != kernel->name) {
       continue;
-    }
-    if (kernel->use == Use::bench_only && !bench) {
-      throw Error(ErrorCode::usage,
-                  "kernel: '" + std::string(name) + "' exists only inside paes bench", hint);
     }
     if (const std::string reason = unavailable_reason(*kernel); !reason.empty()) {
       throw Error(ErrorCode::usage, "kernel: '" + std::string(name) + "': " + reason, hint);

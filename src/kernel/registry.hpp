@@ -24,8 +24,10 @@ using KernelFilter = std::function<bool(const Kernel&)>;
 [[nodiscard]] const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit,
                                         const KernelFilter& accepts = {});
 
-// By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown,
-// cannot run here, or is a bench-only row and `bench` is false. "" and "auto" give best_kernel.
-[[nodiscard]] const Kernel& find_kernel(Cipher cipher, std::string_view name, bool bench = false);
+// By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown or
+// cannot run here. "" and "auto" give best_kernel. Measurements look among more kernels than those
+// of the table.
+[[nodiscard]] const Kernel& find_kernel(Cipher cipher, std::string_view name,
+                                        std::span<const Kernel* const> among = all_kernels());
 
 }  // namespace paes

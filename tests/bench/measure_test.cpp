@@ -11,6 +11,7 @@
 #include "paes-bench/statistics.hpp"
 #include "paes-bench/turns.hpp"
 #include "paes/error.hpp"
+#include "rows/rows.hpp"
 
 namespace paes::cli {
 namespace {
@@ -92,7 +93,7 @@ TEST(Turns, WrongOutputGetsNoFigure) {
 
 TEST(Turns, RowsThatAreLessThanGcmAreCheckedAgainstTheirClaim) {
   for (const char* name : {"copy", "vaes_loop", "vaes_loop256"}) {
-    for (const Kernel* kernel : all_kernels()) {
+    for (const Kernel* kernel : bench::rows()) {
       if (std::strcmp(kernel->name, name) == 0 && unavailable_reason(*kernel).empty()) {
         (void)measure(*kernel, BenchDirection::encrypt);
         (void)measure(*kernel, BenchDirection::decrypt);
@@ -226,7 +227,7 @@ TEST(Turns, AnEngineHasItsTurnsInPinnedMemory) {
   // Beside a row that encrypts nothing, too.
   FakeEngine engine;
   const auto times = measure_engine(find_cipher_name("aes-128-gcm"), BenchDirection::decrypt,
-                                    engine, find_kernel(Cipher::aes, "copy", true));
+                                    engine, find_kernel(Cipher::aes, "copy", bench::rows()));
   EXPECT_STREQ(times[1].kernel->name, best_kernel(Cipher::aes).name);
 }
 

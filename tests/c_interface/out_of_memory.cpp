@@ -27,6 +27,7 @@
 #include "paes/cipher.hpp"
 #include "paes/gcm.hpp"
 #include "paes/keystream.h"
+#include "rows/rows.hpp"
 
 namespace {
 
@@ -199,11 +200,12 @@ struct Ciphers {
   std::vector<paes::Gcm> gcm;
 };
 
-// The same for the row that only `paes bench` has.
+// The same for a row that only paes-bench has.
 class BenchRow {
  public:
   BenchRow() {
-    const paes::Kernel& kernel = paes::find_kernel(paes::Cipher::aes, "ipsec_mb", true);
+    const paes::Kernel& kernel =
+        paes::find_kernel(paes::Cipher::aes, "ipsec_mb", paes::bench::rows());
     for (const paes::Mode mode : {paes::Mode::ecb, paes::Mode::cbc, paes::Mode::ctr}) {
       keys_.emplace_back(paes::Cipher::aes, mode, paes::Bytes(key_), kernel);
     }

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 
+#include "compiled_for.hpp"
 #include "core/secret.hpp"
 #include "kernel_cases.hpp"
 #include "reference.hpp"
@@ -196,19 +196,6 @@ std::vector<Cipher> ciphers_of_the_table() {
   return {ciphers.begin(), ciphers.end()};
 }
 
-// What else a processor has that has this: features_of sees to it.
-Features with_implied(Features features) {
-  if (features.contain(Feature::avx512)) {
-    features = features | Feature::avx2;
-  }
-  for (const Feature wide : {Feature::avx2, Feature::vaes, Feature::vpclmul}) {
-    if (features.contain(wide)) {
-      features = features | Feature::avx;
-    }
-  }
-  return features;
-}
-
 TEST(Dispatch, ImpliedFeaturesAreThere) {
   // Every combination of the CPUID bits and of the saved states.
   constexpr std::uint32_t basic_bits[] = {pclmul, ssse3, sse41, aes, avx};
@@ -227,7 +214,7 @@ TEST(Dispatch, ImpliedFeaturesAreThere) {
             words.extended_ecx |= (ecx >> i & 1U) != 0 ? ecx_bits[i] : 0;
           }
           const Features features = features_of(words);
-          EXPECT_EQ(with_implied(features).bits, features.bits);
+          EXPECT_EQ(test::with_implied(features).bits, features.bits);
         }
       }
     }
@@ -248,7 +235,7 @@ TEST(Dispatch, FeaturesOfArmv8ByTheAuxiliaryVector) {
 }
 
 // For every set of features there is a choice, the first of the table that fits, never a kernel
-// that leaks or that only measures; and `openssl` and the like are left to those who name them.
+// that leaks; and `openssl` and the like are left to those who name them.
 TEST(Dispatch, ChoosesTheFirstThatFitsForEverySetOfFeatures) {
   const auto count = static_cast<unsigned>(named_features().size());
   for (const Cipher cipher : ciphers_of_the_table()) {
@@ -280,48 +267,13 @@ TEST(Dispatch, ChoosesTheFirstThatFitsForEverySetOfFeatures) {
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-// A file's compiler flags permit the compiler to use those instructions anywhere in it, so that its
-// row must need all of them.
 TEST(Dispatch, KernelsNeedWhatTheirFilesAreCompiledFor) {
-  struct Row {
-    const char* name;
-    const char* flags;
-  };
 #define PAES_KERNEL(name, condition, flags) {#name, flags},
-  constexpr Row rows[] = {
+  constexpr test::CompiledRow rows[] = {
 #include "kernel/compiled_kernels.def"
   };
 #undef PAES_KERNEL
-  const std::map<std::string, Features> features_of_flag = {
-      {"-maes", Feature::aes},
-      {"-mpclmul", Feature::pclmul},
-      {"-mavx", Feature::avx},
-      {"-mavx2", Feature::avx2},
-      {"-mvaes", Feature::vaes},
-      {"-mvpclmulqdq", Feature::vpclmul},
-      {"-mavx512f", Feature::avx512},
-      {"-mavx512bw", Feature::avx512},
-      {"-mavx512dq", Feature::avx512},
-      {"-mavx512vl", Feature::avx512},
-      {"-mavx512vbmi", Feature::avx512_vbmi},
-      {"-march=armv8-a+crypto", Feature::armv8_aes | Feature::armv8_pmull},
-  };
-  std::map<std::string, const Kernel*> kernels;
-  for (const Kernel* kernel : all_kernels()) {
-    kernels[test_name(*kernel)] = kernel;
-  }
-  std::size_t found = 0;
-  for (const Row& row : rows) {
-    ASSERT_TRUE(kernels.contains(row.name)) << row.name;
-    ++found;
-    std::istringstream flags(row.flags);
-    for (std::string flag; flags >> flag;) {
-      ASSERT_TRUE(features_of_flag.contains(flag)) << flag << ": which feature is that?";
-      EXPECT_TRUE(with_implied(kernels[row.name]->needs).contain(features_of_flag.at(flag)))
-          << row.name << " is compiled with " << flag << " and does not need it";
-    }
-  }
-  EXPECT_EQ(found, all_kernels().size());
+  test::expect_needs_of_flags(rows, all_kernels());
 }
 
 // Our own detection against the system's.

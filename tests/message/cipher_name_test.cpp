@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/registry.hpp"
-#include "message/raw_key.hpp"
 #include "paes/error.hpp"
+#include "raw_claims.hpp"
 
 namespace paes {
 namespace {
@@ -45,26 +44,8 @@ TEST(CipherNames, OthersAreRefused) {
   }
 }
 
-// A kernel that is said to have a raw mode takes a key of its length, and else refuses it.
 TEST(CipherNames, HasCipherIsWhatRawKeyAccepts) {
-  for (const Kernel* kernel : all_kernels()) {
-    if (!unavailable_reason(*kernel).empty()) {
-      continue;
-    }
-    for (const CipherName& name : all_cipher_names()) {
-      if (name.cipher != kernel->cipher || name.is_gcm()) {
-        continue;
-      }
-      std::vector<std::uint8_t> key(name.key_bytes);
-      key.back() = 2;  // XTS: two different halves
-      const auto bind = [&] { const RawKey raw(name.cipher, *name.mode, key, *kernel); };
-      if (has_cipher(*kernel, name)) {
-        EXPECT_NO_THROW(bind()) << kernel->name << ' ' << name.name;
-      } else {
-        EXPECT_THROW(bind(), Error) << kernel->name << ' ' << name.name;
-      }
-    }
-  }
+  test::expect_has_cipher_is_what_raw_key_accepts(all_kernels());
 }
 
 }  // namespace

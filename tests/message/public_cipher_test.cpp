@@ -207,7 +207,7 @@ TEST(PublicCipher, RefusesWhatCannotBe) {
   EXPECT_EQ(make("des-ede3-xts", 24), ErrorCode::usage);
   EXPECT_EQ(make("rot13", 16), ErrorCode::usage);
   EXPECT_EQ(make("aes-128-cbc", 16, "no-such-kernel"), ErrorCode::usage);
-  EXPECT_EQ(make("aes-128-cbc", 16, "copy"), ErrorCode::usage) << "bench only";
+  EXPECT_EQ(make("aes-128-cbc", 16, "copy"), ErrorCode::usage) << "a row of paes-bench alone";
   EXPECT_EQ(make("aes-128-xts", 32, "bitslice", 15), ErrorCode::usage);
 
   const RawCipher cbc("aes-128-cbc", varied_bytes(16, 1), "bitslice");

@@ -101,7 +101,7 @@ TEST(PublicGcm, RefusesWhatCannotBe) {
     EXPECT_THROW(paes::Gcm{counting_bytes(bytes)}, paes::Error);
   }
   EXPECT_THROW(paes::Gcm(counting_bytes(16), "no-such-kernel"), paes::Error);
-  EXPECT_THROW(paes::Gcm(counting_bytes(16), "copy"), paes::Error) << "bench only";
+  EXPECT_THROW(paes::Gcm(counting_bytes(16), "copy"), paes::Error) << "a row of paes-bench alone";
   const paes::Gcm gcm(counting_bytes(16));
   Buffer text(16);
   Buffer shorter(15);

@@ -48,7 +48,7 @@ WRONG = [
     ("aes-128-cbc --openssl --passphrase-file pass --iter 0", "--iter"),
     ("aes-128-cbc --openssl --passphrase-file pass --iter 1000000000", "--iter"),
     ("aes-128-cbc --key k16 --iv IV --kernel warp", "unknown name"),
-    ("aes-128-cbc --key k16 --iv IV --kernel copy", "bench"),
+    ("aes-128-cbc --key k16 --iv IV --kernel copy", "unknown name"),
     ("aes-128-cbc --key k16 --iv IV --no-pad", "not a whole number of blocks"),
     ("aes-128-xts --key k32 --iv IV --unit 999", "fewer than 16 bytes"),
 ]

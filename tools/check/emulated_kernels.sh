@@ -20,7 +20,7 @@ kernels() { sed -n 's,^Kernels/.*/,,p' | sort -u | paste -sd' '; }
 
 commands=()
 : >"$folder/emulated"
-for program in kernel_tests message_tests; do
+for program in kernel_tests message_tests rows_tests; do
   "$bin/$program" --gtest_color=no >"$folder/$program" || {
     grep -A5 -E 'Failure|^\[  FAILED' "$folder/$program"
     echo "$program failed on this processor"

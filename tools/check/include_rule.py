@@ -12,7 +12,8 @@ import sys
 # Each folder and the folders it may include from, besides its own and those further down the chain.
 # ARCHITECTURE.md draws the same arrows.
 ARROWS = {
-    "bench": ["apps"],
+    "bench": ["apps", "rows"],
+    "rows": ["kernel"],
     "apps": ["mpi", "cuda"],
     "keystream": ["message"],
     "mpi": ["stream"],
@@ -27,15 +28,16 @@ ARROWS = {
     "core": [],
 }
 
-# The programs of these folders, each included under its own name. The rest of bench stands apart.
+# The programs of these folders, each included under its own name. Of bench, this rule knows them and bench/rows,
+# a folder like those of src.
 PROGRAMS = {"apps": ["paes", "paes-mpi"], "bench": ["paes-bench", "paes-mpi-bench"]}
 
-# Headers that belong to one folder each. cpuid.h stands beside the intrinsics it decides about.
-ONE_FOLDER = {
-    r"(imm|x86|wmm|emm|smm|tmm|nmm|pmm|xmm|amm)intrin\.h|cpuid\.h|arm_neon\.h": "kernel",
-    r"omp\.h": "exec",
-    r"cuda[a-z_]*\.h|nv.*\.h": "cuda",
-    r"mpi\.h": "mpi",
+# Headers that belong to a few folders. cpuid.h stands beside the intrinsics it decides about.
+HOMES = {
+    r"(imm|x86|wmm|emm|smm|tmm|nmm|pmm|xmm|amm)intrin\.h|cpuid\.h|arm_neon\.h": {"src/kernel", "bench/rows"},
+    r"omp\.h": {"src/exec"},
+    r"cuda[a-z_]*\.h|nv.*\.h": {"src/cuda"},
+    r"mpi\.h": {"src/mpi"},
 }
 
 # Where device code may lie: kernels that users run, and those that studies have tried.
@@ -95,6 +97,7 @@ def folder_of(root, header):
 def sources_in(root):
     """All sources, with the folder that each belongs to."""
     sources = [(p.relative_to(root / "src").parts[0], p) for p in (root / "src").glob("*/**/*")]
+    sources += [("rows", p) for p in (root / "bench/rows").glob("**/*")]
     sources += [(folder, p) for folder, programs in PROGRAMS.items() for program in programs
                 for p in (root / folder / program).glob("**/*")]
     return [(folder, path) for folder, path in sorted(sources)
@@ -119,9 +122,9 @@ def violations(root):
             if not match:
                 continue
             header = match[2]
-            for pattern, home in ONE_FOLDER.items():
-                if re.fullmatch(pattern, header) and folder != home:
-                    yield path, number, f"<{header}> belongs in src/{home} alone"
+            for pattern, homes in HOMES.items():
+                if re.fullmatch(pattern, header) and not any(path.is_relative_to(root / home) for home in homes):
+                    yield path, number, f"<{header}> belongs in {' and '.join(sorted(homes))} alone"
             if match[1] == "<":
                 continue
             target = folder_of(root, header)

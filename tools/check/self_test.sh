@@ -60,6 +60,13 @@ echo '#include "paes/report.hpp"' >bench/paes-mpi-bench/good.cpp
 must_pass "$here/include_rule.py" .
 echo '#include "paes-mpi-bench/runs.hpp"' >apps/paes/bad.cpp
 must_fail "an arrow from apps to bench" "$here/include_rule.py" .
+rm apps/paes/bad.cpp
+mkdir bench/rows
+echo '#include <immintrin.h>' >bench/rows/good.cpp
+echo '#include "rows/rows.hpp"' >bench/paes-mpi-bench/good.cpp
+must_pass "$here/include_rule.py" .
+cp bench/rows/good.cpp bench/paes-mpi-bench/bad.cpp
+must_fail "immintrin.h in a program" "$here/include_rule.py" .
 
 rm src/stream/bad.hpp
 mkdir -p bench/gpu src/cuda tools/gpu

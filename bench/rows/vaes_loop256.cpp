@@ -1,6 +1,5 @@
-// What 256-bit registers allow: the loops of vaes_loop.hpp with VAES. Exists only inside `paes
-// bench`.
-#include "kernel/vaes_loop.hpp"
+// What 256-bit registers allow: the loops of vaes_loop.hpp with VAES.
+#include "rows/vaes_loop.hpp"
 
 namespace paes {
 
@@ -42,7 +41,7 @@ using Loops = PortLoops<Wide256>;
 const Kernel kernel_vaes_loop256 = {
     .name = "vaes_loop256",
     .cipher = Cipher::aes,
-    .use = Use::bench_only,
+    .use = Use::by_name,
     .summary = "CTR and ECB without a hash, the limit of the processor's AES units at 256 bits",
     .warning = nullptr,
     .needs = Feature::aes | Feature::avx2 | Feature::vaes,

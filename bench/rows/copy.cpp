@@ -1,5 +1,5 @@
 // memcpy in the place of the cipher: every operation that has an output copies its input to it, and
-// none hashes. It measures everything that is not cryptography. It exists only inside `paes bench`
+// none hashes. It measures everything that is not cryptography. It exists only for measurements
 // and must never protect anything.
 #include <cstring>
 
@@ -44,7 +44,7 @@ void no_hash(const KernelKeys&, const ModeState&, const Piece&) noexcept {}
 const Kernel kernel_copy = {
     .name = "copy",
     .cipher = Cipher::aes,
-    .use = Use::bench_only,
+    .use = Use::by_name,
     .summary = "memcpy in the place of the cipher: all costs but cryptography",
     .warning = nullptr,
     .needs = {},

@@ -1,7 +1,7 @@
 // Intel's multi-buffer library (intel-ipsec-mb) as a kernel: AES-GCM through its direct API, one
 // message a call; ECB, CBC and CTR through its jobs, of which CBC encryption runs many side by
 // side. The fastest public AES for these processors, hence the peer that a kernel of our own is
-// measured against. It exists only inside `paes bench`. The library is loaded when first asked for,
+// measured against. It exists only for measurements. The library is loaded when first asked for,
 // so that paes does not depend on it; built without its header, the row says so.
 #include "kernel/kernel.hpp"
 
@@ -343,7 +343,7 @@ constexpr GcmRuns gcm_runs = GcmRuns{}
 const Kernel kernel_ipsec_mb = {
     .name = "ipsec_mb",
     .cipher = Cipher::aes,
-    .use = Use::bench_only,
+    .use = Use::by_name,
     .summary = "Intel's multi-buffer library, the peer to beat",
     .warning = nullptr,
     .needs = Feature::aes,
@@ -367,7 +367,7 @@ extern const Kernel kernel_ipsec_mb;
 const Kernel kernel_ipsec_mb = {
     .name = "ipsec_mb",
     .cipher = Cipher::aes,
-    .use = Use::bench_only,
+    .use = Use::by_name,
     .summary = "Intel's multi-buffer library, the peer to beat",
     .warning = nullptr,
     .needs = {},

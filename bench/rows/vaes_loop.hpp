@@ -1,7 +1,7 @@
 // The plainest loops that keep the processor's AES units busy: CTR (SP 800-38A, section 6.5, with
 // the 32-bit counter of SP 800-38D, section 6.5) and ECB, eight registers in flight, no hash. What
 // they reach is the limit of the execution ports, the mark for every real kernel of that width.
-// They exist only inside `paes bench`: their "seal" has no tag, so it must never protect anything.
+// They exist only for measurements: their "seal" has no tag, so it must never protect anything.
 //
 // A kernel file supplies `Wide`, the instructions of one width. Unnamed namespace: see
 // run_piece.hpp.

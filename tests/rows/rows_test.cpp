@@ -1,15 +1,19 @@
 // The rows that exist only for measurements do what they claim, no more: `copy` copies, `vaes_loop`
 // is CTR without a tag, `ipsec_mb` is GCM. A row that cannot run here is reported as not run.
+#include "rows/rows.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "compiled_for.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
 #include "paes/error.hpp"
+#include "raw_claims.hpp"
 #include "reference.hpp"
 #include "varied_bytes.hpp"
 
@@ -25,7 +29,7 @@ constexpr std::size_t sizes[] = {0,   1,   15,  16,  17,   63,   64,   65,   127
                                  256, 511, 512, 513, 1023, 1024, 1025, 4097, 16400};
 
 const Kernel* row(const char* name) {
-  for (const Kernel* kernel : all_kernels()) {
+  for (const Kernel* kernel : bench::rows()) {
     if (std::string_view(kernel->name) == name) {
       return kernel;
     }
@@ -57,16 +61,30 @@ Sealed seal(const Kernel& kernel, const Text& key, const Text& iv, const Text& a
 
 const Kernel& reference() { return find_kernel(Cipher::aes, "compute"); }
 
-TEST(BenchRows, AreNeverChosenAndNeverUsedByName) {
-  for (const char* name : {"copy", "vaes_loop", "vaes_loop256", "ipsec_mb"}) {
-    const Kernel* const kernel = row(name);
-    if (kernel == nullptr) {
-      continue;
-    }
-    EXPECT_EQ(kernel->use, Use::bench_only);
+TEST(BenchRows, AreNeverChosenAndFoundOnlyAmongThemselves) {
+  ASSERT_FALSE(bench::rows().empty());
+  for (const Kernel* kernel : bench::rows()) {
+    EXPECT_EQ(kernel->use, Use::by_name);
     EXPECT_NE(&best_kernel(Cipher::aes), kernel);
-    EXPECT_THROW((void)find_kernel(Cipher::aes, name), Error);
+    EXPECT_THROW((void)find_kernel(Cipher::aes, kernel->name), Error);
+    if (unavailable_reason(*kernel).empty()) {
+      EXPECT_EQ(&find_kernel(Cipher::aes, kernel->name, bench::kernels_and_rows()), kernel);
+    }
   }
+  EXPECT_EQ(bench::kernels_and_rows().size(), all_kernels().size() + bench::rows().size());
+}
+
+TEST(BenchRows, NeedWhatTheirFilesAreCompiledFor) {
+#define PAES_KERNEL(name, condition, flags) {#name, flags},
+  constexpr test::CompiledRow rows[] = {
+#include "rows/compiled_rows.def"
+  };
+#undef PAES_KERNEL
+  test::expect_needs_of_flags(rows, bench::rows());
+}
+
+TEST(BenchRows, HaveTheCiphersThatTheyTakeAKeyFor) {
+  test::expect_has_cipher_is_what_raw_key_accepts(bench::rows());
 }
 
 TEST(BenchRows, CopyCopies) {

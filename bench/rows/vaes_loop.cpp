@@ -1,6 +1,5 @@
-// What 512-bit registers allow: the loops of vaes_loop.hpp with VAES and AVX-512. Exists only
-// inside `paes bench`.
-#include "kernel/vaes_loop.hpp"
+// What 512-bit registers allow: the loops of vaes_loop.hpp with VAES and AVX-512.
+#include "rows/vaes_loop.hpp"
 
 namespace paes {
 
@@ -43,7 +42,7 @@ using Loops = PortLoops<Wide512>;
 const Kernel kernel_vaes_loop = {
     .name = "vaes_loop",
     .cipher = Cipher::aes,
-    .use = Use::bench_only,
+    .use = Use::by_name,
     .summary = "CTR and ECB without a hash, the limit of the processor's AES units at 512 bits",
     .warning = nullptr,
     .needs = Feature::aes | Feature::vaes | Feature::avx512,

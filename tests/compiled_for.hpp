@@ -1,0 +1,68 @@
+// What a table of kernels must fulfil whose files are compiled for instruction sets: a file's flags
+// permit the compiler to use those instructions anywhere in it, so that its row must need all of
+// them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+
+#include "tested_kernels.hpp"
+
+namespace paes::test {
+
+struct CompiledRow {
+  const char* name;
+  const char* flags;
+};
+
+// What else a processor has that has this: features_of sees to it.
+inline Features with_implied(Features features) {
+  if (features.contain(Feature::avx512)) {
+    features = features | Feature::avx2;
+  }
+  for (const Feature wide : {Feature::avx2, Feature::vaes, Feature::vpclmul}) {
+    if (features.contain(wide)) {
+      features = features | Feature::avx;
+    }
+  }
+  return features;
+}
+
+// `compiled` are the lines of the table that `kernels` are the rows of.
+inline void expect_needs_of_flags(std::span<const CompiledRow> compiled,
+                                  std::span<const Kernel* const> kernels) {
+  const std::map<std::string, Features> features_of_flag = {
+      {"-maes", Feature::aes},
+      {"-mpclmul", Feature::pclmul},
+      {"-mavx", Feature::avx},
+      {"-mavx2", Feature::avx2},
+      {"-mvaes", Feature::vaes},
+      {"-mvpclmulqdq", Feature::vpclmul},
+      {"-mavx512f", Feature::avx512},
+      {"-mavx512bw", Feature::avx512},
+      {"-mavx512dq", Feature::avx512},
+      {"-mavx512vl", Feature::avx512},
+      {"-mavx512vbmi", Feature::avx512_vbmi},
+      {"-march=armv8-a+crypto", Feature::armv8_aes | Feature::armv8_pmull},
+  };
+  std::map<std::string, const Kernel*> rows;
+  for (const Kernel* kernel : kernels) {
+    rows[test_name(*kernel)] = kernel;
+  }
+  EXPECT_EQ(compiled.size(), kernels.size());
+  for (const CompiledRow& row : compiled) {
+    ASSERT_TRUE(rows.contains(row.name)) << row.name;
+    std::istringstream flags(row.flags);
+    for (std::string flag; flags >> flag;) {
+      ASSERT_TRUE(features_of_flag.contains(flag)) << flag << ": which feature is that?";
+      EXPECT_TRUE(with_implied(rows[row.name]->needs).contain(features_of_flag.at(flag)))
+          << row.name << " is compiled with " << flag << " and does not need it";
+    }
+  }
+}
+
+}  // namespace paes::test
