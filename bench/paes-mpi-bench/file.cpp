@@ -174,7 +174,7 @@ Action declare(CLI::App& app) {
                  "else TMPDIR");
   app.add_option("--access", options->access, "posix (the default) or mpi")
       ->check(CLI::IsMember({"posix", "mpi"}));
-  options->declare(app, "bytes of the file (the default is 1GiB)");
+  options->declare_runs(app, "bytes of the file (the default is 1GiB)");
   return [options] { return run(*options); };
 }
 

@@ -52,6 +52,7 @@ ordered_json measure(const MemoryOptions& options, const Executor& executor, std
 int run(const MemoryOptions& options) {
   const auto executor = make_rank_executor(options);
   std::vector<ordered_json> rows;
+  rows.reserve(options.bytes.size());
   for (const std::uint64_t bytes : options.bytes) {
     rows.push_back(measure(options, *executor, whole_pages(bytes)));
   }

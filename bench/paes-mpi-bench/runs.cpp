@@ -42,7 +42,7 @@ std::size_t count_hosts() {
 
 }  // namespace
 
-void RunOptions::declare(CLI::App& app, const char* about_bytes) {
+void RunOptions::declare_runs(CLI::App& app, const char* about_bytes) {
   takes_bytes(app.add_option("--bytes", bytes, about_bytes)->delimiter(','));
   app.add_option("-T,--threads", threads,
                  "threads of each rank; 0, the default, is its share of the processors")
@@ -58,7 +58,7 @@ void RunOptions::declare(CLI::App& app, const char* about_bytes) {
 void MemoryOptions::declare(CLI::App& app, const char* about_bytes) {
   app.add_option("--cipher", cipher,
                  "aes-256-gcm (the default) or another whose encryption is parallel");
-  RunOptions::declare(app, about_bytes);
+  declare_runs(app, about_bytes);
 }
 
 double seconds_of_all(const std::function<void()>& work) {

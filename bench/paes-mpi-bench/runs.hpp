@@ -30,7 +30,7 @@ struct RunOptions {
   bool json = false;
 
   explicit RunOptions(std::uint64_t default_bytes) : bytes{default_bytes} {}
-  void declare(CLI::App& app, const char* about_bytes);
+  void declare_runs(CLI::App& app, const char* about_bytes);
 };
 
 // For data in memory.
