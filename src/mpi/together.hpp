@@ -37,7 +37,7 @@ struct Touch {
 };
 
 // The same for work that takes long, which runs in a thread of its own while this one keeps in
-// touch with the other ranks: a failure of one ends the work of all within a batch of it. `shown`
+// touch with the other ranks: a failure of one ends the work of all within a buffer of it. `shown`
 // follows the bytes done by all ranks; it may be null.
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
               const std::function<void(const Touch& touch)>& work);

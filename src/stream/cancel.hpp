@@ -1,4 +1,4 @@
-// A request to stop, safe to make from a signal handler. Workers look at it before each batch, and
+// A request to stop, safe to make from a signal handler. Workers look at it before each buffer, and
 // waits on pipes end at once, whichever thread the signal reached.
 #pragma once
 
