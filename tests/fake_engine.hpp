@@ -88,7 +88,7 @@ class FakeEngine final : public Engine {
       const Call call(engine_, in.data(), in.size(), when_busy);
       if (call.taken()) {
         RawPosition position{start};
-        key_.crypt(direction_, position, in, out, *make_executor(Schedule::serial, 1), in.size());
+        key_.crypt(direction_, position, in, out, serial_executor(), in.size());
       }
       return call.taken();
     }

@@ -57,12 +57,11 @@ class Trial {
     }
     // CBC and CFB are parallel in this direction alone.
     RawPosition position = raw_->start(Bytes(zero_).first(raw_->iv_bytes()));
-    raw_->crypt(Direction::decrypt, position, piece, piece, *serial_, piece.size());
+    raw_->crypt(Direction::decrypt, position, piece, piece, serial_executor(), piece.size());
   }
 
  private:
   std::uint8_t zero_[block_bytes] = {};
-  std::unique_ptr<Executor> serial_ = make_executor(Schedule::serial, 1);
   std::unique_ptr<GcmKey> gcm_;
   std::unique_ptr<GcmMessage> message_;
   std::unique_ptr<RawKey> raw_;

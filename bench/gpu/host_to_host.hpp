@@ -110,7 +110,8 @@ class HostToHost {
         if (bound != nullptr && bound->key()->crypt(position.chain, part, part, when)) {
           on_device += part.size();
         } else {
-          processor_->crypt(subject_.direction, position, part, part, test::serial(), part.size());
+          processor_->crypt(subject_.direction, position, part, part, serial_executor(),
+                            part.size());
         }
       });
     });

@@ -147,7 +147,7 @@ class StudyBench {
       return seconds_of([&] {
         RawPosition position{start()};
         key->crypt(direction, position, text(bytes), MutableBytes(by_processor_).first(bytes),
-                   test::serial(), 512 * kibibyte);
+                   serial_executor(), 512 * kibibyte);
       });
     };
     (void)run();

@@ -29,10 +29,7 @@ class Turns {
  public:
   Turns(std::span<const Kernel* const> kernels, const TurnSettings& settings,
         const Executor& executor)
-      : settings_(settings),
-        executor_(executor),
-        serial_(make_executor(Schedule::serial, 1)),
-        key_(settings.task.cipher->key_bytes) {
+      : settings_(settings), executor_(executor), key_(settings.task.cipher->key_bytes) {
     assert(!settings.task.is_shared || settings.clock == BenchClock::wall);
     random_bytes(key_);
     std::size_t messages = 1;
@@ -141,7 +138,7 @@ class Turns {
         Lane& lane = *lanes_[thread];
         const double cpu_start = thread_cpu_seconds();
         for (std::uint64_t i = 0; i < runs; ++i) {
-          row.contender.run(lane, *serial_);
+          row.contender.run(lane, serial_executor());
         }
         lane.cpu_seconds = thread_cpu_seconds() - cpu_start;
       });
@@ -197,7 +194,6 @@ class Turns {
 
   TurnSettings settings_;
   const Executor& executor_;
-  std::unique_ptr<Executor> serial_;
   SecretBytes key_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::deque<Pinned> pinned_;  // of the lanes' memory, and gone before it

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <string>
 
 #include "exec/start_threads.hpp"
@@ -110,6 +111,21 @@ class OpenMpExecutor final : public Executor {
 };
 
 }  // namespace
+
+const Executor& serial_executor() noexcept {
+  // Never destroyed: threads that nobody joins may still be using it when the program ends.
+  alignas(SerialExecutor) static std::byte memory[sizeof(SerialExecutor)];
+  static const Executor& serial = *new (memory) SerialExecutor;
+  return serial;
+}
+
+void start_here(const Executor& executor) {
+  thread_local unsigned started = 1;
+  if (executor.threads() > started) {
+    executor.start();
+    started = executor.threads();
+  }
+}
 
 std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads) {
   const unsigned wanted = threads == 0 ? static_cast<unsigned>(omp_get_num_procs()) : threads;

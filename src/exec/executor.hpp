@@ -34,6 +34,14 @@ class Executor {
   virtual void on_each_thread(const std::function<void(unsigned)>& fn) const = 0;
 };
 
+// One thread, in order: the one for everybody who needs no threads. It is never destroyed.
+[[nodiscard]] const Executor& serial_executor() noexcept;
+
+// Starts the executor's threads for the thread that calls, unless it has had as many before: OpenMP
+// keeps a pool for each of its callers. Throws as start() does. This is for libraries, whose
+// caller's program must not end because one more thread cannot start.
+void start_here(const Executor& executor);
+
 // `threads` 0 means every processor this process may run on.
 [[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
 

@@ -46,13 +46,13 @@ void CtrKey::crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
     const std::size_t bytes = std::min(in.size(), size - within);
     std::memcpy(block.bytes + within, in.data(), bytes);
     const MutableBytes whole(block.bytes, size);
-    key_.crypt(Direction::encrypt, position, whole, whole, *serial_, size);
+    key_.crypt(Direction::encrypt, position, whole, whole, serial_executor(), size);
     std::memcpy(out.data(), block.bytes + within, bytes);
     in = in.subspan(bytes);
     out = out.subspan(bytes);
   }
   if (!in.empty()) {
-    key_.crypt(Direction::encrypt, position, in, out, *serial_, in.size());
+    key_.crypt(Direction::encrypt, position, in, out, serial_executor(), in.size());
   }
 }
 

@@ -8,7 +8,6 @@
 #include "message/padding.hpp"
 #include "message/raw_key.hpp"
 #include "message/raw_limits.hpp"
-#include "message/start_here.hpp"
 #include "paes/cipher.hpp"
 
 namespace paes {
@@ -35,8 +34,7 @@ struct RawCipher::State {
       : key(name.cipher, *name.mode, checked(name, key_bytes), find_kernel(name, kernel),
             unit_bytes),
         has_equal_halves(paes::has_equal_halves(*name.mode, key_bytes)),
-        executor(make_executor(Schedule::omp_dynamic, threads)),
-        serial(make_executor(Schedule::serial, 1)) {}
+        executor(make_executor(Schedule::omp_dynamic, threads)) {}
 
   static Bytes checked(const CipherName& name, Bytes key_bytes) {
     if (key_bytes.size() != name.key_bytes) {
@@ -78,7 +76,7 @@ struct RawCipher::State {
     if (spread) {
       start_here(*executor);
     }
-    key.crypt(direction, position, in, out, spread ? *executor : *serial,
+    key.crypt(direction, position, in, out, spread ? *executor : serial_executor(),
               spread ? piece_bytes : std::max<std::size_t>(in.size(), 1));
   }
 
@@ -104,7 +102,6 @@ struct RawCipher::State {
   RawKey key;
   bool has_equal_halves;
   std::unique_ptr<Executor> executor;
-  std::unique_ptr<Executor> serial;
 };
 
 RawCipher::RawCipher(std::string_view name, Bytes key, std::string_view kernel, unsigned threads,

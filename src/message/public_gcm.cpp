@@ -4,7 +4,6 @@
 
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
-#include "message/start_here.hpp"
 #include "mode/gcm.hpp"
 #include "paes/gcm.hpp"
 

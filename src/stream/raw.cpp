@@ -26,7 +26,6 @@ RawTransfer::RawTransfer(std::string name, const RawTask& task, const Options& o
       task_(task),
       has_long_units_(has_long_units(task, options)),
       is_chained_(!task.key.is_parallel(task.direction)),
-      serial_(make_executor(Schedule::serial, 1)),
       chain_(task.key.start(task.iv)) {
   const std::size_t block = task.key.block_size();
   layout_ = {.in_bytes = item_bytes(options),
@@ -58,11 +57,11 @@ Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Options& o
   Transform transform{.is_ordered = is_chained_,
                       .device = is_chained_ ? nullptr : options.engine_use.engine};
   if (!has_long_units_) {
-    transform.run = [this](Buffer& buffer) { crypt(buffer, *serial_, layout_.in_bytes); };
+    transform.run = [this](Buffer& buffer) { crypt(buffer, serial_executor(), layout_.in_bytes); };
     return transfer(source, &sink, layout_, transform, items, options);
   }
   transform.run = [&](Buffer& buffer) { crypt(buffer, options.executor, options.grain_bytes); };
-  const Options one_at_a_time{.executor = *serial_,
+  const Options one_at_a_time{.executor = serial_executor(),
                               .kernel = options.kernel,
                               .cancel = options.cancel,
                               .progress = options.progress};

@@ -2,7 +2,6 @@
 // message is in raw_gcm.hpp.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -58,7 +57,6 @@ class RawTransfer {
   const RawTask& task_;
   bool has_long_units_;
   bool is_chained_;
-  std::unique_ptr<Executor> serial_;
   RawPosition chain_;  // of chained directions: where the next piece begins
   Layout layout_;
 };

@@ -232,14 +232,13 @@ TEST(Turns, AnEngineHasItsTurnsInPinnedMemory) {
 }
 
 TEST(Turns, TripleDesIsCheckedAgainstLibcrypto) {
-  const auto serial = make_executor(Schedule::serial, 1);
   for (const Kernel* kernel : all_kernels()) {
     if (kernel->cipher == Cipher::des_ede3 && unavailable_reason(*kernel).empty()) {
       for (const CipherName& cipher : all_cipher_names()) {
         for (const BenchDirection direction : {BenchDirection::encrypt, BenchDirection::decrypt}) {
           if (has_cipher(*kernel, cipher)) {
             (void)take_turns({&kernel, 1}, {{&cipher, direction, 112}, 0, BenchClock::wall, {}},
-                             *serial);
+                             serial_executor());
           }
         }
       }

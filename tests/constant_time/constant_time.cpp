@@ -100,7 +100,6 @@ bool opens_again(const Opener& opener, Bytes iv, Bytes text, Bytes ciphertext, B
 
 // One message in parts and pieces, then a batch, there and back.
 bool run_raw_mode(const paes::Kernel& kernel, paes::Mode mode, std::size_t key_bytes) {
-  const auto serial = paes::make_executor(paes::Schedule::serial, 1);
   const Buffer key_data = hidden_bytes(key_bytes, 10);
   const paes::RawKey key(kernel.cipher, mode, key_data, kernel);
   const std::size_t size = key.block_size();
@@ -114,9 +113,10 @@ bool run_raw_mode(const paes::Kernel& kernel, paes::Mode mode, std::size_t key_b
   Buffer out(text_bytes);
   const auto crypt = [&](paes::Direction direction, Bytes from) {
     paes::RawPosition position = key.start(iv);
-    key.crypt(direction, position, from.first(first), MutableBytes(out).first(first), *serial, 64);
-    key.crypt(direction, position, from.subspan(first), MutableBytes(out).subspan(first), *serial,
-              flight);
+    key.crypt(direction, position, from.first(first), MutableBytes(out).first(first),
+              paes::serial_executor(), 64);
+    key.crypt(direction, position, from.subspan(first), MutableBytes(out).subspan(first),
+              paes::serial_executor(), flight);
   };
   crypt(paes::Direction::encrypt, text);
   crypt(paes::Direction::decrypt, Bytes(out));
@@ -125,8 +125,8 @@ bool run_raw_mode(const paes::Kernel& kernel, paes::Mode mode, std::size_t key_b
   for (Buffer& message : batch) {
     messages.push_back({iv, message, message});
   }
-  key.crypt_batch(paes::Direction::encrypt, messages, *serial);
-  key.crypt_batch(paes::Direction::decrypt, messages, *serial);
+  key.crypt_batch(paes::Direction::encrypt, messages, paes::serial_executor());
+  key.crypt_batch(paes::Direction::decrypt, messages, paes::serial_executor());
   return is_same(out, text) && is_same(batch[1], hidden_bytes(5 * size, 14));
 }
 
@@ -166,7 +166,7 @@ bool run_gcm(const paes::Kernel& kernel) {
       key.seal(iv, {}, text, ciphertext, tag);
       good = opens_again(opener, iv, text, ciphertext, tag) && good;
       // The joining of parts.
-      key.seal(iv, aad, text, ciphertext, tag, *paes::make_executor(paes::Schedule::serial, 1), 64);
+      key.seal(iv, aad, text, ciphertext, tag, paes::serial_executor(), 64);
     }
   }
   return good;

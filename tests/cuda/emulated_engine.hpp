@@ -59,7 +59,7 @@ inline Buffer expected(const RawCase& which, Direction direction, Bytes key, con
   const RawKey raw(which.cipher, which.mode, key, best_kernel(which.cipher), which.unit_bytes);
   Buffer out(in.size());
   RawPosition position{start};
-  raw.crypt(direction, position, in, out, *make_executor(Schedule::serial, 1), in.size());
+  raw.crypt(direction, position, in, out, serial_executor(), in.size());
   return out;
 }
 

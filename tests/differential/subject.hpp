@@ -112,16 +112,11 @@ inline std::vector<Subject> subjects(const Kernel* only = nullptr) {
   return found;
 }
 
-inline const Executor& serial() {
-  static const auto executor = make_executor(Schedule::serial, 1);
-  return *executor;
-}
-
 // All of a message in one call.
 inline void crypt_whole(const RawKey& key, Direction direction, Bytes iv, Bytes in,
                         MutableBytes out) {
   RawPosition position = key.start(iv);
-  key.crypt(direction, position, in, out, serial(), std::max<std::size_t>(in.size(), 1));
+  key.crypt(direction, position, in, out, serial_executor(), std::max<std::size_t>(in.size(), 1));
 }
 
 // A seed that is told when its test fails: SCOPED_TRACE(seed.text()). The deep mode takes new ones

@@ -112,11 +112,9 @@ TEST_P(Executors, StartMayBeCalledAtAnyTimeAndAgain) {
   EXPECT_EQ(calls.load(), 100 + static_cast<int>(executor_->threads()));
 }
 
-TEST(MakeExecutor, SerialKeepsTheOrder) {
+TEST(SerialExecutor, KeepsTheOrder) {
   std::vector<std::size_t> order;
-  make_executor(Schedule::serial, 1)->for_each(4, [&](std::size_t index) {
-    order.push_back(index);
-  });
+  serial_executor().for_each(4, [&](std::size_t index) { order.push_back(index); });
   EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 

@@ -92,11 +92,6 @@ inline std::vector<RawSubject> raw_subjects(Cipher cipher) {
   return subjects;
 }
 
-inline const Executor& serial() {
-  static const auto executor = make_executor(Schedule::serial, 1);
-  return *executor;
-}
-
 // The processor's fastest kernel that has the mode: what the device is held against.
 inline RawKey processor_key(const RawSubject& subject, std::size_t unit_bytes = 0) {
   const ModeRow& row = row_of(subject.mode);
@@ -110,7 +105,7 @@ inline RawKey processor_key(const RawSubject& subject, std::size_t unit_bytes = 
 inline void crypt_whole(const RawKey& key, Direction direction, Bytes iv, Bytes in,
                         MutableBytes out) {
   RawPosition position = key.start(iv);
-  key.crypt(direction, position, in, out, serial(), std::max<std::size_t>(in.size(), 1));
+  key.crypt(direction, position, in, out, serial_executor(), std::max<std::size_t>(in.size(), 1));
 }
 
 // The parts of gpu_tests.

@@ -37,7 +37,7 @@ void compare(const Subject& subject, const EngineRaw& bound, const RawSubject& r
              const std::string& of) {
   Buffer expected(in.size());
   RawPosition position{start};
-  reference.crypt(raw.direction, position, in, expected, serial(), in.size());
+  reference.crypt(raw.direction, position, in, expected, serial_executor(), in.size());
   Buffer out(in.begin(), in.end());
   if (!in_place) {
     std::fill(out.begin(), out.end(), std::uint8_t{0xaa});
@@ -262,7 +262,7 @@ void compare_callers(const Subject& subject, const RawSubject& raw) {
     start.bytes[2] = static_cast<std::uint8_t>(i);
     Buffer expected(bytes), out(bytes);
     RawPosition position{start};
-    reference.crypt(raw.direction, position, text, expected, serial(), bytes);
+    reference.crypt(raw.direction, position, text, expected, serial_executor(), bytes);
     const bool declines = i % 2 == 0;
     if (bound->crypt(start, text, out, declines ? WhenBusy::decline : WhenBusy::wait)) {
       ++taken;
@@ -290,7 +290,7 @@ void compare_pinned(const Subject& subject, const RawSubject& raw) {
   const Block start = {};
   Buffer expected(bytes);
   RawPosition position{start};
-  processor_key(raw).crypt(raw.direction, position, text, expected, serial(), bytes);
+  processor_key(raw).crypt(raw.direction, position, text, expected, serial_executor(), bytes);
   subject.checks->is_true(bound->crypt(start, {memory, bytes}, {memory, bytes}, WhenBusy::wait),
                           subject.what("pinned memory: declined"));
   subject.checks->is_equal({memory, bytes}, expected, subject.what("pinned memory"));
@@ -377,7 +377,7 @@ void test_little_memory(Checks& checks) {
   const Buffer text = varied_bytes(std::min<std::size_t>(engine->piece_bytes(), 100000), 15);
   Buffer out(text.size()), expected(text.size());
   RawPosition position;
-  processor_key(raw).crypt(raw.direction, position, text, expected, serial(), text.size());
+  processor_key(raw).crypt(raw.direction, position, text, expected, serial_executor(), text.size());
   if (bound != nullptr && bound->crypt({}, text, out, WhenBusy::wait)) {
     checks.is_equal(out, expected, "with little memory");
   }

@@ -35,8 +35,6 @@ class LeftOnStack : public testing::TestWithParam<const Kernel*> {
   }
 
   [[nodiscard]] static const Kernel& kernel() { return *GetParam(); }
-
-  const std::unique_ptr<Executor> serial = make_executor(Schedule::serial, 1);
 };
 
 std::vector<const Kernel*> careful_kernels() {
@@ -52,7 +50,7 @@ Buffer hash_key(const Kernel& kernel, Bytes key) {
   Buffer h(block_bytes);
   const RawKey raw(Cipher::aes, Mode::ecb, key, kernel);
   RawPosition position = raw.start({});
-  raw.crypt(Direction::encrypt, position, zero, h, *make_executor(Schedule::serial, 1), 16);
+  raw.crypt(Direction::encrypt, position, zero, h, serial_executor(), 16);
   return h;
 }
 
@@ -75,8 +73,9 @@ TEST_P(LeftOnStack, NoTagOfAForgery) {
   for (const Buffer& secret : {tag, hash}) {
     EXPECT_FALSE(
         is_left_on_stack(secret, [&] { EXPECT_FALSE(key.open(iv, {}, sealed, out, forged)); }));
-    EXPECT_FALSE(is_left_on_stack(
-        secret, [&] { EXPECT_FALSE(key.open(iv, {}, sealed, out, forged, *serial, 48)); }));
+    EXPECT_FALSE(is_left_on_stack(secret, [&] {
+      EXPECT_FALSE(key.open(iv, {}, sealed, out, forged, serial_executor(), 48));
+    }));
     EXPECT_FALSE(
         is_left_on_stack(secret, [&] { EXPECT_FALSE(key.verify(iv, {}, sealed, forged)); }));
   }
@@ -101,8 +100,9 @@ TEST_P(LeftOnStack, NoFirstCounterThatIsAHash) {
   Buffer tag(16);
   const std::vector<Bytes> secrets = {counter.bytes, next.bytes};
   EXPECT_TRUE(left_on_stack(secrets, [&] { key.seal(iv, {}, text, sealed, tag); }).empty());
-  EXPECT_TRUE(
-      left_on_stack(secrets, [&] { key.seal(iv, {}, text, sealed, tag, *serial, 48); }).empty());
+  EXPECT_TRUE(left_on_stack(secrets, [&] {
+                key.seal(iv, {}, text, sealed, tag, serial_executor(), 48);
+              }).empty());
   EXPECT_TRUE(
       left_on_stack(secrets, [&] { EXPECT_TRUE(key.verify(iv, {}, sealed, tag)); }).empty());
 }
@@ -120,8 +120,9 @@ TEST_P(LeftOnStack, NoHashKey) {
   Buffer tag(16);
   const GcmKey key(key_bytes, kernel());
   EXPECT_TRUE(left_on_stack(secrets, [&] { key.seal(iv, {}, text, sealed, tag); }).empty());
-  EXPECT_TRUE(
-      left_on_stack(secrets, [&] { key.seal(iv, {}, text, sealed, tag, *serial, 4096); }).empty());
+  EXPECT_TRUE(left_on_stack(secrets, [&] {
+                key.seal(iv, {}, text, sealed, tag, serial_executor(), 4096);
+              }).empty());
 }
 
 // Whole words of it; a word that is zero would be anywhere.
@@ -165,7 +166,7 @@ TEST_P(LeftOnStack, NoTextOfRawModes) {
       Buffer out(bytes);
       const auto crypt = [&](Direction direction, Bytes in, MutableBytes to) {
         RawPosition position = key.start(iv);
-        key.crypt(direction, position, in, to, *serial, 4096);
+        key.crypt(direction, position, in, to, serial_executor(), 4096);
       };
       const auto secrets = words_of(text);
       EXPECT_TRUE(left_on_stack(secrets, [&] { crypt(Direction::encrypt, text, sealed); }).empty())

@@ -38,7 +38,6 @@ constexpr Mode all_modes[] = {Mode::ecb, Mode::cbc, Mode::cfb, Mode::ofb, Mode::
 TEST_P(RawModes, AnyLengthInPartsAndPieces) {
   PAES_SKIP_IF_UNAVAILABLE();
   const auto threads = make_executor(Schedule::omp_dynamic, 3);
-  const auto serial = make_executor(Schedule::serial, 1);
   for (const Mode mode : all_modes) {
     if (lacks(mode)) {
       continue;

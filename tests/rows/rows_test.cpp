@@ -232,7 +232,7 @@ TEST(BenchRows, IpsecMbIsLibcryptoInRawModes) {
       }
       const Text once = test::reference_crypt(libcryptos, direction == Direction::encrypt, key,
                                               ivs[0], copies[0]);
-      raw.crypt_batch(direction, batch, *make_executor(Schedule::serial, 1));
+      raw.crypt_batch(direction, batch, serial_executor());
       EXPECT_EQ(std::count(copies.begin(), copies.end(), once), 600) << name.name;
     }
   }

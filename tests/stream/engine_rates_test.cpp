@@ -48,8 +48,7 @@ TEST(EngineRates, PiecesArePinned) {
   const double rate = measure_rate(
       [&](MutableBytes piece) {
         RawPosition position;
-        raw.crypt(Direction::encrypt, position, piece, piece, *make_executor(Schedule::serial, 1),
-                  piece.size());
+        raw.crypt(Direction::encrypt, position, piece, piece, serial_executor(), piece.size());
       },
       *executor, engine.piece_bytes(), &engine, 0.01);
   EXPECT_GT(rate, 0);

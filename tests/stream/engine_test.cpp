@@ -170,7 +170,7 @@ constexpr RawCase raw_cases[] = {{Cipher::aes, Mode::ecb, 0},      {Cipher::aes,
 Contents at_once(const RawKey& key, Direction direction, Bytes iv, const Contents& text) {
   Contents out(text.size());
   RawPosition position = key.start(iv);
-  key.crypt(direction, position, text, out, *make_executor(Schedule::serial, 1), text.size());
+  key.crypt(direction, position, text, out, serial_executor(), text.size());
   return out;
 }
 

@@ -21,10 +21,9 @@ class RawStreams : public ::testing::TestWithParam<Case> {
  protected:
   // The whole in one call.
   static Contents at_once(const RawKey& key, Bytes iv, const Contents& text) {
-    const auto serial = make_executor(Schedule::serial, 1);
     Contents out(text.size());
     RawPosition position = key.start(iv);
-    key.crypt(GetParam().direction, position, text, out, *serial, text.size());
+    key.crypt(GetParam().direction, position, text, out, serial_executor(), text.size());
     return out;
   }
 };
@@ -155,15 +154,15 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
 class BetweenPasses final : public Executor {
  public:
   explicit BetweenPasses(std::function<void()> change) : change_(std::move(change)) {}
-  [[nodiscard]] unsigned threads() const noexcept override { return serial_->threads(); }
+  [[nodiscard]] unsigned threads() const noexcept override { return serial_executor().threads(); }
   void start() const override {}
   void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const override {
     begin_pass();
-    serial_->for_each(count, fn);
+    serial_executor().for_each(count, fn);
   }
   void on_each_thread(const std::function<void(unsigned)>& fn) const override {
     begin_pass();
-    serial_->on_each_thread(fn);
+    serial_executor().on_each_thread(fn);
   }
 
  private:
@@ -174,7 +173,6 @@ class BetweenPasses final : public Executor {
   }
 
   std::function<void()> change_;
-  std::unique_ptr<Executor> serial_ = make_executor(Schedule::serial, 1);
   mutable unsigned passes_ = 0;
 };
 

@@ -463,7 +463,6 @@ TEST_F(ResumedDecryption, AnotherFileStartsAfresh) {
   key_ = random_buffer(32, 77);
   Input input = Input::open(folder_ / "in");
   {
-    const auto executor = make_executor(Schedule::serial, 1);
     write_source(text_);
     Input source = Input::open(folder_ / "in");
     Output output = Output::create(folder_ / "sealed", {.overwrite = true});

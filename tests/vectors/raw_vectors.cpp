@@ -30,11 +30,6 @@
 namespace paes::test {
 namespace {
 
-const Executor& serial() {
-  static const auto executor = make_executor(Schedule::serial, 1);
-  return *executor;
-}
-
 // A block's way to a device and back takes long, but many can be under way.
 #if defined(PAES_TEST_DEVICE_KERNELS)
 constexpr unsigned concurrent_cases = cuda::max_slots;
@@ -54,7 +49,7 @@ auto kernel_begin(const Kernel& kernel, Mode mode, Direction direction) {
     const auto raw = std::make_shared<const RawKey>(kernel.cipher, mode, key, kernel);
     return [raw, direction, position = raw->start(iv)](const Buffer& in) mutable {
       Buffer out(in.size());
-      raw->crypt(direction, position, in, out, serial(), in.size());
+      raw->crypt(direction, position, in, out, serial_executor(), in.size());
       return out;
     };
   };
@@ -76,13 +71,13 @@ bool is_passed(const RawCase& test, const Kernel& kernel) {
   const Bytes iv = test.iv;
   Buffer text(test.in.size());
   RawPosition position = key.start(iv);
-  key.crypt(test.direction, position, test.in, text, serial(), 4096);
+  key.crypt(test.direction, position, test.in, text, serial_executor(), 4096);
   if (text != test.out) {
     return false;
   }
   const auto back = test.direction == Direction::encrypt ? Direction::decrypt : Direction::encrypt;
   position = key.start(iv);
-  key.crypt(back, position, text, text, serial(), 4096);
+  key.crypt(back, position, text, text, serial_executor(), 4096);
   return text == test.in;
 }
 
