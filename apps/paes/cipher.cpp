@@ -5,7 +5,7 @@
 
 #include "format/openssl_salted.hpp"
 #include "message/cipher_name.hpp"
-#include "message/raw_limits.hpp"
+#include "message/raw_key.hpp"
 #include "mode/gcm.hpp"
 #include "mode/xts.hpp"
 #include "paes/cipher_options.hpp"

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "message/raw_limits.hpp"
+#include "message/raw_key.hpp"
 #include "mode/xts.hpp"
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"

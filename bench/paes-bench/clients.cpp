@@ -14,7 +14,7 @@
 
 #include "core/secret.hpp"
 #include "message/cipher_name.hpp"
-#include "message/raw_limits.hpp"
+#include "message/raw_key.hpp"
 #include "mode/gcm.hpp"
 #include "paes-bench/interrupt.hpp"
 #include "paes/cipher.hpp"

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "keystream/xor.hpp"
-#include "message/raw_limits.hpp"
 #include "paes/error.hpp"
 
 namespace paes::keystream {

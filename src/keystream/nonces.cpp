@@ -22,7 +22,7 @@
 #include "core/folder.hpp"
 #include "core/secret.hpp"
 #include "keystream/pages.hpp"
-#include "message/raw_limits.hpp"
+#include "message/raw_key.hpp"
 
 namespace paes {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 #include "message/gcm_message.hpp"
 #include "mode/gcm.hpp"

@@ -3,13 +3,10 @@
 // order.
 #pragma once
 
-#include <vector>
-
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
 #include "message/engine.hpp"
-#include "message/ghash_part.hpp"
 
 namespace paes {
 

@@ -7,7 +7,6 @@
 #include "message/cipher_name.hpp"
 #include "message/padding.hpp"
 #include "message/raw_key.hpp"
-#include "message/raw_limits.hpp"
 #include "paes/cipher.hpp"
 
 namespace paes {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "cipher/ghash.hpp"
 #include "guarded_buffer.hpp"
 #include "kernel_cases.hpp"
 #include "message/gcm.hpp"
