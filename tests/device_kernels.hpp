@@ -6,6 +6,7 @@
 // directions or not at all.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,7 +16,6 @@
 #include "device_port.hpp"
 #include "device_rows.hpp"
 #include "kernel/registry.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes::test {
 
@@ -33,7 +33,7 @@ struct DeviceKeys {
   std::vector<std::uint8_t> image;
   const Kernel* chaining;
   KernelKeys chaining_keys;
-  Block hash_key = {};
+  HashSubkey hash_key = {};
 };
 
 inline const DeviceKeys& device_keys(const KernelKeys& keys) {
@@ -82,29 +82,28 @@ inline void send_piece(Port& port, const DeviceKeys& held, const PortLayout& lay
 }
 
 template <Operation Which>
-void run_on_device(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+void run_on_device(const KernelKeys& keys, const Piece& piece) noexcept {
+  const Text& text = piece.text;
   const DeviceKeys& held = device_keys(keys);
   const std::size_t size = block_bytes_of(held.kernel->cipher);
   constexpr Formula formula = formula_of(Which);
   // In place and not, in turns.
-  const bool in_place = !formula.has_before() && piece.bytes / size % 2 == 0;
-  const auto blocks = static_cast<std::uint32_t>(piece.bytes / block_bytes);
-  const PortLayout layout(held, piece.bytes, in_place,
+  const bool in_place = !formula.has_before() && text.bytes / size % 2 == 0;
+  const auto blocks = static_cast<std::uint32_t>(text.bytes / block_bytes);
+  const PortLayout layout(held, text.bytes, in_place,
                           formula.has_tweak() ? cuda::tweak_count(blocks, 0) : 0);
   ports().use([&](Port& port) {
     port.reserve(layout.bytes);
-    cuda::Job job = {Which, port.device() + layout.in, port.device() + layout.out, piece.bytes};
+    cuda::Job job = {Which, port.device() + layout.in, port.device() + layout.out, text.bytes};
     if constexpr (Which == Operation::ctr) {
-      job.counter = state.counter;
-      store_be32(job.counter.bytes + size - 4, load_be32(state.counter.bytes + size - 4) +
-                                                   static_cast<std::uint32_t>(piece.first_block));
+      job.counter = std::bit_cast<Block>(*piece.counter);
       job.counter_bits = 32;
     } else if constexpr (formula.has_before()) {
-      job.before = *piece.before;
+      job.before = std::bit_cast<Block>(*piece.before);
     } else if constexpr (formula.has_tweak()) {
-      put(port.host() + PortLayout::first, piece.before, block_bytes);
+      put(port.host() + PortLayout::first, piece.tweak, block_bytes);
     }
-    send_piece(port, held, layout, piece.in, piece.bytes);
+    send_piece(port, held, layout, text.in, text.bytes);
     if constexpr (formula.has_tweak()) {
       auto* const tweaks = reinterpret_cast<Block*>(port.device() + layout.rest);
       job.tweaks = tweaks;
@@ -113,55 +112,50 @@ void run_on_device(const KernelKeys& keys, const ModeState& state, const Piece& 
                                  true, 0, blocks, tweaks});
     }
     port.launch(*held.kernel, held.key_bytes, PortLayout::image, held.shared_bytes, job);
-    port.fetch(layout.out, piece.bytes);
+    port.fetch(layout.out, text.bytes);
     port.wait();
-    put(piece.out, port.host() + layout.out, piece.bytes);
+    put(text.out, port.host() + layout.out, text.bytes);
   });
 }
 
-// The device hashes a part from zero; what came before is joined here, as the engine's caller does.
-template <GcmOperation Which>
-void run_gcm_on_device(const KernelKeys& keys, const ModeState& state,
-                       const Piece& piece) noexcept {
-  constexpr bool is_message =
-      Which == GcmOperation::seal || Which == GcmOperation::open || Which == GcmOperation::verify;
-  constexpr bool has_out = Which != GcmOperation::hash && Which != GcmOperation::verify;
+inline Block run_gcm_on_device(const KernelKeys& keys, const DeviceGcm& what) noexcept {
+  const bool is_message = cuda::takes_messages(what.operation);
+  const Text& text = what.text;
   const DeviceKeys& held = device_keys(keys);
-  const PortLayout layout(held, piece.bytes, piece.bytes / block_bytes % 2 == 0,
-                          cuda::gcm_scratch_count(piece.bytes));
+  const PortLayout layout(held, text.bytes, text.bytes / block_bytes % 2 == 0,
+                          cuda::gcm_scratch_count(text.bytes));
+  Block result;
   ports().use([&](Port& port) {
     port.reserve(layout.bytes);
-    const Block counter = gcm::add_counter(state.counter, piece.first_block);
-    put(port.host() + PortLayout::first, piece.hash, block_bytes);
-    put(port.host() + PortLayout::counter, &counter, block_bytes);
-    send_piece(port, held, layout, piece.in, piece.bytes);
+    put(port.host() + PortLayout::first, what.aad_hash, is_message ? block_bytes : 0);
+    put(port.host() + PortLayout::counter, what.counter, what.counter == nullptr ? 0 : block_bytes);
+    send_piece(port, held, layout, text.in, text.bytes);
     const auto block_at = [&](std::size_t at) {
       return reinterpret_cast<Block*>(port.device() + at);
     };
     cuda::GcmJob job = {};
-    job.operation = Which;
+    job.operation = what.operation;
     job.in = port.device() + layout.in;
-    job.out = has_out ? port.device() + layout.out : nullptr;
+    job.out = what.has_out() ? port.device() + layout.out : nullptr;
     job.count = 1;
-    job.text_bytes = job.last_text_bytes = piece.bytes;
-    job.counters = Which == GcmOperation::hash ? nullptr : block_at(PortLayout::counter);
+    job.text_bytes = job.last_text_bytes = text.bytes;
+    job.counters = what.counter == nullptr ? nullptr : block_at(PortLayout::counter);
     job.aad_hash = is_message ? block_at(PortLayout::first) : nullptr;
-    job.aad_bytes = is_message ? state.aad_bytes : 0;
+    job.aad_bytes = what.aad_bytes;
     job.tags = block_at(PortLayout::result);
     job.scratch = block_at(layout.rest);
     port.launch(*held.kernel, held.key_bytes, PortLayout::image, held.shared_bytes, job);
     port.fetch(PortLayout::result, block_bytes);
-    if (has_out) {
-      port.fetch(layout.out, piece.bytes);
+    if (what.has_out()) {
+      port.fetch(layout.out, text.bytes);
     }
     port.wait();
-    if (has_out) {
-      put(piece.out, port.host() + layout.out, piece.bytes);
+    if (what.has_out()) {
+      put(text.out, port.host() + layout.out, text.bytes);
     }
-    Block hash;
-    put(hash.bytes, port.host() + PortLayout::result, block_bytes);
-    *piece.hash = is_message ? hash : joined_hash(*piece.hash, held.hash_key, hash, piece.bytes);
+    put(result.bytes, port.host() + PortLayout::result, block_bytes);
   });
+  return result;
 }
 
 template <Operation Which>
@@ -188,8 +182,7 @@ void prepare_device(Bytes key, KernelKeys& keys) {
   chaining.prepare(key, held->chaining_keys);
   if (kernel.cipher == Cipher::aes) {
     chaining.run(Operation::ecb_encrypt)(
-        held->chaining_keys, {},
-        {0, held->hash_key.bytes, held->hash_key.bytes, block_bytes, nullptr});
+        held->chaining_keys, {.text = {held->hash_key.bytes, held->hash_key.bytes, block_bytes}});
   }
   const DeviceKeys* const owned = held.release();
   std::memcpy(keys.bytes, &owned, sizeof owned);
@@ -202,8 +195,10 @@ struct DeviceWays {
   static constexpr auto release = release_device;
   template <Operation Which>
   static constexpr auto run = run_on_device<Which>;
-  template <GcmOperation Which>
-  static constexpr auto run_gcm = run_gcm_on_device<Which>;
+  static constexpr auto run_gcm = run_gcm_on_device;
+  static const HashSubkey& hash_subkey(const KernelKeys& keys) {
+    return device_keys(keys).hash_key;
+  }
 
   static ModeRuns add_chains(const ModeRuns& runs) {
     return runs.with(Operation::cbc_encrypt, run_chains_on_processor<Operation::cbc_encrypt>)

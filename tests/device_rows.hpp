@@ -3,31 +3,69 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cipher/ghash.hpp"
 #include "cuda/device_kernel.hpp"
-#include "mode/gcm.hpp"
+#include "message/gcm_message.hpp"
 
 namespace paes::test {
 
-// The hash of a part that a device hashed from zero, behind what was hashed before.
-inline Block joined_hash(const Block& before, const Block& hash_key, const Block& part,
-                         std::size_t part_bytes) {
-  Block hash =
-      ghash_multiply(before, ghash_power(hash_key, (part_bytes + block_bytes - 1) / block_bytes));
-  for (std::size_t i = 0; i < block_bytes; ++i) {
-    hash.bytes[i] ^= part.bytes[i];
+// What a device is to do with a message, or with a part of one.
+struct DeviceGcm {
+  GcmOperation operation;
+  Text text;
+  const CounterBlock* counter = nullptr;  // J0 of a message, the first counter block of a part
+  const HashValue* aad_hash = nullptr;    // a message's
+  std::size_t aad_bytes = 0;
+
+  [[nodiscard]] bool has_out() const {
+    return operation != GcmOperation::hash && operation != GcmOperation::verify;
   }
-  return hash;
-}
+};
+
+// GCM as a kernel offers it. Ways::run_gcm gives a message's tag, or the hash of a part from zero;
+// what came before is joined here, as the engine's caller does.
+template <class Ways>
+struct DeviceGcmRuns {
+  static void hash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+                   HashValue& hash) noexcept {
+    run_part(keys, {.operation = GcmOperation::hash, .text = {in, nullptr, bytes}}, hash);
+  }
+  template <GcmOperation Which>
+  static void piece(const KernelKeys& keys, const GcmPiece& piece, HashValue& hash) noexcept {
+    run_part(keys, {.operation = Which, .text = piece.text, .counter = piece.counter}, hash);
+  }
+  template <GcmOperation Which>
+  static void message(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+    tag = std::bit_cast<Tag>(Ways::run_gcm(keys, {.operation = Which,
+                                                  .text = message.text,
+                                                  .counter = message.pre_counter,
+                                                  .aad_hash = message.aad_hash,
+                                                  .aad_bytes = message.aad.size()}));
+  }
+
+  static constexpr GcmRuns runs = {.hash = hash,
+                                   .encrypt = piece<GcmOperation::encrypt>,
+                                   .decrypt = piece<GcmOperation::decrypt>,
+                                   .seal = message<GcmOperation::seal>,
+                                   .open = message<GcmOperation::open>,
+                                   .verify = message<GcmOperation::verify>};
+
+ private:
+  static void run_part(const KernelKeys& keys, const DeviceGcm& part, HashValue& hash) noexcept {
+    const GhashPart own{std::bit_cast<HashValue>(Ways::run_gcm(keys, part)),
+                        (part.text.bytes + block_bytes - 1) / block_bytes};
+    hash = combine(Ways::hash_subkey(keys), {hash, 0}, own).value;
+  }
+};
 
 // `Ways` has the table `variants`, whose rows have a `suffix` of the name; prepare<kernel, variant>
-// and release; run<Operation>, run_gcm<GcmOperation>, and of the modes that chain blocks
+// and release; run<Operation>, run_gcm and hash_subkey, and of the modes that chain blocks
 // add_chains. Device kernels beyond the table's end give rows without a name.
 template <class Ways, std::size_t Index>
 Kernel make_device_row() {
@@ -61,13 +99,7 @@ Kernel make_device_row() {
   set.template operator()<Operation::cfb_decrypt>();
   row.modes = Ways::add_chains(row.modes);
   if (kernel.has_gcm()) {
-    row.gcm = GcmRuns{}
-                  .with(GcmOperation::hash, Ways::template run_gcm<GcmOperation::hash>)
-                  .with(GcmOperation::encrypt, Ways::template run_gcm<GcmOperation::encrypt>)
-                  .with(GcmOperation::decrypt, Ways::template run_gcm<GcmOperation::decrypt>)
-                  .with(GcmOperation::seal, Ways::template run_gcm<GcmOperation::seal>)
-                  .with(GcmOperation::open, Ways::template run_gcm<GcmOperation::open>)
-                  .with(GcmOperation::verify, Ways::template run_gcm<GcmOperation::verify>);
+    row.gcm = DeviceGcmRuns<Ways>::runs;
   }
   return row;
 }

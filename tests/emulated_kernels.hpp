@@ -5,6 +5,7 @@
 // takes a mode in both directions or not at all, and OFB is missing.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "core/secret.hpp"
 #include "cuda/device_kernel.hpp"
 #include "device_rows.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes::test {
 
@@ -54,7 +54,7 @@ struct EmulatedKeys {
   DeviceMemory image;
   std::size_t key_bytes;
   cuda::DeviceShape shape;
-  Block hash_key = {};
+  HashSubkey hash_key = {};
 
   [[nodiscard]] cuda::Launch launch() const { return {image.data(), key_bytes, shape, 0, nullptr}; }
 };
@@ -72,34 +72,33 @@ inline void release_emulated(KernelKeys& keys) noexcept {
 }
 
 template <Operation Which>
-void run_emulated(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+void run_emulated(const KernelKeys& keys, const Piece& piece) noexcept {
+  const Text& text = piece.text;
   const EmulatedKeys& held = emulated_keys(keys);
   const std::size_t size = block_bytes_of(held.kernel->cipher);
   constexpr bool has_before = formula_of(Which).has_before();
-  const DeviceMemory in(piece.in, piece.bytes);
-  const DeviceMemory other(piece.bytes);
+  const DeviceMemory in(text.in, text.bytes);
+  const DeviceMemory other(text.bytes);
   // In place and not, in turns.
-  const bool in_place = !has_before && piece.bytes / size % 2 == 0;
-  cuda::Job job = {Which, in.data(), in_place ? in.data() : other.data(), piece.bytes};
+  const bool in_place = !has_before && text.bytes / size % 2 == 0;
+  cuda::Job job = {Which, in.data(), in_place ? in.data() : other.data(), text.bytes};
   std::unique_ptr<DeviceMemory> tweaks;
   if constexpr (Which == Operation::ctr) {
-    job.counter = state.counter;
-    store_be32(job.counter.bytes + size - 4, load_be32(state.counter.bytes + size - 4) +
-                                                 static_cast<std::uint32_t>(piece.first_block));
+    job.counter = std::bit_cast<Block>(*piece.counter);
     job.counter_bits = 32;
   } else if constexpr (has_before) {
-    job.before = *piece.before;
+    job.before = std::bit_cast<Block>(*piece.before);
   } else if constexpr (formula_of(Which).post == Term::tweak) {
-    const auto blocks = static_cast<std::uint32_t>(piece.bytes / block_bytes);
+    const auto blocks = static_cast<std::uint32_t>(text.bytes / block_bytes);
     tweaks = std::make_unique<DeviceMemory>(cuda::tweak_count(blocks, 0) * block_bytes);
-    const DeviceMemory first(piece.before, block_bytes);
+    const DeviceMemory first(piece.tweak, block_bytes);
     job.tweaks = tweaks->blocks();
     held.kernel->emulated.run_tweaks(held.launch(),
                                      {first.blocks(), true, 0, blocks, tweaks->blocks()});
   }
   held.kernel->emulated.run(held.launch(), job);
-  if (piece.bytes != 0) {
-    std::memcpy(piece.out, job.out, piece.bytes);
+  if (text.bytes != 0) {
+    std::memcpy(text.out, job.out, text.bytes);
   }
 }
 
@@ -109,10 +108,10 @@ void run_emulated_chains(const KernelKeys& keys, std::span<Chain> chains) noexce
   const std::size_t size = block_bytes_of(held.kernel->cipher);
   const DeviceMemory block(size);
   for (Chain& chain : chains) {
-    for (std::size_t at = 0; at < chain.bytes; at += size) {
+    for (std::size_t at = 0; at < chain.text.bytes; at += size) {
       const auto add_input = [&] {
         for (std::size_t i = 0; i < size; ++i) {
-          block.data()[i] ^= chain.in[at + i];
+          block.data()[i] ^= chain.text.in[at + i];
         }
       };
       std::memcpy(block.data(), chain.feedback.bytes, size);
@@ -124,42 +123,40 @@ void run_emulated_chains(const KernelKeys& keys, std::span<Chain> chains) noexce
       if (Which == Operation::cfb_encrypt) {
         add_input();
       }
-      std::memcpy(chain.out + at, block.data(), size);
+      std::memcpy(chain.text.out + at, block.data(), size);
       std::memcpy(chain.feedback.bytes, block.data(), size);
     }
   }
 }
 
-// The device hashes a part from zero; what came before is joined here, as the engine's caller does.
-template <GcmOperation Which>
-void run_emulated_gcm(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+inline Block run_emulated_gcm(const KernelKeys& keys, const DeviceGcm& what) noexcept {
   const EmulatedKeys& held = emulated_keys(keys);
-  const DeviceMemory in(piece.in, piece.bytes);
-  const DeviceMemory other(piece.bytes);
-  const DeviceMemory aad_hash(piece.hash, block_bytes);
-  const DeviceMemory scratch(cuda::gcm_scratch_count(piece.bytes) * block_bytes);
+  const Text& text = what.text;
+  const bool is_message = cuda::takes_messages(what.operation);
+  const DeviceMemory in(text.in, text.bytes);
+  const DeviceMemory other(text.bytes);
+  const DeviceMemory aad_hash(what.aad_hash, is_message ? block_bytes : 0);
+  const DeviceMemory scratch(cuda::gcm_scratch_count(text.bytes) * block_bytes);
   const DeviceMemory result(block_bytes);
-  const Block first = gcm::add_counter(state.counter, piece.first_block);
-  const DeviceMemory counter(&first, block_bytes);
-  constexpr bool is_message = cuda::takes_messages(Which);
-  constexpr bool has_out = Which != GcmOperation::hash && Which != GcmOperation::verify;
+  const DeviceMemory counter(what.counter, what.counter == nullptr ? 0 : block_bytes);
   cuda::GcmJob job = {};
-  job.operation = Which;
+  job.operation = what.operation;
   job.in = in.data();
-  job.out = !has_out ? nullptr : piece.bytes / block_bytes % 2 == 0 ? in.data() : other.data();
+  job.out = !what.has_out()                     ? nullptr
+            : text.bytes / block_bytes % 2 == 0 ? in.data()
+                                                : other.data();
   job.count = 1;
-  job.text_bytes = job.last_text_bytes = piece.bytes;
-  job.counters = Which == GcmOperation::hash ? nullptr : counter.blocks();
+  job.text_bytes = job.last_text_bytes = text.bytes;
+  job.counters = what.counter == nullptr ? nullptr : counter.blocks();
   job.aad_hash = is_message ? aad_hash.blocks() : nullptr;
-  job.aad_bytes = is_message ? state.aad_bytes : 0;
+  job.aad_bytes = what.aad_bytes;
   job.tags = result.blocks();
   job.scratch = scratch.blocks();
   held.kernel->emulated.run_gcm(held.launch(), job);
-  if (has_out && piece.bytes != 0) {
-    std::memcpy(piece.out, job.out, piece.bytes);
+  if (what.has_out() && text.bytes != 0) {
+    std::memcpy(text.out, job.out, text.bytes);
   }
-  const Block& hash = *result.blocks();
-  *piece.hash = is_message ? hash : joined_hash(*piece.hash, held.hash_key, hash, piece.bytes);
+  return *result.blocks();
 }
 
 template <std::size_t Number, std::size_t Shape>
@@ -172,7 +169,7 @@ void prepare_emulated(Bytes key, KernelKeys& keys) {
     const DeviceMemory zero(&held->hash_key, block_bytes);
     kernel.emulated.run(held->launch(),
                         cuda::Job{Operation::ecb_encrypt, zero.data(), zero.data(), block_bytes});
-    held->hash_key = *zero.blocks();
+    held->hash_key = std::bit_cast<HashSubkey>(*zero.blocks());
   }
   const EmulatedKeys* const owned = held.release();
   std::memcpy(keys.bytes, &owned, sizeof owned);
@@ -185,8 +182,10 @@ struct EmulatedWays {
   static constexpr auto release = release_emulated;
   template <Operation Which>
   static constexpr auto run = run_emulated<Which>;
-  template <GcmOperation Which>
-  static constexpr auto run_gcm = run_emulated_gcm<Which>;
+  static constexpr auto run_gcm = run_emulated_gcm;
+  static const HashSubkey& hash_subkey(const KernelKeys& keys) {
+    return emulated_keys(keys).hash_key;
+  }
 
   static ModeRuns add_chains(const ModeRuns& runs) {
     return runs.with(Operation::cbc_encrypt, run_emulated_chains<Operation::cbc_encrypt>)

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "gcm_operations.hpp"
 #include "kernel/registry.hpp"
 #include "message/engine.hpp"
 #include "message/raw_key.hpp"
@@ -80,7 +81,7 @@ class FakeEngine final : public Engine {
           key_(cipher, mode, key, best_kernel(cipher), unit_bytes) {
       EXPECT_TRUE(key_.is_parallel(direction));
     }
-    [[nodiscard]] bool crypt(const Block& start, Bytes in, MutableBytes out,
+    [[nodiscard]] bool crypt(const RawStart& start, Bytes in, MutableBytes out,
                              WhenBusy when_busy) const override {
       EXPECT_EQ(in.size(), out.size());
       EXPECT_TRUE(key_.takes(in.size()));
@@ -108,32 +109,25 @@ class FakeEngine final : public Engine {
                            WhenBusy when_busy) const override {
       const Call call(engine_, messages.text, messages.memory_bytes(), when_busy);
       for (std::size_t i = 0; call.taken() && i < messages.count; ++i) {
-        ModeState state = {};
-        state.counter = messages.pre_counters[i];
-        state.iv = messages.pre_counters[i].bytes;
-        state.iv_bytes = 12;
-        messages.tags[i] = {};
+        const test::BareMessage message{messages.pre_counters[i]};
         std::uint8_t* const text = messages.text + i * messages.stride_bytes;
-        kernel_.run(operation)(
-            *keys_, state,
-            Piece{0, text, operation == GcmOperation::verify ? nullptr : text,
-                  i + 1 == messages.count ? messages.last_text_bytes : messages.text_bytes,
-                  &messages.tags[i]});
+        test::run_gcm(kernel_, operation, *keys_,
+                      message.with({text, operation == GcmOperation::verify ? nullptr : text,
+                                    i + 1 == messages.count ? messages.last_text_bytes
+                                                            : messages.text_bytes}),
+                      messages.tags[i]);
       }
       return call.taken();
     }
-    [[nodiscard]] bool run(GcmOperation operation, const Block& counter, std::uint64_t first_block,
-                           Bytes in, MutableBytes out, Block& hash,
-                           WhenBusy when_busy) const override {
+    [[nodiscard]] bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
+                           MutableBytes out, HashValue& hash, WhenBusy when_busy) const override {
       EXPECT_TRUE(!in.empty() && in.size() % block_bytes == 0);
       EXPECT_EQ(out.size(), operation == GcmOperation::hash ? 0 : in.size());
       const Call call(engine_, in.data(), in.size(), when_busy);
       if (call.taken()) {
-        ModeState state = {};
-        state.counter = counter;
         hash = {};
-        kernel_.run(operation)(*keys_, state,
-                               Piece{first_block, in.data(), out.data(), in.size(), &hash});
+        test::run_gcm(kernel_, operation, *keys_,
+                      GcmPiece{{in.data(), out.data(), in.size()}, &counter}, hash);
       }
       return call.taken();
     }

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/secret.hpp"
 #include "tested_kernels.hpp"
 
 namespace paes {
@@ -14,6 +15,28 @@ class KernelCase : public ::testing::TestWithParam<const Kernel*> {
  protected:
   [[nodiscard]] static const Kernel& kernel() { return *GetParam(); }
 };
+
+namespace test {
+
+// A kernel's form of a key, released as it wants.
+class PreparedKeys {
+ public:
+  PreparedKeys(const Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
+  ~PreparedKeys() {
+    if (kernel_.release != nullptr) {
+      kernel_.release(*keys_);
+    }
+  }
+  PreparedKeys(const PreparedKeys&) = delete;
+  PreparedKeys& operator=(const PreparedKeys&) = delete;
+  [[nodiscard]] const KernelKeys& operator*() const { return *keys_; }
+
+ private:
+  const Kernel& kernel_;
+  Secret<KernelKeys> keys_;
+};
+
+}  // namespace test
 
 }  // namespace paes
 

@@ -66,7 +66,7 @@ inline std::vector<const Kernel*> tested_kernels(Cipher cipher = Cipher::aes) {
   return tested;
 }
 
-inline bool has_gcm(const Kernel& kernel) { return kernel.run(GcmOperation::seal) != nullptr; }
+inline bool has_gcm(const Kernel& kernel) { return kernel.gcm.seal != nullptr; }
 
 // Those that take GCM.
 inline std::vector<const Kernel*> tested_gcm_kernels() {

@@ -64,7 +64,7 @@ Session::Session(cuda::Runtime& device, bool emulated, double seconds, std::size
   report.is_emulated = emulated;
   text = host_memory(emulated ? std::size_t{1} << 18 : text_bytes);
   const test::RawSubject source = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
-  RawPosition position;
+  RawPosition position{CounterBlock{}};
   const MutableBytes whole(text->data(), text->size());
   std::memset(text->data(), 0, text->size());
   test::processor_key(source).crypt(Direction::encrypt, position, whole, whole, *processor,

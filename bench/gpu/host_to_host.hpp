@@ -107,7 +107,7 @@ class HostToHost {
         const std::size_t before = std::min<std::size_t>(at, subject_.block_size());
         RawPosition position = processor_->at(iv_, at, text(bytes).subspan(at - before, before));
         const WhenBusy when = shares ? WhenBusy::decline : WhenBusy::wait;
-        if (bound != nullptr && bound->key()->crypt(position.chain, part, part, when)) {
+        if (bound != nullptr && bound->key()->crypt(position.next, part, part, when)) {
           on_device += part.size();
         } else {
           processor_->crypt(subject_.direction, position, part, part, serial_executor(),

@@ -1,12 +1,14 @@
 // Data resident on the device: each device kernel in each mode and size of key, timed by the
 // device's clock, a launch at a time. What a kernel wrote is compared with the processor's before
 // it is timed.
+#include <bit>
 #include <cstdio>
 
 #include "cuda/device_kernel.hpp"
+#include "gcm_operations.hpp"
 #include "gpu/session.hpp"
 #include "kernel/registry.hpp"
-#include "mode/gcm.hpp"
+#include "raw_start.hpp"
 
 namespace paes::bench {
 namespace {
@@ -39,7 +41,7 @@ class Resident {
   // What the processor makes of the text.
   void expect(const RawSubject& subject) {
     const RawKey key = test::processor_key(subject, unit_bytes(subject));
-    RawPosition position{start()};
+    RawPosition position{test::raw_start(subject.mode, start())};
     key.crypt(subject.direction, position, session_.text->bytes(), expected_, *session_.processor,
               std::size_t{1} << 20);
   }
@@ -167,13 +169,20 @@ class Resident {
     test::on_threads(
         job.count, way == GcmWay::chunks ? session_.report.threads : 1, [&](std::size_t i) {
           const std::size_t at = i * stride_bytes;
+          const auto counter = std::bit_cast<CounterBlock>(blocks_->blocks()[i]);
+          const Text text = {session_.text->data() + at, has_text ? expected_.data() + at : nullptr,
+                             static_cast<std::size_t>(job.text_bytes)};
           Block hash = {};
-          ModeState state = {};
-          state.counter = blocks_->blocks()[i];
-          processor.run(job.operation)(
-              keys, state,
-              {0, session_.text->data() + at, has_text ? expected_.data() + at : nullptr,
-               static_cast<std::size_t>(job.text_bytes), &hash, nullptr});
+          if (cuda::takes_messages(job.operation)) {
+            Tag tag;
+            test::run_gcm(processor, job.operation, keys, test::BareMessage{counter}.with(text),
+                          tag);
+            hash = std::bit_cast<Block>(tag);
+          } else {
+            HashValue value = {};
+            test::run_gcm(processor, job.operation, keys, GcmPiece{text, &counter}, value);
+            hash = std::bit_cast<Block>(value);
+          }
           if ((has_text &&
                std::memcmp(expected_.data() + at, found_->data() + at, job.text_bytes) != 0) ||
               std::memcmp(hash.bytes, blocks_->blocks()[job.count + i].bytes, sizeof hash.bytes) !=

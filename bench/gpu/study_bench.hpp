@@ -8,6 +8,7 @@
 #include "cuda/device_kernel.hpp"
 #include "gpu/host_to_host.hpp"
 #include "gpu/study_kernels.hpp"
+#include "raw_start.hpp"
 
 namespace paes::bench {
 
@@ -115,7 +116,7 @@ class StudyBench {
   void expect(const test::RawSubject& subject, std::size_t bytes) {
     subject_ = subject;
     const RawKey key = test::processor_key(subject);
-    RawPosition position{start()};
+    RawPosition position{test::raw_start(subject.mode, start())};
     key.crypt(subject.direction, position, text(bytes), MutableBytes(expected_).first(bytes),
               *session_.processor, mebibyte);
   }
@@ -145,7 +146,7 @@ class StudyBench {
         std::make_shared<RawKey>(subject_.cipher, subject_.mode, subject_.key(), kernel);
     const auto run = [this, key, direction = subject_.direction, bytes] {
       return seconds_of([&] {
-        RawPosition position{start()};
+        RawPosition position{test::raw_start(subject_.mode, start())};
         key->crypt(direction, position, text(bytes), MutableBytes(by_processor_).first(bytes),
                    serial_executor(), 512 * kibibyte);
       });

@@ -48,9 +48,8 @@ bool can_do(const Kernel& kernel, const CipherName& cipher, BenchDirection direc
   if (!cipher.is_gcm()) {
     return direction != BenchDirection::verify && has_cipher(kernel, cipher);
   }
-  constexpr GcmOperation operations[] = {GcmOperation::seal, GcmOperation::open,
-                                         GcmOperation::verify};
-  return kernel.run(operations[static_cast<unsigned>(direction)]) != nullptr;
+  const WholeMessageFunction runs[] = {kernel.gcm.seal, kernel.gcm.open, kernel.gcm.verify};
+  return runs[static_cast<unsigned>(direction)] != nullptr;
 }
 
 bool engine_can_do(const CipherName& cipher, BenchDirection direction) noexcept {
@@ -132,7 +131,7 @@ void Contender::run_gcm_on_engine(const GcmKey& key, Lane& lane) const {
                    : task_.direction == BenchDirection::decrypt
                        ? message.decrypt(0, lane.cipher.view(), lane.out.view())
                        : message.hash(lane.cipher.view());
-  Block tag;
+  Tag tag;
   message.tag(part, task_.message_bytes, tag);
   wipe(part.value.bytes);
   if (task_.direction == BenchDirection::encrypt) {
@@ -190,7 +189,7 @@ const char* Contender::check(Lane& lane) const {
     return "rejects a good tag";
   }
   if (task_.direction == BenchDirection::encrypt) {
-    Block tag;
+    Tag tag;
     encrypt_as_claimed(kernel_, key_bytes_, lane.iv, lane.plain.view(), lane.cipher.view(), tag);
     return equal_constant_time(out, lane.cipher.view()) &&
                    equal_constant_time(tag.bytes, lane.tag.bytes)

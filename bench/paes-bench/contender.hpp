@@ -87,7 +87,7 @@ struct alignas(128) Lane {  // NOLINT(clang-analyzer-optin.performance.Padding)
   PageBuffer out;
   std::vector<Block> ivs;  // one a message; raw modes
   std::uint8_t iv[gcm::standard_iv_bytes] = {};
-  Block tag = {};
+  Tag tag = {};
   bool authentic = true;
   double cpu_seconds = 0;  // of the last turn
 };

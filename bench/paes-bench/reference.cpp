@@ -50,13 +50,13 @@ void update(EVP_CIPHER_CTX* context, Bytes in, MutableBytes out) {
 }
 
 void encrypt_ctr(Bytes key, Bytes iv, Bytes in, MutableBytes out) {
-  Block counter = {};
+  CounterBlock counter = {};
   std::copy(iv.begin(), iv.end(), counter.bytes);
   counter.bytes[15] = 2;  // GCM's first block of text; EVP's carry beyond 32 bits is out of reach
   update(start(aes_name(key.size(), "CTR"), key, counter.bytes).get(), in, out);
 }
 
-void encrypt_gcm(Bytes key, Bytes iv, Bytes in, MutableBytes out, Block& tag) {
+void encrypt_gcm(Bytes key, Bytes iv, Bytes in, MutableBytes out, Tag& tag) {
   const CipherContext context = start(aes_name(key.size(), "GCM"), key, iv.data());
   update(context.get(), in, out);
   int written = 0;
@@ -97,7 +97,7 @@ void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, Mutabl
 }
 
 void encrypt_as_claimed(const Kernel& kernel, Bytes key, Bytes iv, Bytes in, MutableBytes out,
-                        Block& tag) {
+                        Tag& tag) {
   tag = {};
   const std::string_view name = kernel.name;
   if (name == "copy") {

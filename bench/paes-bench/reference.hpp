@@ -18,6 +18,6 @@ void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, Mutabl
 // associated data.
 // Throws Error(failure).
 void encrypt_as_claimed(const Kernel& kernel, Bytes key, Bytes iv, Bytes in, MutableBytes out,
-                        Block& tag);
+                        Tag& tag);
 
 }  // namespace paes::cli

@@ -14,10 +14,10 @@ namespace {
 
 void prepare(Bytes, KernelKeys&) {}
 
-void copy(const KernelKeys&, const ModeState&, const Piece& piece) noexcept {
+void copy(const Text& text) noexcept {
   // In place there is nothing to move, and memcpy may not be asked to.
-  if (piece.out != piece.in) {
-    std::memcpy(piece.out, piece.in, piece.bytes);
+  if (text.out != text.in) {
+    std::memcpy(text.out, text.in, text.bytes);
   }
 }
 
@@ -25,19 +25,26 @@ struct Copies {
   static constexpr std::size_t block_size = block_bytes;
 
   template <Operation>
-  static void run(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    copy(keys, state, piece);
+  static void run(const KernelKeys&, const Piece& piece) noexcept {
+    copy(piece.text);
   }
 
   template <Operation>
-  static void run_chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
+  static void run_chains(const KernelKeys&, std::span<Chain> messages) noexcept {
     for (const Chain& chain : messages) {
-      copy(keys, {}, Piece{0, chain.in, chain.out, chain.bytes});
+      copy(chain.text);
     }
   }
 };
 
-void no_hash(const KernelKeys&, const ModeState&, const Piece&) noexcept {}
+void no_hash(const KernelKeys&, const std::uint8_t*, std::size_t, HashValue&) noexcept {}
+
+void copy_piece(const KernelKeys&, const GcmPiece& piece, HashValue&) noexcept { copy(piece.text); }
+void copy_message(const KernelKeys&, const WholeMessage& message, Tag& tag) noexcept {
+  copy(message.text);
+  tag = {};
+}
+void copy_unit(const KernelKeys&, const DataUnit& unit) noexcept { copy(unit.text); }
 
 }  // namespace
 
@@ -54,14 +61,12 @@ const Kernel kernel_copy = {
     .prepare = prepare,
     .release = nullptr,
     .modes = mode_runs<Copies>(),
-    .gcm = GcmRuns{}
-               .with(GcmOperation::hash, no_hash)
-               .with(GcmOperation::encrypt, copy)
-               .with(GcmOperation::decrypt, copy)
-               .with(GcmOperation::seal, copy)
-               .with(GcmOperation::open, copy),
-    .prepare_xts = prepare,
-    .xts_unit = {copy, copy},
+    .gcm = {.hash = no_hash,
+            .encrypt = copy_piece,
+            .decrypt = copy_piece,
+            .seal = copy_message,
+            .open = copy_message},
+    .units = {.prepare = prepare, .encrypt = copy_unit, .decrypt = copy_unit},
 };
 
 }  // namespace paes

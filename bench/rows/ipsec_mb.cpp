@@ -237,21 +237,22 @@ void describe(IMB_JOB& job, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction
 constexpr std::size_t most_job_bytes = 65520;
 
 template <IMB_CIPHER_DIRECTION direction>
-void ecb(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+void ecb(const KernelKeys& keys, const Piece& piece) noexcept {
   const JobsLease jobs;
-  for (std::size_t at = 0; at < piece.bytes; at += most_job_bytes) {
-    describe(jobs->job(0), IMB_CIPHER_ECB, direction, keys_of(keys), nullptr, piece.in + at,
-             piece.out + at, std::min(most_job_bytes, piece.bytes - at));
+  const Text& text = piece.text;
+  for (std::size_t at = 0; at < text.bytes; at += most_job_bytes) {
+    describe(jobs->job(0), IMB_CIPHER_ECB, direction, keys_of(keys), nullptr, text.in + at,
+             text.out + at, std::min(most_job_bytes, text.bytes - at));
     jobs->run_queued();
   }
 }
 
-void cbc_decrypt(const KernelKeys& kernel_keys, const ModeState&, const Piece& piece) noexcept {
-  if (piece.bytes != 0) {
+void cbc_decrypt(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
+  if (piece.text.bytes != 0) {
     const JobsLease jobs;
     const Keys& keys = keys_of(kernel_keys);
-    describe(jobs->job(0), IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys, piece.before->bytes, piece.in,
-             piece.out, piece.bytes);
+    describe(jobs->job(0), IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys, piece.before->bytes,
+             piece.text.in, piece.text.out, piece.text.bytes);
     jobs->run(1, IMB_CIPHER_CBC, IMB_DIR_DECRYPT, keys.key_bytes);
   }
 }
@@ -262,9 +263,10 @@ void cbc_encrypt_burst(const Keys& keys, std::span<Chain> messages) noexcept {
   for (std::size_t at = 0;; at += most_job_bytes) {
     std::size_t count = 0;
     for (const Chain& chain : messages) {
-      if (at < chain.bytes) {
+      if (at < chain.text.bytes) {
         describe(jobs->job(count++), IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys, chain.feedback.bytes,
-                 chain.in + at, chain.out + at, std::min(most_job_bytes, chain.bytes - at));
+                 chain.text.in + at, chain.text.out + at,
+                 std::min(most_job_bytes, chain.text.bytes - at));
       }
     }
     if (count == 0) {
@@ -272,9 +274,9 @@ void cbc_encrypt_burst(const Keys& keys, std::span<Chain> messages) noexcept {
     }
     jobs->run(count, IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, keys.key_bytes);
     for (Chain& chain : messages) {
-      if (at < chain.bytes) {
-        const std::size_t end = std::min(at + most_job_bytes, chain.bytes);
-        std::copy_n(chain.out + end - block_bytes, block_bytes, chain.feedback.bytes);
+      if (at < chain.text.bytes) {
+        const std::size_t end = std::min(at + most_job_bytes, chain.text.bytes);
+        std::copy_n(chain.text.out + end - block_bytes, block_bytes, chain.feedback.bytes);
       }
     }
   }
@@ -288,42 +290,46 @@ void cbc_encrypt(const KernelKeys& keys, std::span<Chain> messages) noexcept {
 }
 
 // Split where the counter's last 32 bits wrap: how far the library carries is not said.
-void ctr(const KernelKeys& kernel_keys, const ModeState& state, const Piece& piece) noexcept {
+void ctr(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
   const JobsLease jobs;
+  const Text& text = piece.text;
   const Keys& keys = keys_of(kernel_keys);
-  for (std::size_t at = 0; at < piece.bytes;) {
-    const Block counter = gcm::add_counter(state.counter, piece.first_block + at / block_bytes);
+  for (std::size_t at = 0; at < text.bytes;) {
+    const CounterBlock counter = gcm::add_counter(*piece.counter, at / block_bytes);
     const std::uint64_t before_wrap = blocks_before_wrap(counter, block_bytes) * block_bytes;
-    const std::size_t bytes = std::min<std::uint64_t>(piece.bytes - at, before_wrap);
-    describe(jobs->job(0), IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys, counter.bytes, piece.in + at,
-             piece.out + at, bytes);
+    const std::size_t bytes = std::min<std::uint64_t>(text.bytes - at, before_wrap);
+    describe(jobs->job(0), IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys, counter.bytes, text.in + at,
+             text.out + at, bytes);
     jobs->run(1, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, keys.key_bytes);
     at += bytes;
   }
 }
 
-void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
-  if (piece.bytes != 0) {
-    keys_of(keys).ghash(&keys_of(keys).data, piece.in, piece.bytes, piece.hash->bytes, block_bytes);
+void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+           HashValue& hash) noexcept {
+  if (bytes != 0) {
+    keys_of(keys).ghash(&keys_of(keys).data, in, bytes, hash.bytes, block_bytes);
   }
 }
 
 template <bool Encrypt>
-void whole_message(const KernelKeys& kernel_keys, const ModeState& state,
-                   const Piece& piece) noexcept {
+void whole_message(const KernelKeys& kernel_keys, const WholeMessage& message, Tag& tag) noexcept {
   const Keys& keys = keys_of(kernel_keys);
+  const Text& text = message.text;
+  const Bytes iv = message.iv;
+  const Bytes aad = message.aad;
   const Functions& functions = keys.functions;
   gcm_context_data context;
-  if (state.iv_bytes == gcm::standard_iv_bytes) {
-    (Encrypt ? functions.seal : functions.open)(&keys.data, &context, piece.out, piece.in,
-                                                piece.bytes, state.iv, state.aad, state.aad_bytes,
-                                                piece.hash->bytes, block_bytes);
+  if (iv.size() == gcm::standard_iv_bytes) {
+    (Encrypt ? functions.seal : functions.open)(&keys.data, &context, text.out, text.in, text.bytes,
+                                                iv.data(), aad.data(), aad.size(), tag.bytes,
+                                                block_bytes);
     return;
   }
-  functions.init(&keys.data, &context, state.iv, state.iv_bytes, state.aad, state.aad_bytes);
-  (Encrypt ? functions.encrypt : functions.decrypt)(&keys.data, &context, piece.out, piece.in,
-                                                    piece.bytes);
-  (Encrypt ? functions.encrypt_end : functions.decrypt_end)(&keys.data, &context, piece.hash->bytes,
+  functions.init(&keys.data, &context, iv.data(), iv.size(), aad.data(), aad.size());
+  (Encrypt ? functions.encrypt : functions.decrypt)(&keys.data, &context, text.out, text.in,
+                                                    text.bytes);
+  (Encrypt ? functions.encrypt_end : functions.decrypt_end)(&keys.data, &context, tag.bytes,
                                                             block_bytes);
 }
 
@@ -333,10 +339,8 @@ constexpr ModeRuns mode_runs = ModeRuns{}
                                    .with(Operation::ctr, ctr)
                                    .with(Operation::cbc_encrypt, cbc_encrypt)
                                    .with(Operation::cbc_decrypt, cbc_decrypt);
-constexpr GcmRuns gcm_runs = GcmRuns{}
-                                 .with(GcmOperation::hash, ghash)
-                                 .with(GcmOperation::seal, whole_message<true>)
-                                 .with(GcmOperation::open, whole_message<false>);
+constexpr GcmRuns gcm_runs = {
+    .hash = ghash, .seal = whole_message<true>, .open = whole_message<false>};
 
 }  // namespace
 

@@ -45,17 +45,16 @@ struct PortLoops {
     }
   }
 
-  static void ctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    const Block first = gcm::add_counter(state.counter, piece.first_block);
+  static void ctr(const KernelKeys& keys, const Piece& piece) noexcept {
     // The 32-bit word that counts is kept in the processor's order.
     const Register swap =
         Wide::broadcast(_mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
     const Register step =
         Wide::broadcast(_mm_set_epi32(static_cast<int>(register_blocks), 0, 0, 0));
-    Register counters = Wide::add(Wide::shuffle(Wide::broadcast(block_at(first.bytes)), swap),
-                                  Wide::lane_numbers());
+    Register counters = Wide::add(
+        Wide::shuffle(Wide::broadcast(block_at(piece.counter->bytes)), swap), Wide::lane_numbers());
     run<false>(
-        keys, piece,
+        keys, piece.text,
         [&](Register /*text*/) __attribute__((always_inline)) {
           const Register blocks = Wide::shuffle(counters, swap);
           counters = Wide::add(counters, step);
@@ -66,32 +65,35 @@ struct PortLoops {
   }
 
   template <bool Inverse>
-  static void ecb(const KernelKeys& keys, const ModeState& /*state*/, const Piece& piece) noexcept {
+  static void ecb(const KernelKeys& keys, const Piece& piece) noexcept {
     run<Inverse>(
-        keys, piece, [](Register text) __attribute__((always_inline)) { return text; },
+        keys, piece.text, [](Register text) __attribute__((always_inline)) { return text; },
         [](Register cipher, Register /*text*/) __attribute__((always_inline)) { return cipher; });
   }
 
-  static void no_hash(const KernelKeys&, const ModeState&, const Piece&) noexcept {}
+  static void no_hash(const KernelKeys&, const std::uint8_t*, std::size_t, HashValue&) noexcept {}
 
-  // A message without its tag: *hash stays as it came.
-  static void whole_message(const KernelKeys& keys, const ModeState& state,
-                            const Piece& piece) noexcept {
-    ModeState text_state = state;
-    text_state.counter = gcm::add_counter(state.counter, 1);
-    ctr(keys, text_state, piece);
+  static void gcm_piece(const KernelKeys& keys, const GcmPiece& piece, HashValue&) noexcept {
+    ctr(keys, {.text = piece.text, .counter = piece.counter});
+  }
+
+  // A message without its tag.
+  static void whole_message(const KernelKeys& keys, const WholeMessage& message,
+                            Tag& tag) noexcept {
+    const CounterBlock counter = gcm::add_counter(*message.pre_counter, 1);
+    ctr(keys, {.text = message.text, .counter = &counter});
+    tag = {};
   }
 
   static constexpr ModeRuns modes = ModeRuns{}
                                         .with(Operation::ecb_encrypt, ecb<false>)
                                         .with(Operation::ecb_decrypt, ecb<true>)
                                         .with(Operation::ctr, ctr);
-  static constexpr GcmRuns gcm_runs = GcmRuns{}
-                                          .with(GcmOperation::hash, no_hash)
-                                          .with(GcmOperation::encrypt, ctr)
-                                          .with(GcmOperation::decrypt, ctr)
-                                          .with(GcmOperation::seal, whole_message)
-                                          .with(GcmOperation::open, whole_message);
+  static constexpr GcmRuns gcm_runs = {.hash = no_hash,
+                                       .encrypt = gcm_piece,
+                                       .decrypt = gcm_piece,
+                                       .seal = whole_message,
+                                       .open = whole_message};
 
  private:
   static __m128i block_at(const std::uint8_t* from) noexcept {
@@ -116,15 +118,15 @@ struct PortLoops {
   }
 
   template <bool Inverse, unsigned Rounds, typename Before, typename After>
-  [[gnu::always_inline]] static void loop(const RoundKeys& round_keys, const Piece& piece,
+  [[gnu::always_inline]] static void loop(const RoundKeys& round_keys, const Text& whole,
                                           Before&& before, After&& after) noexcept {
     Register keys[Rounds + 1];
     for (unsigned round = 0; round <= Rounds; ++round) {
       keys[round] = Wide::broadcast(block_at(round_keys.key[round].bytes));
     }
-    const std::uint8_t* in = piece.in;
-    std::uint8_t* out = piece.out;
-    std::size_t left = piece.bytes;
+    const std::uint8_t* in = whole.in;
+    std::uint8_t* out = whole.out;
+    std::size_t left = whole.bytes;
     for (; left >= group_bytes; left -= group_bytes, in += group_bytes, out += group_bytes) {
       Register text[group_registers];
       for (std::size_t i = 0; i < group_registers; ++i) {
@@ -150,17 +152,17 @@ struct PortLoops {
   }
 
   template <bool Inverse, typename Before, typename After>
-  [[gnu::always_inline]] static void run(const KernelKeys& kernel_keys, const Piece& piece,
+  [[gnu::always_inline]] static void run(const KernelKeys& kernel_keys, const Text& text,
                                          Before&& before, After&& after) noexcept {
     const auto& both = *reinterpret_cast<const Keys*>(kernel_keys.bytes);
     const RoundKeys& keys = Inverse ? both.inverse : both.forward;
     switch (keys.rounds) {
       case 10:
-        return loop<Inverse, 10>(keys, piece, before, after);
+        return loop<Inverse, 10>(keys, text, before, after);
       case 12:
-        return loop<Inverse, 12>(keys, piece, before, after);
+        return loop<Inverse, 12>(keys, text, before, after);
       default:
-        return loop<Inverse, 14>(keys, piece, before, after);
+        return loop<Inverse, 14>(keys, text, before, after);
     }
   }
 };

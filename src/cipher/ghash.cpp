@@ -133,7 +133,7 @@ Block ghash_power(const Block& h, std::uint64_t exponent) noexcept {
   return power;
 }
 
-void ghash_update(const Block& h, Block& value, const std::uint8_t* in,
+void ghash_update(const HashSubkey& h, HashValue& value, const std::uint8_t* in,
                   std::size_t blocks) noexcept {
   Multiplier multiplier = make_multiplier(load_element(h.bytes));
   const WipeOnExit wiped(bytes_of(multiplier));

@@ -8,6 +8,16 @@
 
 namespace paes {
 
+// H, the encrypted zero block (section 6.4): who knows it forges tags.
+struct alignas(16) HashSubkey {
+  std::uint8_t bytes[16];
+};
+
+// GHASH of the blocks so far. Without the mask that makes it a tag it gives H away: wipe it.
+struct alignas(16) HashValue {
+  std::uint8_t bytes[16];
+};
+
 // The product a * b in the field of SP 800-38D.
 [[nodiscard]] Block ghash_multiply(const Block& a, const Block& b) noexcept;
 
@@ -15,7 +25,7 @@ namespace paes {
 [[nodiscard]] Block ghash_power(const Block& h, std::uint64_t exponent) noexcept;
 
 // value = (...((value ^ X1) * h ^ X2) * h ...) over whole blocks; `bytes` is a multiple of 16.
-void ghash_update(const Block& h, Block& value, const std::uint8_t* in,
+void ghash_update(const HashSubkey& h, HashValue& value, const std::uint8_t* in,
                   std::size_t blocks) noexcept;
 
 }  // namespace paes

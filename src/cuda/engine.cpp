@@ -1,12 +1,13 @@
 #include "cuda/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 #include <map>
+#include <variant>
 
 #include "cuda/key_image.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes::cuda {
 
@@ -150,7 +151,7 @@ class CudaRaw final : public EngineRaw {
         key_(std::move(key)),
         tweak_key_(std::move(tweak_key)) {}
 
-  [[nodiscard]] bool crypt(const Block& start, Bytes in, MutableBytes out,
+  [[nodiscard]] bool crypt(const RawStart& start, Bytes in, MutableBytes out,
                            WhenBusy when_busy) const override {
     assert(in.size() == out.size());
     return engine_.takes(in.size()) &&
@@ -158,10 +159,10 @@ class CudaRaw final : public EngineRaw {
   }
 
  private:
-  void run(Slot& slot, const Block& start, Bytes in, MutableBytes out) const {
+  void run(Slot& slot, const RawStart& start, Bytes in, MutableBytes out) const {
     Job job = {.operation = operation_, .in = slot.text(), .out = slot.text(), .bytes = in.size()};
     if (operation_ == Operation::ctr) {
-      job.counter = start;
+      job.counter = std::bit_cast<Block>(std::get<CounterBlock>(start));
       job.counter_bits = static_cast<unsigned>(8 * cipher_block_bytes_);
       if (engine_.copies_keystream()) {
         run_keystream(slot, job, in, out);
@@ -171,10 +172,10 @@ class CudaRaw final : public EngineRaw {
     engine_.copy_text_in(slot, in.data(), in.size());
     std::uint8_t* result = slot.text();
     if (formula_of(operation_).has_before()) {
-      job.before = start;
+      job.before = std::bit_cast<Block>(std::get<ChainBlock>(start));
       job.out = result = slot.other().data();
     } else if (tweak_key_ != nullptr) {
-      add_tweaks(slot, start, job);
+      add_tweaks(slot, std::get<UnitNumber>(start), job);
     }
     key_->launch(slot, job);
     engine_.copy_text_out(slot, out.data(), result, out.size());
@@ -192,11 +193,11 @@ class CudaRaw final : public EngineRaw {
   }
 
   // The first unit's number goes to the device, and the tweaks are made behind it.
-  void add_tweaks(Slot& slot, const Block& number, Job& job) const {
+  void add_tweaks(Slot& slot, const UnitNumber& number, Job& job) const {
     Block* const first = slot.other().blocks();
     const auto blocks = static_cast<std::uint32_t>(job.bytes / block_bytes);
     assert((1 + tweak_count(blocks, unit_blocks_)) * sizeof(Block) <= slot.other().bytes());
-    slot.host_blocks()[0] = number;
+    slot.host_blocks()[0] = std::bit_cast<Block>(number);
     slot.runtime().copy_in(slot.stream(), first, slot.host_blocks(), sizeof(Block));
     tweak_key_->launch(slot, TweakJob{.first = first,
                                       .is_tweak = false,
@@ -228,11 +229,10 @@ class CudaGcm final : public EngineGcm {
                                    [&](Slot& slot) { run_messages(slot, operation, messages); });
   }
 
-  [[nodiscard]] bool run(GcmOperation operation, const Block& counter, std::uint64_t first_block,
-                         Bytes in, MutableBytes out, Block& hash,
-                         WhenBusy when_busy) const override {
+  [[nodiscard]] bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
+                         MutableBytes out, HashValue& hash, WhenBusy when_busy) const override {
     return engine_.takes(in.size()) && engine_.all_slots().run(when_busy, [&](Slot& slot) {
-      run_part(slot, operation, gcm::add_counter(counter, first_block), in, out, hash);
+      run_part(slot, operation, counter, in, out, hash);
     });
   }
 
@@ -264,12 +264,12 @@ class CudaGcm final : public EngineGcm {
     std::memcpy(messages.tags, host_tags, list_bytes);
   }
 
-  void run_part(Slot& slot, GcmOperation operation, const Block& counter, Bytes in,
-                MutableBytes out, Block& hash) const {
+  void run_part(Slot& slot, GcmOperation operation, const CounterBlock& counter, Bytes in,
+                MutableBytes out, HashValue& hash) const {
     Runtime& runtime = slot.runtime();
     Block* const device_counter = slot.other().blocks();
     Block* const device_hash = device_counter + 1;
-    slot.host_blocks()[0] = counter;
+    slot.host_blocks()[0] = std::bit_cast<Block>(counter);
     runtime.copy_in(slot.stream(), device_counter, slot.host_blocks(), sizeof(Block));
     engine_.copy_text_in(slot, in.data(), in.size());
     GcmJob job = {};
@@ -284,7 +284,7 @@ class CudaGcm final : public EngineGcm {
     key_->launch(slot, job);
     runtime.copy_out(slot.stream(), slot.host_blocks() + 1, device_hash, sizeof(Block));
     engine_.copy_text_out(slot, out.data(), slot.text(), out.size());
-    hash = slot.host_blocks()[1];
+    hash = std::bit_cast<HashValue>(slot.host_blocks()[1]);
   }
 
   CudaEngine& engine_;

@@ -9,6 +9,7 @@
 
 #include "cipher/block.hpp"
 #include "kernel/kernel.hpp"
+#include "mode/gcm.hpp"
 #include "mode/mode.hpp"
 
 namespace paes::cuda {

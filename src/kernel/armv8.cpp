@@ -169,18 +169,19 @@ Register hash_blocks(const Power* power, Register value, const std::uint8_t* in,
   return reduce(sum);
 }
 
-void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+           HashValue& hash) noexcept {
   constexpr std::size_t flight_bytes = flight_blocks * block_bytes;
   const Power* const power = keys_of(keys).power;
-  Register value = vrbitq_u8(vld1q_u8(piece.hash->bytes));
+  Register value = vrbitq_u8(vld1q_u8(hash.bytes));
   std::size_t at = 0;
-  for (; piece.bytes - at >= flight_bytes; at += flight_bytes) {
-    value = hash_blocks(power, value, piece.in + at, flight_blocks);
+  for (; bytes - at >= flight_bytes; at += flight_bytes) {
+    value = hash_blocks(power, value, in + at, flight_blocks);
   }
-  if (at != piece.bytes) {
-    value = hash_blocks(power, value, piece.in + at, (piece.bytes - at) / block_bytes);
+  if (at != bytes) {
+    value = hash_blocks(power, value, in + at, (bytes - at) / block_bytes);
   }
-  vst1q_u8(piece.hash->bytes, vrbitq_u8(value));
+  vst1q_u8(hash.bytes, vrbitq_u8(value));
 }
 
 using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;

@@ -19,7 +19,7 @@ using aes_bitslice::lanes;
 
 struct BitsliceKeys {
   aes_bitslice::Keys aes;
-  Block h;
+  HashSubkey h;
 };
 static_assert(sizeof(BitsliceKeys) <= sizeof(KernelKeys));
 
@@ -49,8 +49,9 @@ struct Core {
 };
 using Modes = BlockModes<Core>;
 
-void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
-  ghash_update(keys_of(keys).h, *piece.hash, piece.in, piece.bytes / block_bytes);
+void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+           HashValue& hash) noexcept {
+  ghash_update(keys_of(keys).h, hash, in, bytes / block_bytes);
 }
 
 using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;

@@ -39,32 +39,35 @@ struct BlockModes {
   };
 
   template <Operation Which>
-  static void run(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+  static void run(const KernelKeys& keys, const Piece& piece) noexcept {
     constexpr Formula formula = formula_of(Which);
     constexpr bool has_tweak = formula.has_tweak();
     constexpr bool has_before = formula.has_before();
     Flight text;
     Flight other;  // tweaks or previous blocks, which in place are overwritten before their use
-    Block carried = {};
-    const WipeOnExit wiped_carried(carried.bytes);  // a tweak is as good as a key
-    if constexpr (has_tweak || has_before) {
-      carried = *piece.before;
+    Tweak tweak = {};
+    ChainBlock before = {};
+    const WipeOnExit wiped_tweak(tweak.bytes);
+    if constexpr (has_tweak) {
+      tweak = *piece.tweak;
+    } else if constexpr (has_before) {
+      before = *piece.before;
     }
-    for (std::size_t at = 0; at < piece.bytes; at += flight_bytes) {
-      const std::size_t bytes = std::min(flight_bytes, piece.bytes - at);
-      const std::uint8_t* const in = piece.in + at;
-      std::uint8_t* const out = piece.out + at;
+    for (std::size_t at = 0; at < piece.text.bytes; at += flight_bytes) {
+      const std::size_t bytes = std::min(flight_bytes, piece.text.bytes - at);
+      const std::uint8_t* const in = piece.text.in + at;
+      std::uint8_t* const out = piece.text.out + at;
       if constexpr (has_tweak) {
         for (std::size_t i = 0; i < bytes; i += block_size) {
-          std::memcpy(other.bytes + i, carried.bytes, block_size);
-          carried = xts::next_tweak(carried);
+          std::memcpy(other.bytes + i, tweak.bytes, block_size);
+          tweak = xts::next_tweak(tweak);
         }
       } else if constexpr (has_before) {
-        std::memcpy(other.bytes, carried.bytes, block_size);
+        std::memcpy(other.bytes, before.bytes, block_size);
         if (bytes > block_size) {
           std::memcpy(other.bytes + block_size, in, bytes - block_size);
         }
-        std::memcpy(carried.bytes, in + bytes - block_size, block_size);
+        std::memcpy(before.bytes, in + bytes - block_size, block_size);
       }
       if constexpr (formula.pre == Term::in) {
         std::memcpy(text.bytes, in, bytes);
@@ -74,7 +77,7 @@ struct BlockModes {
         std::memcpy(text.bytes, other.bytes, bytes);
       } else {
         static_assert(formula.pre == Term::counter);
-        count(text, state.counter, piece.first_block + at / block_size, bytes);
+        count(text, *piece.counter, at / block_size, bytes);
       }
       transform<formula.inverse>(keys, text);
       if constexpr (formula.post == Term::nothing) {
@@ -101,7 +104,7 @@ struct BlockModes {
       free = {};
       while (next != chains.size() && free.chain == nullptr) {
         Chain& chain = chains[next++];
-        if (chain.bytes != 0) {
+        if (chain.text.bytes != 0) {
           free.chain = &chain;
         }
       }
@@ -115,26 +118,26 @@ struct BlockModes {
         std::uint8_t* const pre = text.bytes + i * block_size;
         std::memcpy(pre, lane[i].chain->feedback.bytes, block_size);
         if constexpr (formula.pre == Term::in_xor_feedback) {
-          add(pre, pre, lane[i].chain->in + lane[i].at, block_size);
+          add(pre, pre, lane[i].chain->text.in + lane[i].at, block_size);
         }
       }
       transform<false>(keys, text);
       for (std::size_t i = 0; i < active;) {
         Chain& chain = *lane[i].chain;
         std::uint8_t* const result = text.bytes + i * block_size;
-        std::uint8_t* const out = chain.out + lane[i].at;
+        std::uint8_t* const out = chain.text.out + lane[i].at;
         if constexpr (formula.feedback == Feedback::cipher_output) {
           std::memcpy(chain.feedback.bytes, result, block_size);
         }
         if constexpr (formula.post == Term::in) {
-          add(result, result, chain.in + lane[i].at, block_size);
+          add(result, result, chain.text.in + lane[i].at, block_size);
         }
         std::memcpy(out, result, block_size);
         if constexpr (formula.feedback == Feedback::output) {
           std::memcpy(chain.feedback.bytes, result, block_size);
         }
         lane[i].at += block_size;
-        if (lane[i].at == chain.bytes && !fill(lane[i])) {
+        if (lane[i].at == chain.text.bytes && !fill(lane[i])) {
           // The last lane takes the free place; its block is still to come out.
           --active;
           if (i != active) {
@@ -169,14 +172,14 @@ struct BlockModes {
   }
 
   // The last 32 bits count and wrap, whatever the block's size.
-  static void count(Flight& flight, const Block& counter, std::uint64_t first,
+  static void count(Flight& flight, const CounterBlock& counter, std::uint64_t first,
                     std::size_t bytes) noexcept {
     const std::uint32_t start =
         load_be32(counter.bytes + block_size - 4) + static_cast<std::uint32_t>(first);
     for (std::size_t i = 0; i < bytes / block_size; ++i) {
       std::uint8_t* const block = flight.bytes + i * block_size;
       auto index = static_cast<std::uint32_t>(i);
-      // The counter may be secret (see ModeState). Compilers would make it the loop's variable and
+      // The counter may be secret (see Piece). Compilers would make it the loop's variable and
       // compare it with its last value; so they must not see that it follows from the index.
       asm("" : "+r"(index));
       std::memcpy(block, counter.bytes, block_size - 4);

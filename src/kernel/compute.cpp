@@ -1,5 +1,6 @@
 // The kernel `compute`: every step of FIPS 197 and SP 800-38D as the standards write it (the
 // studies call it AES-CI). It is there to be read, and to test and measure the others against.
+#include <bit>
 #include <cstring>
 
 #include "cipher/aes_compute.hpp"
@@ -16,15 +17,17 @@ namespace {
 
 struct ComputeKeys {
   RoundKeys round_keys;
-  Block h;
+  HashSubkey h;
 };
 static_assert(sizeof(ComputeKeys) <= sizeof(KernelKeys));
 
 void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
-  ComputeKeys ready = {round_keys, {}};
-  aes_compute::encrypt_block(round_keys, ready.h);
-  std::memcpy(keys.bytes, &ready, sizeof ready);
-  wipe(&ready, sizeof ready);
+  auto& ready = *reinterpret_cast<ComputeKeys*>(keys.bytes);
+  ready.round_keys = round_keys;
+  Block h = {};
+  const WipeOnExit wiped(h.bytes);
+  aes_compute::encrypt_block(round_keys, h);
+  std::memcpy(ready.h.bytes, h.bytes, block_bytes);
 }
 
 const ComputeKeys& keys_of(const KernelKeys& keys) noexcept {
@@ -50,13 +53,16 @@ struct Core {
 };
 using Modes = BlockModes<Core>;
 
-void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
-  const Block& h = keys_of(keys).h;
-  for (std::size_t at = 0; at < piece.bytes; at += block_bytes) {
+void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+           HashValue& hash) noexcept {
+  auto h = std::bit_cast<Block>(keys_of(keys).h);
+  const WipeOnExit wiped(h.bytes);
+  for (std::size_t at = 0; at < bytes; at += block_bytes) {
+    Block sum;
     for (std::size_t i = 0; i < block_bytes; ++i) {
-      piece.hash->bytes[i] = static_cast<std::uint8_t>(piece.hash->bytes[i] ^ piece.in[at + i]);
+      sum.bytes[i] = static_cast<std::uint8_t>(hash.bytes[i] ^ in[at + i]);
     }
-    *piece.hash = aes_compute::ghash_multiply(*piece.hash, h);
+    hash = std::bit_cast<HashValue>(aes_compute::ghash_multiply(sum, h));
   }
 }
 

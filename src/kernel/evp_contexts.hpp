@@ -21,6 +21,7 @@
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
 #include "core/secret_heap.hpp"
+#include "kernel/kernel.hpp"
 
 namespace paes {
 namespace {  // NOLINT
@@ -203,6 +204,8 @@ class EvpLease {
   void start(const std::uint8_t* iv) const noexcept {
     require(EVP_CipherInit_ex2(context_, nullptr, nullptr, iv, -1, nullptr) == 1);
   }
+
+  void update(const Text& text) const noexcept { update(text.out, text.in, text.bytes); }
 
   // `out` null: `in` is AAD.
   void update(std::uint8_t* out, const std::uint8_t* in, std::size_t bytes) const noexcept {

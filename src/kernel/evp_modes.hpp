@@ -19,16 +19,16 @@ namespace {  // NOLINT
 template <std::size_t BlockBytes, EvpContexts& (*contexts_of)(const KernelKeys&) noexcept>
 struct EvpModes {
   template <EvpPurpose purpose>
-  static void ecb(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
-    EvpLease(contexts_of(keys), purpose).update(piece.out, piece.in, piece.bytes);
+  static void ecb(const KernelKeys& keys, const Piece& piece) noexcept {
+    EvpLease(contexts_of(keys), purpose).update(piece.text);
   }
 
   // Decryption in CBC and CFB: the block before the piece is to it what an IV is to a message.
   template <EvpPurpose purpose>
-  static void after_block(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
+  static void after_block(const KernelKeys& keys, const Piece& piece) noexcept {
     const EvpLease lease(contexts_of(keys), purpose);
     lease.start(piece.before->bytes);
-    lease.update(piece.out, piece.in, piece.bytes);
+    lease.update(piece.text);
   }
 
   // Chained directions, one message after the other: EVP knows no other way.
@@ -36,29 +36,30 @@ struct EvpModes {
   static void chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
     const EvpLease lease(contexts_of(keys), purpose);
     for (Chain& chain : messages) {
-      if (chain.bytes == 0) {
+      const Text& text = chain.text;
+      if (text.bytes == 0) {
         continue;
       }
-      const std::size_t last = chain.bytes - BlockBytes;
+      const std::size_t last = text.bytes - BlockBytes;
       // OFB hands on the cipher's output, which is in ^ out; in place, `in` is gone by then.
       Block left = {};
       if constexpr (purpose == EvpPurpose::ofb) {
-        std::memcpy(left.bytes, chain.in + last, BlockBytes);
+        std::memcpy(left.bytes, text.in + last, BlockBytes);
       }
       lease.start(chain.feedback.bytes);
-      lease.update(chain.out, chain.in, chain.bytes);
+      lease.update(text);
       for (std::size_t i = 0; i < BlockBytes; ++i) {
-        chain.feedback.bytes[i] = static_cast<std::uint8_t>(left.bytes[i] ^ chain.out[last + i]);
+        chain.feedback.bytes[i] = static_cast<std::uint8_t>(left.bytes[i] ^ text.out[last + i]);
       }
       wipe(left.bytes);
     }
   }
 
-  static void ctr(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+  static void ctr(const KernelKeys& keys, const Piece& piece) noexcept {
     if constexpr (BlockBytes == 16) {
-      ctr_by_evp(keys, state, piece);
+      ctr_by_evp(keys, *piece.counter, piece.text);
     } else {
-      ctr_by_ecb(keys, state, piece);
+      ctr_by_ecb(keys, *piece.counter, piece.text);
     }
   }
 
@@ -75,36 +76,34 @@ struct EvpModes {
 
  private:
   // libcrypto counts in all 128 bits: a piece is split where the last 32 wrap.
-  static void ctr_by_evp(const KernelKeys& keys, const ModeState& state,
-                         const Piece& piece) noexcept {
+  static void ctr_by_evp(const KernelKeys& keys, const CounterBlock& first,
+                         const Text& text) noexcept {
     const EvpLease lease(contexts_of(keys), EvpPurpose::ctr);
-    for (std::size_t at = 0; at < piece.bytes;) {
-      const Block counter =
-          add_low_counter(state.counter, piece.first_block + at / BlockBytes, BlockBytes);
+    for (std::size_t at = 0; at < text.bytes;) {
+      const CounterBlock counter = add_low_counter(first, at / BlockBytes, BlockBytes);
       const std::uint64_t before_wrap = blocks_before_wrap(counter, BlockBytes) * BlockBytes;
-      const std::size_t rest = piece.bytes - at;
+      const std::size_t rest = text.bytes - at;
       const std::size_t bytes = rest < before_wrap ? rest : before_wrap;
       lease.start(counter.bytes);
-      lease.update(piece.out + at, piece.in + at, bytes);
+      lease.update(text.out + at, text.in + at, bytes);
       at += bytes;
     }
   }
 
-  static void ctr_by_ecb(const KernelKeys& keys, const ModeState& state,
-                         const Piece& piece) noexcept {
+  static void ctr_by_ecb(const KernelKeys& keys, const CounterBlock& first,
+                         const Text& text) noexcept {
     const EvpLease lease(contexts_of(keys), EvpPurpose::ecb_encrypt);
     std::uint8_t keystream[64 * BlockBytes];
-    for (std::size_t at = 0; at < piece.bytes; at += sizeof keystream) {
-      const std::size_t rest = piece.bytes - at;
+    for (std::size_t at = 0; at < text.bytes; at += sizeof keystream) {
+      const std::size_t rest = text.bytes - at;
       const std::size_t bytes = rest < sizeof keystream ? rest : sizeof keystream;
-      const std::uint64_t first = piece.first_block + at / BlockBytes;
       for (std::size_t i = 0; i < bytes / BlockBytes; ++i) {
-        const Block counter = add_low_counter(state.counter, first + i, BlockBytes);
+        const CounterBlock counter = add_low_counter(first, at / BlockBytes + i, BlockBytes);
         std::memcpy(keystream + i * BlockBytes, counter.bytes, BlockBytes);
       }
       lease.update(keystream, keystream, bytes);
       for (std::size_t i = 0; i < bytes; ++i) {
-        piece.out[at + i] = static_cast<std::uint8_t>(piece.in[at + i] ^ keystream[i]);
+        text.out[at + i] = static_cast<std::uint8_t>(text.in[at + i] ^ keystream[i]);
       }
     }
     wipe(keystream, sizeof keystream);

@@ -12,7 +12,7 @@
 // - Counters of one batch differ in the last byte only, so after the first AES round they differ in
 //   one column only. That column is a function of key and last counter byte: a table of 256 entries
 //   made once per key replaces counter arithmetic and the first round by one XOR with memory. Its
-//   index is the counter, never the key or the data; where the counter itself is secret (ModeState,
+//   index is the counter, never the key or the data; where the counter itself is secret (Piece,
 //   is_counter_public) the table is not used. The table starts at counter 2, the
 //   first of a message with a 96-bit IV, so that a batch never straddles a carry except in its last
 //   two blocks.
@@ -167,11 +167,11 @@ struct StitchedGcm {
   // The one loop. Text and, unless Which is keystream, its hash; `length` is hashed last if given.
   template <unsigned Rounds, Direction Which, bool SharedRound>
   PAES_NOINLINE static __m128i run_text(const Keys& keys, Counters counters, __m128i hash,
-                                        const Piece& piece, const Block* length) noexcept {
+                                        const Text& text, const Block* length) noexcept {
     const Register constant = Vector::broadcast(reduction_block());
-    const std::uint8_t* in = piece.in;
-    std::uint8_t* out = piece.out;
-    std::size_t left = piece.bytes;
+    const std::uint8_t* in = text.in;
+    std::uint8_t* out = text.out;
+    std::size_t left = text.bytes;
     Register chain = Vector::only_first(hash);
     FirstRound first{Vector::zero(), Vector::zero()};
     if constexpr (SharedRound) {
@@ -202,9 +202,9 @@ struct StitchedGcm {
       place =
           incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_batches - incomplete) * batch;
     };
-    const auto hash_batch = [&](const std::uint8_t* text, auto&& run)
+    const auto hash_batch = [&](const std::uint8_t* hashed, auto&& run)
         __attribute__((always_inline)) {
-      BatchHash batch_hash{keys, text, place, sum, Vector::zero(), Vector::zero()};
+      BatchHash batch_hash{keys, hashed, place, sum, Vector::zero(), Vector::zero()};
       run([&](unsigned index)
               __attribute__((always_inline)) { BatchHash::add(batch_hash, index, chain); });
       place += batch;
@@ -281,7 +281,7 @@ struct StitchedGcm {
     }
   }
 
-  PAES_INLINE static __m128i encrypt_block(const Keys& keys, const Block& block) noexcept {
+  PAES_INLINE static __m128i encrypt_block(const Keys& keys, const CounterBlock& block) noexcept {
     __m128i state = _mm_xor_si128(load_block(block.bytes), load_block(keys.round_key[0]));
     for (unsigned round = 1; round < keys.rounds; ++round) {
       state = _mm_aesenc_si128(state, load_block(keys.round_key[round]));
@@ -291,27 +291,27 @@ struct StitchedGcm {
 
   template <unsigned Rounds, Direction Which>
   PAES_INLINE static __m128i run_rounds(const Keys& keys, const Counters& counters, __m128i hash,
-                                        const Piece& piece, const Block* length) noexcept {
+                                        const Text& text, const Block* length) noexcept {
     if (Which != Direction::verify && counters.is_public &&
         counters.next % batch_blocks == first_text_counter) {
-      return run_text<Rounds, Which, true>(keys, counters, hash, piece, length);
+      return run_text<Rounds, Which, true>(keys, counters, hash, text, length);
     }
-    return run_text<Rounds, Which, false>(keys, counters, hash, piece, length);
+    return run_text<Rounds, Which, false>(keys, counters, hash, text, length);
   }
 
   template <Direction Which>
   PAES_INLINE static __m128i run(const Keys& keys, const Counters& counters, __m128i hash,
-                                 const Piece& piece, const Block* length) noexcept {
+                                 const Text& text, const Block* length) noexcept {
     if constexpr (Which == Direction::verify) {  // no cipher in it
-      return run_text<10, Which, false>(keys, counters, hash, piece, length);
+      return run_text<10, Which, false>(keys, counters, hash, text, length);
     }
     switch (keys.rounds) {
       case 10:
-        return run_rounds<10, Which>(keys, counters, hash, piece, length);
+        return run_rounds<10, Which>(keys, counters, hash, text, length);
       case 12:
-        return run_rounds<12, Which>(keys, counters, hash, piece, length);
+        return run_rounds<12, Which>(keys, counters, hash, text, length);
       default:
-        return run_rounds<14, Which>(keys, counters, hash, piece, length);
+        return run_rounds<14, Which>(keys, counters, hash, text, length);
     }
   }
 
@@ -325,43 +325,51 @@ struct StitchedGcm {
 #endif
   }
 
-  // Operations on pieces.
+  static void ctr(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
+    (void)run<Direction::keystream>(keys_in(kernel_keys),
+                                    Counters::at(*piece.counter, 0, piece.is_counter_public),
+                                    _mm_setzero_si128(), piece.text, nullptr);
+    leave_registers_clean();
+  }
+
+  static void hash(const KernelKeys& kernel_keys, const std::uint8_t* in, std::size_t bytes,
+                   HashValue& hash) noexcept {
+    const __m128i value = run<Direction::verify>(keys_in(kernel_keys), Counters::none(),
+                                                 reverse_block(load_block(hash.bytes)),
+                                                 Text{in, nullptr, bytes}, nullptr);
+    store_block(hash.bytes, reverse_block(value));
+    leave_registers_clean();
+  }
+
   template <Direction Which>
-  static void piece_run(const KernelKeys& kernel_keys, const ModeState& state,
-                        const Piece& piece) noexcept {
-    const Keys& keys = keys_in(kernel_keys);
-    const __m128i hash = Which == Direction::keystream
-                             ? _mm_setzero_si128()
-                             : reverse_block(load_block(piece.hash->bytes));
+  static void run_piece(const KernelKeys& kernel_keys, const GcmPiece& piece,
+                        HashValue& hash) noexcept {
     const __m128i value =
-        run<Which>(keys, Counters::at(state, piece.first_block), hash, piece, nullptr);
-    if (Which != Direction::keystream) {
-      store_block(piece.hash->bytes, reverse_block(value));
-    }
+        run<Which>(keys_in(kernel_keys), Counters::at(*piece.counter, 0, piece.is_counter_public),
+                   reverse_block(load_block(hash.bytes)), piece.text, nullptr);
+    store_block(hash.bytes, reverse_block(value));
     leave_registers_clean();
   }
 
-  // Operations on whole messages: *hash becomes the tag.
   template <Direction Which>
-  static void message_run(const KernelKeys& kernel_keys, const ModeState& state,
-                          const Piece& piece) noexcept {
+  static void run_message(const KernelKeys& kernel_keys, const WholeMessage& message,
+                          Tag& tag) noexcept {
     const Keys& keys = keys_in(kernel_keys);
-    const Block length = gcm::length_block(state.aad_bytes, piece.bytes);
-    const __m128i mask = encrypt_block(keys, state.counter);
-    const __m128i value = run<Which>(keys, Counters::at(state, 1),
-                                     reverse_block(load_block(piece.hash->bytes)), piece, &length);
-    store_block(piece.hash->bytes, _mm_xor_si128(reverse_block(value), mask));
+    const Block length = gcm::length_block(message.aad.size(), message.text.bytes);
+    const __m128i mask = encrypt_block(keys, *message.pre_counter);
+    const __m128i value =
+        run<Which>(keys, Counters::at(*message.pre_counter, 1, message.is_counter_public),
+                   reverse_block(load_block(message.aad_hash->bytes)), message.text, &length);
+    store_block(tag.bytes, _mm_xor_si128(reverse_block(value), mask));
     leave_registers_clean();
   }
 
-  static constexpr GcmRuns runs = GcmRuns{}
-                                      .with(GcmOperation::hash, piece_run<Direction::verify>)
-                                      .with(GcmOperation::encrypt, piece_run<Direction::encrypt>)
-                                      .with(GcmOperation::decrypt, piece_run<Direction::decrypt>)
-                                      .with(GcmOperation::seal, message_run<Direction::encrypt>)
-                                      .with(GcmOperation::open, message_run<Direction::decrypt>)
-                                      .with(GcmOperation::verify, message_run<Direction::verify>);
-  static constexpr RunFunction ctr = piece_run<Direction::keystream>;
+  static constexpr GcmRuns runs = {.hash = hash,
+                                   .encrypt = run_piece<Direction::encrypt>,
+                                   .decrypt = run_piece<Direction::decrypt>,
+                                   .seal = run_message<Direction::encrypt>,
+                                   .open = run_message<Direction::decrypt>,
+                                   .verify = run_message<Direction::verify>};
 };
 
 }  // namespace

@@ -10,9 +10,10 @@
 #include <cstdint>
 #include <span>
 
-#include "cipher/block.hpp"
+#include "cipher/ghash.hpp"
 #include "core/bytes.hpp"
 #include "kernel/features.hpp"
+#include "mode/blocks.hpp"
 #include "mode/mode.hpp"
 
 namespace paes {
@@ -24,19 +25,22 @@ struct alignas(64) KernelKeys {
   std::uint8_t bytes[12288];
 };
 
-// The constants of one message. `iv` and `aad` are read only by whole-message operations.
-struct ModeState {
-  Block counter;  // ctr, GCM's encrypt and decrypt: the counter block of block 0 of the message;
-                  // GCM's seal, open, verify: J0 (SP 800-38D, section 7.1)
-  const std::uint8_t* iv;
-  std::size_t iv_bytes;
-  const std::uint8_t* aad;
-  std::size_t aad_bytes;
-  // GCM's open and verify: the tag that the message came with, for kernels over libraries that
-  // compare and never tell the tag. Those answer with this tag when it matches, with another when
-  // it does not; kernels that compute the tag need not look.
-  const std::uint8_t* claimed_tag = nullptr;
-  std::size_t claimed_tag_bytes = 0;
+// Where a kernel reads and writes.
+struct Text {
+  const std::uint8_t* in;
+  std::uint8_t* out;
+  std::size_t bytes;
+};
+
+// A contiguous part of a message in a parallel mode: whole blocks of text, and what the mode's
+// formula asks for besides. What a formula does not name stays null. All of it is of the piece's
+// first block.
+struct Piece {
+  Text text;
+  const CounterBlock* counter = nullptr;  // the last 32 bits count on and wrap
+  const Tweak* tweak = nullptr;
+  // A copy, never in the text: in place, the piece before overwrites its own ciphertext.
+  const ChainBlock* before = nullptr;
   // Only then may a branch or an address depend on the counter: for IVs of other than 96 bits J0 is
   // a hash under H, and its low bits, watched over many messages, would give H away.
   bool is_counter_public = false;
@@ -46,53 +50,61 @@ struct ModeState {
   // same.
   StreamFetch fetch = StreamFetch::as_machine_prefers;
 };
-
-// A contiguous part of a message. A whole number of blocks, except in whole-message operations.
-struct Piece {
-  std::uint64_t first_block;  // index of the first block in the message
-  const std::uint8_t* in;
-  std::uint8_t* out;  // null for GCM's hash and verify
-  std::size_t bytes;
-  Block* hash = nullptr;  // GHASH value before the piece; replaced by the value after it
-  // cbc_decrypt, cfb_decrypt: the ciphertext block before the piece, or the IV. A copy, because in
-  // place the neighbour overwrites it. xts: T of the piece's first block. DES uses 8 bytes.
-  const Block* before = nullptr;
-};
+using PieceFunction = void (*)(const KernelKeys&, const Piece&) noexcept;
 
 // A message, or the next part of one, in a chained mode: a whole number of blocks.
 struct Chain {
-  const std::uint8_t* in;
-  std::uint8_t* out;
-  std::size_t bytes;
-  Block feedback;  // the IV before the first block; replaced by what the next block needs
+  Text text;
+  ChainBlock feedback;  // the IV before the first block; replaced by what the next block needs
 };
-
-// GCM beside its counter mode, which is Operation::ctr: of the counter the last 32 bits count and
-// wrap (inc_32; SP 800-38D, section 6.2). Messages of modes that count in more bits are split there
-// by their owner.
-enum class GcmOperation : unsigned {
-  hash,     // GHASH over `in`; section 6.4
-  encrypt,  // ctr, then the hash of what it wrote
-  decrypt,  // the hash of `in`, and ctr
-  // Whole messages of any length; *hash comes in as the GHASH of the AAD and goes out as the full
-  // 16-byte tag. Opening computes the tag and decrypts; comparing is the caller's business.
-  seal,
-  open,
-  verify,  // the tag alone: ciphertext is hashed, nothing decrypted
-};
-inline constexpr unsigned gcm_operation_count = 6;
-
-using RunFunction = void (*)(const KernelKeys&, const ModeState&, const Piece&) noexcept;
 // Independent messages under one key, as many side by side as the kernel has room for.
 using ChainFunction = void (*)(const KernelKeys&, std::span<Chain>) noexcept;
 
-// A row's operations, each table in the order of its enumeration; null: the kernel lacks it. Filled
+// A part of a message of AES-GCM: whole blocks, in counter mode (SP 800-38D, section 6.5). The
+// counter is of the first block, and its last 32 bits count on and wrap; Piece says when it is
+// public.
+struct GcmPiece {
+  Text text;
+  const CounterBlock* counter;
+  bool is_counter_public = false;
+};
+// `hash` is GHASH of the message before the piece, and becomes that after it.
+using GcmPieceFunction = void (*)(const KernelKeys&, const GcmPiece&, HashValue& hash) noexcept;
+// Hashes whole blocks.
+using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::size_t bytes,
+                              HashValue& hash) noexcept;
+
+// A whole message of AES-GCM, of any length.
+struct WholeMessage {
+  Text text;  // `out` is null where nothing is to be written
+  // The IV, and what every kernel but those over libraries makes of it: J0 (section 7.1).
+  Bytes iv;
+  const CounterBlock* pre_counter;
+  bool is_counter_public = false;
+  // The additional data, and GHASH of it.
+  Bytes aad;
+  const HashValue* aad_hash;
+  // The tag that the message came with, for kernels over libraries that compare and never tell the
+  // tag. Those answer with this tag when it matches, with another when it does not; kernels that
+  // compute the tag need not look.
+  Bytes claimed_tag = {};
+};
+using WholeMessageFunction = void (*)(const KernelKeys&, const WholeMessage&, Tag& tag) noexcept;
+
+// A whole data unit of XTS, of any length from one block on.
+struct DataUnit {
+  Text text;
+  const UnitNumber* number;
+};
+using DataUnitFunction = void (*)(const KernelKeys&, const DataUnit&) noexcept;
+
+// A row's raw modes, each table in the order of its enumeration; null: the kernel lacks it. Filled
 // by name, ModeRuns{}.with(Operation::ctr, run), or as a whole by mode_runs.hpp.
 struct ModeRuns {
-  RunFunction piece[operation_count] = {};    // of formulas that are not chained
+  PieceFunction piece[operation_count] = {};  // of formulas that are not chained
   ChainFunction chain[operation_count] = {};  // of those that are
 
-  [[nodiscard]] constexpr ModeRuns with(Operation which, RunFunction run) const {
+  [[nodiscard]] constexpr ModeRuns with(Operation which, PieceFunction run) const {
     ModeRuns more = *this;
     more.piece[place(which, false)] = run;
     return more;
@@ -109,14 +121,22 @@ struct ModeRuns {
                                                         : throw which;
   }
 };
-struct GcmRuns {
-  RunFunction function[gcm_operation_count] = {};
 
-  [[nodiscard]] constexpr GcmRuns with(GcmOperation which, RunFunction run) const noexcept {
-    GcmRuns more = *this;
-    more.function[static_cast<unsigned>(which)] = run;
-    return more;
-  }
+// A row's AES-GCM beside its counter mode, which is Operation::ctr; null: the kernel lacks it.
+struct GcmRuns {
+  HashFunction hash = nullptr;         // section 6.4
+  GcmPieceFunction encrypt = nullptr;  // and hashes what it wrote
+  GcmPieceFunction decrypt = nullptr;  // and hashes what it read
+  WholeMessageFunction seal = nullptr;
+  WholeMessageFunction open = nullptr;  // computes the tag and decrypts; comparing is the caller's
+  WholeMessageFunction verify = nullptr;  // computes the tag alone
+};
+
+// XTS of a row over a library that encrypts the units' numbers itself.
+struct DataUnitRuns {
+  void (*prepare)(Bytes both_keys, KernelKeys& keys) = nullptr;  // otherwise as Kernel::prepare
+  DataUnitFunction encrypt = nullptr;
+  DataUnitFunction decrypt = nullptr;
 };
 
 enum class Cipher : unsigned { aes, des_ede3 };
@@ -146,25 +166,19 @@ struct Kernel {
   void (*prepare)(Bytes key, KernelKeys& keys);
   void (*release)(KernelKeys& keys) noexcept;  // null: nothing but memory, which its owner wipes
   ModeRuns modes;
-  GcmRuns gcm = {};  // AES only
-  // XTS for kernels over libraries that encrypt the tweak themselves: both keys at once, and whole
-  // data units of any length from one block on, their number in ModeState::iv (16 bytes). Null for
-  // all others.
-  void (*prepare_xts)(Bytes both_keys, KernelKeys& keys) = nullptr;
-  RunFunction xts_unit[2] = {};  // encrypt, decrypt
+  GcmRuns gcm = {};         // AES only
+  DataUnitRuns units = {};  // null: the row takes pieces and tweaks, as of any other mode
 
-  [[nodiscard]] RunFunction run(Operation which) const noexcept {
+  [[nodiscard]] PieceFunction run(Operation which) const noexcept {
     return modes.piece[static_cast<unsigned>(which)];
-  }
-  [[nodiscard]] bool has(Operation which) const noexcept {
-    return formula_of(which).is_chained() ? run_chains(which) != nullptr : run(which) != nullptr;
   }
   [[nodiscard]] ChainFunction run_chains(Operation which) const noexcept {
     return modes.chain[static_cast<unsigned>(which)];
   }
-  [[nodiscard]] RunFunction run(GcmOperation which) const noexcept {
-    return gcm.function[static_cast<unsigned>(which)];
+  [[nodiscard]] bool has(Operation which) const noexcept {
+    return run(which) != nullptr || run_chains(which) != nullptr;
   }
+  [[nodiscard]] bool takes_whole_units() const noexcept { return units.prepare != nullptr; }
 };
 
 }  // namespace paes

@@ -12,7 +12,7 @@ namespace paes {
 namespace {  // NOLINT
 
 template <class Modes, Operation Which>
-consteval RunFunction piece_run() noexcept {
+consteval PieceFunction piece_run() noexcept {
   // XTS is a mode of 128-bit blocks (IEEE 1619, section 1).
   constexpr bool fits = Modes::block_size == 16 || !formula_of(Which).has_tweak();
   if constexpr (fits && !formula_of(Which).is_chained()) {

@@ -28,7 +28,7 @@ constexpr const char* cipher_names[3] = {"AES-128", "AES-192", "AES-256"};
 
 struct OpensslKeys {
   mutable EvpContexts contexts;
-  Block h;  // only where GCM may come: not for XTS
+  HashSubkey h;  // only where GCM may come: not for XTS
 };
 static_assert(sizeof(OpensslKeys) <= sizeof(KernelKeys));
 
@@ -97,83 +97,84 @@ using Modes = EvpModes<block_bytes, contexts_of>;
 
 // A whole data unit in one call: EVP carries no tweak from one to the next.
 template <EvpPurpose purpose>
-void xts_unit(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
+void xts_unit(const KernelKeys& keys, const DataUnit& unit) noexcept {
   const EvpLease lease(contexts_of(keys), purpose);
-  lease.start(state.iv);
-  lease.update(piece.out, piece.in, piece.bytes);
+  lease.start(unit.number->bytes);
+  lease.update(unit.text);
 }
 
 // libcrypto's GMAC takes no starting value, so parts of a hash are paes' own.
-void ghash(const KernelKeys& keys, const ModeState&, const Piece& piece) noexcept {
-  ghash_update(keys_of(keys).h, *piece.hash, piece.in, piece.bytes / block_bytes);
+void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+           HashValue& hash) noexcept {
+  ghash_update(keys_of(keys).h, hash, in, bytes / block_bytes);
 }
 
 using Gcm = GcmFromParts<Modes::ctr, ghash>;
 
 // A message of GCM begins.
-void start(const EvpLease& lease, const ModeState& state) noexcept {
-  if (static_cast<std::size_t>(EVP_CIPHER_CTX_get_iv_length(lease.context())) != state.iv_bytes) {
+void start(const EvpLease& lease, const WholeMessage& message) noexcept {
+  const Bytes iv = message.iv;
+  if (static_cast<std::size_t>(EVP_CIPHER_CTX_get_iv_length(lease.context())) != iv.size()) {
     require(EVP_CIPHER_CTX_ctrl(lease.context(), EVP_CTRL_AEAD_SET_IVLEN,
-                                static_cast<int>(state.iv_bytes), nullptr) == 1);
+                                static_cast<int>(iv.size()), nullptr) == 1);
   }
-  lease.start(state.iv);
-  lease.update(nullptr, state.aad, state.aad_bytes);
+  lease.start(iv.data());
+  lease.update(nullptr, message.aad.data(), message.aad.size());
 }
 
-void seal(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  if (state.iv_bytes > max_evp_iv_bytes) {
-    Gcm::seal(keys, state, piece);
+void seal(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  if (message.iv.size() > max_evp_iv_bytes) {
+    Gcm::seal(keys, message, tag);
     return;
   }
   const EvpLease lease(contexts_of(keys), EvpPurpose::seal);
-  start(lease, state);
-  lease.update(piece.out, piece.in, piece.bytes);
+  start(lease, message);
+  lease.update(message.text);
   int written = 0;
-  require(EVP_CipherFinal_ex(lease.context(), piece.hash->bytes, &written) == 1 &&
-          EVP_CIPHER_CTX_ctrl(lease.context(), EVP_CTRL_AEAD_GET_TAG, block_bytes,
-                              piece.hash->bytes) == 1);
+  require(EVP_CipherFinal_ex(lease.context(), tag.bytes, &written) == 1 &&
+          EVP_CIPHER_CTX_ctrl(lease.context(), EVP_CTRL_AEAD_GET_TAG, block_bytes, tag.bytes) == 1);
 }
 
 // The interface wants the tag; EVP only says whether the claimed one is right.
-void answer(const EvpLease& lease, const ModeState& state, Block& tag) noexcept {
+void answer(const EvpLease& lease, Bytes claimed_tag, Tag& tag) noexcept {
   std::uint8_t claimed[block_bytes] = {};
-  std::memcpy(claimed, state.claimed_tag, state.claimed_tag_bytes);
+  std::memcpy(claimed, claimed_tag.data(), claimed_tag.size());
   int written = 0;
-  const bool matches =
-      EVP_CIPHER_CTX_ctrl(lease.context(), EVP_CTRL_AEAD_SET_TAG,
-                          static_cast<int>(state.claimed_tag_bytes), claimed) == 1 &&
-      EVP_CipherFinal_ex(lease.context(), tag.bytes, &written) == 1;
+  const bool matches = EVP_CIPHER_CTX_ctrl(lease.context(), EVP_CTRL_AEAD_SET_TAG,
+                                           static_cast<int>(claimed_tag.size()), claimed) == 1 &&
+                       EVP_CipherFinal_ex(lease.context(), tag.bytes, &written) == 1;
   for (std::size_t i = 0; i < block_bytes; ++i) {
     tag.bytes[i] = static_cast<std::uint8_t>(matches ? claimed[i] : ~claimed[i]);
   }
 }
 
-void open(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  if (state.iv_bytes > max_evp_iv_bytes) {
-    Gcm::open(keys, state, piece);
+void open(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  if (message.iv.size() > max_evp_iv_bytes) {
+    Gcm::open(keys, message, tag);
     return;
   }
   const EvpLease lease(contexts_of(keys), EvpPurpose::open);
-  start(lease, state);
-  lease.update(piece.out, piece.in, piece.bytes);
-  answer(lease, state, *piece.hash);
+  start(lease, message);
+  lease.update(message.text);
+  answer(lease, message.claimed_tag, tag);
 }
 
 // EVP cannot authenticate without decrypting: the plaintext goes to a scratch buffer and is wiped.
-void verify(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  if (state.iv_bytes > max_evp_iv_bytes) {
-    Gcm::verify(keys, state, piece);
+void verify(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  if (message.iv.size() > max_evp_iv_bytes) {
+    Gcm::verify(keys, message, tag);
     return;
   }
   const EvpLease lease(contexts_of(keys), EvpPurpose::open);
-  start(lease, state);
+  start(lease, message);
+  const Text& text = message.text;
   std::uint8_t scratch[16384];
-  for (std::size_t at = 0; at < piece.bytes; at += sizeof scratch) {
-    const std::size_t rest = piece.bytes - at;
-    lease.update(scratch, piece.in + at, rest < sizeof scratch ? rest : sizeof scratch);
+  for (std::size_t at = 0; at < text.bytes; at += sizeof scratch) {
+    const std::size_t rest = text.bytes - at;
+    lease.update(scratch, text.in + at, rest < sizeof scratch ? rest : sizeof scratch);
   }
-  answer(lease, state, *piece.hash);
-  wipe(scratch, piece.bytes < sizeof scratch ? piece.bytes : sizeof scratch);
+  answer(lease, message.claimed_tag, tag);
+  wipe(scratch, text.bytes < sizeof scratch ? text.bytes : sizeof scratch);
 }
 
 }  // namespace
@@ -191,15 +192,15 @@ const Kernel kernel_openssl = {
     .prepare = prepare,
     .release = release,
     .modes = Modes::runs,
-    .gcm = GcmRuns{}
-               .with(GcmOperation::hash, ghash)
-               .with(GcmOperation::encrypt, Gcm::encrypt)
-               .with(GcmOperation::decrypt, Gcm::decrypt)
-               .with(GcmOperation::seal, seal)
-               .with(GcmOperation::open, open)
-               .with(GcmOperation::verify, verify),
-    .prepare_xts = prepare_xts,
-    .xts_unit = {xts_unit<EvpPurpose::xts_encrypt>, xts_unit<EvpPurpose::xts_decrypt>},
+    .gcm = {.hash = ghash,
+            .encrypt = Gcm::encrypt,
+            .decrypt = Gcm::decrypt,
+            .seal = seal,
+            .open = open,
+            .verify = verify},
+    .units = {.prepare = prepare_xts,
+              .encrypt = xts_unit<EvpPurpose::xts_encrypt>,
+              .decrypt = xts_unit<EvpPurpose::xts_decrypt>},
 };
 
 }  // namespace paes

@@ -14,101 +14,111 @@
 namespace paes {
 namespace {  // NOLINT: see above
 
-// Derives GCM from `Gctr` and `Ghash`, both RunFunctions.
-template <RunFunction Gctr, RunFunction Ghash>
+// Derives GCM from counter mode and GHASH.
+template <PieceFunction Gctr, HashFunction Ghash>
 struct GcmFromParts {
   // Text is encrypted and hashed in strips that stay in the first-level cache.
   static constexpr std::size_t strip_bytes = 8192;
 
-  static void encrypt(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    strips<true>(keys, state, piece);
+  static void encrypt(const KernelKeys& keys, const GcmPiece& piece, HashValue& hash) noexcept {
+    strips<true>(keys, piece, hash);
   }
 
-  static void decrypt(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    strips<false>(keys, state, piece);
+  static void decrypt(const KernelKeys& keys, const GcmPiece& piece, HashValue& hash) noexcept {
+    strips<false>(keys, piece, hash);
   }
 
-  static void seal(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    whole_message<&encrypt, true>(keys, state, piece);
+  static void seal(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+    whole_message<true>(keys, message, tag);
   }
 
-  static void open(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    whole_message<&decrypt, false>(keys, state, piece);
+  static void open(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+    whole_message<false>(keys, message, tag);
   }
 
-  static void verify(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    const std::size_t whole = piece.bytes / block_bytes * block_bytes;
-    Ghash(keys, state, Piece{0, piece.in, nullptr, whole, piece.hash});
-    if (piece.bytes != whole) {
+  static void verify(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+    const Text& text = message.text;
+    HashValue hash = *message.aad_hash;
+    const WipeOnExit wiped_hash(hash.bytes);
+    const std::size_t whole = text.bytes / block_bytes * block_bytes;
+    Ghash(keys, text.in, whole, hash);
+    if (text.bytes != whole) {
       Block last = {};
-      std::memcpy(last.bytes, piece.in + whole, piece.bytes - whole);
-      Ghash(keys, state, Piece{0, last.bytes, nullptr, block_bytes, piece.hash});
+      std::memcpy(last.bytes, text.in + whole, text.bytes - whole);
+      Ghash(keys, last.bytes, block_bytes, hash);
     }
-    finish_tag(keys, state, piece);
-  }
-
-  // *hash becomes the tag: the length block is hashed and E(J0) added (SP 800-38D, section 7.1,
-  // steps 5 and 6).
-  static void finish_tag(const KernelKeys& keys, const ModeState& state,
-                         const Piece& piece) noexcept {
-    const Block lengths = gcm::length_block(state.aad_bytes, piece.bytes);
-    Ghash(keys, state, Piece{0, lengths.bytes, nullptr, block_bytes, piece.hash});
-    Gctr(keys, state, Piece{0, piece.hash->bytes, piece.hash->bytes, block_bytes, nullptr});
+    make_tag(keys, message, hash, tag);
   }
 
   // The whole row, for kernels that replace none of it.
-  static constexpr GcmRuns runs = GcmRuns{}
-                                      .with(GcmOperation::hash, Ghash)
-                                      .with(GcmOperation::encrypt, encrypt)
-                                      .with(GcmOperation::decrypt, decrypt)
-                                      .with(GcmOperation::seal, seal)
-                                      .with(GcmOperation::open, open)
-                                      .with(GcmOperation::verify, verify);
+  static constexpr GcmRuns runs = {.hash = Ghash,
+                                   .encrypt = encrypt,
+                                   .decrypt = decrypt,
+                                   .seal = seal,
+                                   .open = open,
+                                   .verify = verify};
 
  private:
   template <bool Encrypt>
-  static void strips(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-    for (std::size_t at = 0; at < piece.bytes; at += strip_bytes) {
-      const std::size_t bytes = piece.bytes - at < strip_bytes ? piece.bytes - at : strip_bytes;
-      const Piece strip{piece.first_block + at / block_bytes, piece.in + at, piece.out + at, bytes,
-                        piece.hash};
-      const Piece hashed{0, Encrypt ? strip.out : strip.in, nullptr, bytes, piece.hash};
+  static void strips(const KernelKeys& keys, const GcmPiece& piece, HashValue& hash) noexcept {
+    const Text& text = piece.text;
+    CounterBlock counter = *piece.counter;
+    const WipeOnExit wiped_counter(counter.bytes);
+    for (std::size_t at = 0; at < text.bytes; at += strip_bytes) {
+      const std::size_t bytes = text.bytes - at < strip_bytes ? text.bytes - at : strip_bytes;
       // Decryption in place overwrites the ciphertext, so it is hashed first.
       if constexpr (!Encrypt) {
-        Ghash(keys, state, hashed);
+        Ghash(keys, text.in + at, bytes, hash);
       }
-      Gctr(keys, state, strip);
+      Gctr(keys, Piece{.text = {text.in + at, text.out + at, bytes},
+                       .counter = &counter,
+                       .is_counter_public = piece.is_counter_public});
       if constexpr (Encrypt) {
-        Ghash(keys, state, hashed);
+        Ghash(keys, text.out + at, bytes, hash);
       }
+      counter = gcm::add_counter(counter, bytes / block_bytes);
     }
   }
 
-  template <RunFunction Crypt, bool Encrypt>
-  static void whole_message(const KernelKeys& keys, const ModeState& state,
-                            const Piece& piece) noexcept {
-    ModeState text_state = state;
-    const WipeOnExit wiped_counter(text_state.counter.bytes);
-    text_state.counter = gcm::add_counter(state.counter, 1);
-    const std::size_t whole = piece.bytes / block_bytes * block_bytes;
-    Crypt(keys, text_state, Piece{0, piece.in, piece.out, whole, piece.hash});
-    const std::size_t rest = piece.bytes - whole;
+  template <bool Encrypt>
+  static void whole_message(const KernelKeys& keys, const WholeMessage& message,
+                            Tag& tag) noexcept {
+    const Text& text = message.text;
+    HashValue hash = *message.aad_hash;
+    CounterBlock counter = gcm::add_counter(*message.pre_counter, 1);
+    const WipeOnExit wiped_hash(hash.bytes);
+    const WipeOnExit wiped_counter(counter.bytes);
+    const std::size_t whole = text.bytes / block_bytes * block_bytes;
+    strips<Encrypt>(keys, {{text.in, text.out, whole}, &counter, message.is_counter_public}, hash);
+    const std::size_t rest = text.bytes - whole;
     if (rest != 0) {
       Block last = {};
-      Block text = {};
+      Block result = {};
       Block hashed = {};
       const WipeOnExit wiped_last(last.bytes);
-      const WipeOnExit wiped_text(text.bytes);
+      const WipeOnExit wiped_result(result.bytes);
       const WipeOnExit wiped_hashed(hashed.bytes);
-      std::memcpy(last.bytes, piece.in + whole, rest);
-      Gctr(keys, text_state,
-           Piece{whole / block_bytes, last.bytes, text.bytes, block_bytes, nullptr});
-      std::memcpy(piece.out + whole, text.bytes, rest);
+      std::memcpy(last.bytes, text.in + whole, rest);
+      counter = gcm::add_counter(counter, whole / block_bytes);
+      Gctr(keys, Piece{.text = {last.bytes, result.bytes, block_bytes},
+                       .counter = &counter,
+                       .is_counter_public = message.is_counter_public});
+      std::memcpy(text.out + whole, result.bytes, rest);
       // The hash covers the ciphertext padded with zeros: keystream beyond the end stays out of it.
-      std::memcpy(hashed.bytes, Encrypt ? text.bytes : last.bytes, rest);
-      Ghash(keys, text_state, Piece{0, hashed.bytes, nullptr, block_bytes, piece.hash});
+      std::memcpy(hashed.bytes, Encrypt ? result.bytes : last.bytes, rest);
+      Ghash(keys, hashed.bytes, block_bytes, hash);
     }
-    finish_tag(keys, state, piece);
+    make_tag(keys, message, hash, tag);
+  }
+
+  // The length block is hashed and E(J0) added (SP 800-38D, section 7.1, steps 5 and 6).
+  static void make_tag(const KernelKeys& keys, const WholeMessage& message, HashValue& hash,
+                       Tag& tag) noexcept {
+    const Block lengths = gcm::length_block(message.aad.size(), message.text.bytes);
+    Ghash(keys, lengths.bytes, block_bytes, hash);
+    Gctr(keys, Piece{.text = {hash.bytes, tag.bytes, block_bytes},
+                     .counter = message.pre_counter,
+                     .is_counter_public = message.is_counter_public});
   }
 };
 

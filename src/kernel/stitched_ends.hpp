@@ -25,14 +25,15 @@ struct StitchedEnds {
     std::uint32_t next;
     bool is_public;
 
-    PAES_INLINE static Counters at(const ModeState& state, std::uint64_t first_block) noexcept {
-      const __m128i reversed = reverse_block(load_block(state.counter.bytes));
+    // From `ahead` blocks behind `counter` on.
+    PAES_INLINE static Counters at(const CounterBlock& counter, std::uint32_t ahead,
+                                   bool is_public) noexcept {
+      const __m128i reversed = reverse_block(load_block(counter.bytes));
       const __m128i fixed = _mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0));
       return {Vector::broadcast(fixed),
-              static_cast<std::uint32_t>(_mm_cvtsi128_si32(reversed)) +
-                  static_cast<std::uint32_t>(first_block),
-              state.is_counter_public};
+              static_cast<std::uint32_t>(_mm_cvtsi128_si32(reversed)) + ahead, is_public};
     }
+    PAES_INLINE static Counters none() noexcept { return {Vector::zero(), 0, false}; }
     // Counter blocks count, count + 1, ... as the cipher takes them.
     [[nodiscard]] PAES_INLINE static Register blocks(Register reversed_block,
                                                      std::uint32_t count) noexcept {

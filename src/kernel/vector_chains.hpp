@@ -31,11 +31,11 @@ struct VectorChains {
     const auto fill = [&](unsigned index) {
       while (next != chains.size()) {
         Chain& chain = chains[next++];
-        if (chain.bytes != 0) {
+        if (chain.text.bytes != 0) {
           lane.chain[index] = &chain;
-          lane.in[index] = chain.in;
-          lane.out[index] = chain.out;
-          lane.left[index] = chain.bytes;
+          lane.in[index] = chain.text.in;
+          lane.out[index] = chain.text.out;
+          lane.left[index] = chain.text.bytes;
           lane.feedback[index] = chain.feedback;
           return true;
         }
@@ -74,7 +74,7 @@ struct VectorChains {
     const std::uint8_t* in[flight_blocks];
     std::uint8_t* out[flight_blocks];
     std::size_t left[flight_blocks];
-    alignas(64) Block feedback[flight_blocks];
+    alignas(64) ChainBlock feedback[flight_blocks];
 
     void copy(unsigned from, unsigned to) noexcept {
       chain[to] = chain[from];

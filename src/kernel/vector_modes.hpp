@@ -42,41 +42,46 @@ struct VectorModes {
 
   // A parallel row.
   template <Operation Which>
-  static void run(const KernelKeys& kernel_keys, const ModeState& state,
-                  const Piece& piece) noexcept {
+  static void run(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
     const Keys& keys = Gcm::keys_in(kernel_keys);
-    const auto address = reinterpret_cast<std::uintptr_t>(piece.out);
+    const Text& text = piece.text;
+    const auto address = reinterpret_cast<std::uintptr_t>(text.out);
     const bool streams =
-        state.bypasses_caches && address % block_bytes == 0 && piece.bytes >= 4 * flight_bytes;
-    const WholeRegisters memory = {streams, streams && fetches_far(state)};
+        piece.bypasses_caches && address % block_bytes == 0 && text.bytes >= 4 * flight_bytes;
+    const WholeRegisters memory = {streams, streams && fetches_far(piece)};
     std::size_t head = streams ? (0 - address) % 64 : 0;
     if constexpr (Which == Operation::ctr) {
       if (!streams) {
-        head = before_shared_round(state, piece) * block_bytes;
+        head = before_shared_round(piece) * block_bytes;
       }
     }
     if (head == 0) {
-      return run_part<Which>(keys, kernel_keys, state, piece, memory);
+      return run_part<Which>(keys, kernel_keys, piece, memory);
     }
     // The head is a piece of its own, so that the rest is aligned.
-    Piece rest{piece.first_block + head / block_bytes, piece.in + head, piece.out + head,
-               piece.bytes - head};
-    Block before = {};
-    const WipeOnExit wiped(before.bytes);
-    if constexpr (formula_of(Which).has_before()) {
-      std::memcpy(before.bytes, rest.in - block_bytes, block_bytes);
+    Piece first = piece;
+    Piece rest = piece;
+    first.text.bytes = head;
+    rest.text = {text.in + head, text.out + head, text.bytes - head};
+    CounterBlock counter = {};
+    Tweak tweak = {};
+    ChainBlock before = {};
+    const WipeOnExit wiped(tweak.bytes);
+    if constexpr (formula_of(Which).has_counter()) {
+      counter = add_low_counter(*piece.counter, head / block_bytes, block_bytes);
+      rest.counter = &counter;
+    } else if constexpr (formula_of(Which).has_before()) {
+      std::memcpy(before.bytes, rest.text.in - block_bytes, block_bytes);
       rest.before = &before;
     } else if constexpr (formula_of(Which).has_tweak()) {
-      before = *piece.before;
+      tweak = *piece.tweak;
       for (std::size_t at = 0; at < head; at += block_bytes) {
-        before = xts::next_tweak(before);
+        tweak = xts::next_tweak(tweak);
       }
-      rest.before = &before;
+      rest.tweak = &tweak;
     }
-    run_part<Which>(keys, kernel_keys, state,
-                    Piece{piece.first_block, piece.in, piece.out, head, nullptr, piece.before},
-                    through_caches);
-    run_part<Which>(keys, kernel_keys, state, rest, memory);
+    run_part<Which>(keys, kernel_keys, first, through_caches);
+    run_part<Which>(keys, kernel_keys, rest, memory);
   }
 
   template <Operation Which>
@@ -101,37 +106,35 @@ struct VectorModes {
   };
 
   // Asked once a piece.
-  static bool fetches_far(const ModeState& state) noexcept {
+  static bool fetches_far(const Piece& piece) noexcept {
     const StreamFetch fetch =
-        state.fetch == StreamFetch::as_machine_prefers ? machine_stream_fetch() : state.fetch;
+        piece.fetch == StreamFetch::as_machine_prefers ? machine_stream_fetch() : piece.fetch;
     return fetch == StreamFetch::far;
   }
 
   // Blocks up to the first counter from which batches can share their first round, where the rest
   // is long enough to win back the cost of a piece more.
-  static std::size_t before_shared_round(const ModeState& state, const Piece& piece) noexcept {
-    if (!state.is_counter_public || piece.bytes < 16 * flight_bytes) {
+  static std::size_t before_shared_round(const Piece& piece) noexcept {
+    if (!piece.is_counter_public || piece.text.bytes < 16 * flight_bytes) {
       return 0;
     }
-    const std::uint32_t count = load_be32(state.counter.bytes + block_bytes - 4) +
-                                static_cast<std::uint32_t>(piece.first_block);
+    const std::uint32_t count = load_be32(piece.counter->bytes + block_bytes - 4);
     return (first_text_counter - count) % flight_blocks;
   }
 
   template <Operation Which>
   PAES_INLINE static void run_part(const Keys& keys, const KernelKeys& kernel_keys,
-                                   const ModeState& state, const Piece& piece,
-                                   WholeRegisters memory) noexcept {
+                                   const Piece& piece, WholeRegisters memory) noexcept {
     if (Which == Operation::ctr && !memory.streams) {
-      return Gcm::ctr(kernel_keys, state, piece);
+      return Gcm::ctr(kernel_keys, piece);
     }
     switch (keys.rounds) {
       case 10:
-        return run_flights<Which, 10>(keys, state, piece, memory);
+        return run_flights<Which, 10>(keys, piece, memory);
       case 12:
-        return run_flights<Which, 12>(keys, state, piece, memory);
+        return run_flights<Which, 12>(keys, piece, memory);
       default:
-        return run_flights<Which, 14>(keys, state, piece, memory);
+        return run_flights<Which, 14>(keys, piece, memory);
     }
   }
 
@@ -143,20 +146,20 @@ struct VectorModes {
   using Tweaks = Register[flight];
 
   template <Operation Which, unsigned Rounds>
-  PAES_NOINLINE static void run_flights(const Keys& keys, const ModeState& state,
-                                        const Piece& piece, WholeRegisters memory) noexcept {
+  PAES_NOINLINE static void run_flights(const Keys& keys, const Piece& piece,
+                                        WholeRegisters memory) noexcept {
     Carried carried = {Vector::zero(), {Vector::zero(), 0, false}};
     Tweaks tweaks[2];  // of this flight and of the next
     if constexpr (formula_of(Which).has_tweak()) {
-      first_tweaks(*piece.before, tweaks[0]);
+      first_tweaks(*piece.tweak, tweaks[0]);
     } else if constexpr (formula_of(Which).has_before()) {
       carried.before = Vector::broadcast(load_block(piece.before->bytes));
     } else if constexpr (formula_of(Which).pre == Term::counter) {
-      carried.counters = Counters::at(state, piece.first_block);
+      carried.counters = Counters::at(*piece.counter, 0, piece.is_counter_public);
     }
-    const std::uint8_t* in = piece.in;
-    std::uint8_t* out = piece.out;
-    std::size_t left = piece.bytes;
+    const std::uint8_t* in = piece.text.in;
+    std::uint8_t* out = piece.text.out;
+    std::size_t left = piece.text.bytes;
     const Register came_round = Vector::broadcast(_mm_cvtsi64_si128((1LL << (8 * lanes)) - 1));
     unsigned now = 0;
     for (; left >= flight_bytes; left -= flight_bytes, in += flight_bytes, out += flight_bytes) {
@@ -312,8 +315,8 @@ struct VectorModes {
                         Vector::template multiply<0x01>(carries, tweak_polynomial()));
   }
 
-  PAES_INLINE static void first_tweaks(const Block& first, Tweaks& tweaks) noexcept {
-    Block block[lanes];
+  PAES_INLINE static void first_tweaks(const Tweak& first, Tweaks& tweaks) noexcept {
+    Tweak block[lanes];
     block[0] = first;
     for (unsigned lane = 1; lane < lanes; ++lane) {
       block[lane] = xts::next_tweak(block[lane - 1]);

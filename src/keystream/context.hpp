@@ -112,7 +112,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // How a device makes a run of chunks; no key: it cannot.
   struct Run {
     const EngineRaw* key = nullptr;
-    Block start = {};
+    CounterBlock start = {};
   };
   [[nodiscard]] virtual Run run_from(std::uint64_t chunk) const noexcept;
   [[nodiscard]] Costs& costs() const noexcept { return key_->costs(); }

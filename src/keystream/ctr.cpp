@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "keystream/xor.hpp"
+#include "mode/counter.hpp"
 #include "paes/error.hpp"
 
 namespace paes::keystream {
@@ -27,13 +28,14 @@ CtrKey::CtrKey(const CipherName& name, Bytes key, const Kernel& kernel,
                      ? nullptr
                      : device_->bind_raw(name.cipher, *name.mode, Direction::encrypt, key, 0)) {}
 
-Block CtrKey::counter_at(const Block& first_counter, std::uint64_t offset) const noexcept {
-  return key_.at(Bytes(first_counter.bytes, block_size()), offset, {}).chain;
+CounterBlock CtrKey::counter_at(const CounterBlock& first_counter,
+                                std::uint64_t offset) const noexcept {
+  return add_full_counter(first_counter, offset / block_size(), block_size());
 }
 
 void CtrKey::compute_directly(MutableBytes chunk) const noexcept { crypt({}, 0, chunk, chunk); }
 
-void CtrKey::crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
+void CtrKey::crypt(const CounterBlock& first_counter, std::uint64_t offset, Bytes in,
                    MutableBytes out) const noexcept {
   const std::size_t size = block_size();
   const std::size_t within = offset % size;
@@ -82,7 +84,7 @@ void CtrKey::uncount(std::uint64_t first, std::uint64_t end) noexcept {
 }
 
 CtrContext::CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
-                       const Block& first_counter, const ContextOptions& options)
+                       const CounterBlock& first_counter, const ContextOptions& options)
     : Context(engine, shared, key,
               {options.window_chunks, options.first_chunk, options.stride, options.priority,
                (limit_of(options) - 1) / shared.chunk_bytes}),

@@ -21,13 +21,14 @@ class CtrKey final : public BoundKey {
 
   // Counter mode from byte `offset` of the stream whose byte 0 has `first_counter`. `in` and `out`
   // have the same length, and are the same memory or share none.
-  void crypt(const Block& first_counter, std::uint64_t offset, Bytes in,
+  void crypt(const CounterBlock& first_counter, std::uint64_t offset, Bytes in,
              MutableBytes out) const noexcept;
 
   // Null: none.
   [[nodiscard]] const EngineRaw* on_device() const noexcept { return on_device_.get(); }
   // Of the block at `offset`, which is a multiple of its size.
-  [[nodiscard]] Block counter_at(const Block& first_counter, std::uint64_t offset) const noexcept;
+  [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter,
+                                        std::uint64_t offset) const noexcept;
 
   // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
   // may encrypt (SP 800-67, section 3.4), and are not counted.
@@ -46,7 +47,7 @@ class CtrKey final : public BoundKey {
 class CtrContext final : public Context {
  public:
   CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
-             const Block& first_counter, const ContextOptions& options);
+             const CounterBlock& first_counter, const ContextOptions& options);
 
   void crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out);
   void prefetch(std::uint64_t offset);
@@ -61,7 +62,7 @@ class CtrContext final : public Context {
   [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;
 
   const std::shared_ptr<CtrKey> key_;
-  const Block first_counter_;
+  const CounterBlock first_counter_;
   const std::uint64_t limit_bytes_;  // offsets are below
 };
 

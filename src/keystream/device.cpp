@@ -45,7 +45,7 @@ bool Device::pays(const Costs& costs) noexcept {
           asked_.fetch_add(1, std::memory_order_relaxed) % asked_before_try == 0);
 }
 
-bool Device::run(const EngineRaw& key, const Block& start, std::size_t chunks) noexcept {
+bool Device::run(const EngineRaw& key, const CounterBlock& start, std::size_t chunks) noexcept {
   const MutableBytes memory(pages_.data(), chunks * chunk_bytes_);
   try {
     return key.crypt(start, memory, memory, WhenBusy::decline);

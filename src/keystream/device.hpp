@@ -41,11 +41,12 @@ class Device {
   // take(index, keystream) for each, and wipes what it was made in. False: the device is busy, or
   // has failed and is not asked again.
   template <typename Take>
-  [[nodiscard]] bool make(const EngineRaw& key, const Block& start, std::size_t chunks,
+  [[nodiscard]] bool make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks,
                           Costs& costs, const Take& take) noexcept;
 
  private:
-  [[nodiscard]] bool run(const EngineRaw& key, const Block& start, std::size_t chunks) noexcept;
+  [[nodiscard]] bool run(const EngineRaw& key, const CounterBlock& start,
+                         std::size_t chunks) noexcept;
 
   const std::shared_ptr<Engine> engine_;
   const std::size_t chunk_bytes_;
@@ -57,7 +58,7 @@ class Device {
 };
 
 template <typename Take>
-bool Device::make(const EngineRaw& key, const Block& start, std::size_t chunks, Costs& costs,
+bool Device::make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks, Costs& costs,
                   const Take& take) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {

@@ -105,7 +105,7 @@ void SpeculativeEngine::refuse_foreign(const BoundKey& key) const {
 }
 
 std::shared_ptr<CtrContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
-                                                    const Block& first_counter,
+                                                    const CounterBlock& first_counter,
                                                     const ContextOptions& options) {
   refuse_foreign(*key);
   auto ctr = std::dynamic_pointer_cast<CtrKey>(key);

@@ -36,7 +36,7 @@ class SpeculativeEngine {
                                                std::string_view kernel);
   // Throw Error: usage for the other mode's key, failure when the budget has no room.
   [[nodiscard]] std::shared_ptr<CtrContext> open(const std::shared_ptr<BoundKey>& key,
-                                                 const Block& first_counter,
+                                                 const CounterBlock& first_counter,
                                                  const ContextOptions& options);
   [[nodiscard]] std::shared_ptr<SealContext> open(const std::shared_ptr<BoundKey>& key,
                                                   const MessageNonces& nonces,

@@ -188,7 +188,7 @@ KeystreamContext KeystreamEngine::open(const KeystreamKey& key, Bytes first_coun
     throw Error(ErrorCode::usage, "counter: not as long as a block of the cipher");
   }
   check_window(options.window_chunks, options.stride);
-  Block counter = {};
+  CounterBlock counter = {};
   std::memcpy(counter.bytes, first_counter.data(), first_counter.size());
   return {engine_, engine_->open(key.key_, counter, options)};
 }

@@ -31,7 +31,7 @@ SealKey::SealKey(Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
 
 void SealKey::compute_directly(MutableBytes chunk) const noexcept {
   const std::uint8_t nonce[gcm::standard_iv_bytes] = {};
-  Block tag;
+  Tag tag;
   const WipeOnExit wiped(tag.bytes);
   key_.seal(nonce, {}, chunk, chunk, tag.bytes);
 }
@@ -93,7 +93,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   lock.unlock();
   if (part.has_keystream()) {
     std::uint8_t* const slot = part.entry->slot;
-    Block full;
+    Tag full;
     xor_and_wipe(MutableBytes(slot + text_at, in.size()), in.data(), out.data());
     key_->gcm().make_tag(aad, out, Bytes(slot + mask_at, block_bytes), full);
     std::memcpy(tag.data(), full.bytes, tag.size());
@@ -138,7 +138,7 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
 // is.
 bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
                             MutableBytes out, Bytes tag) const noexcept {
-  Block full;
+  Tag full;
   const WipeOnExit wiped(full.bytes);  // of a forgery, the one that would have been believed
   key_->gcm().make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
   if (!equal_constant_time(Bytes(full.bytes, tag.size()), tag)) {

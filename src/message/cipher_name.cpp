@@ -63,10 +63,10 @@ bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept {
     return false;
   }
   if (name.is_gcm()) {
-    return kernel.run(GcmOperation::seal) != nullptr && kernel.run(GcmOperation::open) != nullptr;
+    return kernel.gcm.seal != nullptr && kernel.gcm.open != nullptr;
   }
   const ModeRow& row = row_of(*name.mode);
-  if (row.has_units && kernel.prepare_xts != nullptr) {
+  if (row.has_units && kernel.takes_whole_units()) {
     return true;
   }
   return kernel.has(row.encrypt) && kernel.has(row.decrypt) &&

@@ -13,9 +13,11 @@
 #pragma once
 
 #include <memory>
+#include <variant>
 
 #include "core/bytes.hpp"
 #include "kernel/kernel.hpp"
+#include "mode/gcm.hpp"
 #include "mode/mode.hpp"
 
 namespace paes {
@@ -26,6 +28,11 @@ enum class WhenBusy : unsigned {
   decline,  // processor and device share the work, each taking what comes when it is free
 };
 
+// What the next block of a message in a raw mode depends on besides key and text: in CTR its
+// counter block, in XTS the number of its data unit, in CBC, CFB and OFB the block before, or the
+// IV; in ECB nothing.
+using RawStart = std::variant<std::monostate, CounterBlock, UnitNumber, ChainBlock>;
+
 // A key bound to an engine, a raw mode and a direction that is parallel. Wiped from the device when
 // it goes; it must go before its engine.
 class EngineRaw {
@@ -35,12 +42,10 @@ class EngineRaw {
   EngineRaw(const EngineRaw&) = delete;
   EngineRaw& operator=(const EngineRaw&) = delete;
 
-  // A part of a message; `out` has the length of `in`, and is `in` or does not overlap it. `start`
-  // is where it begins, as in RawPosition: the counter block (128 bits; 64 for 3DES, in its first 8
-  // bytes), the number of the first data unit, or the ciphertext block before it (the IV at the
-  // beginning). CTR and CFB take any number of bytes, ECB and CBC whole blocks, XTS whole data
-  // units; none takes nothing.
-  [[nodiscard]] virtual bool crypt(const Block& start, Bytes in, MutableBytes out,
+  // A part of a message; `out` has the length of `in`, and is `in` or does not overlap it. CTR and
+  // CFB take any number of bytes, ECB and CBC whole blocks, XTS whole data units; none takes
+  // nothing.
+  [[nodiscard]] virtual bool crypt(const RawStart& start, Bytes in, MutableBytes out,
                                    WhenBusy when_busy) const = 0;
 };
 
@@ -48,11 +53,11 @@ class EngineRaw {
 struct GcmMessages {
   std::uint8_t* text;  // of the first
   std::size_t stride_bytes;
-  std::size_t count;            // at least 1
-  std::size_t text_bytes;       // of each but the last; any number
-  std::size_t last_text_bytes;  // any number up to text_bytes
-  const Block* pre_counters;    // J0 of each (SP 800-38D, section 7.1, step 2)
-  Block* tags;                  // comes back: the full tag of each
+  std::size_t count;                 // at least 1
+  std::size_t text_bytes;            // of each but the last; any number
+  std::size_t last_text_bytes;       // any number up to text_bytes
+  const CounterBlock* pre_counters;  // J0 of each (SP 800-38D, section 7.1, step 2)
+  Tag* tags;                         // comes back: the full tag of each
 
   // From the first byte of text to the last.
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
@@ -73,13 +78,12 @@ class EngineGcm {
   [[nodiscard]] virtual bool run(GcmOperation operation, const GcmMessages& messages,
                                  WhenBusy when_busy) const = 0;
 
-  // `encrypt`, `decrypt` or `hash` of a part of one message, at least one block and whole ones. The
-  // first is number `first_block` of a text whose block 0 has the counter block `counter` (J0 + 1,
-  // of which the last 32 bits count). `out` is as in EngineRaw, and empty for `hash`. The GHASH of
-  // the part's ciphertext alone, from zero (GhashPart), comes back in `hash`.
-  [[nodiscard]] virtual bool run(GcmOperation operation, const Block& counter,
-                                 std::uint64_t first_block, Bytes in, MutableBytes out, Block& hash,
-                                 WhenBusy when_busy) const = 0;
+  // `encrypt`, `decrypt` or `hash` of a part of one message, at least one block and whole ones.
+  // `counter` is of the first, and its last 32 bits count on. `out` is as in EngineRaw, and empty
+  // for `hash`. The GHASH of the part's ciphertext alone, from zero (GhashPart), comes back in
+  // `hash`.
+  [[nodiscard]] virtual bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
+                                 MutableBytes out, HashValue& hash, WhenBusy when_busy) const = 0;
 };
 
 class Engine {

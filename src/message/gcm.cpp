@@ -1,6 +1,7 @@
 #include "message/gcm.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 #include <vector>
@@ -29,10 +30,10 @@ GcmKey::GcmKey(Bytes key, const Kernel& kernel, EngineUse use)
   }
   kernel.prepare(key, keys_->kernel);
   // H = E(0^128), section 6.4.
-  ModeState zero = {};
-  const Block zero_block = {};
-  kernel.run(Operation::ctr)(keys_->kernel, zero,
-                             Piece{0, zero_block.bytes, keys_->hash.bytes, block_bytes, nullptr});
+  const CounterBlock zero = {};
+  const Block no_text = {};
+  kernel.run(Operation::ctr)(
+      keys_->kernel, {.text = {no_text.bytes, keys_->h.bytes, block_bytes}, .counter = &zero});
 }
 
 GcmKey::GcmKey(GcmKey&& other) noexcept
@@ -47,65 +48,68 @@ GcmKey::~GcmKey() {
   }
 }
 
-void GcmKey::hash_padded(Block& value, Bytes data) const noexcept {
-  const RunFunction ghash = kernel_->run(GcmOperation::hash);
-  const ModeState unused = {};
+void GcmKey::hash_padded(HashValue& hash, Bytes data) const noexcept {
   const std::size_t whole = data.size() / block_bytes * block_bytes;
   if (whole != 0) {  // most messages have no AAD, and short ones notice a call
-    ghash(keys_->kernel, unused, Piece{0, data.data(), nullptr, whole, &value});
+    kernel_->gcm.hash(keys_->kernel, data.data(), whole, hash);
   }
   if (whole != data.size()) {
     Block last = {};
     std::memcpy(last.bytes, data.data() + whole, data.size() - whole);
-    ghash(keys_->kernel, unused, Piece{0, last.bytes, nullptr, block_bytes, &value});
+    kernel_->gcm.hash(keys_->kernel, last.bytes, block_bytes, hash);
   }
 }
 
-void GcmKey::make_pre_counter_block(Bytes iv, Block& block) const noexcept {
+void GcmKey::make_pre_counter_block(Bytes iv, CounterBlock& counter) const noexcept {
   if (iv.size() == gcm::standard_iv_bytes) {
-    block = gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
+    counter = gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
     return;
   }
   // Section 7.1, step 2: GHASH(IV || padding || 0^64 || [len(IV)]64).
-  block = {};
-  hash_padded(block, iv);
-  const Block lengths = gcm::length_block(0, iv.size());
-  hash_padded(block, Bytes(lengths.bytes, block_bytes));
+  HashValue hash = {};
+  const WipeOnExit wiped(hash.bytes);
+  hash_padded(hash, iv);
+  hash_padded(hash, gcm::length_block(0, iv.size()).bytes);
+  counter = std::bit_cast<CounterBlock>(hash);
 }
 
-void GcmKey::crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
-                         std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
-                         Block& tag) const noexcept {
-  ModeState state{.counter = {},
-                  .iv = iv.data(),
-                  .iv_bytes = iv.size(),
-                  .aad = aad.data(),
-                  .aad_bytes = aad.size(),
-                  .claimed_tag = claimed_tag.data(),
-                  .claimed_tag_bytes = claimed_tag.size(),
-                  .is_counter_public = iv.size() == gcm::standard_iv_bytes};
-  make_pre_counter_block(iv, state.counter);
-  tag = {};
-  hash_padded(tag, aad);
-  kernel_->run(operation)(keys_->kernel, state, Piece{0, in, out, bytes, &tag});
-  if (!state.is_counter_public) {
-    wipe(state.counter.bytes);
+void GcmKey::run_whole(WholeMessageFunction run, Bytes iv, Bytes aad, const Text& text,
+                       Bytes claimed_tag, Tag& tag) const noexcept {
+  const bool is_counter_public = iv.size() == gcm::standard_iv_bytes;
+  CounterBlock pre_counter;
+  make_pre_counter_block(iv, pre_counter);
+  HashValue aad_hash = {};
+  hash_padded(aad_hash, aad);
+  run(keys_->kernel,
+      {.text = text,
+       .iv = iv,
+       .pre_counter = &pre_counter,
+       .is_counter_public = is_counter_public,
+       .aad = aad,
+       .aad_hash = &aad_hash,
+       .claimed_tag = claimed_tag},
+      tag);
+  if (!is_counter_public) {
+    wipe(pre_counter.bytes);
+  }
+  if (!aad.empty()) {
+    wipe(aad_hash.bytes);
   }
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
                   MutableBytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
-  Block full_tag;
-  crypt_whole(GcmOperation::seal, iv, aad, in.data(), out.data(), in.size(), {}, full_tag);
+  Tag full_tag;
+  run_whole(kernel_->gcm.seal, iv, aad, {in.data(), out.data(), in.size()}, {}, full_tag);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
 }
 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
-  Block full_tag;
+  Tag full_tag;
   const WipeOnExit wiped(full_tag.bytes);  // of a forgery, the one that would have been believed
-  crypt_whole(GcmOperation::open, iv, aad, in.data(), out.data(), in.size(), tag, full_tag);
+  run_whole(kernel_->gcm.open, iv, aad, {in.data(), out.data(), in.size()}, tag, full_tag);
   if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
     wipe(out);
     return false;
@@ -115,35 +119,35 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) co
 
 bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()));
-  Block full_tag;
+  Tag full_tag;
   const WipeOnExit wiped(full_tag.bytes);
-  crypt_whole(GcmOperation::verify, iv, aad, in.data(), nullptr, in.size(), tag, full_tag);
+  run_whole(kernel_->gcm.verify, iv, aad, {in.data(), nullptr, in.size()}, tag, full_tag);
   return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
 }
 
 void GcmKey::add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
                                     MutableBytes blocks) const noexcept {
   assert(iv.size() == gcm::standard_iv_bytes && blocks.size() % block_bytes == 0);
-  ModeState state = {};
-  state.counter = gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>());
-  state.is_counter_public = true;
-  // Far below 2^32 blocks, so that inc_32 and the carry over the whole block are the same.
-  kernel_->run(Operation::ctr)(keys_->kernel, state,
-                               Piece{first_block, blocks.data(), blocks.data(), blocks.size()});
+  const CounterBlock counter =
+      gcm::add_counter(gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>()), first_block);
+  kernel_->run(Operation::ctr)(keys_->kernel,
+                               {.text = {blocks.data(), blocks.data(), blocks.size()},
+                                .counter = &counter,
+                                .is_counter_public = true});
 }
 
-void GcmKey::make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Block& tag) const noexcept {
-  tag = {};
-  hash_padded(tag, aad);
-  hash_padded(tag, ciphertext);
-  const Block lengths = gcm::length_block(aad.size(), ciphertext.size());
-  hash_padded(tag, Bytes(lengths.bytes, block_bytes));
+void GcmKey::make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept {
+  HashValue hash = {};
+  const WipeOnExit wiped(hash.bytes);
+  hash_padded(hash, aad);
+  hash_padded(hash, ciphertext);
+  hash_padded(hash, gcm::length_block(aad.size(), ciphertext.size()).bytes);
   for (std::size_t i = 0; i < block_bytes; ++i) {
-    tag.bytes[i] ^= mask[i];
+    tag.bytes[i] = static_cast<std::uint8_t>(hash.bytes[i] ^ mask[i]);
   }
 }
 
-void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,
+void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
                           const Executor& executor, std::size_t grain) const {
   const GcmMessage message(*this, iv, aad);
   const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
@@ -168,7 +172,7 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
                   const Executor& executor, std::size_t grain) const {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
-  Block full_tag;
+  Tag full_tag;
   crypt_pieces(true, iv, aad, in, out, full_tag, executor, grain);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
 }
@@ -176,7 +180,7 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
                   const Executor& executor, std::size_t grain) const {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
-  Block full_tag;
+  Tag full_tag;
   const WipeOnExit wiped(full_tag.bytes);
   try {
     crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);

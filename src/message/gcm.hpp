@@ -40,7 +40,7 @@ class GcmKey {
   void add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
                               MutableBytes blocks) const noexcept;
   // The tag of a ciphertext whose E(J0) is `mask`; whole, and as secret as `open` keeps it.
-  void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Block& tag) const noexcept;
+  void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept;
 
   // Many messages at once; EngineGcm has the rules. False: compute them with the calls above.
   [[nodiscard]] bool has_engine() const noexcept { return engine_ != nullptr; }
@@ -60,19 +60,18 @@ class GcmKey {
 
   // J0. Of an IV of other than 96 bits it is a hash under H and nothing but, and gives H away: wipe
   // it.
-  void make_pre_counter_block(Bytes iv, Block& block) const noexcept;
-  // In place, here and where tags are made: a copy on the stack would have to be wiped as well.
-  void hash_padded(Block& value, Bytes data) const noexcept;
-  void crypt_whole(GcmOperation operation, Bytes iv, Bytes aad, const std::uint8_t* in,
-                   std::uint8_t* out, std::size_t bytes, Bytes claimed_tag,
-                   Block& tag) const noexcept;
-  void crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Block& tag,
+  void make_pre_counter_block(Bytes iv, CounterBlock& counter) const noexcept;
+  // Goes on with `hash`, over whole blocks: the last is padded with zeros.
+  void hash_padded(HashValue& hash, Bytes data) const noexcept;
+  void run_whole(WholeMessageFunction run, Bytes iv, Bytes aad, const Text& text, Bytes claimed_tag,
+                 Tag& tag) const noexcept;
+  void crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
                     const Executor& executor, std::size_t grain) const;
 
   // One object, because each Secret costs pages and four system calls.
   struct Keys {
     KernelKeys kernel;
-    Block hash;  // H, for joining parts
+    HashSubkey h;  // for joining parts
   };
 
   const Kernel* kernel_;

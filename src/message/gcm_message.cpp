@@ -1,5 +1,6 @@
 #include "message/gcm_message.hpp"
 
+#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -7,24 +8,34 @@
 
 namespace paes {
 
+GhashPart combine(const HashSubkey& h, const GhashPart& first, const GhashPart& second) noexcept {
+  auto power = std::bit_cast<Block>(h);
+  const WipeOnExit wiped(power.bytes);
+  power = ghash_power(power, second.blocks);
+  GhashPart joined{
+      std::bit_cast<HashValue>(ghash_multiply(std::bit_cast<Block>(first.value), power)),
+      first.blocks + second.blocks};
+  for (std::size_t i = 0; i < block_bytes; ++i) {
+    joined.value.bytes[i] ^= second.value.bytes[i];
+  }
+  return joined;
+}
+
 GcmMessage::GcmMessage(const GcmKey& key, Bytes iv, Bytes aad) noexcept
-    : key_(key), aad_bytes_(aad.size()) {
+    : key_(key), is_counter_public_(iv.size() == gcm::standard_iv_bytes), aad_bytes_(aad.size()) {
   key.make_pre_counter_block(iv, pre_counter_);
   key.hash_padded(aad_hash_, aad);
-  state_.counter = gcm::add_counter(pre_counter_, 1);
-  state_.is_counter_public = iv.size() == gcm::standard_iv_bytes;
 }
 
 GcmMessage::~GcmMessage() {
   wipe(aad_hash_.bytes);
   wipe(pre_counter_.bytes);
-  wipe(state_.counter.bytes);
 }
 
-bool GcmMessage::run_on_engine(GcmOperation operation, std::uint64_t first_block, Bytes in,
-                               MutableBytes out, Block& hash) const {
+bool GcmMessage::run_on_engine(GcmOperation operation, const CounterBlock& counter, Bytes in,
+                               MutableBytes out, HashValue& hash) const {
   return key_.engine_ != nullptr &&
-         key_.engine_->run(operation, state_.counter, first_block, in, out, hash, key_.when_busy_);
+         key_.engine_->run(operation, counter, in, out, hash, key_.when_busy_);
 }
 
 GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in, MutableBytes out) const {
@@ -33,12 +44,12 @@ GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in, Mutabl
   const KernelKeys& keys = key_.keys_->kernel;
   const std::size_t whole = in.size() / block_bytes * block_bytes;
   GhashPart part{{}, whole / block_bytes};
-  const GcmOperation operation = encrypt ? GcmOperation::encrypt : GcmOperation::decrypt;
-  const std::uint64_t first_block = offset / block_bytes;
-  if (whole != 0 &&
-      !run_on_engine(operation, first_block, in.first(whole), out.first(whole), part.value)) {
-    kernel.run(operation)(keys, state_,
-                          Piece{first_block, in.data(), out.data(), whole, &part.value});
+  CounterBlock counter = gcm::add_counter(pre_counter_, 1 + offset / block_bytes);
+  const WipeOnExit wiped_counter(counter.bytes);
+  if (whole != 0 && !run_on_engine(encrypt ? GcmOperation::encrypt : GcmOperation::decrypt, counter,
+                                   in.first(whole), out.first(whole), part.value)) {
+    const GcmPieceFunction run = encrypt ? kernel.gcm.encrypt : kernel.gcm.decrypt;
+    run(keys, {{in.data(), out.data(), whole}, &counter, is_counter_public_}, part.value);
   }
   if (const std::size_t rest = in.size() - whole; rest != 0) {
     Block before = {};
@@ -46,9 +57,10 @@ GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in, Mutabl
     const WipeOnExit wiped_before(before.bytes);
     const WipeOnExit wiped_after(after.bytes);
     std::memcpy(before.bytes, in.data() + whole, rest);
-    kernel.run(Operation::ctr)(
-        keys, state_,
-        Piece{(offset + whole) / block_bytes, before.bytes, after.bytes, block_bytes});
+    counter = gcm::add_counter(counter, part.blocks);
+    kernel.run(Operation::ctr)(keys, {.text = {before.bytes, after.bytes, block_bytes},
+                                      .counter = &counter,
+                                      .is_counter_public = is_counter_public_});
     std::memcpy(out.data() + whole, after.bytes, rest);
     key_.hash_padded(part.value, Bytes((encrypt ? after : before).bytes, rest));
     ++part.blocks;
@@ -68,7 +80,7 @@ GhashPart GcmMessage::hash(Bytes ciphertext) const {
   const std::size_t whole = ciphertext.size() / block_bytes * block_bytes;
   GhashPart part{{}, (ciphertext.size() + block_bytes - 1) / block_bytes};
   if (whole == 0 ||
-      !run_on_engine(GcmOperation::hash, 0, ciphertext.first(whole), {}, part.value)) {
+      !run_on_engine(GcmOperation::hash, {}, ciphertext.first(whole), {}, part.value)) {
     part.value = {};
     key_.hash_padded(part.value, ciphertext);
   } else {
@@ -78,21 +90,18 @@ GhashPart GcmMessage::hash(Bytes ciphertext) const {
 }
 
 GhashPart GcmMessage::join(const GhashPart& first, const GhashPart& second) const noexcept {
-  return combine(key_.keys_->hash, first, second);
+  return combine(key_.keys_->h, first, second);
 }
 
-void GcmMessage::tag(const GhashPart& text, std::uint64_t text_bytes, Block& tag) const noexcept {
+void GcmMessage::tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) const noexcept {
   assert(text.blocks == (text_bytes + block_bytes - 1) / block_bytes);
   GhashPart sum = join({aad_hash_, 0}, text);
   const WipeOnExit wiped(sum.value.bytes);
-  const Block lengths = gcm::length_block(aad_bytes_, text_bytes);
-  tag = sum.value;
-  key_.hash_padded(tag, Bytes(lengths.bytes, block_bytes));
-  ModeState state = state_;
-  const WipeOnExit wiped_counter(state.counter.bytes);
-  state.counter = pre_counter_;
-  key_.kernel().run(Operation::ctr)(key_.keys_->kernel, state,
-                                    Piece{0, tag.bytes, tag.bytes, block_bytes});
+  key_.hash_padded(sum.value, gcm::length_block(aad_bytes_, text_bytes).bytes);
+  key_.kernel().run(Operation::ctr)(key_.keys_->kernel,
+                                    {.text = {sum.value.bytes, tag.bytes, block_bytes},
+                                     .counter = &pre_counter_,
+                                     .is_counter_public = is_counter_public_});
 }
 
 GcmParts::~GcmParts() {
@@ -125,7 +134,7 @@ GhashPart GcmParts::joined() const {
   return runs_.empty() ? GhashPart{} : runs_.begin()->second.part;
 }
 
-void GcmParts::tag(std::uint64_t text_bytes, Block& tag) const {
+void GcmParts::tag(std::uint64_t text_bytes, Tag& tag) const {
   GhashPart all = joined();
   const WipeOnExit wiped(all.value.bytes);
   message_.tag(all, text_bytes, tag);

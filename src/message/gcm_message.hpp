@@ -14,19 +14,12 @@ namespace paes {
 // The GHASH of a contiguous run of blocks, hashed from zero. Parts join in order and associatively,
 // so threads, ranks and GPUs reduce them alike: hash(A || B) = hash(A) * H^blocks(B) ^ hash(B).
 struct GhashPart {
-  Block value = {};
+  HashValue value = {};
   std::uint64_t blocks = 0;
 };
 
-[[nodiscard]] inline GhashPart combine(const Block& h, const GhashPart& first,
-                                       const GhashPart& second) noexcept {
-  GhashPart joined{ghash_multiply(first.value, ghash_power(h, second.blocks)),
-                   first.blocks + second.blocks};
-  for (std::size_t i = 0; i < block_bytes; ++i) {
-    joined.value.bytes[i] ^= second.value.bytes[i];
-  }
-  return joined;
-}
+[[nodiscard]] GhashPart combine(const HashSubkey& h, const GhashPart& first,
+                                const GhashPart& second) noexcept;
 
 // Immutable after construction, hence safe to use from any number of threads.
 class GcmMessage {
@@ -50,19 +43,19 @@ class GcmMessage {
   [[nodiscard]] GhashPart join(const GhashPart& first, const GhashPart& second) const noexcept;
   // Of all parts joined; nothing but GhashPart{} for a text of 0 bytes. Of a message that is only
   // claimed to be authentic the tag is as secret as the parts' hashes.
-  void tag(const GhashPart& text, std::uint64_t text_bytes, Block& tag) const noexcept;
+  void tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) const noexcept;
 
  private:
   [[nodiscard]] GhashPart crypt(bool encrypt, std::uint64_t offset, Bytes in,
                                 MutableBytes out) const;
-  [[nodiscard]] bool run_on_engine(GcmOperation operation, std::uint64_t first_block, Bytes in,
-                                   MutableBytes out, Block& hash) const;
+  [[nodiscard]] bool run_on_engine(GcmOperation operation, const CounterBlock& counter, Bytes in,
+                                   MutableBytes out, HashValue& hash) const;
 
   const GcmKey& key_;
-  Block pre_counter_ = {};
-  Block aad_hash_ = {};
+  CounterBlock pre_counter_;
+  bool is_counter_public_;
+  HashValue aad_hash_ = {};
   std::uint64_t aad_bytes_;
-  ModeState state_ = {};
 };
 
 // The parts of one message as they come, from any thread and in any order, joined as soon as they
@@ -77,7 +70,7 @@ class GcmParts {
   void add(std::uint64_t number, GhashPart part);
   // When all are there, from number 0 on without a gap: wipe it.
   [[nodiscard]] GhashPart joined() const;
-  void tag(std::uint64_t text_bytes, Block& tag) const;
+  void tag(std::uint64_t text_bytes, Tag& tag) const;
 
  private:
   struct Run {

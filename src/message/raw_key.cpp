@@ -1,9 +1,11 @@
 #include "message/raw_key.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "mode/counter.hpp"
@@ -18,16 +20,57 @@ namespace {
 // them, and a store through the caches reads what it overwrites first.
 constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
 
-// fn(0) .. fn(count - 1), over threads if there is an executor.
+// A single piece needs no hand-out, which short messages would notice.
 template <typename Fn>
-void for_each(const Executor* executor, std::size_t count, Fn&& fn) {
-  if (executor != nullptr && count > 1) {
-    executor->for_each(count, fn);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      fn(i);
-    }
+void for_each(const Executor& executor, std::size_t count, Fn&& fn) {
+  if (count > 1) {
+    executor.for_each(count, fn);
+  } else if (count == 1) {
+    fn(0);
   }
+}
+
+// The whole blocks of `in`, cut into pieces of about `grain` bytes.
+struct Pieces {
+  std::size_t whole_bytes;
+  std::size_t piece_bytes;
+  std::size_t count;
+
+  Pieces(std::size_t in_bytes, std::size_t grain, std::size_t block) noexcept
+      : whole_bytes(in_bytes / block * block),
+        piece_bytes(std::max<std::size_t>(grain / block, 1) * block),
+        // Short messages would notice a division.
+        count(whole_bytes <= piece_bytes ? std::size_t{whole_bytes != 0}
+                                         : (whole_bytes + piece_bytes - 1) / piece_bytes) {}
+
+  [[nodiscard]] Text text(std::size_t index, Bytes in, MutableBytes out) const noexcept {
+    const std::size_t at = index * piece_bytes;
+    return {in.data() + at, out.data() + at, std::min(piece_bytes, whole_bytes - at)};
+  }
+};
+
+// The partial block behind the whole ones, if there is one: run(text) is given it as a block, in
+// place, of which the beginning is kept.
+template <typename Run>
+void crypt_rest(std::size_t block, Bytes in, MutableBytes out, Run&& run) {
+  const std::size_t rest = in.size() % block;
+  if (rest == 0) {
+    return;
+  }
+  Block last = {};
+  const WipeOnExit wiped(last.bytes);
+  std::memcpy(last.bytes, in.data() + in.size() - rest, rest);
+  run(Text{last.bytes, last.bytes, block});
+  std::memcpy(out.data() + in.size() - rest, last.bytes, rest);
+}
+
+template <typename AnyBlock, std::size_t Count>
+MutableBytes bytes_of(AnyBlock (&blocks)[Count], std::size_t count) noexcept {
+  return {blocks[0].bytes, count * sizeof(AnyBlock)};
+}
+template <typename AnyBlock>
+MutableBytes bytes_of(std::vector<AnyBlock>& blocks) noexcept {
+  return {reinterpret_cast<std::uint8_t*>(blocks.data()), blocks.size() * sizeof(AnyBlock)};
 }
 
 void check_key(Cipher cipher, Mode mode, std::size_t bytes) {
@@ -47,11 +90,10 @@ void check_key(Cipher cipher, Mode mode, std::size_t bytes) {
   }
 }
 
-Block block_at(const std::uint8_t* from, std::size_t bytes) noexcept {
-  Block block = {};
-  if (bytes != 0) {  // ECB has no IV, and memcpy takes no null
-    std::memcpy(block.bytes, from, bytes);
-  }
+template <typename AnyBlock>
+AnyBlock block_of(Bytes bytes) noexcept {
+  AnyBlock block = {};
+  std::memcpy(block.bytes, bytes.data(), bytes.size());
   return block;
 }
 
@@ -63,7 +105,7 @@ RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::s
   assert(kernel.cipher == cipher);
   check_key(cipher, mode, key.size());
   const bool has_units = row().has_units;
-  const bool whole_units = has_units && kernel.prepare_xts != nullptr;
+  const bool whole_units = has_units && kernel.takes_whole_units();
   if (!whole_units && (!kernel.has(row().encrypt) || !kernel.has(row().decrypt))) {
     throw Error(ErrorCode::usage, std::string("kernel: '") + kernel.name + "' lacks " + row().name);
   }
@@ -75,7 +117,7 @@ RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::s
   }
   bind(use, key);
   if (whole_units) {
-    kernel.prepare_xts(key, keys_->kernel);
+    kernel.units.prepare(key, keys_->kernel);
     return;
   }
   const std::size_t half = has_units ? key.size() / 2 : key.size();
@@ -103,7 +145,7 @@ RawKey::RawKey(RawKey&& other) noexcept
 RawKey::~RawKey() {
   if (kernel_ != nullptr && kernel_->release != nullptr) {
     kernel_->release(keys_->kernel);
-    if (row().has_units && kernel_->prepare_xts == nullptr) {
+    if (row().has_units && !kernel_->takes_whole_units()) {
       kernel_->release(keys_->tweak);
     }
   }
@@ -119,120 +161,116 @@ bool RawKey::takes(std::uint64_t bytes) const noexcept {
 
 RawPosition RawKey::start(Bytes iv) const noexcept {
   assert(iv.size() == iv_bytes());
-  return {block_at(iv.data(), iv.size())};
+  if (row().has_units) {
+    return {block_of<UnitNumber>(iv)};
+  }
+  if (formula_of(row().decrypt).has_counter()) {
+    return {block_of<CounterBlock>(iv)};
+  }
+  return row().has_iv ? RawPosition{block_of<ChainBlock>(iv)} : RawPosition{};
 }
 
 RawPosition RawKey::at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept {
   assert(offset % step_bytes() == 0);
-  const RawPosition first = start(iv);
-  if (row().has_units) {
+  RawPosition position = start(iv);
+  if (auto* const number = std::get_if<UnitNumber>(&position.next); number != nullptr) {
     assert(unit_bytes_ != 0 || offset == 0);
-    return {xts::add_units(first.chain, offset / step_bytes())};
+    *number = xts::add_units(*number, offset / step_bytes());
+  } else if (auto* const counter = std::get_if<CounterBlock>(&position.next); counter != nullptr) {
+    *counter = add_full_counter(*counter, offset / block_size(), block_size());
+  } else if (auto* const last = std::get_if<ChainBlock>(&position.next);
+             last != nullptr && offset != 0) {
+    *last = block_of<ChainBlock>(before.first(block_size()));
   }
-  if (formula_of(row().decrypt).has_counter()) {
-    return {add_full_counter(first.chain, offset / block_size(), block_size())};
-  }
-  return offset == 0 || !row().has_iv ? first : RawPosition{block_at(before.data(), block_size())};
+  return position;
 }
 
 void RawKey::crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                    const Executor& executor, std::size_t grain) const {
   const std::size_t done = crypt_on_engine(direction, position, in, out);
   if (done == 0 || done != in.size()) {
-    crypt_part(direction, position, in.subspan(done), out.subspan(done), &executor, grain);
+    crypt_on_kernel(direction, position, in.subspan(done), out.subspan(done), executor, grain);
   }
 }
 
-void RawKey::crypt_part(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                        const Executor* executor, std::size_t grain) const {
+void RawKey::crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                             const Executor& executor, std::size_t grain) const {
   assert(takes(in.size()) && in.size() == out.size());
   const Operation operation = row().operation(direction);
+  const Spread spread = {executor, grain, in.size() >= bypass_bytes && in.data() != out.data()};
   if (row().has_units) {
-    crypt_units(direction, position, in, out, executor, grain);
+    crypt_units(direction, std::get<UnitNumber>(position.next), in, out, spread);
   } else if (formula_of(operation).has_counter()) {
-    crypt_counter(operation, position, in, out, executor, grain);
+    crypt_counter(std::get<CounterBlock>(position.next), in, out, spread);
   } else if (formula_of(operation).is_chained()) {
     const RawMessage message{{}, in, out};
-    crypt_chains(operation, {&message, 1}, {&position.chain, 1});
+    crypt_chains(operation, {&message, 1}, {&std::get<ChainBlock>(position.next), 1});
   } else {
-    crypt_pieces(operation, position, in, out, executor, grain);
+    ChainBlock* const last = row().has_iv ? &std::get<ChainBlock>(position.next) : nullptr;
+    crypt_pieces(operation, last, in, out, spread);
   }
 }
 
-void RawKey::crypt_counter(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
-                           const Executor* executor, std::size_t grain) const {
-  const RunFunction run = kernel_->run(operation);
+void RawKey::crypt_counter(CounterBlock& counter, Bytes in, MutableBytes out,
+                           const Spread& spread) const {
+  const PieceFunction run = kernel_->run(Operation::ctr);
   const std::size_t size = block_size();
-  ModeState state = {};
-  state.is_counter_public = true;  // the IV and a count
-  state.bypasses_caches = in.size() >= bypass_bytes && in.data() != out.data();
-  const std::size_t piece_bytes = std::max<std::size_t>(grain / size, 1) * size;
   const std::size_t whole = in.size() / size * size;
   for (std::size_t at = 0; at < whole;) {
-    state.counter = position.chain;
     const std::uint64_t blocks =
-        std::min<std::uint64_t>(blocks_before_wrap(state.counter, size), (whole - at) / size);
-    const std::size_t bytes = static_cast<std::size_t>(blocks) * size;
-    for_each(executor, (bytes + piece_bytes - 1) / piece_bytes, [&](std::size_t index) {
-      const std::size_t first = index * piece_bytes;
-      run(keys_->kernel, state,
-          Piece{first / size, in.data() + at + first, out.data() + at + first,
-                std::min(piece_bytes, bytes - first)});
+        std::min<std::uint64_t>(blocks_before_wrap(counter, size), (whole - at) / size);
+    const Pieces pieces(static_cast<std::size_t>(blocks) * size, spread.grain, size);
+    for_each(spread.executor, pieces.count, [&](std::size_t index) {
+      const CounterBlock first =
+          add_low_counter(counter, index * (pieces.piece_bytes / size), size);
+      run(keys_->kernel, {.text = pieces.text(index, in.subspan(at), out.subspan(at)),
+                          .counter = &first,
+                          .is_counter_public = true,  // the IV and a count
+                          .bypasses_caches = spread.bypasses_caches});
     });
-    position.chain = add_full_counter(position.chain, blocks, size);
-    at += bytes;
+    counter = add_full_counter(counter, blocks, size);
+    at += pieces.whole_bytes;
   }
-  if (const std::size_t rest = in.size() - whole; rest != 0) {
-    Block block = block_at(in.data() + whole, rest);
-    const WipeOnExit wiped(block.bytes);
-    state.counter = position.chain;
-    run(keys_->kernel, state, Piece{0, block.bytes, block.bytes, size});
-    std::memcpy(out.data() + whole, block.bytes, rest);
-  }
+  crypt_rest(size, in, out, [&](const Text& text) {
+    run(keys_->kernel, {.text = text, .counter = &counter, .is_counter_public = true});
+  });
 }
 
-void RawKey::crypt_pieces(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
-                          const Executor* executor, std::size_t grain) const {
-  const RunFunction run = kernel_->run(operation);
+void RawKey::crypt_pieces(Operation operation, ChainBlock* last, Bytes in, MutableBytes out,
+                          const Spread& spread) const {
+  const PieceFunction run = kernel_->run(operation);
   const std::size_t size = block_size();
-  ModeState state = {};
-  state.bypasses_caches = in.size() >= bypass_bytes && in.data() != out.data();
-  const std::size_t piece_bytes = std::max<std::size_t>(grain / size, 1) * size;
-  const std::size_t whole = in.size() / size * size;
-  const std::size_t pieces = (whole + piece_bytes - 1) / piece_bytes;
+  const Pieces pieces(in.size(), spread.grain, size);
   // Copied before anything runs: in place, a neighbour overwrites what a piece still needs. All of
   // it is ciphertext; ECB needs none, and its blocks may be text.
-  const bool has_before = formula_of(operation).has_before();
-  Block only = position.chain;
-  std::vector<Block> many;
-  Block* before = &only;
-  if (has_before && pieces > 1) {
-    many.resize(pieces);
-    before = many.data();
-    before[0] = position.chain;
-    for (std::size_t i = 1; i < pieces; ++i) {
-      before[i] = block_at(in.data() + i * piece_bytes - size, size);
+  ChainBlock only;
+  std::vector<ChainBlock> many;
+  ChainBlock* before = nullptr;
+  if (last != nullptr) {
+    if (pieces.count > 1) {
+      many.resize(pieces.count);
+    }
+    before = pieces.count > 1 ? many.data() : &only;
+    before[0] = *last;
+    for (std::size_t i = 1; i < pieces.count; ++i) {
+      before[i] = block_of<ChainBlock>(in.subspan(i * pieces.piece_bytes - size, size));
+    }
+    if (pieces.count != 0) {
+      *last = block_of<ChainBlock>(in.subspan(pieces.whole_bytes - size, size));
     }
   }
-  if (has_before && whole != 0) {
-    position.chain = block_at(in.data() + whole - size, size);
-  }
-  for_each(executor, pieces, [&](std::size_t index) {
-    const std::size_t first = index * piece_bytes;
-    run(keys_->kernel, state,
-        Piece{0, in.data() + first, out.data() + first, std::min(piece_bytes, whole - first),
-              nullptr, has_before ? before + index : nullptr});
+  for_each(spread.executor, pieces.count, [&](std::size_t index) {
+    run(keys_->kernel, {.text = pieces.text(index, in, out),
+                        .before = before == nullptr ? nullptr : before + index,
+                        .bypasses_caches = spread.bypasses_caches});
   });
-  if (const std::size_t rest = in.size() - whole; rest != 0) {  // CFB
-    Block block = block_at(in.data() + whole, rest);
-    const WipeOnExit wiped(block.bytes);
-    run(keys_->kernel, state, Piece{0, block.bytes, block.bytes, size, nullptr, &position.chain});
-    std::memcpy(out.data() + whole, block.bytes, rest);
-  }
+  crypt_rest(size, in, out, [&](const Text& text) {  // CFB
+    run(keys_->kernel, {.text = text, .before = last});
+  });
 }
 
 void RawKey::crypt_chains(Operation operation, std::span<const RawMessage> messages,
-                          std::span<Block> feedback) const {
+                          std::span<ChainBlock> feedback) const {
   const ChainFunction run = kernel_->run_chains(operation);
   const std::size_t size = block_size();
   std::vector<Chain> chains(messages.size());
@@ -240,23 +278,17 @@ void RawKey::crypt_chains(Operation operation, std::span<const RawMessage> messa
   const WipeOnExit wiped_chains(
       {reinterpret_cast<std::uint8_t*>(chains.data()), chains.size() * sizeof(Chain)});
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const RawMessage& message = messages[i];
-    chains[i] = {message.in.data(), message.out.data(), message.in.size() / size * size,
-                 feedback[i]};
+    const auto& [iv, in, out] = messages[i];
+    chains[i] = {{in.data(), out.data(), in.size() / size * size}, feedback[i]};
   }
   run(keys_->kernel, chains);
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const RawMessage& message = messages[i];
-    const std::size_t whole = chains[i].bytes;
     feedback[i] = chains[i].feedback;
-    if (const std::size_t rest = message.in.size() - whole; rest != 0) {  // CFB and OFB
-      Block block = block_at(message.in.data() + whole, rest);
-      const WipeOnExit wiped(block.bytes);
-      Chain last = {block.bytes, block.bytes, size, feedback[i]};
+    crypt_rest(size, messages[i].in, messages[i].out, [&](const Text& text) {  // CFB and OFB
+      Chain last = {text, feedback[i]};
       const WipeOnExit wiped_last(last.feedback.bytes);
       run(keys_->kernel, {&last, 1});
-      std::memcpy(message.out.data() + whole, block.bytes, rest);
-    }
+    });
   }
 }
 
@@ -273,22 +305,22 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
   const std::size_t group =
       std::max({least, (messages.size() + most_groups - 1) / most_groups, std::size_t{1}});
   const std::size_t groups = (messages.size() + group - 1) / group;
-  for_each(&executor, groups, [&](std::size_t index) {
+  for_each(executor, groups, [&](std::size_t index) {
     const auto part =
         messages.subspan(index * group, std::min(group, messages.size() - index * group));
     if (is_chained) {
-      std::vector<Block> feedback(part.size());
-      const WipeOnExit wiped(
-          {reinterpret_cast<std::uint8_t*>(feedback.data()), feedback.size() * sizeof(Block)});
+      std::vector<ChainBlock> feedback(part.size());
+      const WipeOnExit wiped(bytes_of(feedback));
       for (std::size_t i = 0; i < part.size(); ++i) {
-        feedback[i] = start(part[i].iv).chain;
+        feedback[i] = block_of<ChainBlock>(part[i].iv);
       }
       crypt_chains(operation, part, feedback);
       return;
     }
     for (const RawMessage& message : part) {
       RawPosition position = start(message.iv);
-      crypt_part(direction, position, message.in, message.out, nullptr, message.in.size());
+      crypt_on_kernel(direction, position, message.in, message.out, serial_executor(),
+                      message.in.size());
     }
   });
 }
@@ -321,19 +353,19 @@ std::size_t RawKey::crypt_on_engine(Direction direction, RawPosition& position, 
   // Kept ahead: in place, the text replaces it. A partial block ends the message, and so no block
   // is behind it that would need one.
   const std::size_t size = block_size();
-  Block last = {};
+  ChainBlock last = {};
   if (needs_before(direction) && bytes >= size) {
-    std::memcpy(last.bytes, in.data() + bytes / size * size - size, size);
+    last = block_of<ChainBlock>(in.subspan(bytes / size * size - size, size));
   }
-  if (!engine->crypt(position.chain, in.first(bytes), out.first(bytes), when_busy_)) {
+  if (!engine->crypt(position.next, in.first(bytes), out.first(bytes), when_busy_)) {
     return 0;
   }
-  if (mode_ == Mode::ctr) {
-    position.chain = add_full_counter(position.chain, bytes / size, size);
-  } else if (row().has_units) {
-    position.chain = xts::add_units(position.chain, bytes / unit_bytes_);
+  if (auto* const counter = std::get_if<CounterBlock>(&position.next); counter != nullptr) {
+    *counter = add_full_counter(*counter, bytes / size, size);
+  } else if (auto* const number = std::get_if<UnitNumber>(&position.next); number != nullptr) {
+    *number = xts::add_units(*number, bytes / unit_bytes_);
   } else if (needs_before(direction)) {
-    position.chain = last;
+    position.next = last;
   }
   return bytes;
 }
@@ -341,118 +373,123 @@ std::size_t RawKey::crypt_on_engine(Direction direction, RawPosition& position, 
 // XTS (IEEE 1619, SP 800-38E): data units, the tweaks that their numbers become, and ciphertext
 // stealing at the end of one.
 
-void RawKey::crypt_units(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                         const Executor* executor, std::size_t grain) const {
+namespace {
+
+// Units whose numbers are encrypted at once: enough to fill the lanes.
+constexpr std::size_t most_units = 64;
+
+}  // namespace
+
+void RawKey::crypt_units(Direction direction, UnitNumber& number, Bytes in, MutableBytes out,
+                         Spread spread) const {
   const std::size_t unit_bytes = unit_bytes_ == 0 ? in.size() : unit_bytes_;
   const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
-  const std::size_t group = std::max<std::size_t>(unit_bytes == 0 ? 1 : grain / unit_bytes, 1);
-  // One long unit is split; many short ones are shared out whole.
-  const Executor* const within = units == 1 ? executor : nullptr;
-  ModeState state = {};
+  const std::size_t group =
+      std::max<std::size_t>(unit_bytes == 0 ? 1 : spread.grain / unit_bytes, 1);
   // Each unit ends with a fence, which short ones have to wait for.
   constexpr std::size_t least_unit_bytes = 8192;
-  state.bypasses_caches =
-      in.size() >= bypass_bytes && unit_bytes >= least_unit_bytes && in.data() != out.data();
-  for_each(executor, (units + group - 1) / group, [&](std::size_t index) {
+  spread.bypasses_caches = spread.bypasses_caches && unit_bytes >= least_unit_bytes;
+  // One long unit is split; many short ones are shared out whole.
+  const Spread within =
+      units == 1 ? spread : Spread{serial_executor(), unit_bytes, spread.bypasses_caches};
+  for_each(spread.executor, (units + group - 1) / group, [&](std::size_t index) {
     const std::size_t end = std::min((index + 1) * group, units);
-    std::size_t count = 0;
-    for (std::size_t unit = index * group; unit < end; unit += count) {
-      // Enough to fill the lanes when their numbers are encrypted.
-      constexpr std::size_t most = 64;
-      count = std::min(most, end - unit);
-      Block tweaks[most];
-      // E(unit number) is as good as a key: with it, a block's neighbours can be forged.
-      const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tweaks), count * sizeof(Block)});
-      tweaks[0] = xts::add_units(position.chain, unit);
-      for (std::size_t i = 1; i < count; ++i) {
-        tweaks[i] = xts::next_unit(tweaks[i - 1]);
-      }
+    for (std::size_t unit = index * group; unit < end; unit += most_units) {
       const std::size_t at = unit * unit_bytes;
-      const std::size_t bytes = std::min(count * unit_bytes, in.size() - at);
-      crypt_few_units(direction, state, {tweaks, count}, unit_bytes, in.subspan(at, bytes),
-                      out.subspan(at, bytes), within, grain);
+      const std::size_t bytes =
+          std::min(std::min(most_units, end - unit) * unit_bytes, in.size() - at);
+      crypt_few_units(direction, xts::add_units(number, unit), in.subspan(at, bytes),
+                      out.subspan(at, bytes), unit_bytes, within);
     }
   });
-  position.chain = xts::add_units(position.chain, units);
+  number = xts::add_units(number, units);
 }
 
-void RawKey::crypt_few_units(Direction direction, ModeState state, std::span<Block> tweaks,
-                             std::size_t unit_bytes, Bytes in, MutableBytes out,
-                             const Executor* executor, std::size_t grain) const {
-  const bool whole_units = kernel_->prepare_xts != nullptr;
-  if (!whole_units) {
-    auto* const bytes = reinterpret_cast<std::uint8_t*>(tweaks.data());
-    kernel_->run(Operation::ecb_encrypt)(keys_->tweak, {},
-                                         Piece{0, bytes, bytes, tweaks.size_bytes()});
-  }
-  for (std::size_t unit = 0; unit < tweaks.size(); ++unit) {
-    const std::size_t at = unit * unit_bytes;
-    const std::size_t bytes = std::min(unit_bytes, in.size() - at);
-    if (whole_units) {
-      state.iv = tweaks[unit].bytes;
-      state.iv_bytes = block_bytes;
-      kernel_->xts_unit[static_cast<unsigned>(direction)](
-          keys_->kernel, state, Piece{0, in.data() + at, out.data() + at, bytes});
-    } else {
-      crypt_unit(direction, state, tweaks[unit], in.subspan(at, bytes), out.subspan(at, bytes),
-                 executor, grain);
+void RawKey::crypt_few_units(Direction direction, const UnitNumber& first, Bytes in,
+                             MutableBytes out, std::size_t unit_bytes, const Spread& spread) const {
+  const auto each_unit = [&](auto&& run) {
+    std::size_t index = 0;
+    for (std::size_t at = 0; at < in.size(); at += unit_bytes) {
+      const std::size_t bytes = std::min(unit_bytes, in.size() - at);
+      run(index++, in.subspan(at, bytes), out.subspan(at, bytes));
     }
-  }
-}
-
-void RawKey::crypt_unit(Direction direction, const ModeState& state, const Block& first_tweak,
-                        Bytes in, MutableBytes out, const Executor* executor,
-                        std::size_t grain) const {
-  const RunFunction run = kernel_->run(row().operation(direction));
-  const std::size_t rest = in.size() % block_bytes;
-  // With a partial block at the end, decryption leaves two blocks to stealing, encryption one.
-  const std::size_t kept = direction == Direction::decrypt && rest != 0 ? block_bytes : 0;
-  const std::size_t bytes = in.size() - rest - kept;
-  const std::size_t piece_bytes = executor == nullptr
-                                      ? std::max<std::size_t>(bytes, 1)
-                                      : std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
-  const std::size_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
-  if (pieces <= 1) {
-    run(keys_->kernel, state, Piece{0, in.data(), out.data(), bytes, nullptr, &first_tweak});
-  } else {
-    std::vector<Block> tweaks(pieces, first_tweak);
-    const WipeOnExit wiped(
-        {reinterpret_cast<std::uint8_t*>(tweaks.data()), tweaks.size() * sizeof(Block)});
-    const Block power = xts::power_of_x(piece_bytes / block_bytes);
-    for (std::size_t i = 1; i < pieces; ++i) {
-      tweaks[i] = xts::advance(tweaks[i - 1], power);
-    }
-    for_each(executor, pieces, [&](std::size_t index) {
-      const std::size_t first = index * piece_bytes;
-      run(keys_->kernel, state,
-          Piece{0, in.data() + first, out.data() + first, std::min(piece_bytes, bytes - first),
-                nullptr, &tweaks[index]});
+    return index;
+  };
+  if (kernel_->takes_whole_units()) {
+    const DataUnitFunction run =
+        direction == Direction::encrypt ? kernel_->units.encrypt : kernel_->units.decrypt;
+    each_unit([&](std::size_t index, Bytes unit, MutableBytes result) {
+      const UnitNumber number = xts::add_units(first, index);
+      run(keys_->kernel, {{unit.data(), result.data(), unit.size()}, &number});
     });
-  }
-  if (rest == 0) {
     return;
   }
-  // Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `whole` is the last whole block,
-  // whose head becomes the partial block.
-  Block tweak[2];
-  tweak[0] = xts::advance(first_tweak, xts::power_of_x(bytes / block_bytes));
-  tweak[1] = xts::next_tweak(tweak[0]);
-  Block whole;
-  const std::uint8_t* const tail = in.data() + in.size() - rest;
-  std::uint8_t* const at = out.data() + out.size() - rest - block_bytes;
-  if (direction == Direction::encrypt) {
-    std::memcpy(whole.bytes, at, block_bytes);
+  // Numbers at first, which become tweaks in place.
+  Tweak tweaks[most_units];
+  const std::size_t count = each_unit([&](std::size_t index, Bytes, MutableBytes) {
+    tweaks[index] = std::bit_cast<Tweak>(xts::add_units(first, index));
+  });
+  const MutableBytes bytes = bytes_of(tweaks, count);
+  const WipeOnExit wiped(bytes);
+  kernel_->run(Operation::ecb_encrypt)(keys_->tweak,
+                                       {.text = {bytes.data(), bytes.data(), bytes.size()}});
+  each_unit([&](std::size_t index, Bytes unit, MutableBytes result) {
+    crypt_unit(row().operation(direction), tweaks[index], unit, result, spread);
+  });
+}
+
+void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, MutableBytes out,
+                        const Spread& spread) const {
+  const PieceFunction run = kernel_->run(operation);
+  const std::size_t rest = in.size() % block_bytes;
+  // With a partial block at the end, decryption leaves two blocks to stealing, encryption one.
+  const std::size_t kept = operation == Operation::xts_decrypt && rest != 0 ? block_bytes : 0;
+  const Pieces pieces(in.size() - rest - kept, spread.grain, block_bytes);
+  if (pieces.count <= 1) {
+    run(keys_->kernel, {.text = {in.data(), out.data(), pieces.whole_bytes},
+                        .tweak = &first,
+                        .bypasses_caches = spread.bypasses_caches});
   } else {
-    run(keys_->kernel, state,
-        Piece{0, tail - block_bytes, whole.bytes, block_bytes, nullptr, &tweak[1]});
+    std::vector<Tweak> tweaks(pieces.count, first);
+    const WipeOnExit wiped(bytes_of(tweaks));
+    const Block power = xts::power_of_x(pieces.piece_bytes / block_bytes);
+    for (std::size_t i = 1; i < pieces.count; ++i) {
+      tweaks[i] = xts::advance(tweaks[i - 1], power);
+    }
+    for_each(spread.executor, pieces.count, [&](std::size_t index) {
+      run(keys_->kernel, {.text = pieces.text(index, in, out),
+                          .tweak = &tweaks[index],
+                          .bypasses_caches = spread.bypasses_caches});
+    });
+  }
+  if (rest != 0) {
+    Tweak next = xts::advance(first, xts::power_of_x(pieces.whole_bytes / block_bytes));
+    const WipeOnExit wiped(next.bytes);
+    steal(operation, next, in.last(kept + rest), out.last(block_bytes + rest));
+  }
+}
+
+// Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `out` are the last whole block, which
+// encryption has written already, and the partial one; the whole one's head becomes the partial
+// one. `in` is what has not been read: for encryption the partial block, for decryption both.
+// `tweak` is of the first block that has not been read.
+void RawKey::steal(Operation operation, const Tweak& tweak, Bytes in, MutableBytes out) const {
+  const PieceFunction run = kernel_->run(operation);
+  const std::size_t rest = in.size() % block_bytes;
+  Block whole;
+  Tweak next = xts::next_tweak(tweak);
+  const WipeOnExit wiped_whole(whole.bytes);
+  const WipeOnExit wiped_next(next.bytes);
+  if (operation == Operation::xts_encrypt) {
+    std::memcpy(whole.bytes, out.data(), block_bytes);
+  } else {
+    run(keys_->kernel, {.text = {in.data(), whole.bytes, block_bytes}, .tweak = &next});
   }
   Block joined = whole;
-  std::memcpy(joined.bytes, tail, rest);
-  std::memcpy(at + block_bytes, whole.bytes, rest);
-  run(keys_->kernel, state, Piece{0, joined.bytes, at, block_bytes, nullptr, &tweak[0]});
-  wipe(tweak, sizeof tweak);
-  wipe(whole.bytes);
-  wipe(joined.bytes);
+  const WipeOnExit wiped_joined(joined.bytes);
+  std::memcpy(joined.bytes, in.data() + in.size() - rest, rest);
+  std::memcpy(out.data() + block_bytes, whole.bytes, rest);
+  run(keys_->kernel, {.text = {joined.bytes, out.data(), block_bytes}, .tweak = &tweak});
 }
 
 }  // namespace paes

@@ -17,11 +17,13 @@ namespace paes {
 
 // Where a message stands between two of its parts.
 struct RawPosition {
-  // First the IV; then what the next block depends on: CTR's next counter, XTS's next unit number,
-  // the last ciphertext block, OFB's last output. 3DES uses 8 bytes.
-  Block chain = {};
+  RawStart next;
 
-  ~RawPosition() { wipe(chain.bytes); }  // in OFB it is keystream
+  ~RawPosition() {
+    if (auto* const before = std::get_if<ChainBlock>(&next); before != nullptr) {
+      wipe(before->bytes);  // in OFB it is keystream
+    }
+  }
 };
 
 // One of many messages. `in` and `out` have the same length, and are the same memory or share none.
@@ -111,25 +113,31 @@ class RawKey {
     KernelKeys tweak;  // XTS: the second key
   };
 
+  // How a part of a message is shared out.
+  struct Spread {
+    const Executor& executor;
+    std::size_t grain;  // bytes, about, of a piece
+    bool bypasses_caches;
+  };
+
   void bind(EngineUse use, Bytes key);
   std::size_t crypt_on_engine(Direction direction, RawPosition& position, Bytes in,
                               MutableBytes out) const;
-  void crypt_part(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                  const Executor* executor, std::size_t grain) const;
-  void crypt_counter(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
-                     const Executor* executor, std::size_t grain) const;
-  void crypt_pieces(Operation operation, RawPosition& position, Bytes in, MutableBytes out,
-                    const Executor* executor, std::size_t grain) const;
-  void crypt_units(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                   const Executor* executor, std::size_t grain) const;
-  // The units of `tweaks`, which are numbers and become tweaks.
-  void crypt_few_units(Direction direction, ModeState state, std::span<Block> tweaks,
-                       std::size_t unit_bytes, Bytes in, MutableBytes out, const Executor* executor,
-                       std::size_t grain) const;
-  void crypt_unit(Direction direction, const ModeState& state, const Block& first_tweak, Bytes in,
-                  MutableBytes out, const Executor* executor, std::size_t grain) const;
+  void crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
+                       const Executor& executor, std::size_t grain) const;
+  void crypt_counter(CounterBlock& counter, Bytes in, MutableBytes out, const Spread& spread) const;
+  // `last` is null where the operation does not look at the block before.
+  void crypt_pieces(Operation operation, ChainBlock* last, Bytes in, MutableBytes out,
+                    const Spread& spread) const;
   void crypt_chains(Operation operation, std::span<const RawMessage> messages,
-                    std::span<Block> feedback) const;
+                    std::span<ChainBlock> feedback) const;
+  void crypt_units(Direction direction, UnitNumber& number, Bytes in, MutableBytes out,
+                   Spread spread) const;
+  void crypt_few_units(Direction direction, const UnitNumber& first, Bytes in, MutableBytes out,
+                       std::size_t unit_bytes, const Spread& spread) const;
+  void crypt_unit(Operation operation, const Tweak& first, Bytes in, MutableBytes out,
+                  const Spread& spread) const;
+  void steal(Operation operation, const Tweak& tweak, Bytes in, MutableBytes out) const;
 
   const Kernel* kernel_;
   Mode mode_;

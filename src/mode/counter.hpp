@@ -3,30 +3,30 @@
 // `message` splits where those wrap.
 #pragma once
 
-#include "cipher/block.hpp"
 #include "core/bytes.hpp"
+#include "mode/blocks.hpp"
 
 namespace paes {
 
 // The counter `steps` further on in its last 32 bits, which wrap.
-[[nodiscard]] inline Block add_low_counter(const Block& counter, std::uint64_t steps,
-                                           std::size_t block_size) noexcept {
-  Block sum = counter;
+[[nodiscard]] inline CounterBlock add_low_counter(const CounterBlock& counter, std::uint64_t steps,
+                                                  std::size_t block_size) noexcept {
+  CounterBlock sum = counter;
   std::uint8_t* const low = sum.bytes + block_size - 4;
   store_be32(low, load_be32(low) + static_cast<std::uint32_t>(steps));
   return sum;
 }
 
 // Blocks from this counter to the last before its last 32 bits wrap.
-[[nodiscard]] inline std::uint64_t blocks_before_wrap(const Block& counter,
+[[nodiscard]] inline std::uint64_t blocks_before_wrap(const CounterBlock& counter,
                                                       std::size_t block_size) noexcept {
   return (std::uint64_t{1} << 32) - load_be32(counter.bytes + block_size - 4);
 }
 
 // The counter `steps` further on, with its full carry.
-[[nodiscard]] inline Block add_full_counter(const Block& counter, std::uint64_t steps,
-                                            std::size_t block_size) noexcept {
-  Block sum = counter;
+[[nodiscard]] inline CounterBlock add_full_counter(const CounterBlock& counter, std::uint64_t steps,
+                                                   std::size_t block_size) noexcept {
+  CounterBlock sum = counter;
   std::uint8_t* const low = sum.bytes + block_size - 8;
   const std::uint64_t before = load_be64(low);
   store_be64(low, before + steps);

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "cipher/block.hpp"
 #include "core/bytes.hpp"
 #include "mode/counter.hpp"
 
@@ -23,18 +22,19 @@ inline constexpr std::size_t max_tag_bytes = 16;
 }
 
 // inc_32 applied `steps` times (section 6.2): the last four bytes count, big-endian, and wrap.
-[[nodiscard]] inline Block add_counter(const Block& block, std::uint64_t steps) noexcept {
-  return add_low_counter(block, steps, block_bytes);
+[[nodiscard]] inline CounterBlock add_counter(const CounterBlock& counter,
+                                              std::uint64_t steps) noexcept {
+  return add_low_counter(counter, steps, block_bytes);
 }
 
 // J0 for a 96-bit IV (section 7.1, step 2): IV || 0^31 || 1. Put together in registers, because a
 // kernel loads all 16 bytes at once, and a load over two recent stores waits for the cache.
-[[nodiscard]] inline Block pre_counter_block(
+[[nodiscard]] inline CounterBlock pre_counter_block(
     std::span<const std::uint8_t, standard_iv_bytes> iv) noexcept {
   const std::uint64_t halves[2] = {
       load_le<std::uint64_t>(iv.data()),
       load_le<std::uint32_t>(iv.data() + 8) | (std::uint64_t{1} << 56)};
-  return std::bit_cast<Block>(halves);
+  return std::bit_cast<CounterBlock>(halves);
 }
 
 // [len(A)]64 || [len(C)]64, in bits (section 7.1, step 5).
@@ -47,3 +47,19 @@ inline constexpr std::size_t max_tag_bytes = 16;
 }
 
 }  // namespace paes::gcm
+
+namespace paes {
+
+// What is done with GCM, for whoever is told so by an argument.
+enum class GcmOperation : unsigned {
+  // With a part of a message, whole blocks.
+  hash,     // GHASH of a ciphertext; section 6.4
+  encrypt,  // and the hash of what it wrote
+  decrypt,  // and the hash of what it read
+  // With a whole message of any length.
+  seal,
+  open,    // computes the tag and decrypts: comparing is the caller's business
+  verify,  // the tag alone
+};
+
+}  // namespace paes

@@ -2,9 +2,11 @@
 // GF(2^128), byte 0 being the least significant. Constant time in the tweak.
 #pragma once
 
-#include "cipher/block.hpp"
+#include <bit>
+
 #include "cipher/ghash.hpp"
 #include "core/bytes.hpp"
+#include "mode/blocks.hpp"
 
 namespace paes::xts {
 
@@ -12,10 +14,10 @@ namespace paes::xts {
 inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
 
 // T * x: what falls out at the top comes back as x^7 + x^2 + x + 1.
-[[nodiscard]] inline Block next_tweak(const Block& tweak) noexcept {
+[[nodiscard]] inline Tweak next_tweak(const Tweak& tweak) noexcept {
   const std::uint64_t low = load_le<std::uint64_t>(tweak.bytes);
   const std::uint64_t high = load_le<std::uint64_t>(tweak.bytes + 8);
-  Block next;
+  Tweak next;
   store_le(next.bytes, (low << 1) ^ (0x87 & (0 - (high >> 63))));
   store_le(next.bytes + 8, (high << 1) | (low >> 63));
   return next;
@@ -41,22 +43,25 @@ inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
 }
 
 // T * power: the tweak so many blocks further on.
-[[nodiscard]] inline Block advance(const Block& tweak, const Block& power) noexcept {
-  return reverse_bits_of_bytes(
-      ghash_multiply(reverse_bits_of_bytes(tweak), reverse_bits_of_bytes(power)));
+[[nodiscard]] inline Tweak advance(const Tweak& tweak, const Block& power) noexcept {
+  const Block reversed = reverse_bits_of_bytes(std::bit_cast<Block>(tweak));
+  return std::bit_cast<Tweak>(
+      reverse_bits_of_bytes(ghash_multiply(reversed, reverse_bits_of_bytes(power))));
 }
 
-// The number of the data unit `steps` further on: 16 bytes, little-endian.
-[[nodiscard]] inline Block add_units(const Block& number, std::uint64_t steps) noexcept {
+// The number of the data unit `steps` further on. The first one is copied as a whole, because a
+// kernel loads all 16 bytes at once, and a load over two recent stores waits for the cache.
+[[nodiscard]] inline UnitNumber add_units(const UnitNumber& number, std::uint64_t steps) noexcept {
+  if (steps == 0) {
+    return number;
+  }
   const std::uint64_t low = load_le<std::uint64_t>(number.bytes) + steps;
-  Block sum = number;
+  UnitNumber sum = number;
   store_le(sum.bytes, low);
   if (low < steps) {
     store_le(sum.bytes + 8, load_le<std::uint64_t>(number.bytes + 8) + 1);
   }
   return sum;
 }
-
-[[nodiscard]] inline Block next_unit(const Block& number) noexcept { return add_units(number, 1); }
 
 }  // namespace paes::xts

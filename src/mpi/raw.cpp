@@ -111,7 +111,7 @@ stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOu
   const WipeOnExit wiped(all.value.bytes);
   together(communicator, [&] {
     if (communicator.is_first()) {
-      Block tag;
+      Tag tag;
       message.message().tag(all, text_bytes, tag);
       output.write_at(text_bytes, Bytes(tag.bytes, raw_tag_bytes));
     }

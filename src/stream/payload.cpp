@@ -55,11 +55,11 @@ ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, co
       gcm_(Bytes(keys_->key, container::key_bytes(suite)), kernel, use) {}
 
 bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
-                                std::vector<Block>& tags) const {
+                                std::vector<Tag>& tags) const {
   if (!gcm_.has_engine() || buffer.items == 0) {
     return false;
   }
-  std::vector<Block> pre_counters;
+  std::vector<CounterBlock> pre_counters;
   pre_counters.reserve(buffer.items);
   for (std::size_t i = 0; i < buffer.items; ++i) {
     pre_counters.push_back(
@@ -77,7 +77,7 @@ bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::siz
 }
 
 void ChunkCipher::seal(Buffer& buffer) const {
-  if (std::vector<Block> tags; run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags)) {
+  if (std::vector<Tag> tags; run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags)) {
     for (std::size_t i = 0; i < buffer.items; ++i) {
       const std::size_t bytes = std::min(buffer.bytes - i * chunk_text_bytes, chunk_text_bytes);
       std::memcpy(buffer.item(i) + bytes, tags[i].bytes, tag_bytes);
@@ -120,13 +120,13 @@ void ChunkCipher::each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage
 
 bool ChunkCipher::check_on_device(GcmOperation operation, Buffer& buffer,
                                   std::vector<Range>& damaged) const {
-  std::vector<Block> tags;
+  std::vector<Tag> tags;
   const std::size_t text_bytes = buffer.bytes - buffer.items * tag_bytes;
   if (!run_on_device(operation, buffer, text_bytes, tags)) {
     return false;
   }
   // A tag that a forger did not guess is the key to the next forgery.
-  const WipeOnExit wiped({tags.data()->bytes, tags.size() * sizeof(Block)});
+  const WipeOnExit wiped({tags.data()->bytes, tags.size() * sizeof(Tag)});
   for (std::size_t i = 0; i < buffer.items; ++i) {
     const std::size_t bytes = std::min(text_bytes - i * chunk_text_bytes, chunk_text_bytes);
     if (!equal_constant_time(Bytes(tags[i].bytes, tag_bytes),

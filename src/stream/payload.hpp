@@ -48,7 +48,7 @@ class ChunkCipher {
  private:
   // The whole buffer in one call of the device; false when it has to be done chunk by chunk.
   bool run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
-                     std::vector<Block>& tags) const;
+                     std::vector<Tag>& tags) const;
   // Whether the device took the buffer; then `damaged` are its chunks that are not authentic.
   bool check_on_device(GcmOperation operation, Buffer& buffer, std::vector<Range>& damaged) const;
   // `check` decides about a chunk, and `on_damage` whether to go on after one that is not

@@ -77,7 +77,7 @@ GcmTransfer::GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aa
 }
 
 GcmTransfer::~GcmTransfer() {
-  wipe(reinterpret_cast<std::uint8_t*>(hashes_.data()), hashes_.size() * sizeof(Block));
+  wipe(reinterpret_cast<std::uint8_t*>(hashes_.data()), hashes_.size() * sizeof(HashValue));
 }
 
 Moved GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Options& options) {
@@ -109,7 +109,7 @@ void GcmTransfer::open(Source& source, Sink& sink, const Options& options) {
   const auto open_piece = [this](Buffer& buffer) {
     const MutableBytes bytes = buffer.contents();
     const GhashPart part = message_.decrypt(buffer.first_item * layout_.in_bytes, bytes, bytes);
-    const Block& expected = hashes_[static_cast<std::size_t>(buffer.first_item - pieces_.first)];
+    const HashValue& expected = hashes_[static_cast<std::size_t>(buffer.first_item - pieces_.first)];
     if (!equal_constant_time(part.value.bytes, expected.bytes)) {
       throw Error(ErrorCode::corrupt, name_ + ": changed between its check and its use");
     }
@@ -124,7 +124,7 @@ void GcmTransfer::check_tag(const Source& source, const GhashPart& all) const {
   const std::uint64_t text_bytes = *layout_.total_bytes;
   std::array<std::uint8_t, raw_tag_bytes> tag = {};
   source.read_at(text_bytes, MutableBytes(tag));
-  Block expected;
+  Tag expected;
   const WipeOnExit wiped(expected.bytes);  // of a forgery, what the forger lacks
   message_.tag(all, text_bytes, expected);
   if (!equal_constant_time(Bytes(expected.bytes, raw_tag_bytes), tag)) {
@@ -150,7 +150,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
     input.check_unchanged();
     GhashPart all = message.joined();
     const WipeOnExit wiped(all.value.bytes);
-    Block tag;
+    Tag tag;
     message.message().tag(all, moved.text_bytes, tag);
     output.write_at(moved.written_bytes, Bytes(tag.bytes, raw_tag_bytes));
   } catch (const Error& error) {

@@ -56,7 +56,7 @@ class GcmTransfer {
   GcmParts parts_;
   Layout layout_;
   Range pieces_;               // sealed or hashed here
-  std::vector<Block> hashes_;  // of each of them
+  std::vector<HashValue> hashes_;  // of each of them
 };
 
 // Both write the whole message and commit the output. `iv` has 12 bytes.

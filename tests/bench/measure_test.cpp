@@ -19,27 +19,27 @@ namespace {
 const Kernel& good() { return find_kernel(Cipher::aes, "compute"); }
 
 // `compute` with one fault in one operation.
-void wrong_byte(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().run(GcmOperation::seal)(keys, state, piece);
-  piece.out[piece.bytes - 1] ^= 1;
+void wrong_byte(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  good().gcm.seal(keys, message, tag);
+  message.text.out[message.text.bytes - 1] ^= 1;
 }
-void wrong_tag(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().run(GcmOperation::seal)(keys, state, piece);
-  piece.hash->bytes[15] ^= 1;
+void wrong_tag(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  good().gcm.seal(keys, message, tag);
+  tag.bytes[15] ^= 1;
 }
-void wrong_plaintext(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().run(GcmOperation::open)(keys, state, piece);
-  piece.out[0] ^= 1;
+void wrong_plaintext(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  good().gcm.open(keys, message, tag);
+  message.text.out[0] ^= 1;
 }
-void accepts_nothing(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().run(GcmOperation::verify)(keys, state, piece);
-  piece.hash->bytes[0] ^= 0x80;
+void accepts_nothing(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
+  good().gcm.verify(keys, message, tag);
+  tag.bytes[0] ^= 0x80;
 }
 
-Kernel with_fault(GcmOperation operation, RunFunction fault) {
+Kernel with_fault(WholeMessageFunction GcmRuns::*operation, WholeMessageFunction fault) {
   Kernel kernel = good();
   kernel.name = "faulty";
-  kernel.gcm.function[static_cast<unsigned>(operation)] = fault;
+  kernel.gcm.*operation = fault;
   return kernel;
 }
 
@@ -72,13 +72,13 @@ TEST(Turns, EveryDirectionGivesPairedRounds) {
 
 TEST(Turns, WrongOutputGetsNoFigure) {
   const struct {
-    RunFunction fault;
-    GcmOperation operation;
+    WholeMessageFunction fault;
+    WholeMessageFunction GcmRuns::*operation;
     BenchDirection direction;
-  } cases[] = {{wrong_byte, GcmOperation::seal, BenchDirection::encrypt},
-               {wrong_tag, GcmOperation::seal, BenchDirection::encrypt},
-               {wrong_plaintext, GcmOperation::open, BenchDirection::decrypt},
-               {accepts_nothing, GcmOperation::verify, BenchDirection::verify}};
+  } cases[] = {{wrong_byte, &GcmRuns::seal, BenchDirection::encrypt},
+               {wrong_tag, &GcmRuns::seal, BenchDirection::encrypt},
+               {wrong_plaintext, &GcmRuns::open, BenchDirection::decrypt},
+               {accepts_nothing, &GcmRuns::verify, BenchDirection::verify}};
   for (const auto& [fault, operation, direction] : cases) {
     const Kernel faulty = with_fault(operation, fault);
     try {
@@ -104,14 +104,14 @@ TEST(Turns, RowsThatAreLessThanGcmAreCheckedAgainstTheirClaim) {
 
 // Every raw mode with a fault in it, in every way of running it.
 template <Operation which>
-void last_byte_wrong(const KernelKeys& keys, const ModeState& state, const Piece& piece) noexcept {
-  good().run(which)(keys, state, piece);
-  piece.out[piece.bytes - 1] ^= 1;
+void last_byte_wrong(const KernelKeys& keys, const Piece& piece) noexcept {
+  good().run(which)(keys, piece);
+  piece.text.out[piece.text.bytes - 1] ^= 1;
 }
 template <Operation which>
 void last_message_wrong(const KernelKeys& keys, std::span<Chain> messages) noexcept {
   good().run_chains(which)(keys, messages);
-  messages.back().out[0] ^= 1;
+  messages.back().text.out[0] ^= 1;
 }
 
 TEST(Turns, RawModesAreCheckedInEveryWay) {
@@ -128,7 +128,7 @@ TEST(Turns, RawModesAreCheckedInEveryWay) {
       faulty.lanes = 3;
       const auto times = measure_task(faulty, {&cipher, direction, 112});
       EXPECT_EQ(times[1].messages, chained ? 3U : 1U);
-      constexpr RunFunction pieces[] = {
+      constexpr PieceFunction pieces[] = {
           last_byte_wrong<Operation::ecb_encrypt>, last_byte_wrong<Operation::ecb_decrypt>,
           last_byte_wrong<Operation::ctr>,         last_byte_wrong<Operation::xts_encrypt>,
           last_byte_wrong<Operation::xts_decrypt>, last_byte_wrong<Operation::cbc_decrypt>,

@@ -26,12 +26,8 @@
 
 namespace {
 
-using paes::Block;
 using paes::Bytes;
-using paes::GcmOperation;
-using paes::ModeState;
 using paes::MutableBytes;
-using paes::Piece;
 using paes::test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
 
@@ -52,49 +48,37 @@ bool is_same(Bytes a, Bytes b) {
 
 // What opens a message, up to the tag: whether it matches is public, and the branch that tells the
 // caller so would be reported. Hence the kernel's operations here in place of GcmKey's functions.
-class Opener {
- public:
-  Opener(const paes::Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
-  template <typename AnyOperation>
-  void run(AnyOperation operation, const ModeState& state, const Piece& piece) const {
-    kernel_.run(operation)(*keys_, state, piece);
-  }
-
- private:
-  const paes::Kernel& kernel_;
-  paes::Secret<paes::KernelKeys> keys_;
-};
-
-bool opens_again(const Opener& opener, Bytes iv, Bytes text, Bytes ciphertext, Bytes tag) {
-  Block j0 = {};
-  std::memcpy(j0.bytes, iv.data(), iv.size());
-  j0.bytes[15] = 1;
-  ModeState whole{j0, iv.data(), iv.size(), nullptr, 0};
-  whole.is_counter_public = true;
+bool opens_again(const paes::Kernel& kernel, const paes::KernelKeys& keys, Bytes iv, Bytes text,
+                 Bytes ciphertext, Bytes tag) {
+  const paes::CounterBlock j0 =
+      paes::gcm::pre_counter_block(iv.first<paes::gcm::standard_iv_bytes>());
+  const paes::HashValue no_aad = {};
+  paes::WholeMessage whole{.text = {},
+                           .iv = iv,
+                           .pre_counter = &j0,
+                           .is_counter_public = true,
+                           .aad = {},
+                           .aad_hash = &no_aad};
   Buffer opened(text.size());
-  Block open_tag = {};
-  opener.run(GcmOperation::open, whole,
-             Piece{0, ciphertext.data(), opened.data(), text.size(), &open_tag});
-  Block verify_tag = {};
-  opener.run(GcmOperation::verify, whole,
-             Piece{0, ciphertext.data(), nullptr, text.size(), &verify_tag});
+  paes::Tag open_tag = {};
+  whole.text = {ciphertext.data(), opened.data(), text.size()};
+  kernel.gcm.open(keys, whole, open_tag);
+  paes::Tag verify_tag = {};
+  whole.text.out = nullptr;
+  kernel.gcm.verify(keys, whole, verify_tag);
 
   // The single operations that pieces of a long message use.
-  ModeState part = {};
-  part.counter = paes::gcm::add_counter(j0, 1);
-  part.is_counter_public = true;
+  const paes::CounterBlock counter = paes::gcm::add_counter(j0, 1);
   const std::size_t blocks_bytes = text.size() / paes::block_bytes * paes::block_bytes;
   Buffer piece(blocks_bytes);
-  Block encrypt_hash = {};
-  opener.run(GcmOperation::encrypt, part,
-             Piece{0, text.data(), piece.data(), blocks_bytes, &encrypt_hash});
-  Block decrypt_hash = {};
-  opener.run(GcmOperation::decrypt, part,
-             Piece{0, piece.data(), piece.data(), blocks_bytes, &decrypt_hash});
-  constexpr std::size_t size = paes::block_bytes;
-  return is_same(opened, text) && is_same({open_tag.bytes, size}, tag) &&
-         is_same({verify_tag.bytes, size}, tag) &&
-         is_same({encrypt_hash.bytes, size}, {decrypt_hash.bytes, size}) &&
+  paes::HashValue encrypt_hash = {};
+  kernel.gcm.encrypt(keys, {{text.data(), piece.data(), blocks_bytes}, &counter, true},
+                     encrypt_hash);
+  paes::HashValue decrypt_hash = {};
+  kernel.gcm.decrypt(keys, {{piece.data(), piece.data(), blocks_bytes}, &counter, true},
+                     decrypt_hash);
+  return is_same(opened, text) && is_same(open_tag.bytes, tag) && is_same(verify_tag.bytes, tag) &&
+         is_same(encrypt_hash.bytes, decrypt_hash.bytes) &&
          is_same(piece, text.first(blocks_bytes));
 }
 
@@ -153,7 +137,8 @@ bool run_gcm(const paes::Kernel& kernel) {
   for (const std::size_t key_bytes : {std::size_t{16}, std::size_t{24}, std::size_t{32}}) {
     const Buffer key_data = hidden_bytes(key_bytes, 1);
     const paes::GcmKey key(key_data, kernel);
-    const Opener opener(kernel, key_data);
+    paes::Secret<paes::KernelKeys> keys;
+    kernel.prepare(key_data, *keys);
     const Buffer iv = varied_bytes(12, 2);
     const Buffer long_iv = varied_bytes(61, 3);
     const Buffer aad = hidden_bytes(37, 4);
@@ -164,7 +149,7 @@ bool run_gcm(const paes::Kernel& kernel) {
       Buffer tag(16);
       key.seal(long_iv, aad, text, ciphertext, tag);  // its counters depend on H
       key.seal(iv, {}, text, ciphertext, tag);
-      good = opens_again(opener, iv, text, ciphertext, tag) && good;
+      good = opens_again(kernel, *keys, iv, text, ciphertext, tag) && good;
       // The joining of parts.
       key.seal(iv, aad, text, ciphertext, tag, paes::serial_executor(), 64);
     }

@@ -14,6 +14,7 @@
 #include "cuda/engine.hpp"
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
+#include "raw_start.hpp"
 #include "varied_bytes.hpp"
 
 namespace paes::cuda {
@@ -58,7 +59,7 @@ inline Buffer expected(const RawCase& which, Direction direction, Bytes key, con
                        Bytes in) {
   const RawKey raw(which.cipher, which.mode, key, best_kernel(which.cipher), which.unit_bytes);
   Buffer out(in.size());
-  RawPosition position{start};
+  RawPosition position{test::raw_start(which.mode, start)};
   raw.crypt(direction, position, in, out, serial_executor(), in.size());
   return out;
 }
@@ -76,8 +77,8 @@ struct Chunks {
   static constexpr std::size_t text_bytes = 1024;
   static constexpr std::size_t stride = 1088;
   Buffer memory;
-  std::vector<Block> counters;
-  std::vector<Block> tags;
+  std::vector<CounterBlock> counters;
+  std::vector<Tag> tags;
   GcmMessages messages;
 };
 

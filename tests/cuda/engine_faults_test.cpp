@@ -55,7 +55,7 @@ bool run_scenario(EmulatedRuntime& runtime, const std::shared_ptr<Runtime>& shar
   const std::uint64_t launches = runtime.launches()[0];
   for (unsigned round = 0; round < 3; ++round) {
     text = in;
-    RawPosition position{start};
+    RawPosition position{test::raw_start(which.mode, start)};
     raw.crypt(Direction::encrypt, position, text, text, serial_executor(), text.size());
     EXPECT_TRUE(text == want);
   }
@@ -149,7 +149,7 @@ class ShortOfMemory : public testing::Test {
   // One call. What an engine declines it has not touched.
   bool crypt() {
     Buffer text = in_;
-    const bool taken = bound_->crypt({}, text, text, WhenBusy::wait);
+    const bool taken = bound_->crypt(CounterBlock{}, text, text, WhenBusy::wait);
     EXPECT_TRUE(text == (taken ? want_ : in_));
     return taken;
   }

@@ -48,10 +48,10 @@ void check_raw(Engine& engine, const RawCase& which, Direction direction, std::s
   const Buffer in = varied_bytes(bytes, 2);
   const Buffer want = expected(which, direction, key, start, in);
   Buffer out(bytes);
-  EXPECT_TRUE(bound->crypt(start, in, out, WhenBusy::wait));
+  EXPECT_TRUE(bound->crypt(test::raw_start(which.mode, start), in, out, WhenBusy::wait));
   EXPECT_TRUE(out == want);
   out = in;
-  EXPECT_TRUE(bound->crypt(start, out, out, WhenBusy::wait));
+  EXPECT_TRUE(bound->crypt(test::raw_start(which.mode, start), out, out, WhenBusy::wait));
   EXPECT_TRUE(out == want);
 }
 
@@ -184,7 +184,8 @@ TEST(CudaEngine, ThreadsShareItsSlots) {
           start.bytes[0] = static_cast<std::uint8_t>(number);
           const Buffer want = expected(which, Direction::encrypt, key, start, text);
           const WhenBusy when_busy = number % 2 == 0 ? WhenBusy::wait : WhenBusy::decline;
-          const bool taken = bound->crypt(start, text, text, when_busy);
+          const bool taken =
+              bound->crypt(test::raw_start(which.mode, start), text, text, when_busy);
           EXPECT_TRUE(taken || when_busy == WhenBusy::decline);
           EXPECT_TRUE(!taken || text == want);
         }
@@ -242,7 +243,7 @@ TEST(CudaEngine, KeysLeaveConstantMemoryWithTheirCall) {
     SCOPED_TRACE(what);
     auto bound = engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key, 0);
     Buffer text(1000);
-    ASSERT_TRUE(bound->crypt({}, text, text, WhenBusy::wait));
+    ASSERT_TRUE(bound->crypt(CounterBlock{}, text, text, WhenBusy::wait));
     bound.reset();
     // The engine and its slots are still there, and nothing else is amiss.
     EXPECT_EQ(runtime->complaints(),

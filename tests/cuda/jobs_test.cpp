@@ -190,12 +190,12 @@ void seal_and_open(const DeviceKernel& kernel, const Messages& set, const Device
   const Buffer aad = varied_bytes(set.aad_bytes, 12);
   const std::size_t stride = (set.bytes + 31) / 16 * 16;  // with a gap that must stay as it was
   const Buffer text = varied_bytes(set.count * stride, 13);
-  Block h = {};
+  HashSubkey h = {};
   const Buffer hashed = reference_ecb(key, Buffer(16));
   std::copy(hashed.begin(), hashed.end(), h.bytes);
   Buffer padded = aad;
   padded.resize((aad.size() + 15) / 16 * 16);
-  Block aad_hash = {};
+  HashValue aad_hash = {};
   ghash_update(h, aad_hash, padded.data(), padded.size() / 16);
   Buffer expected = text;
   Buffer expected_tags;
@@ -257,14 +257,14 @@ TEST_P(Jobs, HashesOfLongTexts) {
     GTEST_SKIP() << "NOT RUN: " << kernel().name << ": lacks GCM";
   }
   const DeviceKey device_key(kernel(), key());
-  Block h = {};
+  HashSubkey h = {};
   const Buffer hashed = reference_ecb(key(), Buffer(16));
   std::copy(hashed.begin(), hashed.end(), h.bytes);
   for (const std::size_t blocks :
        {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{1024}, std::size_t{1025},
         std::size_t{5000}, std::size_t{1024} * 1024 + 1}) {
     const Buffer text = varied_bytes(blocks * 16, 14);
-    Block expected = {};
+    HashValue expected = {};
     ghash_update(h, expected, text.data(), blocks);
     const DeviceMemory in(text.data(), text.size());
     const DeviceMemory scratch(cuda::gcm_scratch_count(text.size()) * 16);

@@ -4,11 +4,14 @@
 #include "cuda/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "device_kernels.hpp"
+#include "gcm_operations.hpp"
 #include "gpu/checks.hpp"
 #include "message/gcm.hpp"
+#include "raw_start.hpp"
 
 namespace paes::test {
 namespace {
@@ -33,8 +36,9 @@ struct Subject {
 
 // One call, apart or in place, against the processor.
 void compare(const Subject& subject, const EngineRaw& bound, const RawSubject& raw,
-             const RawKey& reference, const Block& start, Bytes in, bool in_place,
+             const RawKey& reference, const Block& start_block, Bytes in, bool in_place,
              const std::string& of) {
+  const RawStart start = raw_start(raw.mode, start_block);
   Buffer expected(in.size());
   RawPosition position{start};
   reference.crypt(raw.direction, position, in, expected, serial_executor(), in.size());
@@ -125,12 +129,13 @@ void compare_raw(const Subject& subject, const RawSubject& raw) {
 
 struct Messages {
   Buffer memory;
-  std::vector<Block> counters, tags;
+  std::vector<CounterBlock> counters;
+  std::vector<Tag> tags;
   GcmMessages view;
 
   Messages(std::size_t count, std::size_t stride, std::size_t text_bytes, std::size_t last)
       : memory(varied_bytes((count - 1) * stride + last, count)), counters(count), tags(count) {
-    const Buffer random = varied_bytes(count * sizeof(Block), 11);
+    const Buffer random = varied_bytes(count * sizeof(CounterBlock), 11);
     std::memcpy(counters.data(), random.data(), random.size());
     std::memset(counters[0].bytes + 12, 0xff, 4);  // wraps at once
     view = {memory.data(), stride, count, text_bytes, last, counters.data(), tags.data()};
@@ -138,13 +143,10 @@ struct Messages {
 };
 
 // The tag of one message by the processor's kernel, its text sealed in place.
-void seal_by_processor(const Kernel& kernel, const KernelKeys& keys, const Block& pre_counter,
-                       MutableBytes text, Block& tag) {
-  tag = {};
-  ModeState state = {};
-  state.counter = pre_counter;
-  kernel.run(GcmOperation::seal)(keys, state,
-                                 {0, text.data(), text.data(), text.size(), &tag, nullptr});
+void seal_by_processor(const Kernel& kernel, const KernelKeys& keys,
+                       const CounterBlock& pre_counter, MutableBytes text, Tag& tag) {
+  const BareMessage message{pre_counter};
+  kernel.gcm.seal(keys, message.with({text.data(), text.data(), text.size()}), tag);
 }
 
 void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key, std::size_t count,
@@ -153,7 +155,7 @@ void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key,
   Messages messages(count, stride, text_bytes, last);
   const Buffer plain = messages.memory;
   Buffer expected = plain;
-  std::vector<Block> expected_tags(count);
+  std::vector<Tag> expected_tags(count);
   const Kernel& kernel = best_kernel(Cipher::aes);
   KernelKeys keys;
   kernel.prepare(key, keys);
@@ -166,7 +168,7 @@ void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key,
   if (kernel.release != nullptr) {
     kernel.release(keys);
   }
-  const auto bytes_of = [](const std::vector<Block>& blocks) {
+  const auto bytes_of = [](const std::vector<Tag>& blocks) {
     return Bytes(reinterpret_cast<const std::uint8_t*>(blocks.data()), blocks.size() * 16);
   };
   const std::string what = subject.what(
@@ -182,7 +184,7 @@ void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key,
   }
   checks.is_equal(bytes_of(messages.tags), bytes_of(expected_tags), what + ": tags");
   for (const GcmOperation operation : {GcmOperation::verify, GcmOperation::open}) {
-    std::fill(messages.tags.begin(), messages.tags.end(), Block{});
+    std::fill(messages.tags.begin(), messages.tags.end(), Tag{});
     checks.is_true(bound.run(operation, messages.view, WhenBusy::wait), what + ": declined");
     checks.is_equal(bytes_of(messages.tags), bytes_of(expected_tags), what + ": tags again");
   }
@@ -191,27 +193,24 @@ void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key,
 
 void compare_parts(const Subject& subject, const EngineGcm& bound, Bytes key, std::size_t blocks) {
   const Buffer text = varied_bytes(blocks * block_bytes, 12);
-  Block counter = counter_before(16, 32, 5);
+  auto counter = std::bit_cast<CounterBlock>(counter_before(16, 32, 2));
   counter.bytes[3] = 7;
-  constexpr std::uint64_t first_block = 3;
   const Kernel& kernel = best_kernel(Cipher::aes);
   KernelKeys keys;
   kernel.prepare(key, keys);
-  ModeState state = {};
-  state.counter = counter;
   Checks& checks = *subject.checks;
   for (const GcmOperation operation :
        {GcmOperation::encrypt, GcmOperation::decrypt, GcmOperation::hash}) {
     const bool hashes = operation == GcmOperation::hash;
     Buffer expected(hashes ? 0 : text.size());
     Buffer out(expected.size());
-    Block expected_hash = {};
-    Block hash = {};
-    kernel.run(operation)(keys, state,
-                          {first_block, text.data(), hashes ? nullptr : expected.data(),
-                           text.size(), &expected_hash, nullptr});
+    HashValue expected_hash = {};
+    HashValue hash = {};
+    run_gcm(kernel, operation, keys,
+            GcmPiece{{text.data(), hashes ? nullptr : expected.data(), text.size()}, &counter},
+            expected_hash);
     const std::string what = subject.what("a part of GCM, " + std::to_string(blocks) + " blocks");
-    checks.is_true(bound.run(operation, counter, first_block, text, out, hash, WhenBusy::wait),
+    checks.is_true(bound.run(operation, counter, text, out, hash, WhenBusy::wait),
                    what + ": declined");
     checks.is_equal(out, expected, what);
     checks.is_equal(hash.bytes, expected_hash.bytes, what + ": hash");
@@ -258,8 +257,9 @@ void compare_callers(const Subject& subject, const RawSubject& raw) {
   const Buffer text = varied_bytes(bytes, 13);
   std::atomic<unsigned> taken{0};
   on_threads(64, 8, [&](std::size_t i) {
-    Block start = {};
-    start.bytes[2] = static_cast<std::uint8_t>(i);
+    Block start_block = {};
+    start_block.bytes[2] = static_cast<std::uint8_t>(i);
+    const RawStart start = raw_start(raw.mode, start_block);
     Buffer expected(bytes), out(bytes);
     RawPosition position{start};
     reference.crypt(raw.direction, position, text, expected, serial_executor(), bytes);
@@ -287,7 +287,7 @@ void compare_pinned(const Subject& subject, const RawSubject& raw) {
   const Buffer text = varied_bytes(bytes, 14);
   std::copy(text.begin(), text.end(), memory);
   subject.engine->pin(memory, bytes);
-  const Block start = {};
+  const RawStart start = raw_start(raw.mode, {});
   Buffer expected(bytes);
   RawPosition position{start};
   processor_key(raw).crypt(raw.direction, position, text, expected, serial_executor(), bytes);
@@ -376,9 +376,9 @@ void test_little_memory(Checks& checks) {
   const auto bound = engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
   const Buffer text = varied_bytes(std::min<std::size_t>(engine->piece_bytes(), 100000), 15);
   Buffer out(text.size()), expected(text.size());
-  RawPosition position;
+  RawPosition position{CounterBlock{}};
   processor_key(raw).crypt(raw.direction, position, text, expected, serial_executor(), text.size());
-  if (bound != nullptr && bound->crypt({}, text, out, WhenBusy::wait)) {
+  if (bound != nullptr && bound->crypt(CounterBlock{}, text, out, WhenBusy::wait)) {
     checks.is_equal(out, expected, "with little memory");
   }
 }

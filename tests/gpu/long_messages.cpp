@@ -6,6 +6,7 @@
 
 #include "cuda/engine.hpp"
 #include "device_kernels.hpp"
+#include "gcm_operations.hpp"
 #include "gpu/checks.hpp"
 
 namespace paes::test {
@@ -22,7 +23,7 @@ Buffer long_text(std::size_t bytes) {
   Buffer text(bytes);
   const RawSubject source = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
   const auto threads = make_executor(Schedule::omp_dynamic, std::thread::hardware_concurrency());
-  RawPosition position;
+  RawPosition position{CounterBlock{}};
   processor_key(source).crypt(Direction::encrypt, position, text, text, *threads, 1 << 18);
   return text;
 }
@@ -50,7 +51,7 @@ void compare_long(Engine& engine, const RawSubject& raw, const Buffer& text, Out
   on_threads(text.size() / piece, engine.slots(), [&](std::size_t i) {
     const std::size_t at = i * piece;
     const std::size_t before = std::min<std::size_t>(at, raw.block_size());
-    const Block start = reference.at(iv, at, Bytes(text).subspan(at - before, before)).chain;
+    const RawStart start = reference.at(iv, at, Bytes(text).subspan(at - before, before)).next;
     checks.is_true(bound->crypt(start, Bytes(text).subspan(at, piece),
                                 MutableBytes(out).subspan(at, piece), WhenBusy::wait),
                    raw.name() + ": a piece was declined");
@@ -77,7 +78,8 @@ void compare_long_gcm(Engine& engine, std::size_t key_bytes, const Buffer& text,
   on_threads((count + of_a_call - 1) / of_a_call, engine.slots(), [&](std::size_t call) {
     const std::size_t first = call * of_a_call;
     const std::size_t messages = std::min(of_a_call, count - first);
-    std::vector<Block> counters(messages), tags(messages);
+    std::vector<CounterBlock> counters(messages);
+    std::vector<Tag> tags(messages);
     for (std::size_t i = 0; i < messages; ++i) {
       store_be64(counters[i].bytes, first + i);
       counters[i].bytes[15] = 1;
@@ -90,11 +92,9 @@ void compare_long_gcm(Engine& engine, std::size_t key_bytes, const Buffer& text,
     Buffer expected(chunk);
     for (std::size_t i = 0; i < messages; ++i) {
       const std::size_t at = (first + i) * stride;
-      Block tag = {};
-      ModeState state = {};
-      state.counter = counters[i];
-      kernel.run(GcmOperation::seal)(keys, state,
-                                     {0, text.data() + at, expected.data(), chunk, &tag, nullptr});
+      Tag tag = {};
+      const BareMessage message{counters[i]};
+      kernel.gcm.seal(keys, message.with({text.data() + at, expected.data(), chunk}), tag);
       checks.is_true(
           std::memcmp(expected.data(), sealed.data() + at, chunk) == 0 &&
               std::memcmp(tag.bytes, tags[i].bytes, sizeof tag.bytes) == 0,

@@ -350,7 +350,9 @@ TEST(Dispatch, ChosenKernelsAreRight) {
         test::reference_name(is_aes, key.size(), "ECB"), true, key, {}, counters);
     std::vector<std::uint8_t> out(counters.size());
     const std::vector<std::uint8_t> zeros(counters.size());
-    kernel->run(Operation::ctr)(*keys, ModeState{}, Piece{0, zeros.data(), out.data(), out.size()});
+    const CounterBlock counter = {};
+    kernel->run(Operation::ctr)(
+        *keys, {.text = {zeros.data(), out.data(), out.size()}, .counter = &counter});
     EXPECT_EQ(out, expected) << test_name(*kernel);
     if (kernel->release != nullptr) {
       kernel->release(*keys);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/secret.hpp"
 #include "guarded_buffer.hpp"
 #include "kernel_cases.hpp"
 #include "reference.hpp"
@@ -15,26 +14,10 @@ namespace {
 
 using test::Guard;
 using test::GuardedBuffer;
+using test::PreparedKeys;
 using test::reference_crypt;
 using test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
-
-class PreparedKeys {
- public:
-  PreparedKeys(const Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }
-  ~PreparedKeys() {
-    if (kernel_.release != nullptr) {
-      kernel_.release(*keys_);
-    }
-  }
-  PreparedKeys(const PreparedKeys&) = delete;
-  PreparedKeys& operator=(const PreparedKeys&) = delete;
-  [[nodiscard]] const KernelKeys& operator*() const { return *keys_; }
-
- private:
-  const Kernel& kernel_;
-  Secret<KernelKeys> keys_;
-};
 
 class Modes : public KernelCase {
  protected:
@@ -65,8 +48,9 @@ class Modes : public KernelCase {
   static std::string name(std::size_t key_bytes, const char* mode) {
     return test::reference_name(is_aes(), key_bytes, mode);
   }
-  static Block block_of(Bytes bytes) {
-    Block block = {};
+  template <typename AnyBlock>
+  static AnyBlock block_of(Bytes bytes) {
+    AnyBlock block = {};
     std::copy(bytes.begin(), bytes.end(), block.bytes);
     return block;
   }
@@ -86,7 +70,7 @@ constexpr PieceMode piece_modes[] = {{Operation::ecb_encrypt, "ECB", true, false
 TEST_P(Modes, PiecesAreTheReferences) {
   PAES_SKIP_IF_UNAVAILABLE();
   for (const auto& [operation, mode, encrypt, has_before] : piece_modes) {
-    const RunFunction run = kernel().run(operation);
+    const PieceFunction run = kernel().run(operation);
     ASSERT_NE(run, nullptr) << mode;
     for (const std::size_t key_bytes : key_sizes()) {
       const Buffer key = varied_bytes(key_bytes, 1);
@@ -94,7 +78,7 @@ TEST_P(Modes, PiecesAreTheReferences) {
       const std::vector<std::size_t> counts = block_counts();
       const Buffer text = varied_bytes(counts.back() * block_size(), 2);
       const Buffer iv = has_before ? varied_bytes(block_size(), 3) : Buffer();
-      const Block before = block_of(iv);
+      const auto before = block_of<ChainBlock>(iv);
       const GuardedBuffer in(text.size());
       const GuardedBuffer out(text.size());
       for (const std::size_t blocks : counts) {
@@ -104,8 +88,8 @@ TEST_P(Modes, PiecesAreTheReferences) {
           for (const bool in_place : {false, true}) {
             const MutableBytes from = in.filled(plain, side);
             const MutableBytes to = in_place ? from : out.view(from.size(), side);
-            run(*keys, ModeState{},
-                Piece{5, from.data(), to.data(), from.size(), nullptr, &before});
+            run(*keys, {.text = {from.data(), to.data(), from.size()},
+                        .before = has_before ? &before : nullptr});
             ASSERT_TRUE(std::equal(to.begin(), to.end(), expected.begin()))
                 << mode << (encrypt ? " encryption, " : " decryption, ") << key_bytes
                 << " bytes of key, " << blocks << " blocks" << (in_place ? " in place" : "");
@@ -123,7 +107,7 @@ TEST_P(Modes, XtsFromAGivenTweak) {
     EXPECT_EQ(kernel().run(Operation::xts_encrypt), nullptr);
     return;
   }
-  if (kernel().prepare_xts != nullptr) {
+  if (kernel().takes_whole_units()) {
     GTEST_SKIP() << "NOT RUN: " << kernel().name << ": takes whole data units only";
   }
   for (const std::size_t key_bytes : {std::size_t{16}, std::size_t{32}}) {
@@ -134,7 +118,7 @@ TEST_P(Modes, XtsFromAGivenTweak) {
     const GuardedBuffer in(text.size());
     const GuardedBuffer out(text.size());
     for (const std::uint64_t seed : {6U, 7U}) {  // tweaks with and without a carry at once
-      const Block tweak = block_of(varied_bytes(16, seed));
+      const auto tweak = block_of<Tweak>(varied_bytes(16, seed));
       Buffer tweaks(text.size());
       for (std::size_t at = 0, bit = 0; at < tweaks.size(); at += 16) {
         // Bit by bit, so that an error in next_tweak would show.
@@ -164,15 +148,14 @@ TEST_P(Modes, XtsFromAGivenTweak) {
           add_tweaks();
           expected = reference_crypt(name(key_bytes, "ECB"), encrypt, key, {}, expected);
           add_tweaks();
-          const RunFunction run =
+          const PieceFunction run =
               kernel().run(encrypt ? Operation::xts_encrypt : Operation::xts_decrypt);
           ASSERT_NE(run, nullptr) << "XTS";
           for (const Guard side : {Guard::before, Guard::behind}) {
             for (const bool in_place : {false, true}) {
               const MutableBytes from = in.filled(plain, side);
               const MutableBytes to = in_place ? from : out.view(from.size(), side);
-              run(*keys, ModeState{},
-                  Piece{0, from.data(), to.data(), from.size(), nullptr, &tweak});
+              run(*keys, {.text = {from.data(), to.data(), from.size()}, .tweak = &tweak});
               ASSERT_TRUE(std::equal(to.begin(), to.end(), expected.begin()))
                   << (encrypt ? "encryption, " : "decryption, ") << key_bytes << " bytes of key, "
                   << blocks << " blocks" << (in_place ? " in place" : "");
@@ -187,20 +170,18 @@ TEST_P(Modes, XtsFromAGivenTweak) {
 // The counter's last 32 bits wrap without a carry; DES has them in a block of 8 bytes.
 TEST_P(Modes, CounterModeWraps) {
   PAES_SKIP_IF_UNAVAILABLE();
-  const RunFunction run = kernel().run(Operation::ctr);
+  const PieceFunction run = kernel().run(Operation::ctr);
   ASSERT_NE(run, nullptr);
   for (const std::size_t key_bytes : key_sizes()) {
     const Buffer key = varied_bytes(key_bytes, 8);
     const PreparedKeys keys(kernel(), key);
     for (const std::uint32_t count : {0U, 1U, 0xfffffffdU, 0xffffff80U}) {
-      ModeState state = {};
-      state.counter = block_of(varied_bytes(block_size(), 9));
-      state.is_counter_public = true;
-      store_be32(state.counter.bytes + block_size() - 4, count);
+      auto counter = block_of<CounterBlock>(varied_bytes(block_size(), 9));
+      store_be32(counter.bytes + block_size() - 4, count + 3);
       for (const std::size_t blocks : block_counts()) {
         Buffer counters(blocks * block_size());
         for (std::size_t i = 0; i < blocks; ++i) {
-          std::copy_n(state.counter.bytes, block_size() - 4, counters.data() + i * block_size());
+          std::copy_n(counter.bytes, block_size() - 4, counters.data() + i * block_size());
           store_be32(counters.data() + (i + 1) * block_size() - 4,
                      static_cast<std::uint32_t>(count + 3 + i));
         }
@@ -210,7 +191,9 @@ TEST_P(Modes, CounterModeWraps) {
           expected[i] ^= in[i];
         }
         Buffer out(in.size());
-        run(*keys, state, Piece{3, in.data(), out.data(), in.size()});
+        run(*keys, {.text = {in.data(), out.data(), in.size()},
+                    .counter = &counter,
+                    .is_counter_public = true});
         ASSERT_TRUE(out == expected) << blocks << " blocks from count " << count;
       }
     }
@@ -220,20 +203,18 @@ TEST_P(Modes, CounterModeWraps) {
 // Long enough for flights that share their first round, which start a few blocks in.
 TEST_P(Modes, LongCounterModeWraps) {
   PAES_SKIP_IF_UNAVAILABLE();
-  const RunFunction run = kernel().run(Operation::ctr);
+  const PieceFunction run = kernel().run(Operation::ctr);
   ASSERT_NE(run, nullptr);
   const Buffer key = varied_bytes(key_sizes().front(), 12);
   const PreparedKeys keys(kernel(), key);
   const std::size_t blocks = 20 * std::size_t{kernel().lanes} + 5;
   const Buffer in = varied_bytes(blocks * block_size(), 13);
   for (const std::uint32_t count : {0U, 1U, 2U, 3U, 0xf3U, 0xfffffef1U, 0xffffffffU}) {
-    ModeState state = {};
-    state.counter = block_of(varied_bytes(block_size(), 14));
-    state.is_counter_public = true;
-    store_be32(state.counter.bytes + block_size() - 4, count);
+    auto counter = block_of<CounterBlock>(varied_bytes(block_size(), 14));
+    store_be32(counter.bytes + block_size() - 4, count);
     Buffer counters(in.size());
     for (std::size_t i = 0; i < blocks; ++i) {
-      std::copy_n(state.counter.bytes, block_size() - 4, counters.data() + i * block_size());
+      std::copy_n(counter.bytes, block_size() - 4, counters.data() + i * block_size());
       store_be32(counters.data() + (i + 1) * block_size() - 4,
                  static_cast<std::uint32_t>(count + i));
     }
@@ -242,7 +223,9 @@ TEST_P(Modes, LongCounterModeWraps) {
       expected[i] ^= in[i];
     }
     Buffer out(in.size());
-    run(*keys, state, Piece{0, in.data(), out.data(), in.size()});
+    run(*keys, {.text = {in.data(), out.data(), in.size()},
+                .counter = &counter,
+                .is_counter_public = true});
     ASSERT_TRUE(out == expected) << "from count " << count;
   }
 }
@@ -255,14 +238,11 @@ TEST_P(Modes, BypassingCachesChangesNothing) {
   const PreparedKeys keys(kernel(), key);
   const std::size_t most = (6 * std::size_t{kernel().lanes} + 5) * block_size();
   const Buffer text = varied_bytes(most, 16);
-  const Block before = block_of(varied_bytes(block_size(), 17));
-  ModeState state = {};
-  state.counter = block_of(varied_bytes(block_size(), 18));
-  state.is_counter_public = true;
-  ModeState bypassing = state;
-  bypassing.bypasses_caches = true;
+  const auto before = block_of<ChainBlock>(varied_bytes(block_size(), 17));
+  const auto tweak = block_of<Tweak>(varied_bytes(block_size(), 17));
+  const auto counter = block_of<CounterBlock>(varied_bytes(block_size(), 18));
   for (unsigned index = 0; index < operation_count; ++index) {
-    const RunFunction run = kernel().run(static_cast<Operation>(index));
+    const PieceFunction run = kernel().run(static_cast<Operation>(index));
     if (run == nullptr) {
       continue;
     }
@@ -270,14 +250,21 @@ TEST_P(Modes, BypassingCachesChangesNothing) {
       for (const std::size_t shift : {offset, offset / 16 * 16}) {
         const std::size_t bytes = most - offset / 16 * block_size();
         Buffer expected(bytes);
-        run(*keys, state, Piece{7, text.data(), expected.data(), bytes, nullptr, &before});
+        Piece piece{.text = {text.data(), expected.data(), bytes},
+                    .counter = &counter,
+                    .tweak = &tweak,
+                    .before = &before,
+                    .is_counter_public = true};
+        run(*keys, piece);
+        piece.bypasses_caches = true;
         for (const StreamFetch fetch :
              {StreamFetch::as_machine_prefers, StreamFetch::near, StreamFetch::far}) {
-          bypassing.fetch = fetch;
+          piece.fetch = fetch;
           Buffer room(most + 192, 0xa5);
           std::uint8_t* const aligned =
               room.data() + 64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64;
-          run(*keys, bypassing, Piece{7, text.data(), aligned + shift, bytes, nullptr, &before});
+          piece.text.out = aligned + shift;
+          run(*keys, piece);
           ASSERT_TRUE(std::equal(expected.begin(), expected.end(), aligned + shift))
               << "operation " << index << " at " << shift << ", fetch " << static_cast<int>(fetch);
           ASSERT_TRUE(std::all_of(aligned + shift + bytes, room.data() + room.size(),
@@ -319,14 +306,13 @@ TEST_P(Modes, ChainsSideBySide) {
           text.push_back(varied_bytes(blocks * block_size(), 100 + i));
           const Buffer iv = varied_bytes(block_size(), 200 + i);
           expected.push_back(reference_crypt(name(key_bytes, mode), true, key, iv, text.back()));
-          chains.push_back({nullptr, nullptr, 0, block_of(iv)});
+          chains.push_back({{}, block_of<ChainBlock>(iv)});
         }
         for (const bool is_second : {false, true}) {
           for (std::size_t i = 0; i < messages; ++i) {
             const std::size_t first = text[i].size() / block_size() / 2 * block_size();
             std::uint8_t* const at = text[i].data() + (is_second ? first : 0);
-            chains[i].in = chains[i].out = at;
-            chains[i].bytes = is_second ? text[i].size() - first : first;
+            chains[i].text = {at, at, is_second ? text[i].size() - first : first};
           }
           run(*keys, chains);
         }

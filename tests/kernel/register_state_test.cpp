@@ -57,44 +57,59 @@ TEST_P(RegisterState, IsCleanAfterEachOperation) {
   std::vector<std::uint8_t> text(16384);
   for (const std::size_t bytes : {16U, 64U, 208U, 1024U, 4144U, 16384U}) {
     for (const bool streams : {false, true}) {
-      ModeState state = {};
       const std::uint8_t iv[16] = {};
-      state.iv = iv;
-      state.iv_bytes = 12;
-      state.claimed_tag = iv;
-      state.claimed_tag_bytes = sizeof iv;
-      state.is_counter_public = true;
-      state.bypasses_caches = streams;
-      state.counter.bytes[15] = 1;
-      const Block before = {};
-      Block hash = {};
+      const CounterBlock counter = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+      const Tweak tweak = {};
+      const ChainBlock before = {};
+      HashValue hash = {};
+      Tag tag = {};
+      const Text whole = {text.data(), text.data(), bytes};
+      const auto expect_clean = [&](const char* what, unsigned index) {
+        const bool is_clean = are_upper_halves_clean();
+        EXPECT_TRUE(is_clean) << what << " " << index << ", " << bytes;
+      };
       for (unsigned index = 0; index < operation_count; ++index) {
         const auto which = static_cast<Operation>(index);
-        if (const RunFunction run = kernel_->run(which); run != nullptr) {
-          const Piece piece{0, text.data(), text.data(), bytes, nullptr, &before};
-          run(*keys, state, piece);
-          const bool is_clean = are_upper_halves_clean();
-          EXPECT_TRUE(is_clean) << "operation " << index << ", " << bytes;
+        if (const PieceFunction run = kernel_->run(which); run != nullptr) {
+          run(*keys, {.text = whole,
+                      .counter = &counter,
+                      .tweak = &tweak,
+                      .before = &before,
+                      .is_counter_public = true,
+                      .bypasses_caches = streams});
+          expect_clean("operation", index);
         }
-        if (const ChainFunction run =
-                formula_of(which).is_chained() ? kernel_->run_chains(which) : nullptr;
-            run != nullptr) {
-          Chain chains[3] = {{text.data(), text.data(), bytes, {}},
-                             {text.data(), text.data(), 16, {}},
-                             {text.data(), text.data(), 48, {}}};
+        if (const ChainFunction run = kernel_->run_chains(which); run != nullptr) {
+          Chain chains[3] = {{whole, {}},
+                             {{text.data(), text.data(), 16}, {}},
+                             {{text.data(), text.data(), 48}, {}}};
           run(*keys, std::span<Chain>(chains));
-          const bool is_clean = are_upper_halves_clean();
-          EXPECT_TRUE(is_clean) << "chained operation " << index << ", " << bytes;
+          expect_clean("chained operation", index);
         }
       }
-      for (unsigned index = 0; index < gcm_operation_count; ++index) {
-        const auto which = static_cast<GcmOperation>(index);
-        if (const RunFunction run = kernel_->run(which); run != nullptr) {
-          const bool has_output = which != GcmOperation::hash && which != GcmOperation::verify;
-          const Piece piece{0, text.data(), has_output ? text.data() : nullptr, bytes, &hash};
-          run(*keys, state, piece);
-          const bool is_clean = are_upper_halves_clean();
-          EXPECT_TRUE(is_clean) << "operation of GCM " << index << ", " << bytes;
+      const GcmRuns& gcm = kernel_->gcm;
+      if (gcm.hash != nullptr) {
+        gcm.hash(*keys, text.data(), bytes, hash);
+        expect_clean("hash", 0);
+      }
+      for (const GcmPieceFunction run : {gcm.encrypt, gcm.decrypt}) {
+        if (run != nullptr) {
+          run(*keys, {whole, &counter, true}, hash);
+          expect_clean("piece of GCM", run == gcm.decrypt);
+        }
+      }
+      for (const WholeMessageFunction run : {gcm.seal, gcm.open, gcm.verify}) {
+        if (run != nullptr) {
+          run(*keys,
+              {.text = {text.data(), run == gcm.verify ? nullptr : text.data(), bytes},
+               .iv = Bytes(iv).first(12),
+               .pre_counter = &counter,
+               .is_counter_public = true,
+               .aad = {},
+               .aad_hash = &hash,
+               .claimed_tag = iv},
+              tag);
+          expect_clean("message of GCM", run == gcm.seal ? 0 : run == gcm.open ? 1 : 2);
         }
       }
     }

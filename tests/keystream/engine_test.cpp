@@ -70,7 +70,7 @@ TEST(Decision, SlowerIsNotUsed) {
   const KeystreamOptions options{};
   const auto engine = keystream::SpeculativeEngine::make(options);
   const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
-  const auto context = engine->open(key, Block{}, {});
+  const auto context = engine->open(key, CounterBlock{}, {});
   engine->idle(later());
   Buffer text(chunk, 1);
   Buffer out(chunk);
@@ -178,7 +178,7 @@ TEST(Decision, ShortContextsSpeculateAfterAColdFirstOne) {
   Buffer text(chunk);
   std::uint64_t found = 0;
   for (std::uint8_t file = 0; file < 200; ++file) {
-    Block counter = {};
+    CounterBlock counter = {};
     counter.bytes[0] = file;
     const auto context = engine->open(key, counter, ContextOptions{});
     for (std::uint64_t at = 0; at < 20; ++at) {

@@ -41,7 +41,7 @@ struct Driven {
   Driven& operator=(const Driven&) = delete;
 
   void open() {
-    Block first = {};
+    CounterBlock first = {};
     std::memcpy(first.bytes, counter.data(), counter.size());
     context = engine->open(key, first, ContextOptions{});
   }

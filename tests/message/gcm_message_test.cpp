@@ -48,7 +48,7 @@ TEST(GcmMessages, PartsInAnyOrderAreTheWhole) {
       EXPECT_EQ(out, want);
       EXPECT_EQ(back, text);
       for (const GcmParts* parts : {&sealed, &opened, &hashed}) {
-        Block tag;
+        Tag tag;
         parts->tag(bytes, tag);
         EXPECT_EQ(Buffer(tag.bytes, tag.bytes + 16), want_tag) << bytes << ", round " << round;
       }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include "cipher/ghash.hpp"
@@ -85,14 +86,15 @@ TEST_P(LeftOnStack, NoTagOfAForgery) {
 TEST_P(LeftOnStack, NoFirstCounterThatIsAHash) {
   const Buffer key_bytes = varied_bytes(16, 1);
   const Buffer iv = varied_bytes(16, 2);
-  Block h = {};
+  HashSubkey h = {};
   const Buffer h_bytes = hash_key(kernel(), key_bytes);
   std::copy(h_bytes.begin(), h_bytes.end(), h.bytes);
-  Block counter = {};
-  ghash_update(h, counter, iv.data(), 1);
+  HashValue hash = {};
+  ghash_update(h, hash, iv.data(), 1);
   const Block lengths = gcm::length_block(0, iv.size());
-  ghash_update(h, counter, lengths.bytes, 1);
-  const Block next = gcm::add_counter(counter, 1);
+  ghash_update(h, hash, lengths.bytes, 1);
+  const auto counter = std::bit_cast<CounterBlock>(hash);
+  const CounterBlock next = gcm::add_counter(counter, 1);
 
   const GcmKey key(key_bytes, kernel());
   const Buffer text = varied_bytes(1000, 3);

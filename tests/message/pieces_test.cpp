@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernel_cases.hpp"
-#include "message/gcm.hpp"
+#include "message/gcm_message.hpp"
 #include "reference.hpp"
 #include "varied_bytes.hpp"
 
@@ -60,7 +60,7 @@ TEST_P(Pieces, EveryScheduleAndGrainGivesTheSameBytes) {
 
 PAES_FOR_ALL_KERNELS(Pieces);
 
-GhashPart hash_of(const Block& h, const Buffer& data, std::size_t first, std::size_t blocks) {
+GhashPart hash_of(const HashSubkey& h, const Buffer& data, std::size_t first, std::size_t blocks) {
   GhashPart part{{}, blocks};
   ghash_update(h, part.value, data.data() + first * block_bytes, blocks);
   return part;
@@ -73,7 +73,7 @@ bool is_same(const GhashPart& a, const GhashPart& b) {
 TEST(GhashPart, CombinesInAnyGrouping) {
   constexpr std::size_t blocks = 40;
   const Buffer data = varied_bytes(blocks * block_bytes, 5);
-  Block h;
+  HashSubkey h;
   std::memcpy(h.bytes, varied_bytes(block_bytes, 6).data(), block_bytes);
   const GhashPart whole = hash_of(h, data, 0, blocks);
   for (std::size_t i = 0; i <= blocks; ++i) {
@@ -91,7 +91,7 @@ TEST(GhashPart, CombinesInAnyGrouping) {
 
 TEST(GhashPart, OrderMatters) {
   const Buffer data = varied_bytes(3 * block_bytes, 7);
-  Block h;
+  HashSubkey h;
   std::memcpy(h.bytes, varied_bytes(block_bytes, 8).data(), block_bytes);
   const GhashPart a = hash_of(h, data, 0, 1);
   const GhashPart b = hash_of(h, data, 1, 2);

@@ -43,7 +43,8 @@ TEST(RawMemory, ManyUnitsTakeNoMoreThanFew) {
   for (const std::size_t grain : {std::size_t{1} << 20, text_bytes}) {
     RawPosition position = key.start(number);
     key.crypt(Direction::encrypt, position, text, text, *executor, grain);
-    EXPECT_EQ(load_le<std::uint64_t>(position.chain.bytes), text_bytes / block_bytes);
+    EXPECT_EQ(load_le<std::uint64_t>(std::get<UnitNumber>(position.next).bytes),
+              text_bytes / block_bytes);
   }
   if (before_kib == 0) {
     GTEST_SKIP() << "not run: no VmHWM in /proc/self/status";

@@ -3,6 +3,7 @@
 // under an emulator, and shares nothing with the kernels' templates of the modes.
 #pragma once
 
+#include <bit>
 #include <memory>
 #include <stdexcept>
 
@@ -171,13 +172,13 @@ class BlockCipher {
 }
 
 // `value` continued over the bytes, padded with zeros to whole blocks.
-[[maybe_unused]] inline void hash(const Block& h, Block& value, Bytes bytes) {
+[[maybe_unused]] inline void hash(const HashSubkey& h, HashValue& value, Bytes bytes) {
   Buffer padded(bytes.begin(), bytes.end());
   padded.resize((bytes.size() + 15) / 16 * 16);
   ghash_update(h, value, padded.data(), padded.size() / 16);
 }
 
-[[maybe_unused]] inline void hash_lengths(const Block& h, Block& value, std::size_t first,
+[[maybe_unused]] inline void hash_lengths(const HashSubkey& h, HashValue& value, std::size_t first,
                                           std::size_t second) {
   Buffer lengths(16);
   store_be64(lengths.data(), first * 8);
@@ -187,14 +188,16 @@ class BlockCipher {
 
 [[maybe_unused]] inline Sealed seal(Bytes key, Bytes iv, Bytes aad, Bytes plaintext) {
   const BlockCipher cipher(true, key);
-  const Block h = cipher.encrypt(Block{});
+  const auto h = std::bit_cast<HashSubkey>(cipher.encrypt(Block{}));
   Block j0 = {};
   if (iv.size() == 12) {
     j0 = block_of(iv);
     j0.bytes[15] = 1;
   } else {
-    hash(h, j0, iv);
-    hash_lengths(h, j0, 0, iv.size());
+    HashValue value = {};
+    hash(h, value, iv);
+    hash_lengths(h, value, 0, iv.size());
+    j0 = std::bit_cast<Block>(value);
   }
   Sealed sealed;
   Block counter = j0;
@@ -203,11 +206,11 @@ class BlockCipher {
     const Bytes text = plaintext.subspan(at, std::min<std::size_t>(16, plaintext.size() - at));
     append(sealed.ciphertext, sum_of(block_of(text), cipher.encrypt(counter)), text.size());
   }
-  Block tag = {};
-  hash(h, tag, aad);
-  hash(h, tag, sealed.ciphertext);
-  hash_lengths(h, tag, aad.size(), plaintext.size());
-  append(sealed.tag, sum_of(tag, cipher.encrypt(j0)), 16);
+  HashValue value = {};
+  hash(h, value, aad);
+  hash(h, value, sealed.ciphertext);
+  hash_lengths(h, value, aad.size(), plaintext.size());
+  append(sealed.tag, sum_of(std::bit_cast<Block>(value), cipher.encrypt(j0)), 16);
   return sealed;
 }
 

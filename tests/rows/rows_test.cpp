@@ -124,17 +124,17 @@ TEST_P(VaesLoops, CountersWrap) {
   const Text key(32, 9);
   for (const std::uint32_t before_wrap : {1U, 3U, 31U, 33U, 65U}) {
     SCOPED_TRACE(before_wrap);
-    ModeState state = {};
-    std::fill_n(state.counter.bytes, 16, std::uint8_t{0xff});
-    store_be32(state.counter.bytes + 12, 0U - before_wrap);
+    CounterBlock counter;
+    std::fill_n(counter.bytes, 16, std::uint8_t{0xff});
+    store_be32(counter.bytes + 12, 0U - before_wrap);
     const Text in = varied_bytes(1104, before_wrap);
     Text out[2] = {Text(in.size()), Text(in.size())};
     const Kernel* const both[2] = {kernel, &reference()};
     for (unsigned i = 0; i < 2; ++i) {
       KernelKeys keys;
       both[i]->prepare(key, keys);
-      both[i]->run(Operation::ctr)(keys, state,
-                                   Piece{0, in.data(), out[i].data(), in.size(), nullptr});
+      both[i]->run(Operation::ctr)(
+          keys, {.text = {in.data(), out[i].data(), in.size()}, .counter = &counter});
     }
     EXPECT_EQ(out[0], out[1]);
   }
@@ -150,8 +150,8 @@ TEST_P(VaesLoops, EcbIsTheReferences) {
     for (const Operation operation : {Operation::ecb_encrypt, Operation::ecb_decrypt}) {
       const Text in = varied_bytes(1104, key_bytes);
       Text out[2] = {Text(in.size()), Text(in.size())};
-      kernel->run(operation)(keys[0], {}, Piece{0, in.data(), out[0].data(), in.size()});
-      reference().run(operation)(keys[1], {}, Piece{0, in.data(), out[1].data(), in.size()});
+      kernel->run(operation)(keys[0], {.text = {in.data(), out[0].data(), in.size()}});
+      reference().run(operation)(keys[1], {.text = {in.data(), out[1].data(), in.size()}});
       EXPECT_EQ(out[0], out[1]);
     }
   }

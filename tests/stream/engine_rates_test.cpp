@@ -47,7 +47,7 @@ TEST(EngineRates, PiecesArePinned) {
   const auto executor = make_executor(Schedule::omp_dynamic, 3);
   const double rate = measure_rate(
       [&](MutableBytes piece) {
-        RawPosition position;
+        RawPosition position{CounterBlock{}};
         raw.crypt(Direction::encrypt, position, piece, piece, serial_executor(), piece.size());
       },
       *executor, engine.piece_bytes(), &engine, 0.01);

@@ -1,0 +1,37 @@
+// The blocks that the modes of operation name, each a type of its own: none converts into another
+// unless the code says so (std::bit_cast). 3DES uses the first 8 bytes of those that it shares.
+#pragma once
+
+#include "cipher/block.hpp"
+
+namespace paes {
+
+// What counter mode encrypts for one block of text (SP 800-38A, section 6.5), and GCM's J0 and
+// those that follow it (SP 800-38D, sections 6.5 and 7.1).
+struct alignas(16) CounterBlock {
+  std::uint8_t bytes[16];
+};
+
+// What a block of CBC, CFB or OFB takes from the one before it: the ciphertext, in OFB the cipher's
+// output; for the first block the IV (SP 800-38A, sections 6.2 to 6.4).
+struct alignas(16) ChainBlock {
+  std::uint8_t bytes[16];
+};
+
+// The number of a data unit of XTS, little-endian (IEEE 1619, section 5.1 calls it the tweak).
+struct alignas(16) UnitNumber {
+  std::uint8_t bytes[16];
+};
+
+// T, the encrypted number times x^i, which block i of a data unit is masked with (IEEE 1619,
+// section 5.3). It is as good as a key: with it, the block's neighbours can be forged.
+struct alignas(16) Tweak {
+  std::uint8_t bytes[16];
+};
+
+// The whole tag of a GCM message, of which a message may carry less (SP 800-38D, section 7.1).
+struct alignas(16) Tag {
+  std::uint8_t bytes[16];
+};
+
+}  // namespace paes

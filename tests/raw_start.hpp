@@ -1,0 +1,21 @@
+// Any 16 bytes as what a message in a raw mode starts from.
+#pragma once
+
+#include <bit>
+
+#include "message/engine.hpp"
+
+namespace paes::test {
+
+inline RawStart raw_start(Mode mode, const Block& block) {
+  const ModeRow& row = row_of(mode);
+  if (row.has_units) {
+    return std::bit_cast<UnitNumber>(block);
+  }
+  if (formula_of(row.decrypt).has_counter()) {
+    return std::bit_cast<CounterBlock>(block);
+  }
+  return row.has_iv ? RawStart(std::bit_cast<ChainBlock>(block)) : RawStart();
+}
+
+}  // namespace paes::test
