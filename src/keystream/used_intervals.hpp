@@ -1,6 +1,6 @@
-// Which bytes a context has encrypted: disjoint intervals, joined where they touch. Encrypting
-// twice under the same keystream gives away the XOR of both texts, so that nothing is encrypted
-// that is not recorded here before.
+// The ledger of what a context has encrypted: disjoint intervals, joined where they touch.
+// Encrypting twice under the same keystream gives away the XOR of both texts. Therefore nothing is
+// encrypted before it is recorded here.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class UsedIntervals {
 
   enum class Claim { granted, used, no_room };
 
-  // Records [first, end), which is not empty, unless a byte of it is there already. Nothing is
-  // recorded without room for it: neither in the budget nor in memory. Constant time for an
-  // interval right behind the last one claimed.
+  // Records [first, end), which is not empty, unless a byte of it is there already, or budget or
+  // memory has no room for the record. Takes constant time for an interval that begins where the
+  // one claimed last ends.
   [[nodiscard]] Claim claim(std::uint64_t first, std::uint64_t end) noexcept {
     if (last_ != intervals_.end() && first == last_->end && end < next_first_) {
       last_->end = end;
@@ -37,7 +37,8 @@ class UsedIntervals {
   void clear() noexcept;
   [[nodiscard]] std::size_t count() const noexcept { return intervals_.size(); }
 
-  // What an interval costs with the allocator's own share, and how many are reserved at a time.
+  // What an interval costs together with the allocator's own share, and how many are reserved at a
+  // time.
   static constexpr std::size_t interval_bytes = 64;
   static constexpr std::size_t reserved_at_once = 4;
 
@@ -57,7 +58,7 @@ class UsedIntervals {
   std::size_t reserved_ = 0;  // intervals that the budget has given
   Intervals intervals_;
   Intervals::iterator last_;  // the interval claimed last
-  std::uint64_t next_first_ = std::numeric_limits<std::uint64_t>::max();  // of the one behind it
+  std::uint64_t next_first_ = std::numeric_limits<std::uint64_t>::max();  // of the one after it
 };
 
 }  // namespace paes::keystream

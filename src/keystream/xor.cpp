@@ -29,8 +29,9 @@ struct [[gnu::packed, gnu::may_alias]] Lane {
   Vector value;
 };
 
-// One pass over whole steps of four lanes; the answer is where they end. The loop waits for its
-// stores, one or two in a cycle however wide: twice as wide is half as many.
+// One pass over whole steps of four lanes; returns where they end. The loop waits for its stores,
+// of which a processor does one or two in a cycle, however wide they are. Registers twice as wide
+// need half as many.
 template <typename Vector>
 inline __attribute__((always_inline)) std::size_t pass(std::uint8_t* key_bytes, std::size_t bytes,
                                                        const std::uint8_t* in_bytes,
@@ -54,7 +55,7 @@ inline __attribute__((always_inline)) std::size_t pass(std::uint8_t* key_bytes, 
   return steps * lanes * sizeof(Vector);
 }
 
-// What every x86-64 and Armv8 has.
+// The width that every x86-64 and Armv8 has.
 std::size_t pass_16(std::uint8_t* key, std::size_t bytes, const std::uint8_t* in,
                     std::uint8_t* out) noexcept {
   return pass<Vector16>(key, bytes, in, out);
@@ -97,7 +98,7 @@ void xor_and_wipe(MutableBytes keystream, const std::uint8_t* in, std::uint8_t* 
     out[at] = static_cast<std::uint8_t>(in[at] ^ key[at]);
     key[at] = 0;
   }
-  // The compiler must not drop stores to keystream that nobody reads again.
+  // The compiler must not drop stores to keystream, although nobody reads it again.
   asm volatile("" : : "r"(key) : "memory");
 }
 

@@ -1,5 +1,5 @@
-// The client's side of precomputed keystream: text XOR keystream, and the keystream overwritten
-// with zeros in the same pass, while its lines are in registers' reach.
+// What a client does with keystream that is there: it XORs the text with it, and overwrites the
+// keystream with zeros in the same pass, while its cache lines are at hand.
 #pragma once
 
 #include <array>
@@ -13,11 +13,10 @@ namespace paes::keystream {
 // `in` and `out` have keystream.size() bytes, and are the same memory or share none.
 void xor_and_wipe(MutableBytes keystream, const std::uint8_t* in, std::uint8_t* out) noexcept;
 
-// What it consists of: whole steps of so many bytes as registers of one width take, as many as
-// there are. The answer is where they end.
+// The same for registers of one width: whole steps, as many as there are. Returns where they end.
 using XorPass = std::size_t (*)(std::uint8_t* keystream, std::size_t bytes, const std::uint8_t* in,
                                 std::uint8_t* out) noexcept;
-// All widths that this machine has; the last is taken.
+// The passes of all widths that this machine has. xor_and_wipe takes the last.
 struct XorPasses {
   std::array<XorPass, 3> all = {};
   std::size_t count = 0;
