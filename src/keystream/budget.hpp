@@ -1,9 +1,11 @@
-// The memory that an engine may have: one number, which keystream, keys, contexts and their records
-// draw from before they allocate, from any thread.
+// The memory that a keystream engine may have. Keystream, keys, contexts and their records draw
+// from one number before they allocate, from any thread.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 namespace paes::keystream {
 
@@ -28,6 +30,32 @@ class Budget {
  private:
   const std::size_t bytes_;
   std::atomic<std::size_t> used_{0};
+};
+
+// A part of the budget, which goes back when this is destroyed.
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(std::shared_ptr<Budget> budget, std::size_t bytes) noexcept
+      : budget_(budget->reserve(bytes) ? std::move(budget) : nullptr), bytes_(bytes) {}
+  ~Reservation() {
+    if (budget_ != nullptr) {
+      budget_->release(bytes_);
+    }
+  }
+  Reservation(Reservation&&) noexcept = default;
+  Reservation& operator=(Reservation&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  // False: the budget had no room.
+  [[nodiscard]] bool is_granted() const noexcept { return budget_ != nullptr; }
+
+ private:
+  std::shared_ptr<Budget> budget_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace paes::keystream

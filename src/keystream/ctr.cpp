@@ -41,7 +41,7 @@ void CtrKey::crypt(const CounterBlock& first_counter, std::uint64_t offset, Byte
   const std::size_t within = offset % size;
   RawPosition position = key_.at(Bytes(first_counter.bytes, size), offset - within, {});
   if (within != 0) {
-    // A block of which others have had the beginning.
+    // Another request has had the beginning of this block.
     Block block = {};
     const WipeOnExit wiped(block.bytes);
     const std::size_t bytes = std::min(in.size(), size - within);
@@ -57,7 +57,7 @@ void CtrKey::crypt(const CounterBlock& first_counter, std::uint64_t offset, Byte
   }
 }
 
-// Those that two requests share count for both.
+// A block that two requests share counts for both.
 std::uint64_t CtrKey::blocks_of(std::uint64_t first, std::uint64_t end) const noexcept {
   return kernel().cipher != Cipher::des_ede3 || first == end
              ? 0
@@ -83,11 +83,12 @@ void CtrKey::uncount(std::uint64_t first, std::uint64_t end) noexcept {
   encrypted_blocks_.fetch_sub(blocks_of(first, end), std::memory_order_relaxed);
 }
 
-CtrContext::CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
+CtrContext::CtrContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<CtrKey> key,
                        const CounterBlock& first_counter, const ContextOptions& options)
-    : Context(engine, shared, key,
-              {options.window_chunks, options.first_chunk, options.stride, options.priority,
-               (limit_of(options) - 1) / shared.chunk_bytes}),
+    : Context(precomputer, std::move(memory), key,
+              {options.window_chunks, options.first_chunk, options.stride,
+               (limit_of(options) - 1) / precomputer.shared().chunk_bytes},
+              options.priority),
       key_(std::move(key)),
       first_counter_(first_counter),
       limit_bytes_(limit_of(options)) {}
@@ -146,7 +147,7 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     lock.lock();
   }
   if (!shared().mark.is_intact()) {
-    // Forked in the middle of this call, by a signal's handler: the keystream may have been zeros,
+    // A signal's handler has forked in the middle of this call: the keystream may have been zeros,
     // and what was written may be the text itself.
     wipe(out);
     refuse_in_child();
@@ -177,7 +178,7 @@ void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::si
   key_->crypt(first_counter_, chunk * shared().chunk_bytes + from, part, part);
 }
 
-Context::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {
+ChunkMaker::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {
   return {key_->on_device(), key_->counter_at(first_counter_, chunk * shared().chunk_bytes)};
 }
 

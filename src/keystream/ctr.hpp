@@ -1,5 +1,5 @@
-// Counter mode (SP 800-38A, section 6.5): a context is one stream of counters, cut into chunks, of
-// which any bytes can be encrypted once.
+// Counter mode (SP 800-38A, section 6.5): a context is one stream of counters, cut into chunks. Any
+// byte of it can be encrypted once.
 #pragma once
 
 #include "keystream/context.hpp"
@@ -8,11 +8,11 @@
 
 namespace paes::keystream {
 
-// Held to what the standard allows one key to encrypt.
+// Counts what it encrypts, and stops at what the standard allows one key.
 class CtrKey final : public BoundKey {
  public:
-  // Throws Error(usage) for a key of the wrong length, Error(failure) beyond the budget.
-  // With a device, if it is not null and takes the key.
+  // The device may be null, or refuse the key. Throws Error(usage) for a key of the wrong length,
+  // Error(failure) beyond the budget.
   CtrKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
          std::shared_ptr<Budget> budget, std::shared_ptr<Engine> device);
 
@@ -24,11 +24,10 @@ class CtrKey final : public BoundKey {
   void crypt(const CounterBlock& first_counter, std::uint64_t offset, Bytes in,
              MutableBytes out) const noexcept;
 
-  // Null: none.
+  // The key on the device; null: there is none.
   [[nodiscard]] const EngineRaw* on_device() const noexcept { return on_device_.get(); }
-  // Of the block at `offset`, which is a multiple of its size.
-  [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter,
-                                        std::uint64_t offset) const noexcept;
+  // The counter of the block at `offset`, which is a multiple of the block's size.
+  [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter, std::uint64_t offset) const noexcept;
 
   // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
   // may encrypt (SP 800-67, section 3.4), and are not counted.
@@ -40,13 +39,15 @@ class CtrKey final : public BoundKey {
 
   std::atomic<std::uint64_t> encrypted_blocks_{0};
   RawKey key_;
+  // Made here, so that nothing has to be made while keystream is computed.
+  const std::unique_ptr<const Executor> serial_ = make_executor(Schedule::serial, 1);
   const std::shared_ptr<Engine> device_;
   const std::unique_ptr<EngineRaw> on_device_;
 };
 
 class CtrContext final : public Context {
  public:
-  CtrContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<CtrKey> key,
+  CtrContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<CtrKey> key,
              const CounterBlock& first_counter, const ContextOptions& options);
 
   void crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out);
@@ -59,7 +60,7 @@ class CtrContext final : public Context {
   void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
   void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
                       std::size_t bytes) const noexcept override;
-  [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;
+  [[nodiscard]] ChunkMaker::Run run_from(std::uint64_t chunk) const noexcept override;
 
   const std::shared_ptr<CtrKey> key_;
   const CounterBlock first_counter_;

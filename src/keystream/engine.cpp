@@ -1,5 +1,3 @@
-// What an engine has: keys and contexts, from their coming to their going, and what it says of
-// them.
 #include "keystream/engine.hpp"
 
 #include <algorithm>
@@ -13,19 +11,34 @@ namespace paes::keystream {
 
 namespace {
 
-// A context with its nodes in the engine's orders and what the allocator adds.
+// What a context takes, together with its places in the precomputer's orders and what the allocator
+// adds.
 constexpr std::size_t context_memory_bytes =
     std::max(sizeof(CtrContext), sizeof(SealContext)) + 320;
 
+void add_context(KeystreamStatistics& sum, const Context& context) noexcept {
+  const KeystreamUse use = context.use();
+  sum.use.own += use.own;
+  sum.use.other += use.other;
+  sum.use.direct += use.direct;
+  sum.use.late += use.late;
+  sum.use.bypassed += use.bypassed;
+  sum.filled_chunks += context.candidate().window().filled();
+}
+
 }  // namespace
+
+std::shared_ptr<SpeculativeEngine> SpeculativeEngine::make(const KeystreamOptions& options) {
+  const auto engine = std::make_shared<SpeculativeEngine>(options);
+  std::shared_ptr<SpeculativeEngine> held(
+      engine.get(), [engine](SpeculativeEngine* last) { last->workers_.stop(); });
+  engine->workers_.start(options.workers, engine, engine->precomputer_);
+  return held;
+}
 
 SpeculativeEngine::SpeculativeEngine(const KeystreamOptions& options)
     : shared_(options.budget_bytes, options.chunk_bytes, options.workers != 0),
-      slots_(options.chunk_bytes, *shared_.budget),
-      device_(options.device == nullptr
-                  ? nullptr
-                  : std::make_unique<Device>(options.device, options.chunk_bytes, shared_.budget)) {
-}
+      precomputer_(shared_, workers_, options.device) {}
 
 SpeculativeEngine::~SpeculativeEngine() { assert(contexts_.empty()); }
 
@@ -55,8 +68,8 @@ std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes
   if (name.is_gcm()) {
     bound = std::make_shared<SealKey>(key, kernel, costs, shared_.budget);
   } else {
-    bound = std::make_shared<CtrKey>(name, key, kernel, costs, shared_.budget,
-                                     device_ != nullptr ? device_->engine() : nullptr);
+    bound =
+        std::make_shared<CtrKey>(name, key, kernel, costs, shared_.budget, precomputer_.device());
   }
   if (costs->ns(Way::direct) == 0) {
     measure_direct(*bound, shared_.chunk_bytes);
@@ -73,29 +86,21 @@ void SpeculativeEngine::refuse_in_child() const {
 template <typename OneContext, typename... Arguments>
 std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
   refuse_in_child();
-  while (!shared_.budget->reserve(context_memory_bytes)) {
-    if (!make_room()) {
+  Reservation memory(shared_.budget, context_memory_bytes);
+  while (!memory.is_granted()) {
+    if (!precomputer_.make_room()) {
       throw Error(ErrorCode::failure, "keystream: the budget has no room for another context");
     }
+    memory = Reservation(shared_.budget, context_memory_bytes);
   }
-  std::shared_ptr<OneContext> admitted;
-  try {
-    admitted = std::make_shared<OneContext>(*this, shared_, std::forward<Arguments>(arguments)...);
-    Context& context = *admitted;
-    Ranking nodes;
-    context.waiting_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
-    context.ranked_node_ = nodes.extract(nodes.insert({0, 0, nullptr}).first);
+  auto context = std::make_shared<OneContext>(precomputer_, std::move(memory),
+                                              std::forward<Arguments>(arguments)...);
+  {
     const std::lock_guard lock(mutex_);
-    closing_.reserve(contexts_.size() + 1);  // so that closing allocates nothing
-    contexts_.insert(&context);
-  } catch (...) {
-    shared_.budget->release(context_memory_bytes);
-    throw;
+    contexts_.insert(context.get());
   }
-  Context& context = *admitted;
-  const std::lock_guard lock(context.mutex_);
-  context.request_fill(Wake::a_worker);
-  return admitted;
+  context->begin(context);
+  return context;
 }
 
 void SpeculativeEngine::refuse_foreign(const BoundKey& key) const {
@@ -126,70 +131,28 @@ std::shared_ptr<SealContext> SpeculativeEngine::open(const std::shared_ptr<Bound
   return admit<SealContext>(std::move(seal), nonces, options);
 }
 
-void SpeculativeEngine::close(std::shared_ptr<Context> context) noexcept {
+void SpeculativeEngine::close(const std::shared_ptr<Context>& context) noexcept {
+  context->refuse_clients();
   {
-    const std::lock_guard lock(context->mutex_);
-    context->is_closed_ = true;
+    const std::lock_guard lock(mutex_);
+    contexts_.erase(context.get());
+    add_context(closed_, *context);
   }
-  const Lock lock(mutex_);
-  collect_requests();
-  stop_waiting(*context);
-  (void)context->pins_.fetch_or(Context::closing, std::memory_order_acq_rel);
-  evict(*context);
-  closing_.push_back(std::move(context));
-  finish_closed();
-}
-
-// Of those that are closed the ones that nobody computes for any more.
-void SpeculativeEngine::finish_closed() noexcept {
-  std::erase_if(closing_, [this](const std::shared_ptr<Context>& context) {
-    const bool is_free = context->pins_.load(std::memory_order_acquire) == Context::closing;
-    if (is_free) {
-      release(*context);
-    }
-    return is_free;
-  });
-}
-
-void SpeculativeEngine::release(Context& context) noexcept {
-  evict(context);
-  context.release_ring();
-  contexts_.erase(&context);
-  const KeystreamUse use = context.use();
-  closed_use_.own += use.own;
-  closed_use_.other += use.other;
-  closed_use_.direct += use.direct;
-  closed_use_.late += use.late;
-  closed_use_.bypassed += use.bypassed;
-  closed_filled_chunks_ += context.filled_.load(std::memory_order_relaxed);
-  context.used_.clear();
-  shared_.budget->release(context_memory_bytes);
+  precomputer_.close(context->candidate());
 }
 
 KeystreamStatistics SpeculativeEngine::statistics() const {
   refuse_in_child();
-  const std::lock_guard lock(mutex_);
   KeystreamStatistics statistics;
-  statistics.use = closed_use_;
-  statistics.filled_chunks = closed_filled_chunks_;
-  for (const Context* context : contexts_) {
-    const KeystreamUse use = context->use();
-    statistics.use.own += use.own;
-    statistics.use.other += use.other;
-    statistics.use.direct += use.direct;
-    statistics.use.late += use.late;
-    statistics.use.bypassed += use.bypassed;
-    statistics.filled_chunks += context->filled_.load(std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    statistics = closed_;
+    for (const Context* context : contexts_) {
+      add_context(statistics, *context);
+    }
   }
-  statistics.device_chunks = device_chunks_.load(std::memory_order_relaxed);
-  statistics.evicted_chunks = evicted_chunks_;
+  precomputer_.add_to(statistics);
   statistics.memory_bytes = shared_.budget->used_bytes();
-  statistics.keystream_bytes = slots_.bytes();
-  statistics.unlocked_bytes = slots_.unlocked_bytes();
-  if (device_ != nullptr) {
-    statistics.keystream_bytes += device_->memory_bytes();
-    statistics.unlocked_bytes += device_->unlocked_bytes();
-  }
   statistics.is_wiped_in_children = shared_.mark.is_wiped_in_children();
   return statistics;
 }

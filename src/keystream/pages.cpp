@@ -1,25 +1,14 @@
 #include "keystream/pages.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <new>
 #include <utility>
 
 #include "core/secret.hpp"
 
 namespace paes::keystream {
-
-namespace {
-
-// Counted on in each child that fork() makes.
-std::atomic<std::uint32_t> fork_generation{0};
-
-void count_fork() { fork_generation.fetch_add(1, std::memory_order_relaxed); }
-
-}  // namespace
 
 std::size_t Pages::whole(std::size_t bytes) noexcept {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -33,7 +22,7 @@ Pages::Pages(std::size_t bytes) : bytes_(whole(bytes)) {
     throw std::bad_alloc();
   }
   data_ = static_cast<std::uint8_t*>(memory);
-  // Hardening: an old kernel that refuses leaves the memory usable.
+  // These three harden. Where an old system refuses one, the memory can be used all the same.
   (void)madvise(memory, bytes_, MADV_DONTDUMP);
   is_wiped_in_children_ = madvise(memory, bytes_, MADV_WIPEONFORK) == 0;
   is_locked_ = mlock(memory, bytes_) == 0;
@@ -51,19 +40,5 @@ Pages::Pages(Pages&& other) noexcept
       bytes_(other.bytes_),
       is_locked_(other.is_locked_),
       is_wiped_in_children_(other.is_wiped_in_children_) {}
-
-ForkMark::ForkMark() : page_(1) {
-  static const int registered = pthread_atfork(nullptr, nullptr, count_fork);
-  if (registered != 0) {
-    throw std::bad_alloc();
-  }
-  generation_ = fork_generation.load(std::memory_order_relaxed);
-  *page_.data() = 1;
-}
-
-bool ForkMark::is_intact() const noexcept {
-  return *static_cast<const volatile std::uint8_t*>(page_.data()) == 1 &&
-         fork_generation.load(std::memory_order_relaxed) == generation_;
-}
 
 }  // namespace paes::keystream

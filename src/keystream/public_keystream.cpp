@@ -1,6 +1,6 @@
-// The public header's classes on top of SpeculativeEngine and Context: check what a caller may get
-// wrong, and leave alone in a forked child what the parent's threads may have been in the middle
-// of.
+// The public header's classes, on top of SpeculativeEngine and Context. They check what a caller
+// may get wrong. In a forked child they leave alone what the parent's threads may have been in the
+// middle of.
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -35,7 +35,8 @@ KeystreamOptions checked(const KeystreamOptions& options) {
   return options;
 }
 
-// Never destroyed. Reachable, so that nobody takes it for a leak, unless memory is out.
+// Leaves the object undestroyed. It stays reachable, so that nobody takes it for a leak, unless
+// memory is out.
 template <typename Object>
 void abandon(std::shared_ptr<Object> object) noexcept {
   try {
@@ -48,7 +49,7 @@ void abandon(std::shared_ptr<Object> object) noexcept {
   }
 }
 
-// Wipes and gives back, and leaves both pointers null.
+// Wipes the context and gives its memory back. Leaves both pointers null.
 template <typename OneContext>
 void close_context(std::shared_ptr<SpeculativeEngine>& engine,
                    std::shared_ptr<OneContext>& context) noexcept {
@@ -56,13 +57,14 @@ void close_context(std::shared_ptr<SpeculativeEngine>& engine,
     return;
   }
   if (!engine->shared().mark.is_intact()) {
-    // A child: the parent's threads, which it lacks, may hold what a close would wait for.
-    // Keystream is zero here, and the rest the child never uses.
+    // In a child, threads of the parent, which the child lacks, may hold what a close would wait
+    // for. Keystream is zero here, and the child never uses the rest.
     abandon(std::move(context));
     abandon(std::move(engine));
     return;
   }
-  engine->close(std::move(context));
+  engine->close(context);
+  context.reset();
   engine.reset();
 }
 

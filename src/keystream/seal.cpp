@@ -10,14 +10,14 @@ namespace paes::keystream {
 
 namespace {
 
-// In a slot: the keystream begins with a cache line, where the XOR is fastest, and the mask is
-// right before it, so that one call of the kernel makes both.
+// The keystream of the text begins with a cache line of the slot, where the XOR is fastest. The
+// mask is right before it, so that one call of the kernel makes both.
 constexpr std::size_t text_at = Slots::line_bytes;
 constexpr std::size_t mask_at = text_at - block_bytes;
 
-constexpr std::size_t counted_at = 4;  // in a nonce, behind the fixed field
+constexpr std::size_t counted_at = 4;  // in a nonce, after the fixed field
 
-// As many as an entry can tell apart.
+// No more messages than an entry can tell apart.
 std::uint64_t limit_of(const SealedOptions& options) noexcept {
   return options.limit_messages != 0 ? std::min(options.limit_messages, Entry::no_chunk)
                                      : Entry::no_chunk;
@@ -36,11 +36,12 @@ void SealKey::compute_directly(MutableBytes chunk) const noexcept {
   key_.seal(nonce, {}, chunk, chunk, tag.bytes);
 }
 
-SealContext::SealContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<SealKey> key,
+SealContext::SealContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<SealKey> key,
                          const MessageNonces& nonces, const SealedOptions& options)
-    : Context(engine, shared, key,
-              {options.window_messages, options.first_message, options.stride, options.priority,
-               limit_of(options) - 1}),
+    : Context(
+          precomputer, std::move(memory), key,
+          {options.window_messages, options.first_message, options.stride, limit_of(options) - 1},
+          options.priority),
       key_(std::move(key)),
       nonces_(nonces),
       limit_messages_(limit_of(options)) {}
@@ -72,7 +73,7 @@ SealContext::Nonce SealContext::nonce_of(std::uint64_t message) const noexcept {
   return nonce;
 }
 
-// With the beginning of the text goes the mask, by the same call of the kernel.
+// The call that makes the beginning of the text's keystream makes the mask as well.
 void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
                                  std::size_t bytes) const noexcept {
   const Nonce nonce = nonce_of(message);
@@ -106,7 +107,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
     timer.add_to(key_->costs(), part);
   }
   if (!shared().mark.is_intact()) {
-    // Forked in the middle of this call, by a signal's handler: what was written may be the text.
+    // A signal's handler has forked in the middle of this call: what was written may be the text.
     wipe(out);
     wipe(tag);
     refuse_in_child();
@@ -123,7 +124,7 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   bool is_authentic = false;
   if (part.has_keystream()) {
     is_authentic = open_with(*part.entry, message, aad, in, out, tag);
-    refuse_in_child();  // whose mask may have been zero
+    refuse_in_child();  // there the mask may have been zero
   } else {
     is_authentic = key_->gcm().open(nonce_of(message).bytes, aad, in, out, tag);
     discard(part, message);
@@ -134,12 +135,11 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   return is_authentic;
 }
 
-// Not a byte is decrypted before the tag is checked, and a forgery leaves the keystream where it
-// is.
+// Decrypts nothing before the tag is checked. After a forgery the keystream is still there.
 bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
                             MutableBytes out, Bytes tag) const noexcept {
   Tag full;
-  const WipeOnExit wiped(full.bytes);  // of a forgery, the one that would have been believed
+  const WipeOnExit wiped(full.bytes);  // after a forgery, the tag that would have been believed
   key_->gcm().make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
   if (!equal_constant_time(Bytes(full.bytes, tag.size()), tag)) {
     wipe(out);
@@ -151,14 +151,15 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   return true;
 }
 
-// Sealing at once encrypts and hashes in one pass, which is faster than to compute the rest of what
-// is begun and to hash the whole after it: with a quarter there by 5 % (`aesni`) to 100
-// (`vaes512`).
+// If a worker has only begun a message, the client ignores that work and seals the message itself
+// in one pass. To compute the rest and to hash after it takes longer: with a quarter there, by 5 %
+// (`aesni`) to 100 % (`vaes512`).
 Context::Part SealContext::take_whole(std::uint64_t message, std::size_t text_bytes) noexcept {
   return take(message, 0, text_bytes, Beginning::is_bypassed);
 }
 
-// Its keystream is wiped as far as the text went.
+// After the text is used, its keystream is wiped already. The mask and the rest of the chunk go
+// here.
 void SealContext::give_back_used(Entry& entry, std::uint64_t message,
                                  std::size_t text_bytes) const noexcept {
   wipe(entry.slot + mask_at, block_bytes);

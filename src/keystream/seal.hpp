@@ -1,6 +1,6 @@
-// AES-GCM (SP 800-38D) for messages that fit into a chunk: a context is a row of nonces, one for
-// each message, and a chunk is what a message takes besides its hash: the mask of its tag, E(J0),
-// and the keystream of its text.
+// AES-GCM (SP 800-38D) for messages that fit into a chunk. A context is a row of nonces, one for
+// each message. A chunk is what a message takes besides its hash: the mask of its tag, E(J0), and
+// the keystream of its text.
 #pragma once
 
 #include "keystream/context.hpp"
@@ -23,14 +23,15 @@ class SealKey final : public BoundKey {
   GcmKey key_;
 };
 
-// 32 bits that are fixed and 64 that count the messages (section 8.2.1), big-endian, and wrap.
+// The nonce of message 0: 32 bits that are fixed, and 64 bits that count the messages (section
+// 8.2.1), big-endian, and wrap.
 struct MessageNonces {
   std::uint8_t first[gcm::standard_iv_bytes] = {};
 };
 
 class SealContext final : public Context {
  public:
-  SealContext(SpeculativeEngine& engine, Shared& shared, std::shared_ptr<SealKey> key,
+  SealContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<SealKey> key,
               const MessageNonces& nonces, const SealedOptions& options);
 
   void seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag);

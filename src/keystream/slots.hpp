@@ -1,5 +1,6 @@
-// Memory for keystream, one slot a chunk, in slabs of several that come from the system and go back
-// to it as a whole. A free slot is all zero: kernels turn it into keystream in place.
+// Memory for keystream: one slot a chunk, in slabs of several slots, each of which comes from the
+// system and goes back to it as a whole. A free slot is all zero, and kernels turn the zeros into
+// keystream in place.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ struct Slab {
   std::vector<std::uint8_t*> free;
 };
 
-// Not thread-safe: the engine's mutex guards it.
+// Not thread-safe: the precomputer's mutex guards it.
 class Slots {
  public:
   Slots(std::size_t chunk_bytes, Budget& budget) noexcept;
@@ -25,21 +26,21 @@ class Slots {
   Slots& operator=(const Slots&) = delete;
 
   struct Slot {
-    std::uint8_t* bytes = nullptr;  // null: neither a free one nor room for more
+    std::uint8_t* bytes = nullptr;  // null: no slot is free, and the budget has no room for more
     Slab* slab = nullptr;
   };
   [[nodiscard]] Slot take() noexcept;
   void give_back(Slot slot) noexcept;
-  // Gives a slab that is all free back to the system. False: there is none.
+  // Gives the system a slab back, all of whose slots are free. False: there is none.
   bool shrink() noexcept;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return slabs_.size() * slab_bytes_; }
   [[nodiscard]] std::size_t unlocked_bytes() const noexcept;
 
   static constexpr std::size_t slots_in_slab = 16;
-  // A cache line more than a chunk: slots begin a line further on in their page each, so that a
-  // context's do not all compete for the same sets of a cache, and what comes before a message's
-  // keystream has a place (seal.hpp).
+  // A slot is a cache line longer than a chunk. Therefore each slot begins a line further on in its
+  // page, and the slots of a context do not all compete for the same sets of a cache. The line also
+  // has room for what comes before a message's keystream (seal.cpp).
   static constexpr std::size_t line_bytes = 64;
   [[nodiscard]] static constexpr std::size_t slot_bytes(std::size_t chunk_bytes) noexcept {
     return chunk_bytes + line_bytes;

@@ -9,8 +9,9 @@
 namespace paes::test {
 namespace {
 
-using keystream::Context;
-using Share = Context::Share;
+using keystream::Candidate;
+using keystream::Fill;
+using keystream::Share;
 
 constexpr std::size_t chunk = 4096;
 
@@ -29,7 +30,7 @@ struct Driven {
         engine->idle(later());
         encrypt(at * chunk, chunk);
       }
-      while (context->fill_again({}) != 0) {
+      while (candidate().fill_again({}) != 0) {
       }
       for (; at < 46; ++at) {
         encrypt(at * chunk, chunk);
@@ -52,9 +53,10 @@ struct Driven {
     ASSERT_EQ(out, xor_of(text, stream_of(cipher, key_bytes, counter, offset, bytes)))
         << cipher << " at " << offset;
   }
+  [[nodiscard]] Candidate& candidate() const { return context->candidate(); }
   // Bytes from the place where all kernels can go on.
   [[nodiscard]] Share share(std::size_t passes, std::int64_t first_step = 0) const {
-    return {.bytes = passes * context->pass_bytes(), .first_step = first_step};
+    return {.bytes = passes * candidate().pass_bytes(), .first_step = first_step};
   }
   [[nodiscard]] std::uint64_t filled() const { return engine->statistics().filled_chunks; }
   // What lies in memory of a chunk's keystream, inverted.
@@ -84,7 +86,7 @@ TEST(Pieces, MakeAWholeChunk) {
       ASSERT_LE(2 * piece, chunk) << "this test sees nothing";
       for (std::size_t done = 0; done < chunk; done += piece) {
         EXPECT_EQ(driven.filled(), before) << cipher << " at " << done;
-        EXPECT_NE(driven.context->fill_again(driven.share(passes)), 0U);
+        EXPECT_NE(driven.candidate().fill_again(driven.share(passes)), 0U);
       }
       EXPECT_EQ(driven.filled(), before + 1);
       driven.encrypt(driven.at * chunk, chunk);
@@ -100,7 +102,7 @@ TEST(Pieces, AreUsedBeforeTheChunkIsWhole) {
     const keystream::Costs& costs = driven.key->costs();
     const std::uint64_t filled = driven.filled();
     for (int i = 0; i < 40; ++i, ++driven.at) {
-      ASSERT_NE(driven.context->fill_again(driven.share(2)), 0U);
+      ASSERT_NE(driven.candidate().fill_again(driven.share(2)), 0U);
       const KeystreamUse before = driven.context->use();
       const double own_ns = costs.ns(keystream::Way::own);
       driven.encrypt(driven.at * chunk, chunk);
@@ -119,12 +121,12 @@ TEST(Pieces, GoOnBehindWhatIsUsed) {
     Driven driven(cipher);
     driven.encrypt(driven.at * chunk, chunk);  // so that the next uses are no comparisons
     const std::uint64_t start = ++driven.at * chunk;
-    ASSERT_NE(driven.context->fill_again({.bytes = 1024}), 0U);
+    ASSERT_NE(driven.candidate().fill_again({.bytes = 1024}), 0U);
     const KeystreamUse before = driven.context->use();
     driven.encrypt(start, 700);
     EXPECT_EQ(driven.context->use().own, before.own + 1) << "all that was wanted was there";
     driven.context->prefetch(start);
-    ASSERT_NE(driven.context->fill_again({.bytes = 1024}), 0U);
+    ASSERT_NE(driven.candidate().fill_again({.bytes = 1024}), 0U);
     driven.encrypt(start + 700, 1000);
     EXPECT_EQ(driven.context->use().own, before.own + 2);
     driven.encrypt(start + 1700, 1000);  // more than is there
@@ -139,11 +141,11 @@ TEST(Pieces, GoOnBehindWhatIsUsed) {
 TEST(Pieces, BegunAheadMostAreWholeInTime) {
   for (const char* const cipher : {"aes-128-ctr", "des-ede3-ctr"}) {
     Driven driven(cipher);
-    const std::size_t passes = chunk / driven.context->pass_bytes();
+    const std::size_t passes = chunk / driven.candidate().pass_bytes();
     const std::uint64_t before = there(driven.context->use());
     for (int i = 0; i < 80; ++i, ++driven.at) {
       for (std::size_t pass = 0; pass < passes * 3 / 4; ++pass) {
-        ASSERT_NE(driven.context->fill_again(driven.share(1, 1)), 0U);
+        ASSERT_NE(driven.candidate().fill_again(driven.share(1, 1)), 0U);
       }
       driven.encrypt(driven.at * chunk, chunk);
     }
@@ -157,10 +159,10 @@ TEST(Pieces, WhatWasLeftOutIsMadeInTheEnd) {
       Driven driven("aes-128-ctr");
       const std::uint64_t before = driven.filled();
       unsigned calls = 0;
-      while (driven.context->fill_again(driven.share(5, first_step)) != 0) {
+      while (driven.candidate().fill_again(driven.share(5, first_step)) != 0) {
         ASSERT_LT(++calls, 1000U);
         if (has_time_at_last && calls == 6) {
-          while (driven.context->fill_again({}) != 0) {
+          while (driven.candidate().fill_again({}) != 0) {
           }
         }
       }
@@ -199,7 +201,7 @@ TEST(Pieces, PassedOverEvictedUsedAndClosedAreWiped) {
   Driven driven("aes-256-ctr");
   const auto begin = [&](std::uint64_t at) {
     driven.context->prefetch(at * chunk);
-    ASSERT_NE(driven.context->fill_again(driven.share(4)), 0U);
+    ASSERT_NE(driven.candidate().fill_again(driven.share(4)), 0U);
     EXPECT_EQ(count_in_memory(driven.hidden(at, 960)), 1U) << "this test sees nothing";
     EXPECT_EQ(count_in_memory(driven.hidden(at, 1024)), 0U) << "more than was asked for";
   };
@@ -215,7 +217,7 @@ TEST(Pieces, PassedOverEvictedUsedAndClosedAreWiped) {
   driven.context->crypt(Direction::encrypt, 200 * chunk, used, out);
   EXPECT_EQ(count_in_memory(driven.hidden(200, 480)), 0U) << "used";
   EXPECT_EQ(count_in_memory(driven.hidden(200, 512)), 1U);
-  ASSERT_TRUE(driven.engine->make_room());
+  ASSERT_TRUE(driven.engine->precomputer().make_room());
   EXPECT_EQ(count_in_memory(driven.hidden(200, 512)), 0U) << "evicted";
   driven.engine->idle(later());
   for (std::uint64_t at = 201; at < 220; ++at) {
@@ -230,25 +232,25 @@ TEST(Pieces, PassedOverEvictedUsedAndClosedAreWiped) {
 // A used chunk that is given up while a piece of it is computed.
 TEST(Pieces, OfAChunkThatIsUsedMeanwhile) {
   Driven driven("aes-256-ctr");
-  ASSERT_NE(driven.context->fill_again(driven.share(4)), 0U);
-  const Context::Fill fill = driven.context->next_fill(driven.share(4));
+  ASSERT_NE(driven.candidate().fill_again(driven.share(4)), 0U);
+  const Fill fill = driven.candidate().window().next_fill(driven.share(4));
   ASSERT_EQ(fill.chunk, driven.at);
   driven.encrypt(driven.at * chunk, chunk);
-  driven.context->compute(fill, driven.share(4));
+  driven.candidate().compute(fill, driven.share(4));
   EXPECT_EQ(Buffer(fill.entry->slot, fill.entry->slot + chunk), Buffer(chunk));
-  EXPECT_NE(driven.context->fill_again({}), 0U);
+  EXPECT_NE(driven.candidate().fill_again({}), 0U);
   driven.encrypt((driven.at + 1) * chunk, chunk);
 }
 
 // Used keystream does not come back from a device.
 TEST(Pieces, ADeviceBringsWhatIsMissing) {
   Driven driven("aes-256-ctr");
-  ASSERT_NE(driven.context->fill_again({.bytes = 1024}), 0U);
+  ASSERT_NE(driven.candidate().fill_again({.bytes = 1024}), 0U);
   driven.encrypt(driven.at * chunk, 512);
   driven.context->prefetch(driven.at * chunk);
-  const Context::Fill fill = driven.context->next_fill({});
+  const Fill fill = driven.candidate().window().next_fill({});
   ASSERT_EQ(fill.chunk, driven.at);
-  driven.context->deliver(
+  driven.candidate().deliver(
       fill, stream_of(driven.cipher, driven.key_bytes, driven.counter, driven.at * chunk, chunk));
   EXPECT_EQ(Buffer(fill.entry->slot, fill.entry->slot + 512), Buffer(512));
   driven.encrypt(driven.at * chunk + 512, chunk - 512);
@@ -289,14 +291,14 @@ TEST(Pieces, OfMessagesOfGcm) {
   }
   const std::uint64_t late = context->use().late;
   for (const std::size_t bytes : {1000U, 1025U, 2048U, 0U, 4096U}) {
-    ASSERT_NE(context->fill_again({.bytes = 1024}), 0U);
+    ASSERT_NE(context->candidate().fill_again({.bytes = 1024}), 0U);
     check(bytes);
   }
   // Three were longer than what was there, which the forgery's opening has thrown away.
   EXPECT_EQ(context->use().late - late, 3U);
   const std::uint64_t hits = there(context->use());
   for (int i = 0; i < 4; ++i) {
-    ASSERT_NE(context->fill_again({.bytes = 1024}), 0U);
+    ASSERT_NE(context->candidate().fill_again({.bytes = 1024}), 0U);
   }
   check(chunk);
   EXPECT_GE(there(context->use()) - hits, 1U);
@@ -310,26 +312,26 @@ TEST(Pieces, WhatWasAskedForByNameComesFirst) {
   constexpr std::uint64_t there_now = 200;
   driven.context->prefetch(there_now * chunk);
   for (int piece = 0; piece < 2; ++piece) {
-    const Context::Fill fill = driven.context->next_fill(driven.share(1, 2));
+    const Fill fill = driven.candidate().window().next_fill(driven.share(1, 2));
     ASSERT_EQ(fill.chunk, there_now);
-    driven.context->compute(fill, driven.share(1, 2));
+    driven.candidate().compute(fill, driven.share(1, 2));
   }
   driven.encrypt(there_now * chunk, chunk);
   driven.encrypt((there_now + 1) * chunk, chunk);
-  const Context::Fill fill = driven.context->next_fill(driven.share(1, 2));
+  const Fill fill = driven.candidate().window().next_fill(driven.share(1, 2));
   EXPECT_EQ(fill.chunk, there_now + 4) << "two more are wanted before it can be whole";
-  driven.context->compute(fill, driven.share(1, 2));
+  driven.candidate().compute(fill, driven.share(1, 2));
 }
 
 TEST(Pieces, OfTwoThreadsAreBothCompleted) {
   Driven driven("aes-256-ctr");
   const std::uint64_t before = driven.filled();
-  const Context::Fill first = driven.context->next_fill(driven.share(1));
-  const Context::Fill second = driven.context->next_fill(driven.share(1));
+  const Fill first = driven.candidate().window().next_fill(driven.share(1));
+  const Fill second = driven.candidate().window().next_fill(driven.share(1));
   ASSERT_EQ(second.chunk, first.chunk + 1);
-  driven.context->compute(first, driven.share(1));
-  driven.context->compute(second, driven.share(1));
-  while (driven.context->fill_again({}) != 0) {
+  driven.candidate().compute(first, driven.share(1));
+  driven.candidate().compute(second, driven.share(1));
+  while (driven.candidate().fill_again({}) != 0) {
   }
   EXPECT_EQ(driven.filled(), before + 14);
 }
@@ -337,14 +339,14 @@ TEST(Pieces, OfTwoThreadsAreBothCompleted) {
 TEST(Pieces, WhatIsEvictedMeanwhileIsMadeAgain) {
   Driven driven("aes-256-ctr");
   for (int i = 0; i < 5; ++i) {
-    ASSERT_NE(driven.context->fill_again({}), 0U);
+    ASSERT_NE(driven.candidate().fill_again({}), 0U);
   }
-  const Context::Fill fill = driven.context->next_fill(driven.share(1));
+  const Fill fill = driven.candidate().window().next_fill(driven.share(1));
   // All but what is being computed, which keeps its memory from being given back.
-  (void)driven.engine->make_room();
+  (void)driven.engine->precomputer().make_room();
   ASSERT_GE(driven.engine->statistics().evicted_chunks, 5U);
   const std::uint64_t before = driven.filled();
-  driven.context->compute(fill, driven.share(1));
+  driven.candidate().compute(fill, driven.share(1));
   driven.engine->idle(later());
   EXPECT_EQ(driven.filled(), before + 14);
 }
@@ -361,13 +363,11 @@ TEST(Pieces, ByManyThreads) {
         threads.emplace_back([&, client] {
           std::mt19937 random(client);
           for (int i = 0; i < 150; ++i) {
-            ASSERT_TRUE(driven.context->pin());
             for (auto calls = random() % 12; calls != 0; --calls) {
               const Share share =
                   driven.share(1 + random() % 3, static_cast<std::int64_t>(random() % 3));
-              pieces += driven.context->fill_again(share) != 0 ? 1U : 0U;
+              pieces += driven.candidate().fill_again(share) != 0 ? 1U : 0U;
             }
-            driven.context->unpin();
             const std::uint64_t offset = next.fetch_add(1) * chunk;
             const std::size_t first = 1 + random() % chunk;
             driven.encrypt(offset, first);

@@ -1,6 +1,8 @@
-// A device as a source of keystream: many chunks of counter mode with one call
-// (message/engine.hpp), through memory that is pinned once. Only workers use it, for windows wide
-// enough; its caller sleeps meanwhile.
+// A device as a source of keystream: it makes many chunks of counter mode in one call
+// (message/engine.hpp), in memory that is pinned once. Only workers use it, for windows that are
+// wide enough, and the worker that calls it sleeps meanwhile.
+//
+// No GPU has measured it yet.
 #pragma once
 
 #include <atomic>
@@ -15,31 +17,32 @@
 
 namespace paes::keystream {
 
-class Device {
+class DeviceSource {
  public:
   // Fewer are not worth a call.
   static constexpr std::size_t least_chunks = 32;
-  // A megabyte, in the usual chunks: long enough for a bus, short enough for a worker.
+  // A megabyte of chunks of the usual size: long enough for a bus, short enough for a worker.
   static constexpr std::size_t most_chunks = 256;
 
   // Throws Error(failure) when the budget or the system has no memory for it.
-  Device(std::shared_ptr<Engine> engine, std::size_t chunk_bytes, std::shared_ptr<Budget> budget);
-  ~Device();
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
+  DeviceSource(std::shared_ptr<Engine> device, std::size_t chunk_bytes,
+               const std::shared_ptr<Budget>& budget);
+  ~DeviceSource() { device_->unpin(pages_.data()); }
+  DeviceSource(const DeviceSource&) = delete;
+  DeviceSource& operator=(const DeviceSource&) = delete;
 
-  [[nodiscard]] const std::shared_ptr<Engine>& engine() const noexcept { return engine_; }
+  [[nodiscard]] const std::shared_ptr<Engine>& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return pages_.size(); }
   [[nodiscard]] std::size_t unlocked_bytes() const noexcept {
     return pages_.is_locked() ? 0 : pages_.size();
   }
-  // Whether it is expected to make a chunk in less time than a kernel, and works. From time to time
-  // it is tried again.
+  // Whether it works, and is expected to make a chunk in less time than a kernel. A slow device is
+  // tried again from time to time.
   [[nodiscard]] bool pays(const Costs& costs) noexcept;
 
-  // Keystream of so many chunks, up to most_chunks, from counter block `start` on. Calls
-  // take(index, keystream) for each, and wipes what it was made in. False: the device is busy, or
-  // has failed and is not asked again.
+  // Makes the keystream of so many chunks, up to most_chunks, from counter block `start` on. Calls
+  // take(index, keystream) for each, and wipes its own memory. False: the device is busy, or it has
+  // failed and is not asked again.
   template <typename Take>
   [[nodiscard]] bool make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks,
                           Costs& costs, const Take& take) noexcept;
@@ -48,9 +51,9 @@ class Device {
   [[nodiscard]] bool run(const EngineRaw& key, const CounterBlock& start,
                          std::size_t chunks) noexcept;
 
-  const std::shared_ptr<Engine> engine_;
+  const std::shared_ptr<Engine> device_;
   const std::size_t chunk_bytes_;
-  const std::shared_ptr<Budget> budget_;
+  const Reservation memory_;
   std::mutex mutex_;  // one worker at a time: the others compute
   Pages pages_;       // all zero between calls
   std::atomic<unsigned> asked_{0};
@@ -58,8 +61,8 @@ class Device {
 };
 
 template <typename Take>
-bool Device::make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks, Costs& costs,
-                  const Take& take) noexcept {
+bool DeviceSource::make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks, Costs& costs,
+                        const Take& take) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     return false;

@@ -1,0 +1,135 @@
+// A context as the precomputer sees it: a window of chunks that somebody may fill, with what it
+// takes to fill them, and how much that matters. The context owns it. What its clients have
+// encrypted, the precomputer neither knows nor touches.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "core/bytes.hpp"
+#include "keystream/bound_key.hpp"
+#include "keystream/order.hpp"
+#include "keystream/window.hpp"
+#include "message/engine.hpp"
+
+namespace paes::keystream {
+
+// What a chunk is, which the mode knows.
+class ChunkMaker {
+ public:
+  // Turns so many bytes of a slot, which are zero, into the chunk's keystream from byte `from` on,
+  // which follows what is there.
+  virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
+                              std::size_t bytes) const noexcept = 0;
+  // How a device makes the chunks from this one on. Without a key it cannot.
+  struct Run {
+    const EngineRaw* key = nullptr;
+    Block start = {};
+  };
+  [[nodiscard]] virtual Run run_from(std::uint64_t) const noexcept { return {}; }
+
+ protected:
+  ~ChunkMaker() = default;
+};
+
+class Candidate {
+ public:
+  Candidate(const ChunkMaker& maker, const BoundKey& key, const WindowShape& shape, int priority,
+            std::size_t chunk_bytes, std::shared_ptr<Budget> budget)
+      : maker_(maker),
+        key_(key),
+        priority_(priority),
+        window_(shape, chunk_bytes, std::move(budget)) {}
+
+  [[nodiscard]] Window& window() noexcept { return window_; }
+  [[nodiscard]] const Window& window() const noexcept { return window_; }
+  [[nodiscard]] Costs& costs() const noexcept { return key_.costs(); }
+  [[nodiscard]] int priority() const noexcept { return priority_; }
+
+  // Once, before anybody else sees it.
+  void live_in(const std::shared_ptr<Candidate>& self) noexcept { self_ = self; }
+  // Nobody begins to fill it any more.
+  void begin_closing() noexcept { is_closing_.store(true, std::memory_order_relaxed); }
+
+  // --- A client, under its context's mutex: this thread has used it when the engine was so old.
+  void note_use(std::uint64_t age) noexcept {
+    last_used_.store(age, std::memory_order_relaxed);
+    client_.store(this_thread(), std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t last_used() const noexcept {
+    return last_used_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_used_by(const void* thread) const noexcept {
+    return client_.load(std::memory_order_relaxed) == thread;
+  }
+
+  // --- Whoever fills, and holds it meanwhile: when its context is closed, it lives until the last
+  // one has let go of it.
+
+  [[nodiscard]] std::shared_ptr<Candidate> hold() const noexcept { return self_.lock(); }
+  [[nodiscard]] const std::weak_ptr<Candidate>& self() const noexcept { return self_; }
+  [[nodiscard]] bool is_closing() const noexcept {
+    return is_closing_.load(std::memory_order_relaxed);
+  }
+
+  // Computes the chunk as far as the share goes, and gives its entry back. Returns the bytes.
+  std::size_t compute(const Fill& fill, const Share& share) noexcept;
+  // The same with keystream of the whole chunk that was made elsewhere.
+  void deliver(const Fill& fill, Bytes keystream) noexcept;
+  // Finds the next chunk and computes it, if its entry has a slot from before. 0: there is none, or
+  // it needs a slot, which the precomputer has.
+  std::size_t fill_again(const Share& share) noexcept;
+  [[nodiscard]] ChunkMaker::Run run_from(std::uint64_t chunk) const noexcept {
+    return maker_.run_from(chunk);
+  }
+
+  [[nodiscard]] double direct_ns() const noexcept { return costs().ns(Way::direct); }
+  // What it takes to compute a chunk ahead, as far as that is known. It is no more than twice what
+  // a request takes, because the one measurement that there is may hold an interrupt.
+  [[nodiscard]] double fill_ns() const noexcept {
+    return costs().in_idle.is_known() ? std::min(costs().in_idle.ns(), 2 * direct_ns())
+                                      : direct_ns();
+  }
+  // What the kernel computes at once. A part of a chunk that is not a multiple of it wastes some.
+  [[nodiscard]] std::size_t pass_bytes() const noexcept {
+    return key_.kernel().lanes * key_.block_size();
+  }
+
+  // Whether it is in the precomputer's list of requests.
+  [[nodiscard]] bool is_requested() const noexcept {
+    return scheduling_.is_requested.load(std::memory_order_relaxed);
+  }
+
+  // --- The precomputer alone, under its mutex, except for the list of requests.
+  struct Scheduling {
+    std::atomic<bool> is_requested{false};
+    Candidate* next_requested = nullptr;  // the one after it in the list
+    Order::Place waiting;                 // for keystream
+    Order::Place ranked;                  // among those that hold slots
+  };
+  [[nodiscard]] Scheduling& scheduling() noexcept { return scheduling_; }
+
+ private:
+  const ChunkMaker& maker_;
+  const BoundKey& key_;
+  const int priority_;
+  std::atomic<bool> is_closing_{false};
+  std::atomic<std::uint64_t> last_used_{0};
+  std::atomic<const void*> client_{nullptr};
+  std::weak_ptr<Candidate> self_;
+  Scheduling scheduling_;
+  Window window_;
+};
+
+// The candidate that this thread has used last, as a client. Whoever locks it must have compared
+// the precomputer before: with that, the candidate's engine lives. The addresses are not to be
+// followed, for what they led to may be gone.
+struct LastUsed {
+  const void* precomputer = nullptr;
+  const Candidate* address = nullptr;
+};
+inline thread_local LastUsed last_used_here;
+inline thread_local std::weak_ptr<Candidate> last_used_candidate;
+
+}  // namespace paes::keystream

@@ -1,0 +1,100 @@
+// Whether precomputing pays for one context. It looks at the costs (costs.hpp) of its key, together
+// with the part of its requests that found keystream in time. If precomputing does not pay, the
+// context stops asking for keystream, and tries again some thousand requests later.
+//
+// Clients call this under their context's mutex, except where it says otherwise.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "keystream/costs.hpp"
+
+namespace paes::keystream {
+
+class Decision {
+ public:
+  Decision(Costs& costs, bool has_window, bool has_workers) noexcept
+      : costs_(costs),
+        has_workers_(has_workers),
+        is_trying_(has_window),
+        expected_(has_workers ? Maker::other : Maker::own) {}
+
+  // From any thread: whether this request is to be timed. To read the clock twice costs a fifth of
+  // an XOR.
+  [[nodiscard]] bool is_timed() const noexcept {
+    return uses_.load(std::memory_order_relaxed) % timed_uses == 0 ||
+           is_trying_.load(std::memory_order_relaxed);
+  }
+  // True: this request is to compute, although keystream may be there.
+  [[nodiscard]] bool begin_use() noexcept {
+    const std::uint32_t use = uses_.load(std::memory_order_relaxed);
+    uses_.store(use + 1, std::memory_order_relaxed);
+    const std::uint32_t every =
+        is_trying_.load(std::memory_order_relaxed) ? compared_uses_of_try : compared_uses;
+    return use % every == every / 2;
+  }
+  // Whether keystream is worth fetching.
+  [[nodiscard]] bool wants(Maker maker) const noexcept {
+    return is_trying_.load(std::memory_order_relaxed) || costs_.pays(maker);
+  }
+  void count_hit(Maker maker) noexcept {
+    expected_ = maker;
+    ++hits_;
+  }
+  // Decides anew from time to time. Whether to precompute from now on.
+  [[nodiscard]] bool end_use() noexcept {
+    if (uses_.load(std::memory_order_relaxed) % look_uses == 0) {
+      look();
+    }
+    return is_on_;
+  }
+
+ private:
+  // Requests between two looks at whether precomputing pays; and between finding that it does not
+  // and the next try.
+  static constexpr std::uint32_t look_uses = 32;
+  static constexpr std::uint32_t uses_before_try = 4096;
+  // One request in so many is timed; during a try, every one.
+  static constexpr std::uint32_t timed_uses = 16;
+  // Comparison runs: one request in so many computes although keystream is there, so that the cost
+  // of computing is known as it is here, where text and caches are the caller's; more often during
+  // a try.
+  //
+  // Measured case (docs/performance.md, "Keystream ahead"): `vaes512` beside a worker, 20
+  // microseconds or more between requests. What bind() measures in hot caches is too good there.
+  // Where that alone was believed, half of the requests and more went without keystream, and half
+  // took twice as long.
+  static constexpr std::uint32_t compared_uses = 256;
+  static constexpr std::uint32_t compared_uses_of_try = 8;
+
+  void look() noexcept {
+    // Without workers, keystream is computed only in moments that the client has nothing else to do
+    // in. That costs nobody anything, however little of it is used.
+    const double hit_rate = static_cast<double>(hits_) / look_uses;
+    const bool pays = has_workers_ ? costs_.pays(expected_, hit_rate) : costs_.pays(expected_);
+    hits_ = 0;
+    is_trying_.store(false, std::memory_order_relaxed);
+    if (is_on_) {
+      is_on_ = pays;
+      uses_without_ = 0;
+      return;
+    }
+    uses_without_ += look_uses;
+    if (uses_without_ >= uses_before_try) {
+      is_on_ = true;
+      is_trying_.store(true, std::memory_order_relaxed);
+    }
+  }
+
+  Costs& costs_;
+  const bool has_workers_;
+  std::atomic<std::uint32_t> uses_{0};
+  std::uint32_t hits_ = 0;          // since the last look
+  std::uint32_t uses_without_ = 0;  // since precomputing was found not to pay
+  bool is_on_ = true;
+  std::atomic<bool> is_trying_;  // every request is measured, to learn what it costs
+  Maker expected_;
+};
+
+}  // namespace paes::keystream

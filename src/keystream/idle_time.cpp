@@ -1,0 +1,66 @@
+#include "keystream/idle_time.hpp"
+
+#include <cmath>
+
+namespace paes::keystream {
+
+namespace {
+
+// An estimate may be wrong by a tenth.
+constexpr double reserve = 1.1;
+// To look for a chunk and to take its place costs some ten nanoseconds. A part is at least this
+// long.
+constexpr double least_share_ns = 1000;
+
+}  // namespace
+
+Share IdleTime::share_for(const Candidate& candidate, double left_ns) const noexcept {
+  const double chunk_ns = reserve * candidate.fill_ns();
+  if (left_ns >= chunk_ns) {
+    return {};
+  }
+  if (left_ns < reserve * least_share_ns) {
+    return {.bytes = 0};
+  }
+  const auto chunk_bytes = static_cast<double>(candidate.window().chunk_bytes());
+  const auto bytes = static_cast<std::size_t>(left_ns / chunk_ns * chunk_bytes);
+  const std::size_t pass = candidate.pass_bytes();
+  return {.bytes = bytes / pass * pass, .first_step = first_step(chunk_ns, left_ns)};
+}
+
+// The client makes its next request when this call's time is over, and finds the next chunk in part
+// if it is begun now. If a call completes more than half of a chunk, it is better to begin the
+// chunk that will be whole in time: most requests find all of their keystream, and a few find none.
+// If a call completes less, each request has its part.
+std::int64_t IdleTime::first_step(double chunk_ns, double left_ns) const noexcept {
+  return chunk_ns > 2 * whole_ns_
+             ? 0
+             : static_cast<std::int64_t>(std::ceil((chunk_ns - left_ns) / whole_ns_));
+}
+
+bool IdleTime::fill(Candidate& candidate) const noexcept {
+  Cost& cost = candidate.costs().in_idle;
+  const double all = left_ns();
+  for (double left = all;;) {
+    const Share share = share_for(candidate, left);
+    if (share.bytes == 0) {
+      if (left == all && left > 0 && candidate.fill_ns() > candidate.direct_ns()) {
+        // Otherwise, what once took too long would never be tried again.
+        cost.add(candidate.direct_ns());
+      }
+      return false;
+    }
+    const std::size_t bytes = candidate.fill_again(share);
+    if (bytes == 0) {
+      return true;
+    }
+    // Measured here, because requests do not tell how long computing takes now: most of them may
+    // find keystream.
+    const double before = left;
+    left = left_ns();
+    cost.add((before - left) * static_cast<double>(candidate.window().chunk_bytes()) /
+             static_cast<double>(bytes));
+  }
+}
+
+}  // namespace paes::keystream

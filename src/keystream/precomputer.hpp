@@ -1,0 +1,115 @@
+// The precomputer decides which context gets keystream next, in which memory, and which context
+// loses its memory for that. Workers and idle() call it to have the keystream computed.
+//
+// One mutex guards orders and slots. While keystream is computed, it is not held. No client takes
+// it on its way to an XOR: a request for keystream goes into a list without locks. Workers run at
+// SCHED_IDLE, and the system may set one aside that holds the mutex. Therefore idle() only tries to
+// lock it, and fills the context that its thread has used last without it: by the mutex its
+// clients' requests took up to 1.3 times as long beside a worker, with 100 microseconds between
+// them.
+//
+// Locks are taken in this order: a context's mutex; the precomputer's mutex; the device source's;
+// the workers' mutex, after which nothing is locked. close(), forget() and
+// make_room() are called without the context's. Nobody lets go of a candidate while holding the
+// mutex, because the last one to do so calls forget().
+//
+// Eviction takes keystream from the context of the lowest priority, and among equals from the one
+// that was used least recently, unless that one was used later than the context that asks. Measured
+// case (docs/performance.md, "Keystream ahead"): 256 contexts, of which the budget holds a quarter
+// and a few are used most. Without eviction among equals their requests wait 4 times as long
+// (`aesni`), in the order of coming 1.2 times, and 3 times as long with `bitslice`.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "keystream/candidate.hpp"
+#include "keystream/device_source.hpp"
+#include "keystream/idle_time.hpp"
+#include "keystream/order.hpp"
+#include "keystream/shared.hpp"
+#include "keystream/slots.hpp"
+#include "keystream/workers.hpp"
+#include "paes/keystream.hpp"
+
+namespace paes::keystream {
+
+// Whom a request for keystream wakes. To wake a thread takes some ten microseconds. A client whose
+// data waits does not have them.
+enum class Wake : unsigned { nobody, a_worker };
+
+class Precomputer {
+ public:
+  // The device may be null. Throws Error(failure) when there is no memory for its work.
+  Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Engine> device);
+  Precomputer(const Precomputer&) = delete;
+  Precomputer& operator=(const Precomputer&) = delete;
+
+  [[nodiscard]] Shared& shared() noexcept { return shared_; }
+  [[nodiscard]] std::shared_ptr<Engine> device() const noexcept {
+    return device_ == nullptr ? nullptr : device_->device();
+  }
+
+  // --- Clients.
+
+  // Asks for keystream, unless that has been asked for. Under the context's mutex.
+  void request(Candidate& candidate, Wake wake) noexcept;
+  // Gives memory of keystream back to the budget. False: there is none left to give.
+  [[nodiscard]] bool make_room() noexcept;
+  // KeystreamEngine::idle.
+  bool idle(IdleTime::Clock::time_point deadline) noexcept;
+  // Takes from it all keystream that nobody holds, and gives it none any more.
+  void close(Candidate& candidate) noexcept;
+  // The same once nobody fills it any more.
+  void forget(Candidate& candidate) noexcept;
+
+  // --- Workers.
+
+  // Computes a chunk, or has the device make a run. False: no context waits.
+  [[nodiscard]] bool work() noexcept;
+  [[nodiscard]] bool has_work() const noexcept {
+    return has_requests() || highest_waiting_.load(std::memory_order_relaxed) != nobody_waits;
+  }
+
+  // Adds what the precomputer knows.
+  void add_to(KeystreamStatistics& statistics) const noexcept;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  static constexpr int nobody_waits = std::numeric_limits<int>::min();
+
+  [[nodiscard]] bool has_requests() const noexcept {
+    return requests_.load(std::memory_order_seq_cst) != nullptr;
+  }
+  void collect_requests() noexcept;
+  void stop_waiting(Candidate& candidate) noexcept;
+  void note_highest_waiting() noexcept;
+  [[nodiscard]] Candidate* pick() noexcept;
+  [[nodiscard]] Candidate* pick_for(const void* client, Candidate* last) noexcept;
+  [[nodiscard]] Fill next_fill(Candidate& candidate, const Share& share) noexcept;
+  void fill_one(Lock& lock, Candidate& candidate, const Share& share) noexcept;
+  [[nodiscard]] bool fill_by_device(Lock& lock, Candidate& candidate) noexcept;
+  void rank(Candidate& candidate) noexcept;
+  std::size_t evict(Candidate& candidate) noexcept;
+  [[nodiscard]] bool evict_for(const Candidate& asker) noexcept;
+
+  Shared& shared_;
+  Workers& workers_;
+  const std::unique_ptr<DeviceSource> device_;  // null: none
+  std::atomic<std::uint64_t> device_chunks_{0};
+  std::atomic<Candidate*> requests_{nullptr};  // those since the last collection
+  // The highest priority among those that wait, as far as is known.
+  std::atomic<int> highest_waiting_{nobody_waits};
+
+  mutable std::mutex mutex_;
+  Order waiting_;  // for keystream: the highest priority first, then first come
+  Order ranked_;   // those that hold slots: the one that loses them first comes first
+  std::uint64_t arrivals_ = 0;
+  Slots slots_;
+  std::uint64_t evicted_chunks_ = 0;
+};
+
+}  // namespace paes::keystream

@@ -1,0 +1,166 @@
+// A context's window: the next chunks that its client will want, in a ring of entries, and where
+// the client is among them. Clients take chunks out of it while other threads fill it.
+//
+// Nothing here waits. Entries are handed over by their atomic words (entry.hpp), and what clients
+// say about their place is atomic as well, so that a worker that the system sets aside in the
+// middle of this code holds nobody up. Three groups of calls belong to three kinds of callers:
+//   - a client, under its context's mutex: one at a time;
+//   - whoever fills, and holds the candidate (candidate.hpp): any number, without a mutex;
+//   - the precomputer, under its mutex: memory for the ring and for its slots.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "keystream/budget.hpp"
+#include "keystream/entry.hpp"
+#include "keystream/slots.hpp"
+
+namespace paes::keystream {
+
+// Where a window lies, in the units of ContextOptions.
+struct WindowShape {
+  unsigned chunks;
+  std::uint64_t first_chunk;
+  std::int64_t stride;
+  std::uint64_t last_chunk;  // that the context has
+};
+
+// A chunk to be computed, or computed further. Its entry is held as `filling`.
+struct Fill {
+  Entry* entry = nullptr;  // null: the window is full
+  std::uint64_t chunk = 0;
+};
+
+// How much may be computed at once where there is no time for a whole chunk. idle_time.hpp names
+// the case that this is for.
+struct Share {
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  // Chunks that nobody has begun are skipped if they are fewer steps ahead than this: the client
+  // will want them too soon.
+  std::int64_t first_step = 0;
+};
+
+class Window {
+ public:
+  Window(const WindowShape& shape, std::size_t chunk_bytes, std::shared_ptr<Budget> budget);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  // Chunks to compute ahead; 0 while precomputing does not pay.
+  [[nodiscard]] std::uint32_t depth() const noexcept {
+    return depth_.load(std::memory_order_relaxed);
+  }
+  // Chunks that have been completed.
+  [[nodiscard]] std::uint64_t filled() const noexcept {
+    return filled_.load(std::memory_order_relaxed);
+  }
+
+  // --- Clients.
+
+  [[nodiscard]] bool has_entries() const noexcept { return ring_entries_ != 0; }
+  void open(bool is_open) noexcept {
+    depth_.store(is_open ? full_depth_ : 0, std::memory_order_relaxed);
+  }
+  struct Taken {
+    Entry* entry = nullptr;     // held as `taken`; null: no keystream
+    bool was_computed = false;  // somebody was computing it, and wipes it now
+  };
+  // From here on nobody computes the chunk ahead, unless a part of it is given back.
+  [[nodiscard]] Taken take(std::uint64_t chunk) noexcept;
+  // The entry's chunk again, with what is left of it.
+  void give_back(Entry& entry, std::uint64_t chunk) const noexcept;
+  // Wipes what the entry has of the chunk.
+  void discard(Entry& entry, std::uint64_t chunk) const noexcept;
+  // Slides the window so that it begins after a chunk that has been used. Random access leaves it
+  // where it is: only two uses in a row, as the stride says, move it to another place.
+  void slide(std::uint64_t used_chunk) noexcept;
+  // Moves it so that it begins at the chunk, which the client will want next.
+  void move_to(std::uint64_t chunk) noexcept;
+  // Whether all but the last quarter is filled.
+  [[nodiscard]] bool is_filled() const noexcept;
+
+  // --- Whoever fills.
+
+  // The next chunk that should be computed, or computed further.
+  [[nodiscard]] Fill next_fill(const Share& share) noexcept;
+  // After `bytes` more of the chunk's keystream are in the slot: the entry becomes ready or begun.
+  // If the chunk has been used meanwhile, it is wiped and the entry becomes empty.
+  void publish(const Fill& fill, std::size_t bytes) noexcept;
+  // The entry has no slot, and gets none.
+  void give_up(const Fill& fill) noexcept;
+  // Has the nearest cache fetch the chunk that the client will want next, if it is ready. Measured
+  // case (docs/performance.md, "Keystream ahead"): 3DES with `bitslice_avx512`, 20 microseconds
+  // between requests, waits 1.2 times as long without; other cases gain if neighbours take caches.
+  void fetch_next() noexcept;
+  // About how many chunks the window lacks, beyond the one that was asked for last.
+  [[nodiscard]] std::uint32_t missing() const noexcept;
+  // +1 or -1 where neighbouring chunks are used one after the other, so that a run of them is one
+  // message; else 0.
+  [[nodiscard]] std::int64_t run_step() const noexcept { return stride_size_ == 1 ? stride_ : 0; }
+
+  // --- The precomputer.
+
+  // Allocates the ring, unless there is one. False: there is no memory for it.
+  [[nodiscard]] bool allocate_ring() noexcept;
+  void release_ring() noexcept;
+  struct Evicted {
+    std::size_t slots = 0;
+    std::size_t ready_chunks = 0;  // that are lost
+  };
+  // Wipes all slots that nobody holds, and gives them back.
+  Evicted evict(Slots& slots) noexcept;
+
+ private:
+  [[nodiscard]] std::uint64_t chunk_at(std::uint64_t next, std::int64_t step) const noexcept {
+    return next + static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(stride_);
+  }
+  // How many strides lie between the two chunks. False: not a whole number.
+  [[nodiscard]] bool steps_between(std::uint64_t from, std::uint64_t to,
+                                   std::int64_t& steps) const noexcept;
+  // From the window's first chunk to this one; 0 if it is not in the window.
+  [[nodiscard]] std::int64_t steps_in_window(std::uint64_t next,
+                                             std::uint64_t chunk) const noexcept;
+  [[nodiscard]] Fill search(std::uint64_t next, std::int64_t& step, std::int64_t end,
+                            std::int64_t first_step) const noexcept;
+  [[nodiscard]] bool hold_for(Entry& entry, std::uint64_t chunk, bool must_be_begun) const noexcept;
+  void search_again_from(std::uint64_t chunk) noexcept;
+  [[nodiscard]] EntryState state_of_filled(const Entry& entry) const noexcept {
+    return entry.fresh_end == chunk_bytes_ ? EntryState::ready : EntryState::begun;
+  }
+  [[nodiscard]] Entry& entry_of(Entry* ring, std::uint64_t chunk) const noexcept {
+    return ring[(stride_size_ == 1 ? chunk : chunk / stride_size_) & ring_mask_];
+  }
+
+  const std::size_t chunk_bytes_;
+  const std::size_t slot_bytes_;
+  const std::shared_ptr<Budget> budget_;
+  const std::int64_t stride_;
+  const std::uint64_t stride_size_;  // without its sign
+  const std::uint64_t last_chunk_;
+  const std::uint32_t ring_entries_;
+  const std::uint64_t ring_mask_;
+  const std::uint32_t full_depth_;
+
+  // Clients write these, and whoever fills reads the atomic ones.
+  std::uint64_t last_used_chunk_ = Entry::no_chunk;
+  std::atomic<std::uint64_t> next_;   // the chunk that is expected next
+  std::atomic<bool> is_named_{true};  // the client has named it: it does not follow another
+  std::atomic<std::uint32_t> depth_;
+
+  // Whoever fills writes these.
+  alignas(64) std::atomic<std::uint64_t> search_from_;  // where the search for a chunk goes on
+  std::atomic<std::uint64_t> filled_{0};
+
+  // The precomputer writes these.
+  Reservation ring_memory_;
+  std::unique_ptr<Entry[]> entries_;
+  std::atomic<Entry*> ring_{nullptr};
+};
+
+}  // namespace paes::keystream
