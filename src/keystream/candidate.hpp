@@ -25,7 +25,7 @@ class ChunkMaker {
   // How a device makes the chunks from this one on. Without a key it cannot.
   struct Run {
     const EngineRaw* key = nullptr;
-    Block start = {};
+    CounterBlock start = {};
   };
   [[nodiscard]] virtual Run run_from(std::uint64_t) const noexcept { return {}; }
 

@@ -39,8 +39,6 @@ class CtrKey final : public BoundKey {
 
   std::atomic<std::uint64_t> encrypted_blocks_{0};
   RawKey key_;
-  // Made here, so that nothing has to be made while keystream is computed.
-  const std::unique_ptr<const Executor> serial_ = make_executor(Schedule::serial, 1);
   const std::shared_ptr<Engine> device_;
   const std::unique_ptr<EngineRaw> on_device_;
 };
