@@ -118,8 +118,8 @@ class Candidate {
   std::atomic<std::uint64_t> last_used_{0};
   std::atomic<const void*> client_{nullptr};
   std::weak_ptr<Candidate> self_;
-  Scheduling scheduling_;
   Window window_;
+  Scheduling scheduling_;
 };
 
 // The candidate that this thread has used last, as a client. Whoever locks it must have compared
