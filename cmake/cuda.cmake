@@ -26,7 +26,7 @@ if(PAES_CUDA STREQUAL "ON" AND NOT PAES_NVCC)
 endif()
 
 if(NOT PAES_NVCC)
-  message(STATUS "CUDA: no nvcc; the device engine is emulated only")
+  message(STATUS "CUDA: no nvcc; the device device is emulated only")
 else()
   message(STATUS "CUDA: ${PAES_NVCC}")
   find_library(PAES_CUDART cudart_static NO_CACHE REQUIRED

@@ -11,7 +11,7 @@ _paes_mpi() {
   command=${COMP_WORDS[at + 1]}
   local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
   local output="-o --output -f --force"
-  local work="-T --threads --schedule --grain --kernel --engine -q --quiet -v --verbose
+  local work="-T --threads --schedule --grain --kernel --device -q --quiet -v --verbose
     --no-progress --json --access --help"
 
   # Modes that are parallel, and those of which only decryption is.
@@ -27,7 +27,7 @@ _paes_mpi() {
   case $previous in
     --suite) words="aes-256-gcm aes-128-gcm" ;;
     --schedule) words="dynamic static" ;;
-    --engine) words="auto cpu cuda hybrid" ;;
+    --device) words="auto cpu cuda hybrid" ;;
     --access) words="posix mpi" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | -T | --threads | --grain | --max-work-factor | --iv | \

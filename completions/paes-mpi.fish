@@ -42,7 +42,7 @@ for program in paes-mpi paes-mpi.openmpi paes-mpi.mpich
     set -l works '__fish_seen_subcommand_from encrypt decrypt verify cipher'
     complete -c $program -n $works -l schedule -x -a 'dynamic static'
     complete -c $program -n $works -l grain -x -d 'bytes a thread takes at a time'
-    complete -c $program -n $works -l engine -x -a 'auto cpu cuda hybrid'
+    complete -c $program -n $works -l device -x -a 'auto cpu cuda hybrid'
     complete -c $program -n $works -s q -l quiet -d 'errors and warnings only'
     complete -c $program -n $works -s v -l verbose -d 'kernel, threads, time and rate'
     complete -c $program -n $works -l no-progress -d 'no progress line'

@@ -6,7 +6,7 @@ _paes() {
   local recipients="-r --recipient -R --recipients-file"
   local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
   local output="-o --output -f --force"
-  local work="-T --threads --schedule --grain --kernel --engine -q --quiet -v --verbose
+  local work="-T --threads --schedule --grain --kernel --device -q --quiet -v --verbose
     --no-progress --json --help"
 
   # Every name of paes cipher.
@@ -22,7 +22,7 @@ _paes() {
   case $previous in
     --suite) words="aes-256-gcm aes-128-gcm" ;;
     --schedule) words="dynamic static" ;;
-    --engine) words="auto cpu cuda hybrid" ;;
+    --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
       --max-work-factor | --iv | --unit | --iter) return ;;

@@ -38,7 +38,7 @@ complete -c paes -n $works -s T -l threads -x -d 'threads; 0 is all'
 complete -c paes -n $works -l schedule -x -a 'dynamic static'
 complete -c paes -n $works -l grain -x -d 'bytes a thread takes at a time'
 complete -c paes -n $works -l kernel -x -a '(__paes_kernels)'
-complete -c paes -n $works -l engine -x -a 'auto cpu cuda hybrid'
+complete -c paes -n $works -l device -x -a 'auto cpu cuda hybrid'
 complete -c paes -n $works -s v -l verbose -d 'kernel, threads, time and rate'
 complete -c paes -n $works -l no-progress -d 'no progress line'
 

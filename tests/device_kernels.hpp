@@ -118,7 +118,7 @@ void run_on_device(const KernelKeys& keys, const Piece& piece) noexcept {
   });
 }
 
-inline Block run_gcm_on_device(const KernelKeys& keys, const DeviceGcm& what) noexcept {
+inline Block run_gcm_on_device(const KernelKeys& keys, const GcmOnDevice& what) noexcept {
   const bool is_message = cuda::takes_messages(what.operation);
   const Text& text = what.text;
   const DeviceKeys& held = device_keys(keys);

@@ -16,7 +16,7 @@
 namespace paes::test {
 
 // What a device is to do with a message, or with a part of one.
-struct DeviceGcm {
+struct GcmOnDevice {
   GcmOperation operation;
   Text text;
   const CounterBlock* counter = nullptr;  // J0 of a message, the first counter block of a part
@@ -29,9 +29,9 @@ struct DeviceGcm {
 };
 
 // GCM as a kernel offers it. Ways::run_gcm gives a message's tag, or the hash of a part from zero;
-// what came before is joined here, as the engine's caller does.
+// what came before is joined here, as the device's caller does.
 template <class Ways>
-struct DeviceGcmRuns {
+struct GcmRunsOnDevice {
   static void hash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
                    HashValue& hash) noexcept {
     run_part(keys, {.operation = GcmOperation::hash, .text = {in, nullptr, bytes}}, hash);
@@ -57,7 +57,7 @@ struct DeviceGcmRuns {
                                    .verify = message<GcmOperation::verify>};
 
  private:
-  static void run_part(const KernelKeys& keys, const DeviceGcm& part, HashValue& hash) noexcept {
+  static void run_part(const KernelKeys& keys, const GcmOnDevice& part, HashValue& hash) noexcept {
     const GhashPart own{std::bit_cast<HashValue>(Ways::run_gcm(keys, part)),
                         (part.text.bytes + block_bytes - 1) / block_bytes};
     hash = combine(Ways::hash_subkey(keys), {hash, 0}, own).value;
@@ -99,7 +99,7 @@ Kernel make_device_row() {
   set.template operator()<Operation::cfb_decrypt>();
   row.modes = Ways::add_chains(row.modes);
   if (kernel.has_gcm()) {
-    row.gcm = DeviceGcmRuns<Ways>::runs;
+    row.gcm = GcmRunsOnDevice<Ways>::runs;
   }
   return row;
 }

@@ -1,5 +1,5 @@
 // Device kernels as rows of the kernel table, for tests alone: each run becomes a launch that is
-// emulated on the host, on copies of the data, as the engine copies to the device and back. So what
+// emulated on the host, on copies of the data, as the device copies to the device and back. So what
 // every processor's kernel must pass, the device functions pass too, without a device. The modes
 // that chain blocks are no device's work; CBC and CFB encryption go block by block, because a key
 // takes a mode in both directions or not at all, and OFB is missing.
@@ -129,7 +129,7 @@ void run_emulated_chains(const KernelKeys& keys, std::span<Chain> chains) noexce
   }
 }
 
-inline Block run_emulated_gcm(const KernelKeys& keys, const DeviceGcm& what) noexcept {
+inline Block run_emulated_gcm(const KernelKeys& keys, const GcmOnDevice& what) noexcept {
   const EmulatedKeys& held = emulated_keys(keys);
   const Text& text = what.text;
   const bool is_message = cuda::takes_messages(what.operation);

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "message/engine.hpp"
+#include "message/device.hpp"
 
 namespace paes::test {
 

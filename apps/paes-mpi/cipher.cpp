@@ -24,7 +24,7 @@ std::uint64_t crypt_gcm(const Request& request, const CipherName&, const mpi::Ra
                         mpi::SharedInput& input, mpi::SharedOutput& output,
                         const stream::Options& options) {
   std::optional<GcmKey> key;
-  mpi::together(ranks(), [&] { key.emplace(secrets.key, options.kernel, options.engine_use); });
+  mpi::together(ranks(), [&] { key.emplace(secrets.key, options.kernel, options.device_use); });
   const auto crypt = request.decrypt ? mpi::open_gcm : mpi::seal_gcm;
   return crypt(ranks(), input, output, *key, secrets.iv, secrets.aad, options).text_bytes;
 }
@@ -35,7 +35,7 @@ std::uint64_t crypt_raw(const Request& request, const CipherName& cipher,
   std::optional<RawKey> key;
   mpi::together(ranks(), [&] {
     key.emplace(cipher.cipher, *cipher.mode, secrets.key, options.kernel,
-                request.unit_bytes.value_or(0), options.engine_use);
+                request.unit_bytes.value_or(0), options.device_use);
   });
   return mpi::crypt_raw(ranks(), input, output,
                         {.key = *key,
@@ -56,7 +56,7 @@ int crypt(Request& request) {
   });
   const std::string& path = request.job.transfer.output;
   settle(request.job, standard_input_uses({request.key_file, request.aad_file}));
-  Engines engines = choose_engines(request.job, *cipher, request.why_cpu_alone(*cipher));
+  WorkChooser chooser = choose_work(request.job, *cipher, request.why_cpu_alone(*cipher));
   mpi::RawSecrets secrets;
   on_first([&] {
     request.refuse_as_output(path);
@@ -85,7 +85,7 @@ int crypt(Request& request) {
     document["cipher"] = cipher->name;
     document["direction"] = request.decrypt ? "decrypt" : "encrypt";
   };
-  return run_job(request.job, engines, job);
+  return run_job(request.job, chooser, job);
 }
 
 Action declare(CLI::App& app) {

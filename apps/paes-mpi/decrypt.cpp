@@ -65,7 +65,7 @@ int decrypt(Request& request) {
     path = request.job.transfer.output.empty() ? decrypted_name(request.job.file)
                                                : request.job.transfer.output;
   });
-  Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
+  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
   std::optional<Unlocker> unlocker;
   on_first([&] {
     request.unlock.refuse_as_output(path);
@@ -77,7 +77,7 @@ int decrypt(Request& request) {
         return decrypt_file(request, unlocker, input, output, options);
       }};
   return run_job(
-      request.job, engines, job,
+      request.job, chooser, job,
       [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
         return decrypt_resumably(request, unlocker, input, output, options);
       });

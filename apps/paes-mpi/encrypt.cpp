@@ -102,14 +102,14 @@ int encrypt(Request& request) {
     }
     request.passphrase.refuse_as_output(path);
   });
-  Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
+  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
   const Job job{
       "encrypt", path,
       [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
         return encrypt_file(request, suite, sealer, input, output, options);
       }};
   return run_job(
-      request.job, engines, job,
+      request.job, chooser, job,
       [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
         return encrypt_resumably(request, suite, sealer, reopener, input, output, options);
       });

@@ -25,7 +25,8 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-void run_together(const JobOptions& options, Engines& engines, const Job& job, Outcome& outcome) {
+void run_together(const JobOptions& options, WorkChooser& chooser, const Job& job,
+                  Outcome& outcome) {
   mpi::Communicator& all = ranks();
   mpi::SharedInput input(all, options.file, options.file_access());
   const std::uint64_t own_bytes =
@@ -33,11 +34,11 @@ void run_together(const JobOptions& options, Engines& engines, const Job& job, O
   std::optional<Choice> choice;
   std::unique_ptr<Executor> executor;
   mpi::together(all, [&] {
-    choice.emplace(engines.for_input(own_bytes));
+    choice.emplace(chooser.for_input(own_bytes));
     executor = choice->executor_for(own_bytes);
     executor->start();
   });
-  outcome.engine = choice->engine_name();
+  outcome.device = choice->device_name();
   outcome.grain_bytes = choice->grain_bytes;
   outcome.threads = executor->threads();
   ProgressMeter meter(all.is_first() && !options.transfer.quiet && !options.transfer.no_progress,
@@ -50,7 +51,7 @@ void run_together(const JobOptions& options, Engines& engines, const Job& job, O
                                                 choice->grain_bytes,
                                                 &cancel(),
                                                 meter.counter(),
-                                                {choice->engine.get(), choice->when_busy}});
+                                                {choice->device.get(), choice->when_busy}});
   all.barrier();
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (job.more_of_file) {
@@ -59,13 +60,13 @@ void run_together(const JobOptions& options, Engines& engines, const Job& job, O
   outcome.status = Status::done;
 }
 
-ordered_json to_json(const JobOptions& options, const Engines& engines, const Job& job,
+ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, const Job& job,
                      const Outcome& outcome, int code) {
   ordered_json document = {{"command", job.command},
                            {"exit_code", code},
-                           {"kernel", engines.kernel().name},
-                           {"engine", outcome.engine},
-                           {"schedule", name_of(engines.schedule())},
+                           {"kernel", chooser.kernel().name},
+                           {"engine", outcome.device},
+                           {"schedule", name_of(chooser.schedule())},
                            {"grain_bytes", outcome.grain_bytes},
                            {"mpi",
                             {{"library", mpi::Communicator::library()},
@@ -127,7 +128,7 @@ void settle(JobOptions& options, unsigned other_uses) {
     }
     refuse_several_uses_of_standard_input(other_uses);
   });
-  options.transfer.engine.share_machine(own_processors(), ranks().local_rank());
+  options.transfer.device.share_machine(own_processors(), ranks().local_rank());
 }
 
 int run_with_file(const char* command, JobOptions& options, const std::function<int()>& run) {
@@ -135,26 +136,26 @@ int run_with_file(const char* command, JobOptions& options, const std::function<
   return run_with_files(command, options.transfer, run);
 }
 
-Engines choose_engines(const JobOptions& options, const CipherName& cipher,
-                       const std::string& why_cpu_alone) {
-  std::optional<Engines> engines;
+WorkChooser choose_work(const JobOptions& options, const CipherName& cipher,
+                        const std::string& why_cpu_alone) {
+  std::optional<WorkChooser> chooser;
   mpi::together(ranks(), [&] {
-    engines.emplace(
-        options.transfer.engine.choose(cipher, why_cpu_alone, options.transfer.notes()));
+    chooser.emplace(
+        options.transfer.device.choose(cipher, why_cpu_alone, options.transfer.notes()));
   });
-  return std::move(*engines);
+  return std::move(*chooser);
 }
 
-int run_job(const JobOptions& options, Engines& engines, const Job& job) {
+int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job) {
   Outcome outcome;
   outcome.input = options.file;
   outcome.output = job.output;
-  outcome.grain_bytes = engines.for_input(std::nullopt).grain_bytes;
+  outcome.grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
   try {
-    run_together(options, engines, job, outcome);
+    run_together(options, chooser, job, outcome);
     warn_of_leftover(options.file);
     if (options.transfer.verbose) {
-      print_note(timing_of(outcome, engines));
+      print_note(timing_of(outcome, chooser));
     }
   } catch (const mpi::Agreed& error) {
     outcome.fail(with_leftover_hint(options.file, about(outcome, error)));
@@ -167,18 +168,19 @@ int run_job(const JobOptions& options, Engines& engines, const Job& job) {
     const Error error = about(outcome, current_error());
     outcome.fail(error);
     if (options.transfer.json) {
-      print_json(to_json(options, engines, job, outcome, static_cast<int>(error.code)));
+      print_json(to_json(options, chooser, job, outcome, static_cast<int>(error.code)));
     }
     throw;
   }
   const int code = outcome.error ? static_cast<int>(outcome.error->code) : exit_done;
   if (options.transfer.json) {
-    on_first([&] { print_json(to_json(options, engines, job, outcome, code)); });
+    on_first([&] { print_json(to_json(options, chooser, job, outcome, code)); });
   }
   return code;
 }
 
-int run_job(const JobOptions& options, Engines& engines, Job job, const ResumableWork& resumably) {
+int run_job(const JobOptions& options, WorkChooser& chooser, Job job,
+            const ResumableWork& resumably) {
   std::uint64_t resumed_bytes = 0;
   job.work = [&, plainly = std::move(job.work)](mpi::SharedInput& input, const std::string& output,
                                                 const stream::Options& work_options) {
@@ -192,7 +194,7 @@ int run_job(const JobOptions& options, Engines& engines, Job job, const Resumabl
   if (options.transfer.resume) {
     job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
   }
-  return run_job(options, engines, job);
+  return run_job(options, chooser, job);
 }
 
 void warn_of_abandoned(const mpi::SharedOutput& output) {

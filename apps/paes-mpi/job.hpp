@@ -7,8 +7,8 @@
 #include <string>
 
 #include "mpi/shared_file.hpp"
-#include "paes/engine.hpp"
 #include "paes/transfer.hpp"
+#include "paes/work.hpp"
 #include "stream/resume.hpp"
 
 namespace paes::cli {
@@ -47,20 +47,20 @@ void settle(JobOptions& options, unsigned other_uses);
 [[nodiscard]] int run_with_file(const char* command, JobOptions& options,
                                 const std::function<int()>& run);
 
-// Collective. The engine of each rank, as the options have it.
-[[nodiscard]] Engines choose_engines(const JobOptions& options, const CipherName& cipher,
-                                     const std::string& why_cpu_alone = "");
+// Collective. The device of each rank, as the options have it.
+[[nodiscard]] WorkChooser choose_work(const JobOptions& options, const CipherName& cipher,
+                                      const std::string& why_cpu_alone = "");
 
 // Collective. Runs the job and gives back the exit code; what the ranks agree has failed is
 // reported, not thrown.
-[[nodiscard]] int run_job(const JobOptions& options, Engines& engines, const Job& job);
+[[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job);
 
 using ResumableWork = std::function<stream::ResumedTotals(
     mpi::SharedInput& input, const std::string& output, const stream::Options& options)>;
 
 // The same, by `resumably` in the place of the job's work where --resume was asked for and means
 // anything for this file.
-[[nodiscard]] int run_job(const JobOptions& options, Engines& engines, Job job,
+[[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, Job job,
                           const ResumableWork& resumably);
 
 // As of any output (paes/abandoned.hpp), on rank 0.

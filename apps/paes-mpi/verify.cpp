@@ -22,7 +22,7 @@ struct Request {
 
 int verify(Request& request) {
   settle(request.job, request.unlock.standard_input_uses());
-  Engines engines = choose_engines(request.job, find_cipher_name("aes-256-gcm"));
+  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
   std::optional<Unlocker> unlocker;
   on_first([&] { unlocker.emplace(request.unlock); });
   stream::Verification found;
@@ -42,7 +42,7 @@ int verify(Request& request) {
   };
   Job job{"verify", "", work};
   job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
-  return run_job(request.job, engines, job);
+  return run_job(request.job, chooser, job);
 }
 
 Action declare(CLI::App& app) {

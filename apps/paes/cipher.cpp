@@ -133,12 +133,12 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
   }
   stream::Totals totals;
   if (name.is_gcm()) {
-    const GcmKey key(secrets.key, options.kernel, options.engine_use);
+    const GcmKey key(secrets.key, options.kernel, options.device_use);
     totals = request.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
                              : stream::seal_gcm(input, output, key, secrets.iv, aad, options);
   } else {
     const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
-                     request.unit_bytes.value_or(0), options.engine_use);
+                     request.unit_bytes.value_or(0), options.device_use);
     totals = stream::crypt_raw(input, output,
                                {.key = key,
                                 .direction = request.direction(),
@@ -162,8 +162,8 @@ int crypt(Request& request) {
   settle(request.transfer, true,
          request.passphrase.standard_input_uses() +
              standard_input_uses({request.key_file, request.aad_file}));
-  Engines engines =
-      request.transfer.engine.choose(name, request.why_cpu_alone(name), request.transfer.notes());
+  WorkChooser chooser =
+      request.transfer.device.choose(name, request.why_cpu_alone(name), request.transfer.notes());
   Secrets secrets = read_secrets(request, name);
   const std::vector<std::uint8_t> aad = request.read_aad();
   if (!request.transfer.quiet) {
@@ -179,7 +179,7 @@ int crypt(Request& request) {
     document["cipher"] = name.name;
     document["direction"] = request.decrypt ? "decrypt" : "encrypt";
   };
-  return run_transfer(request.transfer, engines, transfer);
+  return run_transfer(request.transfer, chooser, transfer);
 }
 
 Action declare(CLI::App& app) {

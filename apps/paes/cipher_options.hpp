@@ -36,7 +36,7 @@ struct CipherOptions {
   // Contradictions, with each other and with the cipher: Error(usage). `makes_key`: the caller has
   // another source of key and IV.
   void check(const CipherName& cipher, bool makes_key) const;
-  // Why no engine could do it; empty where one could.
+  // Why no device could do it; empty where one could.
   [[nodiscard]] std::string why_cpu_alone(const CipherName& cipher) const;
   [[nodiscard]] bool pads(const CipherName& cipher) const;
   // How much a key may encrypt, as stream::RawTask has it.

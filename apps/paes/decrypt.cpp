@@ -32,7 +32,7 @@ int decrypt_files(Request& request) {
                   "name it with -o; -o - is standard output");
     }
   }
-  Engines engines = request.transfer.engine.choose(request.transfer.notes());
+  WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
   std::uint64_t resumed_bytes = 0;
   const auto work = [&](stream::Input& input, const std::string& path,
@@ -62,7 +62,7 @@ int decrypt_files(Request& request) {
   if (request.transfer.resume) {
     transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
   }
-  return run_transfer(request.transfer, engines, transfer);
+  return run_transfer(request.transfer, chooser, transfer);
 }
 
 Action declare(CLI::App& app) {

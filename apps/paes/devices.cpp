@@ -1,5 +1,5 @@
 // `paes devices`: every row of the kernel table, whether it runs on this machine, and which one is
-// chosen when nothing is asked for; and the devices of --engine cuda.
+// chosen when nothing is asked for; and the devices of --device cuda.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -95,11 +95,11 @@ std::string section(const NamedCipher& cipher, const std::vector<const Kernel*>&
   return text;
 }
 
-// The devices of --engine cuda, or why there are none.
+// The devices of --device cuda, or why there are none.
 ordered_json describe_cuda() {
   std::string why;
   ordered_json devices = ordered_json::array();
-  for (const cuda::Device& device : cuda::list_cuda_devices(why)) {
+  for (const cuda::DeviceProperties& device : cuda::list_cuda_devices(why)) {
     devices.push_back({{"name", device.name},
                        {"architecture", device.architecture},
                        {"multiprocessors", device.shape.multiprocessors},

@@ -133,7 +133,7 @@ int encrypt_files(Request& request) {
          request.passphrase.standard_input_uses() + request.recipients.standard_input_uses() +
              request.reopen.standard_input_uses());
   const container::Suite suite = parse_suite(request.suite);
-  Engines engines = request.transfer.engine.choose(request.transfer.notes());
+  WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Sealer sealer;
   sealer.recipients = request.recipients.load();
   Reopener reopener(request.reopen, sealer.recipients, sealer.passphrase);
@@ -145,7 +145,7 @@ int encrypt_files(Request& request) {
     sealer.passphrase = request.passphrase.read_new();
   }
   if (!request.new_identity.empty()) {
-    start_threads(request.transfer, engines);
+    start_threads(request.transfer, chooser);
   }
   NewIdentity identity(request.new_identity);
   if (identity.recipient()) {
@@ -173,7 +173,7 @@ int encrypt_files(Request& request) {
   if (request.transfer.resume) {
     transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
   }
-  const int code = run_transfer(request.transfer, engines, transfer);
+  const int code = run_transfer(request.transfer, chooser, transfer);
   if (identity.is_kept() && !request.transfer.quiet) {
     print_note("Public key: " + age::to_string(*identity.recipient()));
   }

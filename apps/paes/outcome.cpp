@@ -39,13 +39,13 @@ Error about(const Outcome& outcome, const Error& error) {
   return Error(error.code, name + ": " + text, error.hint);
 }
 
-std::string timing_of(const Outcome& outcome, const Engines& engines) {
-  const std::string engine = outcome.engine == "cpu" ? "" : "engine " + outcome.engine + ", ";
+std::string timing_of(const Outcome& outcome, const WorkChooser& chooser) {
+  const std::string device = outcome.device == "cpu" ? "" : "device " + outcome.device + ", ";
   return fmt::format(
       "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, grain {})",
       shown_name(outcome.input), human_bytes(static_cast<double>(outcome.text_bytes)),
-      outcome.seconds, gb_per_s(outcome), engines.kernel().name, engine, outcome.threads,
-      name_of(engines.schedule()), outcome.grain_bytes);
+      outcome.seconds, gb_per_s(outcome), chooser.kernel().name, device, outcome.threads,
+      name_of(chooser.schedule()), outcome.grain_bytes);
 }
 
 ordered_json to_json(const Outcome& outcome) {
@@ -65,7 +65,7 @@ ordered_json to_json(const Outcome& outcome) {
   file["seconds"] = outcome.seconds;
   file["gb_per_s"] = gb_per_s(outcome);
   file["threads"] = outcome.threads;
-  file["engine"] = outcome.engine;
+  file["engine"] = outcome.device;
   file.update(outcome.more);
   return file;
 }

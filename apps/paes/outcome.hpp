@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "paes/engine.hpp"
 #include "paes/error.hpp"
+#include "paes/work.hpp"
 
 namespace paes::cli {
 
@@ -23,7 +23,7 @@ struct Outcome {
   std::uint64_t text_bytes = 0;
   double seconds = 0;
   unsigned threads = 0;
-  std::string engine = "cpu";
+  std::string device = "cpu";
   std::size_t grain_bytes = 0;
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
   Status status = Status::not_begun;
@@ -39,7 +39,7 @@ struct Outcome {
 // outputs name them.
 [[nodiscard]] Error about(const Outcome& outcome, const Error& error);
 
-[[nodiscard]] std::string timing_of(const Outcome& outcome, const Engines& engines);
+[[nodiscard]] std::string timing_of(const Outcome& outcome, const WorkChooser& chooser);
 
 // A member of "files" in docs/schema/transfer.schema.json.
 [[nodiscard]] nlohmann::ordered_json to_json(const Outcome& outcome);

@@ -26,7 +26,7 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-void run_one(const TransferOptions& options, Engines& engines, const Transfer& transfer,
+void run_one(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
              Outcome& outcome) {
   if (transfer.name_output) {
     outcome.output = options.output.empty() ? transfer.name_output(outcome.input) : options.output;
@@ -36,8 +36,8 @@ void run_one(const TransferOptions& options, Engines& engines, const Transfer& t
 
   const std::optional<std::uint64_t> total =
       input.is_seekable() ? std::optional(input.bytes()) : std::nullopt;
-  const Choice choice = engines.for_input(total);
-  outcome.engine = choice.engine_name();
+  const Choice choice = chooser.for_input(total);
+  outcome.device = choice.device_name();
   outcome.grain_bytes = choice.grain_bytes;
   const std::unique_ptr<Executor> executor = choice.executor_for(total);
   executor->start();
@@ -50,7 +50,7 @@ void run_one(const TransferOptions& options, Engines& engines, const Transfer& t
                                                      choice.grain_bytes,
                                                      &cancel(),
                                                      meter.counter(),
-                                                     {choice.engine.get(), choice.when_busy}});
+                                                     {choice.device.get(), choice.when_busy}});
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (transfer.more_of_file) {
     transfer.more_of_file(outcome.more);
@@ -91,10 +91,10 @@ ordered_json to_json(const std::vector<Outcome>& outcomes) {
 }
 
 // Of all inputs: that of those which did not stay with the CPU, if there are any.
-std::string engine_of(const std::vector<Outcome>& outcomes) {
+std::string device_of(const std::vector<Outcome>& outcomes) {
   const auto found = std::find_if(outcomes.begin(), outcomes.end(),
-                                  [](const Outcome& o) { return o.engine != "cpu"; });
-  return found == outcomes.end() ? "cpu" : found->engine;
+                                  [](const Outcome& o) { return o.device != "cpu"; });
+  return found == outcomes.end() ? "cpu" : found->device;
 }
 
 int exit_code(const std::vector<Outcome>& outcomes) {
@@ -112,7 +112,7 @@ int exit_code(const std::vector<Outcome>& outcomes) {
 }  // namespace
 
 void TransferOptions::declare_common(CLI::App& app, const std::string& schema) {
-  engine.declare(app);
+  device.declare(app);
   app.add_flag("-q,--quiet", quiet, "say nothing but errors and warnings");
   app.add_flag("-v,--verbose", verbose, "print kernel, threads, wall time and GB/s");
   app.add_flag("--no-progress", no_progress, "no progress line");
@@ -167,19 +167,19 @@ std::string decrypted_name(const std::string& input) {
   return input.substr(0, input.size() - ending.size());
 }
 
-int run_transfer(const TransferOptions& options, Engines& engines, const Transfer& transfer) {
+int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer) {
   std::vector<Outcome> outcomes = not_begun(options.files);
-  outcomes.front().grain_bytes = engines.for_input(std::nullopt).grain_bytes;
+  outcomes.front().grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
   bool nobody_reads = false;
   for (Outcome& outcome : outcomes) {
     if (cancel().requested()) {
       break;
     }
     try {
-      run_one(options, engines, transfer, outcome);
+      run_one(options, chooser, transfer, outcome);
       warn_of_leftover(outcome.input);
       if (options.verbose) {
-        print_note(timing_of(outcome, engines));
+        print_note(timing_of(outcome, chooser));
       }
     } catch (const ClosedOutput& error) {
       outcome.fail(about(outcome, error));
@@ -208,9 +208,9 @@ int run_transfer(const TransferOptions& options, Engines& engines, const Transfe
   if (options.json) {
     ordered_json document = {{"command", transfer.command},
                              {"exit_code", code},
-                             {"kernel", engines.kernel().name},
-                             {"engine", engine_of(outcomes)},
-                             {"schedule", name_of(engines.schedule())},
+                             {"kernel", chooser.kernel().name},
+                             {"engine", device_of(outcomes)},
+                             {"schedule", name_of(chooser.schedule())},
                              {"grain_bytes", outcomes.front().grain_bytes}};
     if (transfer.more_members) {
       transfer.more_members(document);
@@ -236,7 +236,7 @@ int run_with_files(const char* command, const TransferOptions& options,
   }
 }
 
-void start_threads(const TransferOptions& options, Engines& engines) {
+void start_threads(const TransferOptions& options, WorkChooser& chooser) {
   std::optional<std::uint64_t> largest = 0;
   for (const std::string& name : options.files) {
     struct stat status = {};
@@ -250,7 +250,7 @@ void start_threads(const TransferOptions& options, Engines& engines) {
       largest = std::max(*largest, static_cast<std::uint64_t>(status.st_size));
     }
   }
-  engines.for_input(largest).executor_for(largest)->start();
+  chooser.for_input(largest).executor_for(largest)->start();
 }
 
 void refuse_terminal(const stream::Input& input) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "paes/engine.hpp"
+#include "paes/work.hpp"
 #include "stream/container.hpp"
 #include "stream/output.hpp"
 
@@ -33,7 +33,7 @@ struct TransferOptions {
   bool json = false;
   bool no_progress = false;
   bool resume = false;
-  EngineOptions engine;
+  WorkOptions device;
 
   // -v is for who wants the figures, also beside -q, which is for the rest.
   [[nodiscard]] Notes notes() const noexcept {
@@ -65,7 +65,7 @@ void settle(TransferOptions& options, bool has_output, unsigned other_uses);
 // Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
 // file is begun any more; those are reported as such, and as long as there is one that was not done
 // the exit code is not 0.
-[[nodiscard]] int run_transfer(const TransferOptions& options, Engines& engines,
+[[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
                                const Transfer& transfer);
 
 // Runs a command that has files, from its options on. What it throws comes before the first of
@@ -75,7 +75,7 @@ void settle(TransferOptions& options, bool has_output, unsigned other_uses);
 
 // Starts as many threads as the largest of the inputs will use. Throws Error(failure) when the
 // system does not give them. For what makes a file before the first input is opened.
-void start_threads(const TransferOptions& options, Engines& engines);
+void start_threads(const TransferOptions& options, WorkChooser& chooser);
 
 // Nobody types an encrypted file. Throws Error(usage).
 void refuse_terminal(const stream::Input& input);

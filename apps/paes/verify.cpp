@@ -19,7 +19,7 @@ struct Request {
 
 int verify_files(Request& request) {
   settle(request.transfer, false, request.unlock.standard_input_uses());
-  Engines engines = request.transfer.engine.choose(request.transfer.notes());
+  WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
   stream::Verification found;
   const auto work = [&](stream::Input& input, const std::string&, const stream::Options& options) {
@@ -37,7 +37,7 @@ int verify_files(Request& request) {
   };
   Transfer transfer{"verify", nullptr, work};
   transfer.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
-  return run_transfer(request.transfer, engines, transfer);
+  return run_transfer(request.transfer, chooser, transfer);
 }
 
 Action declare(CLI::App& app) {

@@ -44,10 +44,10 @@ def measure_kernels(lab, folder, counters, idle_watts):
     wanted = folder / "wanted"
     scratch.seconds_of(scratch.cipher(CIPHER, key, text, wanted, iv=iv, kernel="openssl"))
     names = contests.available_kernels(CIPHER, WANTED)
-    # A GPU is chosen with --engine, not by the name of a kernel.
+    # A GPU is chosen with --device, not by the name of a kernel.
     ways = {name: {"kernel": name} for name in names}
     if programs.cuda_reason() is None:
-        ways["cuda"] = {"engine": "cuda"}
+        ways["cuda"] = {"device": "cuda"}
     gross = {name: [] for name in ways}
     net = {name: [] for name in ways}
     for turn in range(3):

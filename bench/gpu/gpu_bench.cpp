@@ -1,4 +1,4 @@
-// Rates of the device engine, beside what the device allows: data resident on the device, and from
+// Rates of the device device, beside what the device allows: data resident on the device, and from
 // host to host. Needs neither libcrypto nor a JSON library; `./dev gpu bench` runs it.
 //
 //   gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]
@@ -43,7 +43,7 @@ Session::Session(cuda::Runtime& device, bool emulated, double seconds, std::size
                std::chrono::duration<double>(seconds))) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   processor = make_executor(Schedule::omp_dynamic, cores);
-  const cuda::Device& described = device.devices()[0];
+  const cuda::DeviceProperties& described = device.devices()[0];
   const cuda::DeviceFacts facts =
       emulated ? cuda::DeviceFacts{1e9, 0, 0} : cuda::facts_of(described.ordinal);
   if (emulated) {

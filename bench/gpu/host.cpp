@@ -1,4 +1,4 @@
-// Data in the host's memory before and after: what the copies alone allow, the engine by the size
+// Data in the host's memory before and after: what the copies alone allow, the device by the size
 // and number of its slots, and beside it the processor alone and both together.
 #include <cstdio>
 
@@ -64,7 +64,7 @@ std::string device_kernel_name(Cipher cipher) {
 
 // One way, five times after it was checked; `options` is null for the processor alone.
 void measure(Session& session, HostToHost& host, const char* way,
-             const cuda::EngineOptions* options, unsigned threads, bool is_pinned, bool shares) {
+             const cuda::DeviceOptions* options, unsigned threads, bool is_pinned, bool shares) {
   std::unique_ptr<HostToHost::Bound> bound;
   if (options != nullptr) {
     bound = host.bind(way, *options, is_pinned);
@@ -77,8 +77,8 @@ void measure(Session& session, HostToHost& host, const char* way,
       name.substr(0, name.find(' ')),
       bound == nullptr ? host.processor().name : device_kernel_name(host.subject().cipher),
       way,
-      bound == nullptr ? 0 : bound->engine().slots(),
-      bound == nullptr ? mebibyte : bound->engine().piece_bytes(),
+      bound == nullptr ? 0 : bound->device().slots(),
+      bound == nullptr ? mebibyte : bound->device().piece_bytes(),
       threads,
       host.bytes(),
       0,
@@ -113,7 +113,7 @@ void measure_host(Session& session) {
   host.expect(aes_128_ctr);
   for (std::size_t piece = mebibyte; piece <= largest; piece *= 2) {
     for (const unsigned slots : {2U, 3U, 4U}) {
-      cuda::EngineOptions options;
+      cuda::DeviceOptions options;
       options.slots = slots;
       options.piece_bytes = piece;
       if (session.has_time_for("a size of slots")) {
@@ -121,7 +121,7 @@ void measure_host(Session& session) {
       }
     }
   }
-  cuda::EngineOptions options;
+  cuda::DeviceOptions options;
   options.piece_bytes = std::min(options.piece_bytes, largest);
   const auto beside = [&](const RawSubject& subject) {
     if (!session.has_time_for(subject.name() + " from host to host")) {
@@ -133,7 +133,7 @@ void measure_host(Session& session) {
     measure(session, host, "processor", nullptr, cores, true, false);
     measure(session, host, "hybrid", &options, cores + options.slots, true, true);
     if (subject.mode == Mode::ctr) {
-      cuda::EngineOptions keystream = options;
+      cuda::DeviceOptions keystream = options;
       keystream.copies_keystream = true;
       measure(session, host, "keystream", &keystream, options.slots, true, false);
     }

@@ -1,10 +1,10 @@
-// Data in the host's memory before and after, through the engine, by the processor, or by both: one
+// Data in the host's memory before and after, through the device, by the processor, or by both: one
 // text and what the processor makes of it, which every way is compared with before it is timed.
 #pragma once
 
 #include <optional>
 
-#include "cuda/engine.hpp"
+#include "cuda/cuda_device.hpp"
 #include "gpu/session.hpp"
 #include "kernel/registry.hpp"
 
@@ -28,7 +28,7 @@ class HostToHost {
         memory_(static_cast<std::uint8_t*>(operator new (bytes, std::align_val_t{page_bytes}))),
         expected_(bytes) {}
 
-  // What is encrypted or decrypted from now on. No engine is bound.
+  // What is encrypted or decrypted from now on. No device is bound.
   void expect(const test::RawSubject& subject) {
     subject_ = subject;
     processor_.emplace(test::processor_key(subject, unit_bytes()));
@@ -42,45 +42,45 @@ class HostToHost {
   [[nodiscard]] const Kernel& processor() const { return processor_->kernel(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  // The subject's key on an engine, which pins the memory or does not.
+  // The subject's key on a device, which pins the memory or does not.
   class Bound {
    public:
-    Bound(const HostToHost& host, const cuda::EngineOptions& options, bool is_pinned)
+    Bound(const HostToHost& host, const cuda::DeviceOptions& options, bool is_pinned)
         : memory_(is_pinned ? host.memory_.get() : nullptr),
-          engine_(cuda::make_engine(host.runtime_, options)) {
-      if (engine_ == nullptr) {
+          device_(cuda::make_device(host.runtime_, options)) {
+      if (device_ == nullptr) {
         return;
       }
       if (memory_ != nullptr) {
-        engine_->pin(memory_, host.bytes_);
+        device_->pin(memory_, host.bytes_);
       }
-      key_ = engine_->bind_raw(host.subject_.cipher, host.subject_.mode, host.subject_.direction,
+      key_ = device_->bind_raw(host.subject_.cipher, host.subject_.mode, host.subject_.direction,
                                host.subject_.key(), host.unit_bytes());
     }
     ~Bound() {
       key_.reset();
-      if (engine_ != nullptr && memory_ != nullptr) {
-        engine_->unpin(memory_);
+      if (device_ != nullptr && memory_ != nullptr) {
+        device_->unpin(memory_);
       }
     }
     Bound(const Bound&) = delete;
     Bound& operator=(const Bound&) = delete;
 
-    [[nodiscard]] const Engine& engine() const { return *engine_; }
-    [[nodiscard]] const EngineRaw* key() const { return key_.get(); }
+    [[nodiscard]] const Device& device() const { return *device_; }
+    [[nodiscard]] const DeviceRaw* key() const { return key_.get(); }
 
    private:
     std::uint8_t* memory_;
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<EngineRaw> key_;
+    std::unique_ptr<Device> device_;
+    std::unique_ptr<DeviceRaw> key_;
   };
 
-  // Null, and noted, where there is no engine.
-  [[nodiscard]] std::unique_ptr<Bound> bind(const char* way, const cuda::EngineOptions& options,
+  // Null, and noted, where there is no device.
+  [[nodiscard]] std::unique_ptr<Bound> bind(const char* way, const cuda::DeviceOptions& options,
                                             bool is_pinned) {
     auto bound = std::make_unique<Bound>(*this, options, is_pinned);
     if (bound->key() == nullptr) {
-      session_.report.left_out.push_back(subject_.name() + ", " + way + ": no engine");
+      session_.report.left_out.push_back(subject_.name() + ", " + way + ": no device");
       return nullptr;
     }
     return bound;
@@ -91,13 +91,13 @@ class HostToHost {
     double device_share;  // of the bytes
   };
 
-  // The first `bytes` by `threads` callers, each with the next piece: on the engine, or by the
+  // The first `bytes` by `threads` callers, each with the next piece: on the device, or by the
   // processor where `bound` is null. Who finds the device busy computes itself if `shares` is set.
   Taken run(const Bound* bound, unsigned threads, bool shares, std::size_t bytes) {
     std::copy(text(bytes).begin(), text(bytes).end(), memory_.get());
     std::atomic<std::size_t> on_device{0};
     const MutableBytes data(memory_.get(), bytes);
-    const std::size_t piece = bound == nullptr ? mebibyte : bound->engine().piece_bytes();
+    const std::size_t piece = bound == nullptr ? mebibyte : bound->device().piece_bytes();
     const std::size_t count = (bytes + piece - 1) / piece;
     const double seconds = seconds_of([&] {
       test::on_threads(count, threads, [&](std::size_t i) {
@@ -134,7 +134,7 @@ class HostToHost {
   Session& session_;
   std::shared_ptr<cuda::Runtime> runtime_;
   std::size_t bytes_;
-  // Not the runtime's: the engine pins it, where it is to be pinned.
+  // Not the runtime's: the device pins it, where it is to be pinned.
   struct Free {
     void operator()(std::uint8_t* memory) const {
       operator delete (memory, std::align_val_t{page_bytes});

@@ -4,7 +4,7 @@
 // other, is held against the processor.
 #include "cipher/aes_compute.hpp"
 #include "core/secret.hpp"
-#include "cuda/device.hpp"
+#include "cuda/device_code.hpp"
 #include "gpu/study_kernels.hpp"
 
 namespace paes::cuda {

@@ -67,7 +67,7 @@ class Studies : StudyBench {
     const cuda::DeviceKernel& kernel = device_kernel("cuda_compute");
     HostToHost host(session_, bytes_);
     host.expect(aes_128_ecb);
-    cuda::EngineOptions options;
+    cuda::DeviceOptions options;
     options.kernel = kernel.name;
     const auto bound = host.bind("overlapped", options, true);
     if (bound == nullptr) {
@@ -81,7 +81,7 @@ class Studies : StudyBench {
         return total();
       };
       entrants[1].seconds = [&] {
-        return host.run(bound.get(), bound->engine().slots(), false, bytes).seconds;
+        return host.run(bound.get(), bound->device().slots(), false, bytes).seconds;
       };
       (void)entrants[1].seconds();
       is_right(host.is_right(bytes), "overlapped");
@@ -196,8 +196,8 @@ class Studies : StudyBench {
     }
   }
 
-  // E10: all cores, the device through its engine, and both, on data many times the memory that
-  // the engine takes on the device.
+  // E10: all cores, the device through its device, and both, on data many times the memory that
+  // the device takes on the device.
   void together() {
     const Section section(*this, "E10");
     const std::size_t bytes = session_.text->size();
@@ -211,19 +211,19 @@ class Studies : StudyBench {
         return;
       }
       const unsigned cores = session_.report.threads;
-      const unsigned slots = bound->engine().slots();
+      const unsigned slots = bound->device().slots();
       std::vector<double> shares;
-      const auto entrant = [&](const char* way, const HostToHost::Bound* engine, unsigned threads,
+      const auto entrant = [&](const char* way, const HostToHost::Bound* device, unsigned threads,
                                bool is_shared) {
         Entrant made = {{{"cipher", quoted(cipher_of(subject))},
                          {"way", quoted(way)},
                          {"threads", std::to_string(threads)},
-                         {"slots", std::to_string(engine == nullptr ? 0 : slots)},
-                         {"piece_bytes", std::to_string(bound->engine().piece_bytes())},
+                         {"slots", std::to_string(device == nullptr ? 0 : slots)},
+                         {"piece_bytes", std::to_string(bound->device().piece_bytes())},
                          {"bytes", std::to_string(bytes)}},
-                        [&host, &shares, engine, threads, is_shared, bytes] {
+                        [&host, &shares, device, threads, is_shared, bytes] {
                           const HostToHost::Taken taken =
-                              host.run(engine, threads, is_shared, bytes);
+                              host.run(device, threads, is_shared, bytes);
                           if (is_shared) {
                             shares.push_back(taken.device_share);
                           }

@@ -19,7 +19,7 @@ struct ClientTask {
   unsigned delay_us;
   std::size_t request_bytes;
   std::uint64_t requests;  // of each client
-  std::shared_ptr<Engine> device = nullptr;
+  std::shared_ptr<Device> device = nullptr;
 };
 
 struct Latency {

@@ -27,11 +27,11 @@ void fill_with_random(MutableBytes bytes) {
 }
 
 std::variant<GcmKey, RawKey> bind(const Kernel& kernel, const CipherName& cipher, Bytes key,
-                                  Engine* engine) {
+                                  Device* device) {
   if (cipher.is_gcm()) {
-    return GcmKey(key, kernel, {engine, WhenBusy::wait});
+    return GcmKey(key, kernel, {device, WhenBusy::wait});
   }
-  return RawKey(cipher.cipher, *cipher.mode, key, kernel, 0, {engine, WhenBusy::wait});
+  return RawKey(cipher.cipher, *cipher.mode, key, kernel, 0, {device, WhenBusy::wait});
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ bool can_do(const Kernel& kernel, const CipherName& cipher, BenchDirection direc
   return runs[static_cast<unsigned>(direction)] != nullptr;
 }
 
-bool engine_can_do(const CipherName& cipher, BenchDirection direction) noexcept {
+bool device_can_do(const CipherName& cipher, BenchDirection direction) noexcept {
   return cipher.is_gcm() || (!is_chained(cipher, direction) && !row_of(*cipher.mode).has_units);
 }
 
@@ -73,26 +73,26 @@ void fill(Lane& lane, const BenchTask& task, Bytes key) {
   }
 }
 
-Contender::Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Engine* engine)
+Contender::Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Device* device)
     : kernel_(kernel),
       task_(task),
       key_bytes_(key),
       messages_(messages_at_once(kernel, task)),
-      engine_(engine),
-      key_(bind(kernel, *task.cipher, key, engine)) {
+      device_(device),
+      key_(bind(kernel, *task.cipher, key, device)) {
   const auto* const gcm = std::get_if<GcmKey>(&key_);
-  if (engine != nullptr &&
-      !(gcm != nullptr ? gcm->has_engine()
-                       : std::get<RawKey>(key_).has_engine(raw_direction(task.direction)))) {
-    throw Error(ErrorCode::failure, std::string("engine: ") + engine->name() +
+  if (device != nullptr &&
+      !(gcm != nullptr ? gcm->has_device()
+                       : std::get<RawKey>(key_).has_device(raw_direction(task.direction)))) {
+    throw Error(ErrorCode::failure, std::string("device: ") + device->name() +
                                         " has no room for the key, or lacks " + task.cipher->name);
   }
 }
 
 void Contender::run(Lane& lane, const Executor& executor) const {
   if (const auto* const gcm = std::get_if<GcmKey>(&key_)) {
-    if (engine_ != nullptr) {
-      run_gcm_on_engine(*gcm, lane);
+    if (device_ != nullptr) {
+      run_gcm_on_device(*gcm, lane);
     } else {
       run_gcm(*gcm, lane);
     }
@@ -120,8 +120,8 @@ void Contender::run_gcm(const GcmKey& key, Lane& lane) const {
   }
 }
 
-// As the program does with one message; only parts of messages go to an engine.
-void Contender::run_gcm_on_engine(const GcmKey& key, Lane& lane) const {
+// As the program does with one message; only parts of messages go to a device.
+void Contender::run_gcm_on_device(const GcmKey& key, Lane& lane) const {
   if (task_.direction == BenchDirection::encrypt) {
     store_le(lane.iv, load_le<std::uint64_t>(lane.iv) + 1);
   }

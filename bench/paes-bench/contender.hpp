@@ -1,4 +1,4 @@
-// A kernel or an engine bound to a key in one cipher, mode and direction, as `paes-bench kernel`
+// A kernel or a device bound to a key in one cipher, mode and direction, as `paes-bench kernel`
 // runs and checks it: single messages, batches of independent messages where a direction chains its
 // blocks, or one message that all threads share.
 #pragma once
@@ -32,8 +32,8 @@ struct BenchTask {
 // Whether the kernel can do it at all.
 [[nodiscard]] bool can_do(const Kernel& kernel, const CipherName& cipher,
                           BenchDirection direction) noexcept;
-// Whether an engine could: what is parallel, for a message in XTS is one data unit here.
-[[nodiscard]] bool engine_can_do(const CipherName& cipher, BenchDirection direction) noexcept;
+// Whether a device could: what is parallel, for a message in XTS is one data unit here.
+[[nodiscard]] bool device_can_do(const CipherName& cipher, BenchDirection direction) noexcept;
 // Independent messages that the kernel is given at once: as many as it has lanes, or one.
 [[nodiscard]] std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept;
 
@@ -47,7 +47,7 @@ class PageBuffer {
             ::operator new (whole_pages(bytes), std::align_val_t{page_bytes}))),
         bytes_(bytes) {}
   [[nodiscard]] MutableBytes view() const noexcept { return {memory_.get(), bytes_}; }
-  // What an engine pins: nothing else lies in these.
+  // What a device pins: nothing else lies in these.
   [[nodiscard]] MutableBytes pages() const noexcept { return {memory_.get(), whole_pages(bytes_)}; }
 
  private:
@@ -97,14 +97,14 @@ void fill(Lane& lane, const BenchTask& task, Bytes key);
 
 class Contender {
  public:
-  // `key` and engine outlive this. Throws Error(usage) where the kernel cannot do it,
-  // Error(failure) where the engine has no room for the key.
-  Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Engine* engine = nullptr);
+  // `key` and device outlive this. Throws Error(usage) where the kernel cannot do it,
+  // Error(failure) where the device has no room for the key.
+  Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Device* device = nullptr);
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
-  [[nodiscard]] const Engine* engine() const noexcept { return engine_; }
+  [[nodiscard]] const Device* device() const noexcept { return device_; }
   [[nodiscard]] const char* name() const noexcept {
-    return engine_ != nullptr ? engine_->name() : kernel_.name;
+    return device_ != nullptr ? device_->name() : kernel_.name;
   }
   [[nodiscard]] std::size_t messages() const noexcept { return messages_; }
 
@@ -118,7 +118,7 @@ class Contender {
 
  private:
   void run_gcm(const GcmKey& key, Lane& lane) const;
-  void run_gcm_on_engine(const GcmKey& key, Lane& lane) const;
+  void run_gcm_on_device(const GcmKey& key, Lane& lane) const;
   void run_raw(const RawKey& key, Lane& lane, const Executor& executor) const;
   [[nodiscard]] const PageBuffer& raw_input(const Lane& lane) const noexcept;
 
@@ -126,7 +126,7 @@ class Contender {
   BenchTask task_;
   Bytes key_bytes_;
   std::size_t messages_;
-  const Engine* engine_;
+  const Device* device_;
   std::variant<GcmKey, RawKey> key_;
 };
 

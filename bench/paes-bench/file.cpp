@@ -30,7 +30,7 @@ struct Request {
   std::optional<std::vector<std::string>> against;  // of age, openssl, gpg; unset: those installed
   unsigned runs = 5;
   unsigned threads = 0;  // for paes; 0 is all
-  std::string engine = "auto";
+  std::string device = "auto";
   bool json = false;
 };
 
@@ -280,7 +280,7 @@ int run(const Request& request) {
   const Place place = find_place(request.folder);
   const std::uint64_t file_bytes = choose_file_bytes(request, place, against.size() + 1);
   const ScratchFolder scratch(place.folder);
-  const Tools tools(scratch, against, request.threads, request.engine);
+  const Tools tools(scratch, against, request.threads, request.device);
   ordered_json results = ordered_json::array();
   const auto measure = [&](Contest contest, unsigned runs) {
     take_turns(contest, scratch, runs);
@@ -311,7 +311,7 @@ int run(const Request& request) {
                 {"machine", describe_machine()},
                 {"place", {{"folder", place.folder}, {"filesystem", place.filesystem}}},
                 {"threads", request.threads},
-                {"engine", request.engine},
+                {"engine", request.device},
                 {"programs", describe(tools)},
                 {"results", results}});
   }
@@ -334,7 +334,7 @@ Action declare(CLI::App& app) {
   app.add_option("-T,--threads", request->threads, "threads of paes; 0 is all, the default")
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
-  app.add_option("--engine", request->engine,
+  app.add_option("--device", request->device,
                  "who computes in paes: auto (the default), cpu, cuda, hybrid")
       ->check(CLI::IsMember({"auto", "cpu", "cuda", "hybrid"}));
   app.add_flag("--json", request->json, "print JSON (bench/schema/bench-file.schema.json)");

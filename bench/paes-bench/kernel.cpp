@@ -15,8 +15,8 @@
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/turns.hpp"
+#include "paes/cuda_device.hpp"
 #include "paes/decimal.hpp"
-#include "paes/engine_cuda.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 #include "rows/rows.hpp"
@@ -32,7 +32,7 @@ struct Request {
   std::vector<std::string> kernels;  // empty: all that run here, libcrypto's first
   std::vector<std::string> directions = {"encrypt"};
   std::vector<std::uint64_t> message_bytes = {16384};
-  std::string engine = "cpu";  // cuda: the device as well, behind the kernels
+  std::string device = "cpu";  // cuda: the device as well, behind the kernels
   unsigned threads = 1;
   bool share = false;          // threads work on one message together
   std::string clock = "wall";  // or cpu
@@ -164,7 +164,7 @@ struct Row {
   const Combination* combination;
   unsigned threads;
   const char* name;
-  const char* engine;
+  const char* device;
   std::size_t messages;
   std::size_t rounds;
   double seconds_median;
@@ -176,7 +176,7 @@ ordered_json to_json(const Row& row) {
   return {{"cipher", row.combination->cipher.name},
           {"direction", row.combination->direction.name},
           {"kernel", row.name},
-          {"engine", row.engine},
+          {"engine", row.device},
           {"way", row.combination->way()},
           {"bytes", row.combination->message_bytes},
           {"messages", row.messages},
@@ -220,19 +220,19 @@ std::string to_text(const std::vector<Row>& rows) {
 }
 
 std::vector<Row> measure(const Combination& combination, const Executor& executor, double seconds,
-                         const NamedClock& clock, Engine* engine) {
+                         const NamedClock& clock, Device* device) {
   const std::vector<KernelTimes> times =
       take_turns(combination.kernels,
-                 {combination.task(), seconds, clock.clock, stop_if_interrupted, engine}, executor);
+                 {combination.task(), seconds, clock.clock, stop_if_interrupted, device}, executor);
   std::vector<Row> rows;
   for (const KernelTimes& row : times) {
     const double typical = median(row.seconds);
     const double bytes = static_cast<double>(combination.message_bytes) *
                          (combination.is_shared ? 1 : executor.threads());
-    const char* const engine_name = row.engine != nullptr ? row.engine->name() : nullptr;
+    const char* const device_name = row.device != nullptr ? row.device->name() : nullptr;
     rows.push_back(
-        {&combination, executor.threads(), engine_name != nullptr ? engine_name : row.kernel->name,
-         engine_name != nullptr ? engine_name : "cpu", row.messages, row.seconds.size(), typical,
+        {&combination, executor.threads(), device_name != nullptr ? device_name : row.kernel->name,
+         device_name != nullptr ? device_name : "cpu", row.messages, row.seconds.size(), typical,
          bytes / typical / 1e9, rate_ratio(row.seconds, times.front().seconds)});
   }
   return rows;
@@ -265,31 +265,31 @@ std::vector<Combination> combine(const Request& request, unsigned threads) {
   return combinations;
 }
 
-// Null without --engine cuda.
-std::unique_ptr<Engine> open_engine(const Request& request, const NamedClock& clock) {
-  if (request.engine != "cuda") {
+// Null without --device cuda.
+std::unique_ptr<Device> open_device(const Request& request, const NamedClock& clock) {
+  if (request.device != "cuda") {
     return nullptr;
   }
   if (clock.clock != BenchClock::wall) {
-    throw Error(ErrorCode::usage, "--engine: only the wall clock measures a device");
+    throw Error(ErrorCode::usage, "--device: only the wall clock measures a device");
   }
-  CudaEngine opened = open_cuda_engine("", Notes::some);
-  if (opened.engine == nullptr) {
-    throw Error(ErrorCode::failure, "engine: cuda is not available: " + opened.why);
+  OpenedDevice opened = open_cuda_device("", Notes::some);
+  if (opened.device == nullptr) {
+    throw Error(ErrorCode::failure, "device: cuda is not available: " + opened.why);
   }
-  return std::move(opened.engine);
+  return std::move(opened.device);
 }
 
-// What the engine declined a kernel would compute, and the figure would be that kernel's.
-void check_engine(const Engine& engine, const Combination& combination) {
-  if (!engine_can_do(combination.cipher, combination.direction.direction)) {
+// What the device declined a kernel would compute, and the figure would be that kernel's.
+void check_device(const Device& device, const Combination& combination) {
+  if (!device_can_do(combination.cipher, combination.direction.direction)) {
     throw Error(ErrorCode::usage,
-                fmt::format("engine: {} cannot {} a message of {} in parts", engine.name(),
+                fmt::format("device: {} cannot {} a message of {} in parts", device.name(),
                             combination.direction.name, combination.cipher.name));
   }
-  if (combination.message_bytes < block_bytes || combination.message_bytes > engine.piece_bytes()) {
+  if (combination.message_bytes < block_bytes || combination.message_bytes > device.piece_bytes()) {
     throw Error(ErrorCode::usage, fmt::format("--size: {} takes a block to {} at a time",
-                                              engine.name(), exact_bytes(engine.piece_bytes())));
+                                              device.name(), exact_bytes(device.piece_bytes())));
   }
 }
 
@@ -302,10 +302,10 @@ int run(const Request& request) {
       request.threads == 1 ? Schedule::serial : Schedule::omp_static, request.threads);
   executor->start();
   const std::vector<Combination> combinations = combine(request, executor->threads());
-  const std::unique_ptr<Engine> engine = open_engine(request, clock);
+  const std::unique_ptr<Device> device = open_device(request, clock);
   for (const Combination& combination : combinations) {
-    if (engine != nullptr) {
-      check_engine(*engine, combination);
+    if (device != nullptr) {
+      check_device(*device, combination);
     }
   }
   ordered_json results = ordered_json::array();
@@ -314,7 +314,7 @@ int run(const Request& request) {
   }
   for (const Combination& combination : combinations) {
     const std::vector<Row> rows =
-        measure(combination, *executor, request.seconds, clock, engine.get());
+        measure(combination, *executor, request.seconds, clock, device.get());
     if (!request.json) {
       print_result(to_text(rows));
     }
@@ -341,7 +341,7 @@ Action declare(CLI::App& app) {
                  "kernels to compare, ratios being to the first named; "
                  "the default is all that run here")
       ->delimiter(',');
-  app.add_option("--engine", request->engine,
+  app.add_option("--device", request->device,
                  "cpu (the default), or cuda: the GPU as well, copies there and back included")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--direction", request->directions, "encrypt (the default), decrypt, verify")

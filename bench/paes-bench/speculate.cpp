@@ -35,7 +35,7 @@ struct Request {
   std::uint64_t request_bytes = 4096;
   std::uint64_t bytes = std::uint64_t{16} << 20;  // of each run, by all clients together
   unsigned rounds = 5;
-  std::string engine = "none";
+  std::string device = "none";
   bool json = false;
 };
 
@@ -200,23 +200,23 @@ std::vector<std::string> kernel_names(const Request& request) {
   return names;
 }
 
-// Null without --engine cuda.
-std::shared_ptr<Engine> open_engine(const Request& request) {
-  if (request.engine != "cuda") {
+// Null without --device cuda.
+std::shared_ptr<Device> open_device_for(const Request& request) {
+  if (request.device != "cuda") {
     return nullptr;
   }
   std::string why;
-  std::shared_ptr<Engine> engine = open_device(why);
-  if (engine == nullptr) {
-    throw Error(ErrorCode::failure, "engine: cuda is not available: " + why);
+  std::shared_ptr<Device> device = open_device(why);
+  if (device == nullptr) {
+    throw Error(ErrorCode::failure, "device: cuda is not available: " + why);
   }
-  return engine;
+  return device;
 }
 
 int run(const Request& request) {
   ordered_json results = ordered_json::array();
   const std::vector<std::string> kernels = kernel_names(request);
-  const std::shared_ptr<Engine> device = open_engine(request);
+  const std::shared_ptr<Device> device = open_device_for(request);
   if (!request.json) {
     print_result(machine_line());
   }
@@ -271,7 +271,7 @@ Action declare(CLI::App& app) {
   take_numbers(app, "--delay-us", request->delays_us, 0, 1000000,
                "microseconds between a client's requests (the default is 0,20)");
   app.add_option(
-         "--engine", request->engine,
+         "--device", request->device,
          "cuda: workers have it compute windows of 256 requests and more (the default is none)")
       ->check(CLI::IsMember({"none", "cuda"}));
   takes_bytes(

@@ -69,7 +69,7 @@ std::vector<std::string> choose_tools(const std::optional<std::vector<std::strin
 }
 
 Tools::Tools(const ScratchFolder& scratch, const std::vector<std::string>& against,
-             unsigned threads, const std::string& engine)
+             unsigned threads, const std::string& device)
     : scratch_(scratch),
       paes_(std::filesystem::read_symlink("/proc/self/exe").replace_filename("paes")) {
   const std::string key_file = scratch.path("key.txt");
@@ -77,7 +77,7 @@ Tools::Tools(const ScratchFolder& scratch, const std::vector<std::string>& again
   (void)run_children(keygen, scratch.path("messages"));
   recipient_ = public_key_in(key_file);
   shown_as_ = {{scratch.folder() + "/", ""}, {paes_, "paes"}, {recipient_, "age1..."}};
-  add_paes(threads, engine);
+  add_paes(threads, device);
   for (const std::string& name : against) {
     name == "age" ? add_age() : name == "openssl" ? add_openssl() : add_gpg();
   }
@@ -95,8 +95,8 @@ Tools::~Tools() {
   }
 }
 
-void Tools::add_paes(unsigned threads, const std::string& engine) {
-  const Arguments settings = {"-q", "-T", std::to_string(threads), "--engine", engine};
+void Tools::add_paes(unsigned threads, const std::string& device) {
+  const Arguments settings = {"-q", "-T", std::to_string(threads), "--device", device};
   const std::string key_file = scratch_.path("key.txt");
   ciphers_.push_back(
       {.name = "paes",

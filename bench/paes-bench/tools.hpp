@@ -31,7 +31,7 @@ struct Tool {
 class Tools {
  public:
   Tools(const ScratchFolder& scratch, const std::vector<std::string>& against, unsigned threads,
-        const std::string& engine);
+        const std::string& device);
   ~Tools();
   Tools(const Tools&) = delete;
   Tools& operator=(const Tools&) = delete;
@@ -43,7 +43,7 @@ class Tools {
   [[nodiscard]] std::string as_typed(const std::vector<Child>& pipe) const;
 
  private:
-  void add_paes(unsigned threads, const std::string& engine);
+  void add_paes(unsigned threads, const std::string& device);
   void add_age();
   void add_openssl();
   void add_gpg();

@@ -38,16 +38,16 @@ class Turns {
       rows_.push_back({Contender(*kernel, settings.task, key_), 1, {}});
       messages = std::max(messages, rows_.back().contender.messages());
     }
-    if (settings.engine != nullptr) {
-      // Rows that are measured need not be able to do what an engine leaves to its kernel.
+    if (settings.device != nullptr) {
+      // Rows that are measured need not be able to do what a device leaves to its kernel.
       const Kernel& kernel = best_kernel(settings.task.cipher->cipher);
-      rows_.push_back({Contender(kernel, settings.task, key_, settings.engine), 1, {}});
+      rows_.push_back({Contender(kernel, settings.task, key_, settings.device), 1, {}});
     }
     const unsigned lanes = settings.task.is_shared ? 1 : executor.threads();
     for (unsigned lane = 0; lane < lanes; ++lane) {
       lanes_.push_back(std::make_unique<Lane>(settings.task.message_bytes, messages));
       for (const PageBuffer* const buffer : buffers_of(*lanes_.back())) {
-        pinned_.emplace_back(settings.engine, buffer->pages());
+        pinned_.emplace_back(settings.device, buffer->pages());
       }
     }
   }
@@ -77,7 +77,7 @@ class Turns {
     std::vector<KernelTimes> times;
     times.reserve(rows_.size());
     for (Row& row : rows_) {
-      times.push_back({&row.contender.kernel(), row.contender.engine(), row.contender.messages(),
+      times.push_back({&row.contender.kernel(), row.contender.device(), row.contender.messages(),
                        std::move(row.seconds)});
     }
     return times;
@@ -86,24 +86,24 @@ class Turns {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Unpins what it has pinned, if there is an engine.
+  // Unpins what it has pinned, if there is a device.
   class Pinned {
    public:
-    Pinned(Engine* engine, MutableBytes pages) : engine_(engine), memory_(pages.data()) {
-      if (engine != nullptr) {
-        engine->pin(pages.data(), pages.size());
+    Pinned(Device* device, MutableBytes pages) : device_(device), memory_(pages.data()) {
+      if (device != nullptr) {
+        device->pin(pages.data(), pages.size());
       }
     }
     ~Pinned() {
-      if (engine_ != nullptr) {
-        engine_->unpin(memory_);
+      if (device_ != nullptr) {
+        device_->unpin(memory_);
       }
     }
     Pinned(const Pinned&) = delete;
     Pinned& operator=(const Pinned&) = delete;
 
    private:
-    Engine* engine_;
+    Device* device_;
     void* memory_;
   };
 

@@ -25,12 +25,12 @@ struct TurnSettings {
   std::function<void()> before_turn;  // may throw to stop; may be empty
   // Takes its turns behind the kernels, copies there and back included; null: none. The messages'
   // memory is pinned for it.
-  Engine* engine = nullptr;
+  Device* device = nullptr;
 };
 
 struct KernelTimes {
   const Kernel* kernel;
-  const Engine* engine;  // whose times they are; null: the kernel's
+  const Device* device;  // whose times they are; null: the kernel's
   std::size_t messages;  // side by side on each thread, in directions that chain their blocks
   // A message's time, by round: on one of the threads that work side by side, or on all that share
   // it. In a batch, its part of the whole batch's time.

@@ -29,13 +29,13 @@
 
 namespace paes {
 
-class Engine;
+class Device;
 
 namespace keystream {
 class BoundKey;
 class CtrContext;
 class SealContext;
-class SpeculativeEngine;
+class KeystreamService;
 }  // namespace keystream
 
 struct KeystreamOptions {
@@ -49,7 +49,7 @@ struct KeystreamOptions {
   // A GPU (paes/device.hpp) that workers use for counter mode where it is faster than their kernel:
   // for 32 chunks or more in a row that a window in steps of +1 or -1 lacks, up to 256 a call. It
   // needs at least one worker, and takes 256 chunks of the budget.
-  std::shared_ptr<Engine> device = nullptr;
+  std::shared_ptr<Device> device = nullptr;
 };
 
 struct ContextOptions {
@@ -147,11 +147,11 @@ class KeystreamContext {
 
  private:
   friend class KeystreamEngine;
-  KeystreamContext(std::shared_ptr<keystream::SpeculativeEngine> engine,
+  KeystreamContext(std::shared_ptr<keystream::KeystreamService> engine,
                    std::shared_ptr<keystream::CtrContext> context) noexcept;
   [[nodiscard]] keystream::CtrContext& open_context() const;
 
-  std::shared_ptr<keystream::SpeculativeEngine> engine_;
+  std::shared_ptr<keystream::KeystreamService> engine_;
   std::shared_ptr<keystream::CtrContext> context_;
 };
 
@@ -186,11 +186,11 @@ class SealedContext {
 
  private:
   friend class KeystreamEngine;
-  SealedContext(std::shared_ptr<keystream::SpeculativeEngine> engine,
+  SealedContext(std::shared_ptr<keystream::KeystreamService> engine,
                 std::shared_ptr<keystream::SealContext> context) noexcept;
   [[nodiscard]] keystream::SealContext& open_context() const;
 
-  std::shared_ptr<keystream::SpeculativeEngine> engine_;
+  std::shared_ptr<keystream::KeystreamService> engine_;
   std::shared_ptr<keystream::SealContext> context_;
 };
 
@@ -237,7 +237,7 @@ class KeystreamEngine {
   [[nodiscard]] KeystreamStatistics statistics() const;
 
  private:
-  std::shared_ptr<keystream::SpeculativeEngine> engine_;
+  std::shared_ptr<keystream::KeystreamService> engine_;
 };
 
 }  // namespace paes

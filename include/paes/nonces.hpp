@@ -4,7 +4,7 @@
 //   auto nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes, "disk.nonces");
 //   const paes::Nonce nonce = nonces.allocate(file_bytes);  // is kept with the file
 //
-//   engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
+//   device.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
 //
 // One allocator for each key, or one for several; never two for one key. What else it takes:
 // - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before

@@ -38,7 +38,7 @@ int attribute_of(int device, cudaDeviceAttr attribute) {
   return value;
 }
 
-Device describe(int ordinal) {
+DeviceProperties describe(int ordinal) {
   cudaDeviceProp properties = {};
   PAES_CHECKED(cudaGetDeviceProperties, &properties, ordinal);
   return {
@@ -68,7 +68,7 @@ std::string refusal_of(int ordinal) {
 // Throws unless the driver has code of ours for the device, or can compile it. Only the driver
 // knows: an old one may not take the PTX of a new compiler. All kernels are compiled for the same
 // architectures, and the last row's file is the smallest, should it have to be compiled now.
-void check_code(const Device& device) {
+void check_code(const DeviceProperties& device) {
   PAES_CHECKED(cudaSetDevice, device.ordinal);
   if (const int error = device_kernels().back()->device->find(); error != cudaSuccess) {
     (void)cudaGetLastError();
@@ -112,9 +112,11 @@ TakenSlots& taken_slots() {
 
 class CudaRuntime final : public Runtime {
  public:
-  explicit CudaRuntime(std::vector<Device> devices) : devices_(std::move(devices)) {}
+  explicit CudaRuntime(std::vector<DeviceProperties> devices) : devices_(std::move(devices)) {}
 
-  [[nodiscard]] std::span<const Device> devices() const noexcept override { return devices_; }
+  [[nodiscard]] std::span<const DeviceProperties> devices() const noexcept override {
+    return devices_;
+  }
 
   [[nodiscard]] void* allocate(unsigned device, std::size_t bytes) override {
     select(device);
@@ -223,7 +225,7 @@ class CudaRuntime final : public Runtime {
     check(static_cast<cudaError_t>(error), kernel.name, "launch of ");
   }
 
-  std::vector<Device> devices_;
+  std::vector<DeviceProperties> devices_;
 };
 
 // The library says of a driver that is missing that it is too old.
@@ -238,14 +240,14 @@ std::string reason_of(cudaError_t error) {
 
 }  // namespace
 
-std::vector<Device> list_cuda_devices(std::string& why) {
+std::vector<DeviceProperties> list_cuda_devices(std::string& why) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
     (void)cudaGetLastError();
     why = reason_of(error);
     return {};
   }
-  std::vector<Device> devices;
+  std::vector<DeviceProperties> devices;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     try {
       if (const std::string refusal = refusal_of(ordinal); !refusal.empty()) {
@@ -261,13 +263,13 @@ std::vector<Device> list_cuda_devices(std::string& why) {
 }
 
 std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsigned> share) {
-  std::vector<Device> listed = list_cuda_devices(why);
+  std::vector<DeviceProperties> listed = list_cuda_devices(why);
   if (share && !listed.empty()) {
     // Before any is initialised: that costs memory on each.
     listed = {std::move(listed[*share % listed.size()])};
   }
-  std::vector<Device> devices;
-  for (Device& device : listed) {
+  std::vector<DeviceProperties> devices;
+  for (DeviceProperties& device : listed) {
     try {
       // Threads that wait sleep: the processor has work of its own.
       PAES_CHECKED(cudaInitDevice, device.ordinal, cudaDeviceScheduleBlockingSync,
@@ -291,7 +293,7 @@ std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsig
 
 namespace paes::cuda {
 
-std::vector<Device> list_cuda_devices(std::string& why) {
+std::vector<DeviceProperties> list_cuda_devices(std::string& why) {
   why = "this build has no CUDA";
   return {};
 }

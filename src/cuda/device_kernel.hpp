@@ -24,7 +24,7 @@ struct DeviceShape {
 inline constexpr unsigned max_slots = 8;
 
 // A slot's keys in constant memory; no two slots' share a line of a cache. A launch copies them
-// there and they stay until wipe(): nobody else may find them, so each call of the engine ends with
+// there and they stay until wipe(): nobody else may find them, so each call of the device ends with
 // that.
 template <class Keys>
 struct alignas(256) InSlot {

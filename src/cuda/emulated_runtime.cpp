@@ -28,7 +28,8 @@ bool is_wiped(const std::uint8_t* memory, std::size_t bytes) {
 }  // namespace
 
 EmulatedRuntime::EmulatedRuntime(const EmulatedOptions& options)
-    : devices_(options.devices, Device{"emulated", "sm_00", options.memory_bytes, options.shape}),
+    : devices_(options.devices,
+               DeviceProperties{"emulated", "sm_00", options.memory_bytes, options.shape}),
       pins_(options.pins),
       used_bytes_(options.devices),
       launches_(options.devices),

@@ -48,7 +48,9 @@ class EmulatedRuntime final : public Runtime {
   // Launches on each device.
   [[nodiscard]] std::vector<std::uint64_t> launches() const;
 
-  [[nodiscard]] std::span<const Device> devices() const noexcept override { return devices_; }
+  [[nodiscard]] std::span<const DeviceProperties> devices() const noexcept override {
+    return devices_;
+  }
   [[nodiscard]] void* allocate(unsigned device, std::size_t bytes) override;
   void free(unsigned device, void* memory) noexcept override;
   [[nodiscard]] void* allocate_pinned(std::size_t bytes) override;
@@ -110,7 +112,7 @@ class EmulatedRuntime final : public Runtime {
   [[nodiscard]] static bool has_keys(const SlotState& state);
   void* allocate_in(Regions& regions, unsigned device, std::size_t bytes);
 
-  std::vector<Device> devices_;
+  std::vector<DeviceProperties> devices_;
   bool pins_;
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<bool> has_failed_{false};

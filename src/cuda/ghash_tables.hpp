@@ -9,7 +9,7 @@
 // join in the same way, with H^1024 for H, as often as it takes (hash_levels).
 #pragma once
 
-#include "cuda/device.hpp"
+#include "cuda/device_code.hpp"
 #include "cuda/job.hpp"
 
 namespace paes::cuda {

@@ -1,7 +1,7 @@
-// What one launch computes: plain data that the engine fills, and that the device and the emulation
+// What one launch computes: plain data that the device fills, and that the device and the emulation
 // read. All addresses are the device's (of the emulation: the host's) and multiples of 16. Secrets
 // are never in a job itself, because drivers keep copies of launch parameters: they are at
-// addresses whose memory the engine wipes.
+// addresses whose memory the device wipes.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // one instruction, and exchanges of bits between words.
 #pragma once
 
-#include "cuda/device.hpp"
+#include "cuda/device_code.hpp"
 
 namespace paes::cuda {
 namespace {  // NOLINT: see device.hpp

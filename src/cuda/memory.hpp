@@ -1,4 +1,4 @@
-// What the engine owns of a runtime, given back when it goes: streams, and memory that is wiped
+// What the device owns of a runtime, given back when it goes: streams, and memory that is wiped
 // before it is freed, whatever path leads there.
 #pragma once
 

@@ -25,7 +25,7 @@
 // warp are contiguous; each thread block takes a contiguous share of the rows.
 #pragma once
 
-#include "cuda/device.hpp"
+#include "cuda/device_code.hpp"
 #include "cuda/job.hpp"
 #include "cuda/tweaks.hpp"
 

@@ -1,6 +1,6 @@
-// What the engine needs of a device's run-time library, and no more: memory, streams, copies and
+// What the device needs of a device's run-time library, and no more: memory, streams, copies and
 // launches. One implementation calls CUDA (cuda_runtime.hpp), the other keeps all of it on the host
-// and can fail on demand (emulated_runtime.hpp), so that the engine is tested where no GPU is.
+// and can fail on demand (emulated_runtime.hpp), so that the device is tested where no GPU is.
 //
 // Whatever is not noexcept throws Error(failure) with the name of the call that failed and its
 // reason, or OutOfMemory. Any thread may call.
@@ -21,7 +21,7 @@ class OutOfMemory : public Error {
   explicit OutOfMemory(const std::string& what_why) : Error(ErrorCode::failure, what_why) {}
 };
 
-struct Device {
+struct DeviceProperties {
   std::string name;
   std::string architecture;  // sm_90
   std::size_t memory_bytes;
@@ -44,7 +44,7 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   // At least one; a device is its number here.
-  [[nodiscard]] virtual std::span<const Device> devices() const noexcept = 0;
+  [[nodiscard]] virtual std::span<const DeviceProperties> devices() const noexcept = 0;
 
   // On the device, at a multiple of 256. What is freed has been wiped by its owner.
   [[nodiscard]] virtual void* allocate(unsigned device, std::size_t bytes) = 0;

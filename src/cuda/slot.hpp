@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cuda/memory.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 
 namespace paes::cuda {
 
@@ -82,7 +82,7 @@ using Note = std::function<void(const std::string&)>;
 inline constexpr const char* cpu_does_the_work = "; the CPU does the work";
 inline constexpr const char* cpu_stands_in = "; the CPU does the work until a later try finds some";
 
-// All slots of all devices, and how their engine stands.
+// All slots of all devices, and how their device stands.
 //
 // Memory that a call lacks may be there for the next one: other programs come and go. A call that
 // finds none is declined, and a later one tries again, after ever more calls that are declined

@@ -3,7 +3,7 @@
 // x^7 + x^2 + x + 1.
 #pragma once
 
-#include "cuda/device.hpp"
+#include "cuda/device_code.hpp"
 #include "cuda/job.hpp"
 
 namespace paes::cuda {

@@ -11,7 +11,7 @@
 #include "keystream/bound_key.hpp"
 #include "keystream/order.hpp"
 #include "keystream/window.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 
 namespace paes::keystream {
 
@@ -24,7 +24,7 @@ class ChunkMaker {
                               std::size_t bytes) const noexcept = 0;
   // How a device makes the chunks from this one on. Without a key it cannot.
   struct Run {
-    const EngineRaw* key = nullptr;
+    const DeviceRaw* key = nullptr;
     CounterBlock start = {};
   };
   [[nodiscard]] virtual Run run_from(std::uint64_t) const noexcept { return {}; }

@@ -20,7 +20,7 @@ std::uint64_t limit_of(const ContextOptions& options) noexcept {
 
 CtrKey::CtrKey(const CipherName& name, Bytes key, const Kernel& kernel,
                std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget,
-               std::shared_ptr<Engine> device)
+               std::shared_ptr<Device> device)
     : BoundKey(kernel, std::move(costs), std::move(budget)),
       key_(name.cipher, *name.mode, key, kernel),
       device_(std::move(device)),

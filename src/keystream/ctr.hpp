@@ -14,7 +14,7 @@ class CtrKey final : public BoundKey {
   // The device may be null, or refuse the key. Throws Error(usage) for a key of the wrong length,
   // Error(failure) beyond the budget.
   CtrKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
-         std::shared_ptr<Budget> budget, std::shared_ptr<Engine> device);
+         std::shared_ptr<Budget> budget, std::shared_ptr<Device> device);
 
   [[nodiscard]] std::size_t block_size() const noexcept override { return key_.block_size(); }
   void compute_directly(MutableBytes chunk) const noexcept override;
@@ -25,9 +25,10 @@ class CtrKey final : public BoundKey {
              MutableBytes out) const noexcept;
 
   // The key on the device; null: there is none.
-  [[nodiscard]] const EngineRaw* on_device() const noexcept { return on_device_.get(); }
+  [[nodiscard]] const DeviceRaw* on_device() const noexcept { return on_device_.get(); }
   // The counter of the block at `offset`, which is a multiple of the block's size.
-  [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter, std::uint64_t offset) const noexcept;
+  [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter,
+                                        std::uint64_t offset) const noexcept;
 
   // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
   // may encrypt (SP 800-67, section 3.4), and are not counted.
@@ -39,8 +40,8 @@ class CtrKey final : public BoundKey {
 
   std::atomic<std::uint64_t> encrypted_blocks_{0};
   RawKey key_;
-  const std::shared_ptr<Engine> device_;
-  const std::unique_ptr<EngineRaw> on_device_;
+  const std::shared_ptr<Device> device_;
+  const std::unique_ptr<DeviceRaw> on_device_;
 };
 
 class CtrContext final : public Context {

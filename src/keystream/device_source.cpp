@@ -24,7 +24,7 @@ Pages pages_for(const Reservation& memory, std::size_t bytes) {
 
 }  // namespace
 
-DeviceSource::DeviceSource(std::shared_ptr<Engine> device, std::size_t chunk_bytes,
+DeviceSource::DeviceSource(std::shared_ptr<Device> device, std::size_t chunk_bytes,
                            const std::shared_ptr<Budget>& budget)
     : device_(std::move(device)),
       chunk_bytes_(chunk_bytes),
@@ -39,7 +39,8 @@ bool DeviceSource::pays(const Costs& costs) noexcept {
           asked_.fetch_add(1, std::memory_order_relaxed) % asked_before_try == 0);
 }
 
-bool DeviceSource::run(const EngineRaw& key, const CounterBlock& start, std::size_t chunks) noexcept {
+bool DeviceSource::run(const DeviceRaw& key, const CounterBlock& start,
+                       std::size_t chunks) noexcept {
   const MutableBytes memory(pages_.data(), chunks * chunk_bytes_);
   try {
     return key.crypt(start, memory, memory, WhenBusy::decline);

@@ -1,5 +1,5 @@
 // A device as a source of keystream: it makes many chunks of counter mode in one call
-// (message/engine.hpp), in memory that is pinned once. Only workers use it, for windows that are
+// (message/device.hpp), in memory that is pinned once. Only workers use it, for windows that are
 // wide enough, and the worker that calls it sleeps meanwhile.
 //
 // No GPU has measured it yet.
@@ -13,7 +13,7 @@
 #include "keystream/budget.hpp"
 #include "keystream/costs.hpp"
 #include "keystream/pages.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 
 namespace paes::keystream {
 
@@ -25,13 +25,13 @@ class DeviceSource {
   static constexpr std::size_t most_chunks = 256;
 
   // Throws Error(failure) when the budget or the system has no memory for it.
-  DeviceSource(std::shared_ptr<Engine> device, std::size_t chunk_bytes,
+  DeviceSource(std::shared_ptr<Device> device, std::size_t chunk_bytes,
                const std::shared_ptr<Budget>& budget);
   ~DeviceSource() { device_->unpin(pages_.data()); }
   DeviceSource(const DeviceSource&) = delete;
   DeviceSource& operator=(const DeviceSource&) = delete;
 
-  [[nodiscard]] const std::shared_ptr<Engine>& device() const noexcept { return device_; }
+  [[nodiscard]] const std::shared_ptr<Device>& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return pages_.size(); }
   [[nodiscard]] std::size_t unlocked_bytes() const noexcept {
     return pages_.is_locked() ? 0 : pages_.size();
@@ -44,14 +44,14 @@ class DeviceSource {
   // take(index, keystream) for each, and wipes its own memory. False: the device is busy, or it has
   // failed and is not asked again.
   template <typename Take>
-  [[nodiscard]] bool make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks,
+  [[nodiscard]] bool make(const DeviceRaw& key, const CounterBlock& start, std::size_t chunks,
                           Costs& costs, const Take& take) noexcept;
 
  private:
-  [[nodiscard]] bool run(const EngineRaw& key, const CounterBlock& start,
+  [[nodiscard]] bool run(const DeviceRaw& key, const CounterBlock& start,
                          std::size_t chunks) noexcept;
 
-  const std::shared_ptr<Engine> device_;
+  const std::shared_ptr<Device> device_;
   const std::size_t chunk_bytes_;
   const Reservation memory_;
   std::mutex mutex_;  // one worker at a time: the others compute
@@ -61,8 +61,8 @@ class DeviceSource {
 };
 
 template <typename Take>
-bool DeviceSource::make(const EngineRaw& key, const CounterBlock& start, std::size_t chunks, Costs& costs,
-                        const Take& take) noexcept {
+bool DeviceSource::make(const DeviceRaw& key, const CounterBlock& start, std::size_t chunks,
+                        Costs& costs, const Take& take) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     return false;

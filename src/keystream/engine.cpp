@@ -28,22 +28,22 @@ void add_context(KeystreamStatistics& sum, const Context& context) noexcept {
 
 }  // namespace
 
-std::shared_ptr<SpeculativeEngine> SpeculativeEngine::make(const KeystreamOptions& options) {
-  const auto engine = std::make_shared<SpeculativeEngine>(options);
-  std::shared_ptr<SpeculativeEngine> held(
-      engine.get(), [engine](SpeculativeEngine* last) { last->workers_.stop(); });
+std::shared_ptr<KeystreamService> KeystreamService::make(const KeystreamOptions& options) {
+  const auto engine = std::make_shared<KeystreamService>(options);
+  std::shared_ptr<KeystreamService> held(
+      engine.get(), [engine](KeystreamService* last) { last->workers_.stop(); });
   engine->workers_.start(options.workers, engine, engine->precomputer_);
   return held;
 }
 
-SpeculativeEngine::SpeculativeEngine(const KeystreamOptions& options)
+KeystreamService::KeystreamService(const KeystreamOptions& options)
     : shared_(options.budget_bytes, options.chunk_bytes, options.workers != 0),
       precomputer_(shared_, workers_, options.device) {}
 
-SpeculativeEngine::~SpeculativeEngine() { assert(contexts_.empty()); }
+KeystreamService::~KeystreamService() { assert(contexts_.empty()); }
 
-std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes key,
-                                                  std::string_view kernel_name) {
+std::shared_ptr<BoundKey> KeystreamService::bind(std::string_view cipher, Bytes key,
+                                                 std::string_view kernel_name) {
   refuse_in_child();
   const CipherName& name = find_cipher_name(cipher);
   if (!name.is_gcm() && *name.mode != Mode::ctr) {
@@ -77,14 +77,14 @@ std::shared_ptr<BoundKey> SpeculativeEngine::bind(std::string_view cipher, Bytes
   return bound;
 }
 
-void SpeculativeEngine::refuse_in_child() const {
+void KeystreamService::refuse_in_child() const {
   if (!shared_.mark.is_intact()) {
     throw Error(ErrorCode::failure, "keystream: a forked child cannot use its parent's engine");
   }
 }
 
 template <typename OneContext, typename... Arguments>
-std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
+std::shared_ptr<OneContext> KeystreamService::admit(Arguments&&... arguments) {
   refuse_in_child();
   Reservation memory(shared_.budget, context_memory_bytes);
   while (!memory.is_granted()) {
@@ -103,15 +103,15 @@ std::shared_ptr<OneContext> SpeculativeEngine::admit(Arguments&&... arguments) {
   return context;
 }
 
-void SpeculativeEngine::refuse_foreign(const BoundKey& key) const {
+void KeystreamService::refuse_foreign(const BoundKey& key) const {
   if (!key.draws_from(*shared_.budget)) {
     throw Error(ErrorCode::usage, "key: another engine has bound it");
   }
 }
 
-std::shared_ptr<CtrContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
-                                                    const CounterBlock& first_counter,
-                                                    const ContextOptions& options) {
+std::shared_ptr<CtrContext> KeystreamService::open(const std::shared_ptr<BoundKey>& key,
+                                                   const CounterBlock& first_counter,
+                                                   const ContextOptions& options) {
   refuse_foreign(*key);
   auto ctr = std::dynamic_pointer_cast<CtrKey>(key);
   if (ctr == nullptr) {
@@ -120,9 +120,9 @@ std::shared_ptr<CtrContext> SpeculativeEngine::open(const std::shared_ptr<BoundK
   return admit<CtrContext>(std::move(ctr), first_counter, options);
 }
 
-std::shared_ptr<SealContext> SpeculativeEngine::open(const std::shared_ptr<BoundKey>& key,
-                                                     const MessageNonces& nonces,
-                                                     const SealedOptions& options) {
+std::shared_ptr<SealContext> KeystreamService::open(const std::shared_ptr<BoundKey>& key,
+                                                    const MessageNonces& nonces,
+                                                    const SealedOptions& options) {
   refuse_foreign(*key);
   auto seal = std::dynamic_pointer_cast<SealKey>(key);
   if (seal == nullptr) {
@@ -131,7 +131,7 @@ std::shared_ptr<SealContext> SpeculativeEngine::open(const std::shared_ptr<Bound
   return admit<SealContext>(std::move(seal), nonces, options);
 }
 
-void SpeculativeEngine::close(const std::shared_ptr<Context>& context) noexcept {
+void KeystreamService::close(const std::shared_ptr<Context>& context) noexcept {
   context->refuse_clients();
   {
     const std::lock_guard lock(mutex_);
@@ -141,7 +141,7 @@ void SpeculativeEngine::close(const std::shared_ptr<Context>& context) noexcept 
   precomputer_.close(context->candidate());
 }
 
-KeystreamStatistics SpeculativeEngine::statistics() const {
+KeystreamStatistics KeystreamService::statistics() const {
   refuse_in_child();
   KeystreamStatistics statistics;
   {

@@ -1,9 +1,9 @@
 // What stands behind the public KeystreamEngine: the keys that it has bound, the contexts that it
 // has opened, and the precomputer with its workers.
 //
-//   KeystreamEngine --shared--> SpeculativeEngine <--shared-- each worker's thread
+//   KeystreamEngine --shared--> KeystreamService <--shared-- each worker's thread
 //                                |  owns Shared (budget, fork mark), Workers, Precomputer, Costs
-//   KeystreamContext --shared--> Context   (and SpeculativeEngine)
+//   KeystreamContext --shared--> Context   (and KeystreamService)
 //                                |  owns its mutex, ledger and window; refers to the Precomputer
 //   whoever fills a window --shared--> Context, so that a close waits for nobody
 //
@@ -25,17 +25,17 @@
 
 namespace paes::keystream {
 
-class SpeculativeEngine {
+class KeystreamService {
  public:
   // An engine with its workers, which hold it as well. When the last copy of the answer goes, they
   // are told to stop, and nobody waits for one that the system has set aside. Throws
   // Error(failure) without threads.
-  [[nodiscard]] static std::shared_ptr<SpeculativeEngine> make(const KeystreamOptions& options);
+  [[nodiscard]] static std::shared_ptr<KeystreamService> make(const KeystreamOptions& options);
 
-  explicit SpeculativeEngine(const KeystreamOptions& options);
-  ~SpeculativeEngine();
-  SpeculativeEngine(const SpeculativeEngine&) = delete;
-  SpeculativeEngine& operator=(const SpeculativeEngine&) = delete;
+  explicit KeystreamService(const KeystreamOptions& options);
+  ~KeystreamService();
+  KeystreamService(const KeystreamService&) = delete;
+  KeystreamService& operator=(const KeystreamService&) = delete;
 
   [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
   [[nodiscard]] Precomputer& precomputer() noexcept { return precomputer_; }

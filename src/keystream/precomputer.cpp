@@ -11,7 +11,7 @@ constexpr int most_looked_at = 64;
 
 }  // namespace
 
-Precomputer::Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Engine> device)
+Precomputer::Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Device> device)
     : shared_(shared),
       workers_(workers),
       device_(device == nullptr ? nullptr

@@ -44,12 +44,12 @@ enum class Wake : unsigned { nobody, a_worker };
 class Precomputer {
  public:
   // The device may be null. Throws Error(failure) when there is no memory for its work.
-  Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Engine> device);
+  Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Device> device);
   Precomputer(const Precomputer&) = delete;
   Precomputer& operator=(const Precomputer&) = delete;
 
   [[nodiscard]] Shared& shared() noexcept { return shared_; }
-  [[nodiscard]] std::shared_ptr<Engine> device() const noexcept {
+  [[nodiscard]] std::shared_ptr<Device> device() const noexcept {
     return device_ == nullptr ? nullptr : device_->device();
   }
 

@@ -1,4 +1,4 @@
-// The public header's classes, on top of SpeculativeEngine and Context. They check what a caller
+// The public header's classes, on top of KeystreamService and Context. They check what a caller
 // may get wrong. In a forked child they leave alone what the parent's threads may have been in the
 // middle of.
 #include <bit>
@@ -13,8 +13,8 @@
 namespace paes {
 
 using keystream::CtrContext;
+using keystream::KeystreamService;
 using keystream::SealContext;
-using keystream::SpeculativeEngine;
 
 namespace {
 
@@ -51,7 +51,7 @@ void abandon(std::shared_ptr<Object> object) noexcept {
 
 // Wipes the context and gives its memory back. Leaves both pointers null.
 template <typename OneContext>
-void close_context(std::shared_ptr<SpeculativeEngine>& engine,
+void close_context(std::shared_ptr<KeystreamService>& engine,
                    std::shared_ptr<OneContext>& context) noexcept {
   if (context == nullptr) {
     return;
@@ -95,7 +95,7 @@ KeystreamCosts KeystreamKey::costs() const noexcept {
           costs.ns(keystream::Way::other)};
 }
 
-KeystreamContext::KeystreamContext(std::shared_ptr<SpeculativeEngine> engine,
+KeystreamContext::KeystreamContext(std::shared_ptr<KeystreamService> engine,
                                    std::shared_ptr<CtrContext> context) noexcept
     : engine_(std::move(engine)), context_(std::move(context)) {}
 KeystreamContext::KeystreamContext(KeystreamContext&&) noexcept = default;
@@ -131,7 +131,7 @@ void KeystreamContext::mark_used(std::uint64_t offset, std::uint64_t bytes) {
 
 KeystreamUse KeystreamContext::use() const { return open_context().use(); }
 
-SealedContext::SealedContext(std::shared_ptr<SpeculativeEngine> engine,
+SealedContext::SealedContext(std::shared_ptr<KeystreamService> engine,
                              std::shared_ptr<SealContext> context) noexcept
     : engine_(std::move(engine)), context_(std::move(context)) {}
 SealedContext::SealedContext(SealedContext&&) noexcept = default;
@@ -170,7 +170,7 @@ void SealedContext::mark_used(std::uint64_t first, std::uint64_t messages) {
 KeystreamUse SealedContext::use() const { return open_context().use(); }
 
 KeystreamEngine::KeystreamEngine(const KeystreamOptions& options)
-    : engine_(SpeculativeEngine::make(checked(options))) {}
+    : engine_(KeystreamService::make(checked(options))) {}
 KeystreamEngine::KeystreamEngine(KeystreamEngine&&) noexcept = default;
 
 KeystreamEngine::~KeystreamEngine() {

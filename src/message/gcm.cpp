@@ -20,13 +20,13 @@ namespace {
 
 }  // namespace
 
-GcmKey::GcmKey(Bytes key, const Kernel& kernel, EngineUse use)
+GcmKey::GcmKey(Bytes key, const Kernel& kernel, DeviceUse use)
     : kernel_(&kernel), when_busy_(use.when_busy) {
   if (key.size() != 16 && key.size() != 24 && key.size() != 32) {
     throw Error(ErrorCode::usage, "key: AES takes 16, 24 or 32 bytes");
   }
-  if (use.engine != nullptr) {
-    engine_ = use.engine->bind_gcm(key);
+  if (use.device != nullptr) {
+    device_ = use.device->bind_gcm(key);
   }
   kernel.prepare(key, keys_->kernel);
   // H = E(0^128), section 6.4.
@@ -38,7 +38,7 @@ GcmKey::GcmKey(Bytes key, const Kernel& kernel, EngineUse use)
 
 GcmKey::GcmKey(GcmKey&& other) noexcept
     : kernel_(std::exchange(other.kernel_, nullptr)),
-      engine_(std::move(other.engine_)),
+      device_(std::move(other.device_)),
       when_busy_(other.when_busy_),
       keys_(std::move(other.keys_)) {}
 
@@ -184,7 +184,7 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
   const WipeOnExit wiped(full_tag.bytes);
   try {
     crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
-  } catch (...) {  // an engine's failure: nobody has checked what others have written
+  } catch (...) {  // a device's failure: nobody has checked what others have written
     wipe(out);
     throw;
   }

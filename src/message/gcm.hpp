@@ -1,4 +1,4 @@
-// AES-GCM messages (SP 800-38D): a key bound once to a kernel, and to an engine if there is one,
+// AES-GCM messages (SP 800-38D): a key bound once to a kernel, and to a device if there is one,
 // and messages sealed and opened with it, whole or in pieces that any executor may run in any
 // order.
 #pragma once
@@ -6,7 +6,7 @@
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 
 namespace paes {
 
@@ -14,8 +14,8 @@ namespace paes {
 class GcmKey {
  public:
   // `key` has 16, 24 or 32 bytes; throws Error(usage) otherwise. Only parts of a message
-  // (GcmMessage) and run_on_engine go to the engine, all else to the kernel.
-  GcmKey(Bytes key, const Kernel& kernel, EngineUse use = {});
+  // (GcmMessage) and run_on_device go to the device, all else to the kernel.
+  GcmKey(Bytes key, const Kernel& kernel, DeviceUse use = {});
   ~GcmKey();
   GcmKey(GcmKey&& other) noexcept;
   GcmKey& operator=(GcmKey&&) = delete;
@@ -42,10 +42,10 @@ class GcmKey {
   // The tag of a ciphertext whose E(J0) is `mask`; whole, and as secret as `open` keeps it.
   void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept;
 
-  // Many messages at once; EngineGcm has the rules. False: compute them with the calls above.
-  [[nodiscard]] bool has_engine() const noexcept { return engine_ != nullptr; }
-  [[nodiscard]] bool run_on_engine(GcmOperation operation, const GcmMessages& messages) const {
-    return engine_ != nullptr && engine_->run(operation, messages, when_busy_);
+  // Many messages at once; DeviceGcm has the rules. False: compute them with the calls above.
+  [[nodiscard]] bool has_device() const noexcept { return device_ != nullptr; }
+  [[nodiscard]] bool run_on_device(GcmOperation operation, const GcmMessages& messages) const {
+    return device_ != nullptr && device_->run(operation, messages, when_busy_);
   }
 
   // The same as seal and open for one long message, its pieces of `grain` bytes spread over the
@@ -75,7 +75,7 @@ class GcmKey {
   };
 
   const Kernel* kernel_;
-  std::unique_ptr<EngineGcm> engine_;  // null: none, or none that has room for the key
+  std::unique_ptr<DeviceGcm> device_;  // null: none, or none that has room for the key
   WhenBusy when_busy_;
   Secret<Keys> keys_;
 };

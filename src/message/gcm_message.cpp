@@ -32,10 +32,10 @@ GcmMessage::~GcmMessage() {
   wipe(pre_counter_.bytes);
 }
 
-bool GcmMessage::run_on_engine(GcmOperation operation, const CounterBlock& counter, Bytes in,
+bool GcmMessage::run_on_device(GcmOperation operation, const CounterBlock& counter, Bytes in,
                                MutableBytes out, HashValue& hash) const {
-  return key_.engine_ != nullptr &&
-         key_.engine_->run(operation, counter, in, out, hash, key_.when_busy_);
+  return key_.device_ != nullptr &&
+         key_.device_->run(operation, counter, in, out, hash, key_.when_busy_);
 }
 
 GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in, MutableBytes out) const {
@@ -46,7 +46,7 @@ GhashPart GcmMessage::crypt(bool encrypt, std::uint64_t offset, Bytes in, Mutabl
   GhashPart part{{}, whole / block_bytes};
   CounterBlock counter = gcm::add_counter(pre_counter_, 1 + offset / block_bytes);
   const WipeOnExit wiped_counter(counter.bytes);
-  if (whole != 0 && !run_on_engine(encrypt ? GcmOperation::encrypt : GcmOperation::decrypt, counter,
+  if (whole != 0 && !run_on_device(encrypt ? GcmOperation::encrypt : GcmOperation::decrypt, counter,
                                    in.first(whole), out.first(whole), part.value)) {
     const GcmPieceFunction run = encrypt ? kernel.gcm.encrypt : kernel.gcm.decrypt;
     run(keys, {{in.data(), out.data(), whole}, &counter, is_counter_public_}, part.value);
@@ -80,7 +80,7 @@ GhashPart GcmMessage::hash(Bytes ciphertext) const {
   const std::size_t whole = ciphertext.size() / block_bytes * block_bytes;
   GhashPart part{{}, (ciphertext.size() + block_bytes - 1) / block_bytes};
   if (whole == 0 ||
-      !run_on_engine(GcmOperation::hash, {}, ciphertext.first(whole), {}, part.value)) {
+      !run_on_device(GcmOperation::hash, {}, ciphertext.first(whole), {}, part.value)) {
     part.value = {};
     key_.hash_padded(part.value, ciphertext);
   } else {

@@ -33,7 +33,7 @@ class GcmMessage {
   // The part that begins `offset` bytes, whole blocks, into the text; only the last part may end
   // with a partial block. `out` has the length of `in`, and is `in` or does not overlap it. The
   // answer is the hash of the ciphertext, which is as secret as a key: wipe it.
-  // Whole blocks go to the key's engine if it has one and it takes them, and what it throws comes
+  // Whole blocks go to the key's device if it has one and it takes them, and what it throws comes
   // out here.
   [[nodiscard]] GhashPart encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
@@ -48,7 +48,7 @@ class GcmMessage {
  private:
   [[nodiscard]] GhashPart crypt(bool encrypt, std::uint64_t offset, Bytes in,
                                 MutableBytes out) const;
-  [[nodiscard]] bool run_on_engine(GcmOperation operation, const CounterBlock& counter, Bytes in,
+  [[nodiscard]] bool run_on_device(GcmOperation operation, const CounterBlock& counter, Bytes in,
                                    MutableBytes out, HashValue& hash) const;
 
   const GcmKey& key_;

@@ -100,7 +100,7 @@ AnyBlock block_of(Bytes bytes) noexcept {
 }  // namespace
 
 RawKey::RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes,
-               EngineUse use)
+               DeviceUse use)
     : kernel_(&kernel), mode_(mode), unit_bytes_(unit_bytes), when_busy_(use.when_busy) {
   assert(kernel.cipher == cipher);
   check_key(cipher, mode, key.size());
@@ -138,7 +138,7 @@ RawKey::RawKey(RawKey&& other) noexcept
     : kernel_(std::exchange(other.kernel_, nullptr)),
       mode_(other.mode_),
       unit_bytes_(other.unit_bytes_),
-      engine_{std::move(other.engine_[0]), std::move(other.engine_[1])},
+      device_{std::move(other.device_[0]), std::move(other.device_[1])},
       when_busy_(other.when_busy_),
       keys_(std::move(other.keys_)) {}
 
@@ -161,13 +161,20 @@ bool RawKey::takes(std::uint64_t bytes) const noexcept {
 
 RawPosition RawKey::start(Bytes iv) const noexcept {
   assert(iv.size() == iv_bytes());
+  // Copied right to its place: a kernel loads a block at once, and a load over two recent stores,
+  // as compilers make them of a block that is handed on, waits for the cache.
+  const auto from_iv = [&]<typename AnyBlock>(AnyBlock block) {
+    RawPosition position{block};
+    std::memcpy(std::get_if<AnyBlock>(&position.next)->bytes, iv.data(), iv.size());
+    return position;
+  };
   if (row().has_units) {
-    return {block_of<UnitNumber>(iv)};
+    return from_iv(UnitNumber{});
   }
   if (formula_of(row().decrypt).has_counter()) {
-    return {block_of<CounterBlock>(iv)};
+    return from_iv(CounterBlock{});
   }
-  return row().has_iv ? RawPosition{block_of<ChainBlock>(iv)} : RawPosition{};
+  return row().has_iv ? from_iv(ChainBlock{}) : RawPosition{};
 }
 
 RawPosition RawKey::at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept {
@@ -187,7 +194,7 @@ RawPosition RawKey::at(Bytes iv, std::uint64_t offset, Bytes before) const noexc
 
 void RawKey::crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                    const Executor& executor, std::size_t grain) const {
-  const std::size_t done = crypt_on_engine(direction, position, in, out);
+  const std::size_t done = crypt_on_device(direction, position, in, out);
   if (done == 0 || done != in.size()) {
     crypt_on_kernel(direction, position, in.subspan(done), out.subspan(done), executor, grain);
   }
@@ -325,27 +332,27 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
   });
 }
 
-// What of a raw message goes to an engine: the directions that are parallel, and of XTS whole data
+// What of a raw message goes to a device: the directions that are parallel, and of XTS whole data
 // units. The rest stays with the kernel: ciphertext stealing, a partial last unit, and messages
 // that are one unit each, which are too short to be worth a copy.
-void RawKey::bind(EngineUse use, Bytes key) {
-  if (use.engine == nullptr || (row().has_units && unit_bytes_ == 0)) {
+void RawKey::bind(DeviceUse use, Bytes key) {
+  if (use.device == nullptr || (row().has_units && unit_bytes_ == 0)) {
     return;
   }
   for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
     if (is_parallel(direction)) {
-      engine_[static_cast<unsigned>(direction)] =
-          use.engine->bind_raw(kernel_->cipher, mode_, direction, key, unit_bytes_);
+      device_[static_cast<unsigned>(direction)] =
+          use.device->bind_raw(kernel_->cipher, mode_, direction, key, unit_bytes_);
     }
   }
 }
 
 // The bytes that are done; `position` then stands behind them.
-std::size_t RawKey::crypt_on_engine(Direction direction, RawPosition& position, Bytes in,
+std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, Bytes in,
                                     MutableBytes out) const {
-  const EngineRaw* const engine = engine_[static_cast<unsigned>(direction)].get();
+  const DeviceRaw* const device = device_[static_cast<unsigned>(direction)].get();
   const std::size_t step = row().has_units ? unit_bytes_ : 1;
-  if (engine == nullptr || in.size() < step) {
+  if (device == nullptr || in.size() < step) {
     return 0;
   }
   assert(takes(in.size()) && in.size() == out.size());
@@ -357,7 +364,7 @@ std::size_t RawKey::crypt_on_engine(Direction direction, RawPosition& position, 
   if (needs_before(direction) && bytes >= size) {
     last = block_of<ChainBlock>(in.subspan(bytes / size * size - size, size));
   }
-  if (!engine->crypt(position.next, in.first(bytes), out.first(bytes), when_busy_)) {
+  if (!device->crypt(position.next, in.first(bytes), out.first(bytes), when_busy_)) {
     return 0;
   }
   if (auto* const counter = std::get_if<CounterBlock>(&position.next); counter != nullptr) {

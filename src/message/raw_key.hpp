@@ -1,5 +1,5 @@
 // The raw modes of operation (SP 800-38A, SP 800-38E): a key bound once to a mode and a kernel, and
-// to an engine if there is one, and messages encrypted and decrypted with it, whole, in parts, or
+// to a device if there is one, and messages encrypted and decrypted with it, whole, in parts, or
 // many at once. Nothing here is authenticated; GcmKey is. What is written once, for every kernel,
 // lives here: the full carry of counters, partial last blocks, ciphertext stealing, the tweaks of
 // data units, and copies of the blocks that neighbouring pieces need.
@@ -10,7 +10,7 @@
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 #include "mode/mode.hpp"
 
 namespace paes {
@@ -53,7 +53,7 @@ class RawKey {
   // AES-256. `unit_bytes` is XTS's data unit, at least 16 bytes; 0 makes each message one unit.
   // Throws Error(usage) for other lengths, for XTS with 3DES, and where the kernel lacks the mode.
   RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes = 0,
-         EngineUse use = {});
+         DeviceUse use = {});
   ~RawKey();
   RawKey(RawKey&& other) noexcept;
   RawKey& operator=(RawKey&&) = delete;
@@ -75,9 +75,9 @@ class RawKey {
   // Whether messages of so many bytes exist: ECB and CBC take whole blocks (padding.hpp makes them
   // so), XTS no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E, section 4).
   [[nodiscard]] bool takes(std::uint64_t bytes) const noexcept;
-  // Whether parts of messages go to an engine in this direction, when it is not busy.
-  [[nodiscard]] bool has_engine(Direction direction) const noexcept {
-    return engine_[static_cast<unsigned>(direction)] != nullptr;
+  // Whether parts of messages go to a device in this direction, when it is not busy.
+  [[nodiscard]] bool has_device(Direction direction) const noexcept {
+    return device_[static_cast<unsigned>(direction)] != nullptr;
   }
   // Whether the pieces of one message run in parallel in this direction.
   [[nodiscard]] bool is_parallel(Direction direction) const noexcept {
@@ -95,7 +95,7 @@ class RawKey {
   // the offset is not 0.
   [[nodiscard]] RawPosition at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept;
 
-  // The next part of a message, all of it to the engine if there is one and it takes it, else in
+  // The next part of a message, all of it to the device if there is one and it takes it, else in
   // pieces of about `grain` bytes over the executor's threads where the direction is parallel. Only
   // the last part may be other than a multiple of step_bytes(); XTS without units takes the whole
   // message at once. `out` has the length of `in`, and is `in` or does not overlap it.
@@ -120,8 +120,8 @@ class RawKey {
     bool bypasses_caches;
   };
 
-  void bind(EngineUse use, Bytes key);
-  std::size_t crypt_on_engine(Direction direction, RawPosition& position, Bytes in,
+  void bind(DeviceUse use, Bytes key);
+  std::size_t crypt_on_device(Direction direction, RawPosition& position, Bytes in,
                               MutableBytes out) const;
   void crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                        const Executor& executor, std::size_t grain) const;
@@ -142,7 +142,7 @@ class RawKey {
   const Kernel* kernel_;
   Mode mode_;
   std::size_t unit_bytes_;
-  std::unique_ptr<EngineRaw> engine_[2];  // by direction; null where it is chained, too
+  std::unique_ptr<DeviceRaw> device_[2];  // by direction; null where it is chained, too
   WhenBusy when_busy_;
   Secret<Keys> keys_;
 };

@@ -48,7 +48,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   output.expect({extent.file_bytes(), stream::Filling::whole});
   together(communicator, options.progress, [&](const Touch& touch) {
     const ChunkCipher cipher(header.suite, sealed.input_key, salt, options.kernel,
-                             options.engine_use);
+                             options.device_use);
     if (communicator.is_first()) {
       output.write_at(0, stream::encode_head(header, sealed.envelope, salt, cipher.commitment()));
     }
@@ -104,7 +104,7 @@ class Payload {
     share_key(communicator, opened.header.suite, opened.input_key);
     together(communicator, [&] {
       cipher_.emplace(opened.header.suite, opened.input_key, stream::salt_of(prefix),
-                      options.kernel, options.engine_use);
+                      options.kernel, options.device_use);
       stream::check_commitment(input.name(), *cipher_, prefix);
     });
   }

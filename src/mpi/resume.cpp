@@ -117,7 +117,7 @@ class Attempt {
         files_(communicator, output, decided.header) {
     together(communicator, [&] {
       cipher_.emplace(decided.suite, key, stream::salt_of(decided.prefix), options.kernel,
-                      options.engine_use);
+                      options.device_use);
       journal_key_.emplace(key, stream::salt_of(decided.prefix));
       journal_.emplace(*journal_key_, decided.header, files_.journal(), files_.data(),
                        files_.name());

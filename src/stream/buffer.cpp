@@ -21,7 +21,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t step) {
 
 }  // namespace
 
-Buffer::Buffer(const Layout& layout, Engine* device)
+Buffer::Buffer(const Layout& layout, Device* device)
     : max_items_(layout.items_a_buffer),
       in_bytes_(layout.in_bytes),
       out_bytes_(layout.out_bytes),

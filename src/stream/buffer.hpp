@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 #include "stream/layout.hpp"
 
 namespace paes::stream {
@@ -20,7 +20,7 @@ namespace paes::stream {
 class Buffer {
  public:
   // For layout.items_a_buffer items. The memory is pinned for a device, which must outlive it.
-  explicit Buffer(const Layout& layout, Engine* device = nullptr);
+  explicit Buffer(const Layout& layout, Device* device = nullptr);
   ~Buffer();  // wipes the memory
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -54,7 +54,7 @@ class Buffer {
   std::size_t stride_bytes_;
   std::size_t mapped_bytes_;
   std::uint8_t* memory_;
-  Engine* device_;
+  Device* device_;
   std::vector<iovec> list_;
 };
 
@@ -62,7 +62,7 @@ class Buffer {
 // because its memory is still in a cache.
 class BufferPool {
  public:
-  explicit BufferPool(const Layout& layout, Engine* device = nullptr)
+  explicit BufferPool(const Layout& layout, Device* device = nullptr)
       : layout_(layout), device_(device) {}
 
   // A buffer on loan for one scope.
@@ -84,7 +84,7 @@ class BufferPool {
   void give_back(std::unique_ptr<Buffer> buffer) noexcept;
 
   const Layout& layout_;
-  Engine* device_;
+  Device* device_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Buffer>> free_;
   std::size_t made_ = 0;

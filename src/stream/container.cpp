@@ -18,7 +18,7 @@ namespace {
 Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Bytes envelope,
                       Bytes input_key, Bytes salt, const Options& options) {
   const container::Header header = container::layout(suite, envelope.size());
-  const ChunkCipher cipher(suite, input_key, salt, options.kernel, options.engine_use);
+  const ChunkCipher cipher(suite, input_key, salt, options.kernel, options.device_use);
   Layout layout = sealing_layout(header.payload_offset(), std::nullopt, options);
   if (input.is_seekable()) {
     const Extent extent{header.payload_offset(), input.bytes()};
@@ -50,7 +50,7 @@ struct Payload {
                                    : Extent{preamble.header.payload_offset(), 0}),
         prefix(read_prefix(input, preamble.header)),
         cipher(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
-               options.engine_use),
+               options.device_use),
         layout(opening_layout(extent.payload_offset,
                               input.is_seekable() ? std::optional(extent.text_bytes) : std::nullopt,
                               options)) {

@@ -49,14 +49,14 @@ void check_key_length(container::Suite suite, std::size_t bytes) {
 }
 
 ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
-                         EngineUse use)
-    : device_(use.engine),
+                         DeviceUse use)
+    : device_(use.device),
       keys_(derive_checked(suite, input_key, salt)),
       gcm_(Bytes(keys_->key, container::key_bytes(suite)), kernel, use) {}
 
 bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
                                 std::vector<Tag>& tags) const {
-  if (!gcm_.has_engine() || buffer.items == 0) {
+  if (!gcm_.has_device() || buffer.items == 0) {
     return false;
   }
   std::vector<CounterBlock> pre_counters;
@@ -66,7 +66,7 @@ bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::siz
         gcm::pre_counter_block(cobblestone::chunk_nonce(*keys_, buffer.first_item + i)));
   }
   tags.resize(buffer.items);
-  return gcm_.run_on_engine(operation,
+  return gcm_.run_on_device(operation,
                             {.text = buffer.item(0),
                              .stride_bytes = buffer.stride_bytes(),
                              .count = buffer.items,

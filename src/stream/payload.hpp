@@ -27,14 +27,14 @@ class ChunkCipher {
  public:
   // Throws as check_key_length.
   ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
-              EngineUse use = {});
+              DeviceUse use = {});
 
   [[nodiscard]] Bytes commitment() const noexcept {
     return {keys_->commitment, cobblestone::commitment_bytes};
   }
 
   // The device that is asked first; null where there is none.
-  [[nodiscard]] Engine* device() const noexcept { return device_; }
+  [[nodiscard]] Device* device() const noexcept { return device_; }
 
   // Replaces text by ciphertext with tags. Throws what a device throws, as the next two do.
   void seal(Buffer& buffer) const;
@@ -56,7 +56,7 @@ class ChunkCipher {
   template <typename Check, typename OnDamage>
   void each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage) const;
 
-  Engine* device_;
+  Device* device_;
   Secret<cobblestone::StreamKeys> keys_;
   GcmKey gcm_;
 };

@@ -12,7 +12,7 @@ namespace paes::stream {
 namespace {
 
 bool has_long_units(const RawTask& task, const Options& options) noexcept {
-  const Engine* const device = options.engine_use.engine;
+  const Device* const device = options.device_use.device;
   const std::size_t most =
       device == nullptr ? max_grain_bytes : std::max(max_grain_bytes, device->piece_bytes());
   return task.key.row().has_units && (task.key.unit_bytes() == 0 || task.key.unit_bytes() > most);
@@ -49,13 +49,13 @@ std::size_t RawTransfer::item_bytes(const Options& options) const {
   const std::size_t grain = buffer_bytes(options);
   const std::size_t step = task_.key.step_bytes();
   // A device declines what is longer than it likes.
-  const bool rounds_down = task_.key.has_engine(task_.direction) && grain >= step;
+  const bool rounds_down = task_.key.has_device(task_.direction) && grain >= step;
   return (rounds_down ? grain : grain + step - 1) / step * step;
 }
 
 Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Options& options) {
   Transform transform{.is_ordered = is_chained_,
-                      .device = is_chained_ ? nullptr : options.engine_use.engine};
+                      .device = is_chained_ ? nullptr : options.device_use.device};
   if (!has_long_units_) {
     transform.run = [this](Buffer& buffer) { crypt(buffer, serial_executor(), layout_.in_bytes); };
     return transfer(source, &sink, layout_, transform, items, options);

@@ -87,7 +87,7 @@ Moved GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Options&
     parts_.add(buffer.first_item - pieces_.first,
                message_.encrypt(buffer.first_item * layout_.in_bytes, bytes, bytes));
   };
-  return transfer(source, &sink, layout_, {.run = seal_piece, .device = options.engine_use.engine},
+  return transfer(source, &sink, layout_, {.run = seal_piece, .device = options.device_use.device},
                   pieces, options);
 }
 
@@ -101,7 +101,7 @@ void GcmTransfer::hash(Source& source, Range pieces, const Options& options) {
   };
   (void)transfer(
       source, nullptr, layout_,
-      {.run = hash_piece, .device = options.engine_use.engine, .pass = Pass::first_of_two}, pieces,
+      {.run = hash_piece, .device = options.device_use.device, .pass = Pass::first_of_two}, pieces,
       options);
 }
 
@@ -109,14 +109,15 @@ void GcmTransfer::open(Source& source, Sink& sink, const Options& options) {
   const auto open_piece = [this](Buffer& buffer) {
     const MutableBytes bytes = buffer.contents();
     const GhashPart part = message_.decrypt(buffer.first_item * layout_.in_bytes, bytes, bytes);
-    const HashValue& expected = hashes_[static_cast<std::size_t>(buffer.first_item - pieces_.first)];
+    const HashValue& expected =
+        hashes_[static_cast<std::size_t>(buffer.first_item - pieces_.first)];
     if (!equal_constant_time(part.value.bytes, expected.bytes)) {
       throw Error(ErrorCode::corrupt, name_ + ": changed between its check and its use");
     }
   };
   (void)transfer(
       source, &sink, layout_,
-      {.run = open_piece, .device = options.engine_use.engine, .pass = Pass::second_of_two},
+      {.run = open_piece, .device = options.device_use.device, .pass = Pass::second_of_two},
       pieces_, options);
 }
 

@@ -231,7 +231,7 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
     const StartedEncryption started =
         start_encryption(input, files, task, source, never_continue, options);
     const ChunkCipher cipher(task.suite, started.input_key, salt_of(started.prefix), options.kernel,
-                             options.engine_use);
+                             options.device_use);
     const JournalKey journal_key(started.input_key, salt_of(started.prefix));
     const auto check_source = [&] { check_stamp(input, source); };
     const auto seal = [&](const StripeWork& work) {
@@ -289,7 +289,7 @@ ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& pr
   const Extent extent = extent_of(input, preamble.header);
   const PayloadPrefix prefix = read_prefix(input, preamble.header);
   const ChunkCipher cipher(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
-                           options.engine_use);
+                           options.device_use);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input, cipher, extent);
   const Started started = start_decryption(input, files, preamble, prefix, extent, input_key, note);

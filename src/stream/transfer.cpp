@@ -316,8 +316,8 @@ class Transfer {
 
 std::size_t buffer_bytes(const Options& options) {
   constexpr std::size_t unit = std::size_t{16} << 10;
-  const Engine* const device = options.engine_use.engine;
-  const std::size_t most = device == nullptr ? max_grain_bytes : max_engine_grain_bytes;
+  const Device* const device = options.device_use.device;
+  const std::size_t most = device == nullptr ? max_grain_bytes : max_device_grain_bytes;
   if (options.grain_bytes > most) {
     throw Error(ErrorCode::usage, "grain: " + std::to_string(options.grain_bytes) +
                                       " is above the limit of " + std::to_string(most));

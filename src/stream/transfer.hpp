@@ -12,7 +12,7 @@
 
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 #include "stream/buffer.hpp"
 #include "stream/cancel.hpp"
 #include "stream/layout.hpp"
@@ -23,7 +23,7 @@ namespace paes::stream {
 
 inline constexpr std::size_t default_grain_bytes = std::size_t{256} << 10;
 inline constexpr std::size_t max_grain_bytes = std::size_t{4} << 20;  // bounds memory per thread
-inline constexpr std::size_t max_engine_grain_bytes = std::size_t{16} << 20;  // with a device
+inline constexpr std::size_t max_device_grain_bytes = std::size_t{16} << 20;  // with a device
 
 // How the work is done. None of it changes a byte of the output.
 struct Options {
@@ -35,11 +35,11 @@ struct Options {
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;  // grows by the text bytes finished
   // Buffers go to the device. The kernel computes those that it declines, and whatever is chained.
-  EngineUse engine_use = {};
+  DeviceUse device_use = {};
 };
 
 // The grain, rounded up to a multiple of 16 KiB, and no longer than a device likes. Throws
-// Error(usage) above max_grain_bytes, with a device above max_engine_grain_bytes.
+// Error(usage) above max_grain_bytes, with a device above max_device_grain_bytes.
 [[nodiscard]] std::size_t buffer_bytes(const Options& options);
 
 // Which part of the work on the text a transfer is. It says how much progress it makes.
@@ -51,7 +51,7 @@ struct Transform {
   // Runs on any thread, for any buffer, unless is_ordered. May throw.
   std::function<void(Buffer& buffer)> run = nullptr;
   bool is_ordered = false;   // each buffer needs the one before it
-  Engine* device = nullptr;  // that `run` asks; buffers are pinned for it
+  Device* device = nullptr;  // that `run` asks; buffers are pinned for it
   Pass pass = Pass::only;
 };
 

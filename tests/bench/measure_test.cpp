@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "fake_engine.hpp"
+#include "fake_device.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
 #include "paes-bench/reference.hpp"
@@ -163,20 +163,20 @@ TEST(Turns, ThreadsShareALongMessage) {
   EXPECT_GE(times[1].seconds.size(), 15U);
 }
 
-// An engine bound to another key than it was given.
-class WrongEngine final : public Engine {
+// A device bound to another key than it was given.
+class WrongDevice final : public Device {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "wrong"; }
-  [[nodiscard]] unsigned slots() const noexcept override { return engine_.slots(); }
-  [[nodiscard]] std::size_t piece_bytes() const noexcept override { return engine_.piece_bytes(); }
-  void pin(void* memory, std::size_t bytes) noexcept override { engine_.pin(memory, bytes); }
-  void unpin(void* memory) noexcept override { engine_.unpin(memory); }
-  [[nodiscard]] std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
+  [[nodiscard]] unsigned slots() const noexcept override { return device_.slots(); }
+  [[nodiscard]] std::size_t piece_bytes() const noexcept override { return device_.piece_bytes(); }
+  void pin(void* memory, std::size_t bytes) noexcept override { device_.pin(memory, bytes); }
+  void unpin(void* memory) noexcept override { device_.unpin(memory); }
+  [[nodiscard]] std::unique_ptr<DeviceRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
                                                     Bytes key, std::size_t unit_bytes) override {
-    return engine_.bind_raw(cipher, mode, direction, other(key), unit_bytes);
+    return device_.bind_raw(cipher, mode, direction, other(key), unit_bytes);
   }
-  [[nodiscard]] std::unique_ptr<EngineGcm> bind_gcm(Bytes key) override {
-    return engine_.bind_gcm(other(key));
+  [[nodiscard]] std::unique_ptr<DeviceGcm> bind_gcm(Bytes key) override {
+    return device_.bind_gcm(other(key));
   }
 
  private:
@@ -185,49 +185,49 @@ class WrongEngine final : public Engine {
     changed[0] ^= 2;
     return changed;
   }
-  FakeEngine engine_;
+  FakeDevice device_;
 };
 
-std::vector<KernelTimes> measure_engine(const CipherName& cipher, BenchDirection direction,
-                                        Engine& engine, const Kernel& kernel = good()) {
+std::vector<KernelTimes> measure_device(const CipherName& cipher, BenchDirection direction,
+                                        Device& device, const Kernel& kernel = good()) {
   const Kernel* const row = &kernel;
   const auto executor = make_executor(Schedule::omp_static, 2);
-  return take_turns({&row, 1}, {{&cipher, direction, 112}, 0, BenchClock::wall, {}, &engine},
+  return take_turns({&row, 1}, {{&cipher, direction, 112}, 0, BenchClock::wall, {}, &device},
                     *executor);
 }
 
-TEST(Turns, AnEngineHasItsTurnsInPinnedMemory) {
+TEST(Turns, AnDeviceHasItsTurnsInPinnedMemory) {
   unsigned measured = 0;
   for (const CipherName& cipher : all_cipher_names()) {
     for (const BenchDirection direction :
          {BenchDirection::encrypt, BenchDirection::decrypt, BenchDirection::verify}) {
-      if (!cipher.name.starts_with("aes-128-") || !engine_can_do(cipher, direction) ||
+      if (!cipher.name.starts_with("aes-128-") || !device_can_do(cipher, direction) ||
           !can_do(good(), cipher, direction)) {
         continue;
       }
       SCOPED_TRACE(cipher.name);
-      FakeEngine engine;
-      const auto times = measure_engine(cipher, direction, engine);
+      FakeDevice device;
+      const auto times = measure_device(cipher, direction, device);
       ASSERT_EQ(times.size(), 2U);
-      EXPECT_EQ(times[0].engine, nullptr);
-      EXPECT_EQ(times[1].engine, &engine);
+      EXPECT_EQ(times[0].device, nullptr);
+      EXPECT_EQ(times[1].device, &device);
       EXPECT_EQ(times[0].seconds.size(), times[1].seconds.size());
-      EXPECT_GE(engine.calls(), 2 * times[1].seconds.size());
-      EXPECT_EQ(engine.calls_outside_pinned_memory(), 0U);
-      WrongEngine wrong;
-      EXPECT_THROW((void)measure_engine(cipher, direction, wrong), Error);
-      FakeEngine failing;
+      EXPECT_GE(device.calls(), 2 * times[1].seconds.size());
+      EXPECT_EQ(device.calls_outside_pinned_memory(), 0U);
+      WrongDevice wrong;
+      EXPECT_THROW((void)measure_device(cipher, direction, wrong), Error);
+      FakeDevice failing;
       failing.fail_at(20);
-      EXPECT_THROW((void)measure_engine(cipher, direction, failing), Error);
+      EXPECT_THROW((void)measure_device(cipher, direction, failing), Error);
       ++measured;
     }
   }
   // GCM three ways, ECB and CTR both ways, CBC and CFB backwards.
   EXPECT_EQ(measured, 9U);
   // Beside a row that encrypts nothing, too.
-  FakeEngine engine;
-  const auto times = measure_engine(find_cipher_name("aes-128-gcm"), BenchDirection::decrypt,
-                                    engine, find_kernel(Cipher::aes, "copy", bench::rows()));
+  FakeDevice device;
+  const auto times = measure_device(find_cipher_name("aes-128-gcm"), BenchDirection::decrypt,
+                                    device, find_kernel(Cipher::aes, "copy", bench::rows()));
   EXPECT_STREQ(times[1].kernel->name, best_kernel(Cipher::aes).name);
 }
 

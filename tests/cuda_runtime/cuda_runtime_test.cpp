@@ -1,4 +1,4 @@
-// Which devices are taken and which are refused, and with what words; and why an engine of the
+// Which devices are taken and which are refused, and with what words; and why a device of the
 // public header is not there.
 #include "cuda/cuda_runtime.hpp"
 

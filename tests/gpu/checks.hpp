@@ -110,7 +110,7 @@ inline void crypt_whole(const RawKey& key, Direction direction, Bytes iv, Bytes 
 
 // The parts of gpu_tests.
 void test_rows(Checks& checks, Effort effort);
-void test_engine(Checks& checks, Effort effort);
+void test_device(Checks& checks, Effort effort);
 void test_long_messages(Checks& checks, Effort effort);
 
 }  // namespace paes::test

@@ -1,7 +1,7 @@
-// The tests of the device engine on a real device, against the processor's kernels. Needs neither
+// The tests of the device device on a real device, against the processor's kernels. Needs neither
 // libcrypto nor GoogleTest nor a network; `./dev gpu` runs it.
 //
-//   gpu_tests [--reduced] [--device] [rows|engine|long]...
+//   gpu_tests [--reduced] [--device] [rows|device|long]...
 //
 // --device prints the device's name and architecture and does nothing else; --reduced is for
 // compute-sanitizer. With PAES_EMULATED_DEVICE set, the device is emulated on the host.
@@ -25,7 +25,7 @@ struct Part {
 
 constexpr Part parts[] = {
     {"rows", test_rows},
-    {"engine", test_engine},
+    {"device", test_device},
     {"long", test_long_messages},
 };
 
@@ -39,7 +39,7 @@ bool is_part(const std::string& name) {
 }
 
 int run(const std::set<std::string>& wanted, Effort effort) {
-  const cuda::Device& device = runtime_under_test().devices()[0];
+  const cuda::DeviceProperties& device = runtime_under_test().devices()[0];
   std::printf("device: %s, %s\n", device.name.c_str(), device.architecture.c_str());
   std::size_t failed = 0;
   for (const Part& part : parts) {
@@ -70,13 +70,13 @@ int main(int argc, char** argv) {
     if (argument == "--reduced") {
       effort = test::Effort::reduced;
     } else if (argument == "--device") {
-      const cuda::Device& device = test::runtime_under_test().devices()[0];
+      const cuda::DeviceProperties& device = test::runtime_under_test().devices()[0];
       std::printf("%s\n%s\n", device.name.c_str(), device.architecture.c_str());
       return 0;
     } else if (test::is_part(argument)) {
       wanted.insert(argument);
     } else {
-      std::fprintf(stderr, "usage: gpu_tests [--reduced] [--device] [rows|engine|long]...\n");
+      std::fprintf(stderr, "usage: gpu_tests [--reduced] [--device] [rows|device|long]...\n");
       return 2;
     }
   }

@@ -1,10 +1,10 @@
-// A gibibyte through the engine in every mode and size of key, as several callers would hand it
+// A gibibyte through the device in every mode and size of key, as several callers would hand it
 // over, against the processor's fastest kernel on all its cores.
 #include <algorithm>
 #include <cstring>
 #include <thread>
 
-#include "cuda/engine.hpp"
+#include "cuda/cuda_device.hpp"
 #include "device_kernels.hpp"
 #include "gcm_operations.hpp"
 #include "gpu/checks.hpp"
@@ -32,10 +32,10 @@ struct Outputs {
   Buffer expected, found;
 };
 
-void compare_long(Engine& engine, const RawSubject& raw, const Buffer& text, Outputs& outputs,
+void compare_long(Device& device, const RawSubject& raw, const Buffer& text, Outputs& outputs,
                   Checks& checks) {
   const std::size_t unit = raw.mode == Mode::xts ? unit_bytes : 0;
-  const auto bound = engine.bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), unit);
+  const auto bound = device.bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), unit);
   if (!checks.is_true(bound != nullptr, raw.name() + ": not bound")) {
     return;
   }
@@ -47,8 +47,8 @@ void compare_long(Engine& engine, const RawSubject& raw, const Buffer& text, Out
   std::fill(out.begin(), out.end(), std::uint8_t{0xaa});
   RawPosition position = reference.start(iv);
   reference.crypt(raw.direction, position, text, expected, *threads, 1 << 20);
-  const std::size_t piece = std::min(engine.piece_bytes(), text.size() / 8);
-  on_threads(text.size() / piece, engine.slots(), [&](std::size_t i) {
+  const std::size_t piece = std::min(device.piece_bytes(), text.size() / 8);
+  on_threads(text.size() / piece, device.slots(), [&](std::size_t i) {
     const std::size_t at = i * piece;
     const std::size_t before = std::min<std::size_t>(at, raw.block_size());
     const RawStart start = reference.at(iv, at, Bytes(text).subspan(at - before, before)).next;
@@ -61,11 +61,11 @@ void compare_long(Engine& engine, const RawSubject& raw, const Buffer& text, Out
 }
 
 // As a container has them: chunks of 16 KiB with their tags behind them.
-void compare_long_gcm(Engine& engine, std::size_t key_bytes, const Buffer& text, Checks& checks) {
+void compare_long_gcm(Device& device, std::size_t key_bytes, const Buffer& text, Checks& checks) {
   constexpr std::size_t chunk = 16384;
   constexpr std::size_t stride = chunk + 16;
   const Buffer key = varied_bytes(key_bytes, 22);
-  const auto bound = engine.bind_gcm(key);
+  const auto bound = device.bind_gcm(key);
   if (!checks.is_true(bound != nullptr, "gcm: not bound")) {
     return;
   }
@@ -73,9 +73,9 @@ void compare_long_gcm(Engine& engine, std::size_t key_bytes, const Buffer& text,
   KernelKeys keys;
   kernel.prepare(key, keys);
   Buffer sealed = text;
-  const std::size_t of_a_call = engine.piece_bytes() / stride;
+  const std::size_t of_a_call = device.piece_bytes() / stride;
   const std::size_t count = text.size() / stride;
-  on_threads((count + of_a_call - 1) / of_a_call, engine.slots(), [&](std::size_t call) {
+  on_threads((count + of_a_call - 1) / of_a_call, device.slots(), [&](std::size_t call) {
     const std::size_t first = call * of_a_call;
     const std::size_t messages = std::min(of_a_call, count - first);
     std::vector<CounterBlock> counters(messages);
@@ -116,12 +116,12 @@ void test_long_messages(Checks& checks, Effort effort) {
   const Buffer text = long_text(long_bytes());
   const std::shared_ptr<cuda::Runtime> runtime(std::shared_ptr<cuda::Runtime>(),
                                                &runtime_under_test());
-  cuda::EngineOptions options;
+  cuda::DeviceOptions options;
   if (is_device_emulated()) {
     options.piece_bytes = std::size_t{128} << 10;
   }
-  const auto engine = cuda::make_engine(runtime, options);
-  if (!checks.is_true(engine != nullptr, "long messages: no engine")) {
+  const auto device = cuda::make_device(runtime, options);
+  if (!checks.is_true(device != nullptr, "long messages: no device")) {
     return;
   }
   Outputs outputs = {Buffer(text.size()), Buffer(text.size())};
@@ -133,11 +133,11 @@ void test_long_messages(Checks& checks, Effort effort) {
       continue;
     }
     for (const RawSubject& raw : raw_subjects(cipher)) {
-      compare_long(*engine, raw, text, outputs, checks);
+      compare_long(*device, raw, text, outputs, checks);
     }
   }
   for (const std::size_t key_bytes : {std::size_t{16}, std::size_t{24}, std::size_t{32}}) {
-    compare_long_gcm(*engine, key_bytes, text, checks);
+    compare_long_gcm(*device, key_bytes, text, checks);
   }
 }
 

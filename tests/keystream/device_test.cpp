@@ -1,6 +1,6 @@
 // A device as the source of keystream: the same bytes, from it or without it; what it declines or
 // breaks down over, workers compute.
-#include "fake_engine.hpp"
+#include "fake_device.hpp"
 #include "subject.hpp"
 
 namespace paes::test {
@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t chunk = 512;
 
 struct Stream {
-  Stream(const std::shared_ptr<Engine>& device, std::int64_t stride = 1, unsigned window = 1024,
+  Stream(const std::shared_ptr<Device>& device, std::int64_t stride = 1, unsigned window = 1024,
          std::string_view of_cipher = "aes-128-ctr",
          std::size_t budget_bytes = std::size_t{4} << 20)
       : engine(
@@ -46,7 +46,7 @@ struct Stream {
 TEST(Device, MakesWideWindows) {
   for (const char* const cipher : {"aes-128-ctr", "aes-256-ctr", "des-ede3-ctr"}) {
     for (const std::int64_t stride : {1, -1}) {
-      const auto device = std::make_shared<FakeEngine>(2, std::size_t{1} << 20);
+      const auto device = std::make_shared<FakeDevice>(2, std::size_t{1} << 20);
       Stream stream(device, stride, 1024, cipher);
       ASSERT_TRUE(stream.fills(1000)) << cipher;
       EXPECT_GE(stream.engine.statistics().device_chunks, 256U) << "the first run at least";
@@ -58,7 +58,7 @@ TEST(Device, MakesWideWindows) {
 }
 
 TEST(Device, IsLeftAloneByOtherWindows) {
-  const auto device = std::make_shared<FakeEngine>(2, std::size_t{1} << 20);
+  const auto device = std::make_shared<FakeDevice>(2, std::size_t{1} << 20);
   Stream narrow(device, 1, 16);
   ASSERT_TRUE(narrow.fills(14));
   Stream wide_steps(device, 3, 1024);
@@ -73,7 +73,7 @@ TEST(Device, IsLeftAloneByOtherWindows) {
 }
 
 TEST(Device, ThatFailsIsNotAskedAgain) {
-  const auto device = std::make_shared<FakeEngine>(2, std::size_t{1} << 20);
+  const auto device = std::make_shared<FakeDevice>(2, std::size_t{1} << 20);
   device->fail_at(1);
   Stream stream(device);
   ASSERT_TRUE(stream.fills(1000));
@@ -84,7 +84,7 @@ TEST(Device, ThatFailsIsNotAskedAgain) {
 
 TEST(Device, ThatDeclinesCostsNothingButTime) {
   // Pieces of one chunk: a run is more than the device takes.
-  const auto device = std::make_shared<FakeEngine>(2, chunk);
+  const auto device = std::make_shared<FakeDevice>(2, chunk);
   Stream stream(device);
   ASSERT_TRUE(stream.fills(1000));
   stream.check_in_order(1200);
@@ -93,7 +93,7 @@ TEST(Device, ThatDeclinesCostsNothingButTime) {
 
 // Chunks that are used while the device makes them, and windows that move and are evicted.
 TEST(Device, UnderRacesAndPressure) {
-  const auto device = std::make_shared<FakeEngine>(2, std::size_t{1} << 20);
+  const auto device = std::make_shared<FakeDevice>(2, std::size_t{1} << 20);
   Stream stream(device, 1, 1024, "aes-128-ctr", 500000);
   std::uint64_t at = 100000;
   for (int i = 0; i < 40; ++i) {
@@ -110,7 +110,7 @@ TEST(Device, UnderRacesAndPressure) {
 }
 
 TEST(Device, NeedsAWorkerAndRoom) {
-  const auto device = std::make_shared<FakeEngine>(2, std::size_t{1} << 20);
+  const auto device = std::make_shared<FakeDevice>(2, std::size_t{1} << 20);
   EXPECT_EQ(code_of([&] { const KeystreamEngine e({.device = device}); }), ErrorCode::usage);
   EXPECT_EQ(code_of([&] {
               const KeystreamEngine e({.workers = 1, .budget_bytes = 100000, .device = device});
@@ -119,8 +119,8 @@ TEST(Device, NeedsAWorkerAndRoom) {
 }
 
 TEST(Device, LeavesWithTheLastKey) {
-  auto device = std::make_shared<FakeEngine>(2, std::size_t{1} << 20);
-  const std::weak_ptr<FakeEngine> watched = device;
+  auto device = std::make_shared<FakeDevice>(2, std::size_t{1} << 20);
+  const std::weak_ptr<FakeDevice> watched = device;
   auto engine = std::make_unique<KeystreamEngine>(
       KeystreamOptions{.workers = 1, .chunk_bytes = chunk, .device = std::move(device)});
   auto key = std::make_unique<KeystreamKey>(engine->bind("aes-128-ctr", Buffer(16), "bitslice"));

@@ -68,7 +68,7 @@ TEST(Sources, AThreadThatHasNoContextsComputesForOthers) {
 // With measurements that say so, keystream that is there is not used, and none is computed.
 TEST(Decision, SlowerIsNotUsed) {
   const KeystreamOptions options{};
-  const auto engine = keystream::SpeculativeEngine::make(options);
+  const auto engine = keystream::KeystreamService::make(options);
   const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
   const auto context = engine->open(key, CounterBlock{}, {});
   engine->idle(later());
@@ -167,7 +167,7 @@ TEST(Limits, OfABundleAreCountedOnce) {
 
 // A first sample with faults in it, and contexts too short to try again by themselves.
 TEST(Decision, ShortContextsSpeculateAfterAColdFirstOne) {
-  const auto engine = keystream::SpeculativeEngine::make({});
+  const auto engine = keystream::KeystreamService::make({});
   const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
   key->costs().add(keystream::Way::own, 1e7);
   EXPECT_TRUE(key->costs().pays(keystream::Maker::own)) << "one sample is none";

@@ -20,7 +20,7 @@ constexpr std::size_t chunk = 4096;
 struct Driven {
   explicit Driven(std::string_view of_cipher, unsigned workers = 0)
       : cipher(of_cipher),
-        engine(keystream::SpeculativeEngine::make({.workers = workers})),
+        engine(keystream::KeystreamService::make({.workers = workers})),
         key_bytes(key_for(cipher)),
         counter(cipher == "des-ede3-ctr" ? 8 : 16, 0x11),
         key(engine->bind(cipher, key_bytes, "bitslice")) {
@@ -68,7 +68,7 @@ struct Driven {
   }
 
   std::string cipher;
-  std::shared_ptr<keystream::SpeculativeEngine> engine;
+  std::shared_ptr<keystream::KeystreamService> engine;
   Buffer key_bytes;
   Buffer counter;
   std::shared_ptr<keystream::BoundKey> key;
@@ -258,7 +258,7 @@ TEST(Pieces, ADeviceBringsWhatIsMissing) {
 }
 
 TEST(Pieces, OfMessagesOfGcm) {
-  const auto engine = keystream::SpeculativeEngine::make({});
+  const auto engine = keystream::KeystreamService::make({});
   const Buffer key_bytes = key_for("aes-128-gcm");
   const auto key = engine->bind("aes-128-gcm", key_bytes, "bitslice");
   const auto context = engine->open(key, keystream::MessageNonces{}, SealedOptions{});

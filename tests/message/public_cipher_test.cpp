@@ -1,4 +1,4 @@
-// The public header's raw engine: known answers, messages and batches beside libcrypto, threads,
+// The public header's raw device: known answers, messages and batches beside libcrypto, threads,
 // padding, and everything it must refuse.
 #include <gtest/gtest.h>
 

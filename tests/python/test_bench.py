@@ -190,8 +190,8 @@ def test_rows_without_a_hash_cannot_verify():
     (["--cipher", "aes-128-cbc", "--share"], "--share.*aes-128-cbc"),
     (["--cipher", "aes-128-ctr", "--share", "--clock", "cpu"], "--share.*clock"),
     (["--cipher", "aes-128-ofb", "--kernel", "vaes_loop"], "vaes_loop"),
-    (["--engine", "gpu"], "--engine.*cuda"),
-    (["--engine", "cuda", "--clock", "cpu"], "--engine.*clock"),
+    (["--device", "gpu"], "--device.*cuda"),
+    (["--device", "cuda", "--clock", "cpu"], "--device.*clock"),
     (["--size", "1QB"], "--size"),
     (["--size", "60GiB", "--threads", "4096"], "--size.*memory"),
     (["--threads", "-1"], "--threads"),
@@ -202,16 +202,16 @@ def test_kernel_usage(arguments, says):
 
 def test_a_device_has_its_turns_or_is_not_there():
     cuda = json.loads(program.succeed("devices", "--json").out)["cuda"]
-    arguments = ("kernel", "--kernel", "bitslice", "--engine", "cuda", "--size", "1MiB", "--seconds", "0")
+    arguments = ("kernel", "--kernel", "bitslice", "--device", "cuda", "--size", "1MiB", "--seconds", "0")
     if not cuda["available"]:
         failed = fail(*arguments, code=FAILURE)
-        assert failed.err == f"paes: engine: cuda is not available: {cuda['reason']}\n"
+        assert failed.err == f"paes: device: cuda is not available: {cuda['reason']}\n"
         return
     document = bench(*arguments)
     validate(document, "bench-kernel.schema.json")
     assert [(row["kernel"], row["engine"]) for row in document["results"]] == [
         ("bitslice", "cpu"), ("cuda", "cuda")]
-    fail(*arguments, "--cipher", "aes-128-xts", code=USAGE, says="engine: cuda cannot")
+    fail(*arguments, "--cipher", "aes-128-xts", code=USAGE, says="device: cuda cannot")
     fail(*arguments, "--size", "128MiB", code=USAGE, says="--size: cuda takes")
 
 

@@ -67,7 +67,7 @@ def test_bench_measures_every_mode(bench):
     found, text = bench
     validate(as_result(found), "gpu.schema.json")
     assert found["failures"] == 0
-    assert all(what.endswith("no engine") for what in found["left_out"])
+    assert all(what.endswith("no device") for what in found["left_out"])
     assert "EMULATED" in text and found["device"]["emulated"]
     ciphers = {row["cipher"] for row in found["resident"]}
     for bits in (128, 192, 256):
@@ -195,7 +195,7 @@ def test_parts_are_noted_whatever_becomes_of_them(machine):
     result = json.loads((machine.folder / "results" / results[0]).read_text())
     validate(result, "gpu.schema.json")
     assert {part["name"]: part["outcome"] for part in result["parts"]} == {
-        "build": "passed", "gpu_tests_long": "passed", "gpu_tests_engine": "passed",
+        "build": "passed", "gpu_tests_long": "passed", "gpu_tests_device": "passed",
         "gpu_tests_rows": "passed", "gcm_vectors": "missing", "raw_vectors": "missing",
         "bench": "failed", "memcheck": "missing", "racecheck": "missing", "initcheck": "missing",
         "synccheck": "missing"}

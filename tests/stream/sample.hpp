@@ -122,7 +122,7 @@ struct Setting {
   std::size_t grain_bytes = default_grain_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;
-  EngineUse engine_use = {};
+  DeviceUse device_use = {};
 };
 
 inline Totals encrypt_path(const std::string& from, const std::string& to,
@@ -138,7 +138,7 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
                             .grain_bytes = setting.grain_bytes,
                             .cancel = setting.cancel,
                             .progress = setting.progress,
-                            .engine_use = setting.engine_use});
+                            .device_use = setting.device_use});
 }
 
 inline Totals decrypt_path(const std::string& from, const std::string& to,
@@ -155,7 +155,7 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
                   .grain_bytes = setting.grain_bytes,
                   .cancel = setting.cancel,
                   .progress = setting.progress,
-                  .engine_use = setting.engine_use});
+                  .device_use = setting.device_use});
 }
 
 inline Verification verification_of(const std::string& from, const Setting& setting = {}) {
@@ -168,7 +168,7 @@ inline Verification verification_of(const std::string& from, const Setting& sett
                  .grain_bytes = setting.grain_bytes,
                  .cancel = setting.cancel,
                  .progress = setting.progress,
-                 .engine_use = setting.engine_use});
+                 .device_use = setting.device_use});
 }
 
 // For what must be authentic.

@@ -1,12 +1,11 @@
-// The engine, with each device kernel in turn: counters about to carry in 32, 64 and 128 bits,
+// The device, with each device kernel in turn: counters about to carry in 32, 64 and 128 bits,
 // every length, data units of every kind, many GCM messages and parts of one, memory that is pinned
 // and that is not, several callers at once, and more slots than the device has memory for.
-#include "cuda/engine.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "cuda/cuda_device.hpp"
 #include "device_kernels.hpp"
 #include "gcm_operations.hpp"
 #include "gpu/checks.hpp"
@@ -25,17 +24,17 @@ std::size_t piece_bytes() { return std::size_t{is_device_emulated() ? 64U : 1024
 
 struct Subject {
   const cuda::DeviceKernel* kernel;
-  Engine* engine;
+  Device* device;
   Checks* checks;
   Effort effort;
 
   [[nodiscard]] std::string what(const std::string& of) const {
-    return std::string("engine with ") + kernel->name + ", " + of;
+    return std::string("device with ") + kernel->name + ", " + of;
   }
 };
 
 // One call, apart or in place, against the processor.
-void compare(const Subject& subject, const EngineRaw& bound, const RawSubject& raw,
+void compare(const Subject& subject, const DeviceRaw& bound, const RawSubject& raw,
              const RawKey& reference, const Block& start_block, Bytes in, bool in_place,
              const std::string& of) {
   const RawStart start = raw_start(raw.mode, start_block);
@@ -65,7 +64,7 @@ Block counter_before(std::size_t block_size, unsigned bits, std::uint64_t before
   return counter;
 }
 
-void compare_counters(const Subject& subject, const RawSubject& raw, const EngineRaw& bound,
+void compare_counters(const Subject& subject, const RawSubject& raw, const DeviceRaw& bound,
                       const RawKey& reference) {
   const std::size_t block = raw.block_size();
   const Buffer text = varied_bytes(700 * block + 5, 7);
@@ -91,7 +90,7 @@ void compare_raw(const Subject& subject, const RawSubject& raw) {
   }
   const Buffer key = raw.key();
   for (const std::size_t unit : units) {
-    const auto bound = subject.engine->bind_raw(raw.cipher, raw.mode, raw.direction, key, unit);
+    const auto bound = subject.device->bind_raw(raw.cipher, raw.mode, raw.direction, key, unit);
     if (bound == nullptr) {
       // XTS without units is the processor's.
       subject.checks->is_true(raw.mode == Mode::xts && unit == 0,
@@ -149,7 +148,7 @@ void seal_by_processor(const Kernel& kernel, const KernelKeys& keys,
   kernel.gcm.seal(keys, message.with({text.data(), text.data(), text.size()}), tag);
 }
 
-void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key, std::size_t count,
+void compare_messages(const Subject& subject, const DeviceGcm& bound, Bytes key, std::size_t count,
                       std::size_t text_bytes, std::size_t last) {
   const std::size_t stride = (text_bytes + 15) / 16 * 16 + 16;
   Messages messages(count, stride, text_bytes, last);
@@ -191,7 +190,7 @@ void compare_messages(const Subject& subject, const EngineGcm& bound, Bytes key,
   checks.is_equal(Bytes(messages.memory).last(last), Bytes(plain).last(last), what + ": opened");
 }
 
-void compare_parts(const Subject& subject, const EngineGcm& bound, Bytes key, std::size_t blocks) {
+void compare_parts(const Subject& subject, const DeviceGcm& bound, Bytes key, std::size_t blocks) {
   const Buffer text = varied_bytes(blocks * block_bytes, 12);
   auto counter = std::bit_cast<CounterBlock>(counter_before(16, 32, 2));
   counter.bytes[3] = 7;
@@ -222,7 +221,7 @@ void compare_parts(const Subject& subject, const EngineGcm& bound, Bytes key, st
 
 void compare_gcm(const Subject& subject, std::size_t key_bytes) {
   const Buffer key = varied_bytes(key_bytes, 10);
-  const auto bound = subject.engine->bind_gcm(key);
+  const auto bound = subject.device->bind_gcm(key);
   if (!subject.checks->is_true(bound != nullptr, subject.what("gcm: not bound"))) {
     return;
   }
@@ -249,7 +248,7 @@ void compare_gcm(const Subject& subject, std::size_t key_bytes) {
 // Eight callers, of whom half would rather compute themselves than wait.
 void compare_callers(const Subject& subject, const RawSubject& raw) {
   const std::size_t bytes = subject.effort == Effort::full ? piece_bytes() : 4096;
-  const auto bound = subject.engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
+  const auto bound = subject.device->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
   if (!subject.checks->is_true(bound != nullptr, subject.what("many callers: not bound"))) {
     return;
   }
@@ -278,7 +277,7 @@ void compare_callers(const Subject& subject, const RawSubject& raw) {
 void compare_pinned(const Subject& subject, const RawSubject& raw) {
   const std::size_t bytes = piece_bytes() / 4;
   const std::size_t page = 4096;
-  const auto bound = subject.engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
+  const auto bound = subject.device->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
   if (!subject.checks->is_true(bound != nullptr, subject.what("pinned memory: not bound"))) {
     return;
   }
@@ -286,7 +285,7 @@ void compare_pinned(const Subject& subject, const RawSubject& raw) {
       static_cast<std::uint8_t*>(operator new (bytes + page, std::align_val_t{page}));
   const Buffer text = varied_bytes(bytes, 14);
   std::copy(text.begin(), text.end(), memory);
-  subject.engine->pin(memory, bytes);
+  subject.device->pin(memory, bytes);
   const RawStart start = raw_start(raw.mode, {});
   Buffer expected(bytes);
   RawPosition position{start};
@@ -294,23 +293,23 @@ void compare_pinned(const Subject& subject, const RawSubject& raw) {
   subject.checks->is_true(bound->crypt(start, {memory, bytes}, {memory, bytes}, WhenBusy::wait),
                           subject.what("pinned memory: declined"));
   subject.checks->is_equal({memory, bytes}, expected, subject.what("pinned memory"));
-  subject.engine->unpin(memory);
+  subject.device->unpin(memory);
   operator delete (memory, std::align_val_t{page});
 }
 
 void test_kernel(const cuda::DeviceKernel& kernel, Checks& checks, Effort effort) {
-  cuda::EngineOptions options;
+  cuda::DeviceOptions options;
   options.piece_bytes = piece_bytes();
   options.kernel = kernel.name;
   for (const bool copies_keystream : {false, true}) {
     options.copies_keystream = copies_keystream;
-    const auto engine = cuda::make_engine(shared_runtime(), options);
-    const Subject subject{&kernel, engine.get(), &checks, effort};
-    if (!checks.is_true(engine != nullptr, subject.what("no engine"))) {
+    const auto device = cuda::make_device(shared_runtime(), options);
+    const Subject subject{&kernel, device.get(), &checks, effort};
+    if (!checks.is_true(device != nullptr, subject.what("no device"))) {
       return;
     }
     const std::vector<RawSubject> subjects = raw_subjects(kernel.cipher);
-    on_threads(subjects.size(), engine->slots(), [&](std::size_t i) {
+    on_threads(subjects.size(), device->slots(), [&](std::size_t i) {
       if (subjects[i].mode == Mode::ctr || !copies_keystream) {
         compare_raw(subject, subjects[i]);
       }
@@ -363,18 +362,18 @@ void test_little_memory(Checks& checks) {
       runtime_under_test().devices()[0].memory_bytes / (is_device_emulated() ? 8 : 128);
   const Ballast ballast(left_bytes);
   std::string told;
-  cuda::EngineOptions options;
+  cuda::DeviceOptions options;
   options.slots = cuda::max_slots;
   options.piece_bytes = left_bytes / 4;
   options.note = [&](const std::string& note) { told = note; };
-  const auto engine = cuda::make_engine(shared_runtime(), options);
+  const auto device = cuda::make_device(shared_runtime(), options);
   checks.is_true(!told.empty(), "memory for too many slots was given without a note");
-  if (engine == nullptr || engine->slots() == 0) {
+  if (device == nullptr || device->slots() == 0) {
     return;
   }
   const RawSubject raw = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
-  const auto bound = engine->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
-  const Buffer text = varied_bytes(std::min<std::size_t>(engine->piece_bytes(), 100000), 15);
+  const auto bound = device->bind_raw(raw.cipher, raw.mode, raw.direction, raw.key(), 0);
+  const Buffer text = varied_bytes(std::min<std::size_t>(device->piece_bytes(), 100000), 15);
   Buffer out(text.size()), expected(text.size());
   RawPosition position{CounterBlock{}};
   processor_key(raw).crypt(raw.direction, position, text, expected, serial_executor(), text.size());
@@ -385,7 +384,7 @@ void test_little_memory(Checks& checks) {
 
 }  // namespace
 
-void test_engine(Checks& checks, Effort effort) {
+void test_device(Checks& checks, Effort effort) {
   for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
     test_kernel(*kernel, checks, effort);
   }

@@ -1,4 +1,4 @@
-// The options that say how the work is done: kernel, threads, schedule, grain, engine. None of them
+// The options that say how the work is done: kernel, threads, schedule, grain, device. None of them
 // changes a byte of the output.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 #include "exec/executor.hpp"
 #include "message/cipher_name.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 #include "stream/container.hpp"
-#include "stream/engine_rates.hpp"
+#include "stream/device_rates.hpp"
 
 namespace CLI {
 class App;
@@ -32,30 +32,30 @@ struct Choice {
   Schedule schedule;
   unsigned threads;  // of the CPU
   std::size_t grain_bytes;
-  std::shared_ptr<Engine> engine = nullptr;  // null: the CPU alone
+  std::shared_ptr<Device> device = nullptr;  // null: the CPU alone
   WhenBusy when_busy = WhenBusy::wait;
 
-  // "cpu", "hybrid", or the engine's own name.
-  [[nodiscard]] const char* engine_name() const noexcept {
-    return engine == nullptr ? "cpu" : when_busy == WhenBusy::decline ? "hybrid" : engine->name();
+  // "cpu", "hybrid", or the device's own name.
+  [[nodiscard]] const char* device_name() const noexcept {
+    return device == nullptr ? "cpu" : when_busy == WhenBusy::decline ? "hybrid" : device->name();
   }
   // No more threads than there are pieces: starting one costs more than a small file does. Nothing
-  // for pipes, whose length is unknown. Threads that wait for the engine come on top in a hybrid.
+  // for pipes, whose length is unknown. Threads that wait for the device come on top in a hybrid.
   [[nodiscard]] std::unique_ptr<Executor> executor_for(std::optional<std::uint64_t> bytes) const;
 };
 
-// The same for all inputs; under `auto` they may differ in the engine.
-class Engines {
+// The same for all inputs; under `auto` they may differ in the device.
+class WorkChooser {
  public:
   // Of the grain as the user gave it, or nothing.
-  Engines(const Kernel& kernel, Schedule schedule, unsigned threads,
-          std::optional<std::size_t> grain_bytes, const CipherName& cipher, Notes notes);
+  WorkChooser(const Kernel& kernel, Schedule schedule, unsigned threads,
+              std::optional<std::size_t> grain_bytes, const CipherName& cipher, Notes notes);
 
-  // --engine cuda and hybrid. Throws Error(failure) "engine: ..." in one line where there is none.
+  // --device cuda and hybrid. Throws Error(failure) "device: ..." in one line where there is none.
   void open(const std::string& device_kernel, WhenBusy when_busy);
   // Of the machine's devices this process takes one, that of this number modulo how many there are.
   void take_one_device(unsigned number) noexcept { device_share_ = number; }
-  // --engine auto: for inputs worth it, once in this process, and silently unless Notes::all.
+  // --device auto: for inputs worth it, once in this process, and silently unless Notes::all.
   void allow_automatic() noexcept { is_automatic_ = true; }
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
@@ -64,9 +64,9 @@ class Engines {
 
  private:
   [[nodiscard]] Choice cpu() const;
-  [[nodiscard]] Choice with_engine(WhenBusy when_busy) const;
+  [[nodiscard]] Choice with_device(WhenBusy when_busy) const;
   void measure(std::uint64_t bytes);
-  void measure_engine(stream::Rates& rates);
+  void measure_device(stream::Rates& rates);
   [[nodiscard]] double rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const;
 
   const Kernel& kernel_;
@@ -78,11 +78,11 @@ class Engines {
   Notes notes_;
   std::optional<unsigned> device_share_;
   double estimated_rate_ = 0;  // of the CPU, bytes a second; 0: not known yet
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Device> device_;
   WhenBusy when_busy_ = WhenBusy::wait;
 };
 
-class EngineOptions {
+class WorkOptions {
  public:
   void declare(CLI::App& app);
   // This process is one of several on the machine: so many threads where the user names no number,
@@ -91,13 +91,13 @@ class EngineOptions {
     default_threads_ = threads;
     device_share_ = device;
   }
-  // Throws Error(usage), and Error(failure) where an engine was asked for that is not there; prints
+  // Throws Error(usage), and Error(failure) where a device was asked for that is not there; prints
   // the kernel's warning if it has one. The kernel is one that has the cipher: AES-GCM, which the
-  // container is made of, or the one named. `why_cpu_alone` is empty where an engine could do it;
+  // container is made of, or the one named. `why_cpu_alone` is empty where a device could do it;
   // else the sentence is what `cuda` throws, while `hybrid` and `auto` choose the CPU.
-  [[nodiscard]] Engines choose(Notes notes) const;
-  [[nodiscard]] Engines choose(const CipherName& cipher, const std::string& why_cpu_alone,
-                               Notes notes) const;
+  [[nodiscard]] WorkChooser choose(Notes notes) const;
+  [[nodiscard]] WorkChooser choose(const CipherName& cipher, const std::string& why_cpu_alone,
+                                   Notes notes) const;
 
  private:
   // Null: `kernel_` is not a device kernel's name.
@@ -109,7 +109,7 @@ class EngineOptions {
   std::string schedule_ = "dynamic";
   std::optional<std::size_t> grain_bytes_;
   std::string kernel_ = "auto";
-  std::string engine_ = "auto";
+  std::string device_ = "auto";
 };
 
 }  // namespace paes::cli

@@ -1,4 +1,4 @@
-// The device engine: message/engine.hpp over a runtime. Each call takes a slot, copies its text in,
+// The device device: message/device.hpp over a runtime. Each call takes a slot, copies its text in,
 // launches, copies out and waits; pieces of several calls overlap. Batches that their owner has
 // pinned are copied directly, everything else through pinned staging of the slot. Texts, keys,
 // hashes and tags are wiped from the device and from staging before the memory is given back, and
@@ -11,11 +11,11 @@
 
 #include "cuda/runtime.hpp"
 #include "cuda/slot.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 
 namespace paes::cuda {
 
-struct EngineOptions {
+struct DeviceOptions {
   unsigned slots = 4;  // of each device, 1 to max_slots
   std::size_t piece_bytes = std::size_t{4} << 20;
   // CTR's keystream alone comes from the device, and the caller's thread adds it to the text: saves
@@ -27,13 +27,13 @@ struct EngineOptions {
 
 // Throws Error(usage) where the kernel's name is unknown. Null, and one line of why, which is a
 // note as well, where there is no memory for anything or no slot.
-[[nodiscard]] std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime,
-                                                  const EngineOptions& options, std::string& why);
+[[nodiscard]] std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime,
+                                                  const DeviceOptions& options, std::string& why);
 
-inline std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime,
-                                           const EngineOptions& options = {}) {
+inline std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime,
+                                           const DeviceOptions& options = {}) {
   std::string why;
-  return make_engine(std::move(runtime), options, why);
+  return make_device(std::move(runtime), options, why);
 }
 
 }  // namespace paes::cuda

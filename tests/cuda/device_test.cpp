@@ -1,12 +1,11 @@
-// The device engine over an emulated runtime: every mode as the kernels of the processor compute
+// The device device over an emulated runtime: every mode as the kernels of the processor compute
 // it, from pinned memory and from other, on one device and on several.
-#include "cuda/engine.hpp"
-
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "cuda/emulated_engine.hpp"
+#include "cuda/cuda_device.hpp"
+#include "cuda/emulated_device.hpp"
 #include "message/gcm_message.hpp"
 
 namespace paes::cuda {
@@ -30,14 +29,14 @@ bool has_kernel(Cipher cipher, Operation operation) {
   return false;
 }
 
-void check_raw(Engine& engine, const RawCase& which, Direction direction, std::size_t bytes) {
+void check_raw(Device& device, const RawCase& which, Direction direction, std::size_t bytes) {
   const Operation operation = row_of(which.mode).operation(direction);
   if (formula_of(operation).is_chained()) {
     return;
   }
   SCOPED_TRACE(testing::Message() << row_of(which.mode).name << ", " << bytes << " bytes");
   const Buffer key = varied_bytes(which.key_bytes, 1);
-  const auto bound = engine.bind_raw(which.cipher, which.mode, direction, key, which.unit_bytes);
+  const auto bound = device.bind_raw(which.cipher, which.mode, direction, key, which.unit_bytes);
   if (!has_kernel(which.cipher, operation)) {
     EXPECT_EQ(bound, nullptr);
     return;
@@ -55,49 +54,49 @@ void check_raw(Engine& engine, const RawCase& which, Direction direction, std::s
   EXPECT_TRUE(out == want);
 }
 
-TEST(CudaEngine, ComputesEveryRawMode) {
-  Emulated engine;
-  EXPECT_EQ(engine->slots(), 4U);
+TEST(CudaDevice, ComputesEveryRawMode) {
+  Emulated device;
+  EXPECT_EQ(device->slots(), 4U);
   for (const RawCase& which : raw_cases) {
     const std::size_t step =
         which.unit_bytes == 0 ? block_bytes_of(which.cipher) : which.unit_bytes;
     for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
       for (const std::size_t bytes : {step, 3 * step, piece_bytes / step * step}) {
-        check_raw(*engine, which, direction, bytes);
+        check_raw(*device, which, direction, bytes);
       }
       if (row_of(which.mode).tail == Tail::any) {
-        check_raw(*engine, which, direction, 1);
-        check_raw(*engine, which, direction, 1029);
+        check_raw(*device, which, direction, 1);
+        check_raw(*device, which, direction, 1029);
       }
     }
   }
 }
 
-TEST(CudaEngine, AddsKeystreamOnTheHostWhenTold) {
-  Emulated engine({}, {.copies_keystream = true});
+TEST(CudaDevice, AddsKeystreamOnTheHostWhenTold) {
+  Emulated device({}, {.copies_keystream = true});
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{4097}, piece_bytes}) {
-    check_raw(*engine, {Cipher::aes, Mode::ctr, 32}, Direction::encrypt, bytes);
+    check_raw(*device, {Cipher::aes, Mode::ctr, 32}, Direction::encrypt, bytes);
   }
 }
 
-TEST(CudaEngine, DeclinesWhatItIsNotMadeFor) {
-  Emulated engine;
+TEST(CudaDevice, DeclinesWhatItIsNotMadeFor) {
+  Emulated device;
   const Buffer key = varied_bytes(64, 1);
-  EXPECT_EQ(engine->bind_raw(Cipher::aes, Mode::xts, Direction::encrypt, key, 520), nullptr);
+  EXPECT_EQ(device->bind_raw(Cipher::aes, Mode::xts, Direction::encrypt, key, 520), nullptr);
   const auto ecb =
-      engine->bind_raw(Cipher::aes, Mode::ecb, Direction::encrypt, Bytes(key).first(16), 0);
+      device->bind_raw(Cipher::aes, Mode::ecb, Direction::encrypt, Bytes(key).first(16), 0);
   ASSERT_NE(ecb, nullptr);
   Buffer text(2 * piece_bytes);
   EXPECT_FALSE(ecb->crypt({}, text, text, WhenBusy::wait));
   EXPECT_TRUE(text == Buffer(2 * piece_bytes));
-  EXPECT_THROW((void)make_engine(std::make_shared<EmulatedRuntime>(), {.kernel = "no_such"}),
+  EXPECT_THROW((void)make_device(std::make_shared<EmulatedRuntime>(), {.kernel = "no_such"}),
                Error);
 }
 
-void check_messages(Engine& engine, std::size_t count, std::size_t last_bytes) {
+void check_messages(Device& under_test, std::size_t count, std::size_t last_bytes) {
   SCOPED_TRACE(testing::Message() << count << " messages, the last of " << last_bytes);
   const Buffer key = varied_bytes(32, 1);
-  const auto bound = engine.bind_gcm(key);
+  const auto bound = under_test.bind_gcm(key);
   ASSERT_NE(bound, nullptr);
   const GcmKey cpu(key, best_kernel(Cipher::aes));
   Chunks device(count, last_bytes);
@@ -125,35 +124,35 @@ void check_messages(Engine& engine, std::size_t count, std::size_t last_bytes) {
   }
 }
 
-TEST(CudaEngine, ComputesManyGcmMessagesAtOnce) {
+TEST(CudaDevice, ComputesManyGcmMessagesAtOnce) {
   if (!has_gcm()) {
     GTEST_SKIP() << "no device kernel has GCM";
   }
-  Emulated engine;
-  check_messages(*engine, 1, 0);
-  check_messages(*engine, 1, 17);
-  check_messages(*engine, 3, Chunks::text_bytes);
-  check_messages(*engine, 60, 1);
+  Emulated device;
+  check_messages(*device, 1, 0);
+  check_messages(*device, 1, 17);
+  check_messages(*device, 3, Chunks::text_bytes);
+  check_messages(*device, 60, 1);
 }
 
-TEST(CudaEngine, ComputesPartsOfOneGcmMessage) {
+TEST(CudaDevice, ComputesPartsOfOneGcmMessage) {
   if (!has_gcm()) {
     GTEST_SKIP() << "no device kernel has GCM";
   }
-  Emulated engine;
+  Emulated device;
   const Buffer key = varied_bytes(16, 1);
   const Buffer iv = varied_bytes(12, 2);
   const GcmKey on_cpu(key, best_kernel(Cipher::aes));
-  const GcmKey on_device(key, best_kernel(Cipher::aes), {&*engine, WhenBusy::wait});
+  const GcmKey on_device(key, best_kernel(Cipher::aes), {&*device, WhenBusy::wait});
   const GcmMessage want(on_cpu, iv, {});
   const GcmMessage got(on_device, iv, {});
   for (const std::size_t bytes : {std::size_t{16}, std::size_t{4096 + 5}, piece_bytes}) {
     const Buffer text = varied_bytes(bytes, 4);
     Buffer a(bytes);
     Buffer b(bytes);
-    const std::uint64_t launches = engine.runtime().launches()[0];
+    const std::uint64_t launches = device.runtime().launches()[0];
     const GhashPart encrypted = got.encrypt(std::uint64_t{48} << 20, text, a);
-    EXPECT_GT(engine.runtime().launches()[0], launches);
+    EXPECT_GT(device.runtime().launches()[0], launches);
     const GhashPart reference = want.encrypt(std::uint64_t{48} << 20, text, b);
     EXPECT_TRUE(a == b);
     const GhashPart hashed = got.hash(b);
@@ -166,19 +165,19 @@ TEST(CudaEngine, ComputesPartsOfOneGcmMessage) {
   }
 }
 
-TEST(CudaEngine, ThreadsShareItsSlots) {
+TEST(CudaDevice, ThreadsShareItsSlots) {
   for (const unsigned devices : {1U, 3U}) {
-    Emulated engine({.devices = devices}, {.slots = 2});
-    EXPECT_EQ(engine->slots(), 2 * devices);
+    Emulated device({.devices = devices}, {.slots = 2});
+    EXPECT_EQ(device->slots(), 2 * devices);
     const RawCase which = {Cipher::aes, Mode::ctr, 16};
     const Buffer key = varied_bytes(16, 1);
-    const auto bound = engine->bind_raw(which.cipher, which.mode, Direction::encrypt, key, 0);
+    const auto bound = device->bind_raw(which.cipher, which.mode, Direction::encrypt, key, 0);
     ASSERT_NE(bound, nullptr);
     std::vector<std::thread> threads;
     for (unsigned number = 0; number < 8; ++number) {
       threads.emplace_back([&, number] {
         Buffer text = varied_bytes(5000 + number, number);
-        engine->pin(text.data(), text.size());
+        device->pin(text.data(), text.size());
         for (unsigned round = 0; round < 4; ++round) {
           Block start = {};
           start.bytes[0] = static_cast<std::uint8_t>(number);
@@ -189,26 +188,26 @@ TEST(CudaEngine, ThreadsShareItsSlots) {
           EXPECT_TRUE(taken || when_busy == WhenBusy::decline);
           EXPECT_TRUE(!taken || text == want);
         }
-        engine->unpin(text.data());
+        device->unpin(text.data());
       });
     }
     for (std::thread& thread : threads) {
       thread.join();
     }
-    for (const std::uint64_t launches : engine.runtime().launches()) {
+    for (const std::uint64_t launches : device.runtime().launches()) {
       EXPECT_NE(launches, 0U) << "a device without work";
     }
   }
 }
 
-// As `--engine auto` has them for a while. Constant memory is the device's, whosever engine it is.
-TEST(CudaEngine, SeveralOnADeviceHaveSlotsOfTheirOwn) {
+// As `--device auto` has them for a while. Constant memory is the device's, whosever device it is.
+TEST(CudaDevice, SeveralOnADeviceHaveSlotsOfTheirOwn) {
   const auto runtime = std::make_shared<EmulatedRuntime>(EmulatedOptions{.devices = 2});
   std::vector<std::string> notes;
   const auto note = [&](const std::string& text) { notes.push_back(text); };
   std::string why;
   const auto make = [&](unsigned slots) {
-    return make_engine(runtime, {.slots = slots, .piece_bytes = piece_bytes, .note = note}, why);
+    return make_device(runtime, {.slots = slots, .piece_bytes = piece_bytes, .note = note}, why);
   };
   {
     const auto first = make(5);
@@ -220,10 +219,10 @@ TEST(CudaEngine, SeveralOnADeviceHaveSlotsOfTheirOwn) {
     EXPECT_EQ(why, "cuda: this process uses all 8 slots of the device already");
     EXPECT_EQ(notes, std::vector<std::string>{why + "; the CPU does the work"});
     std::vector<std::thread> threads;
-    for (Engine* const engine : {first.get(), second.get()}) {
+    for (Device* const device : {first.get(), second.get()}) {
       for (unsigned number = 0; number < 4; ++number) {
         threads.emplace_back([=] {
-          check_raw(*engine, {Cipher::aes, Mode::ctr, 16}, Direction::encrypt, 4096);
+          check_raw(*device, {Cipher::aes, Mode::ctr, 16}, Direction::encrypt, 4096);
         });
       }
     }
@@ -235,17 +234,17 @@ TEST(CudaEngine, SeveralOnADeviceHaveSlotsOfTheirOwn) {
   EXPECT_EQ(runtime->complaints(), std::vector<std::string>());
 }
 
-TEST(CudaEngine, KeysLeaveConstantMemoryWithTheirCall) {
+TEST(CudaDevice, KeysLeaveConstantMemoryWithTheirCall) {
   const auto runtime = std::make_shared<EmulatedRuntime>();
-  const auto engine = make_engine(runtime, {.piece_bytes = piece_bytes});
+  const auto device = make_device(runtime, {.piece_bytes = piece_bytes});
   const Buffer key = varied_bytes(16, 1);
   for (const char* const what : {"first", "second"}) {
     SCOPED_TRACE(what);
-    auto bound = engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key, 0);
+    auto bound = device->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key, 0);
     Buffer text(1000);
     ASSERT_TRUE(bound->crypt(CounterBlock{}, text, text, WhenBusy::wait));
     bound.reset();
-    // The engine and its slots are still there, and nothing else is amiss.
+    // The device and its slots are still there, and nothing else is amiss.
     EXPECT_EQ(runtime->complaints(),
               (std::vector<std::string>{"device memory was not freed",
                                         "pinned memory was not freed", "a stream was not closed"}));
@@ -275,18 +274,18 @@ TEST(EmulatedRuntime, ComplainsOfKeysLeftInConstantMemory) {
   EXPECT_EQ(runtime.complaints().size(), 3U);
 }
 
-TEST(CudaEngine, TweaksOfEveryBlockHaveRoom) {
-  Emulated engine;
-  check_raw(*engine, {Cipher::aes, Mode::xts, 32, 16}, Direction::encrypt,
+TEST(CudaDevice, TweaksOfEveryBlockHaveRoom) {
+  Emulated device;
+  check_raw(*device, {Cipher::aes, Mode::xts, 32, 16}, Direction::encrypt,
             Slot::max_text_bytes(piece_bytes));
 }
 
 TEST(CudaMemory, WhereNothingCanBePinnedItIsStaged) {
-  Emulated engine({.pins = false});
+  Emulated device({.pins = false});
   Buffer text = varied_bytes(5000, 1);
-  engine->pin(text.data(), text.size());
-  check_raw(*engine, {Cipher::aes, Mode::ctr, 16}, Direction::encrypt, 5000);
-  engine->unpin(text.data());
+  device->pin(text.data(), text.size());
+  check_raw(*device, {Cipher::aes, Mode::ctr, 16}, Direction::encrypt, 5000);
+  device->unpin(text.data());
 }
 
 }  // namespace

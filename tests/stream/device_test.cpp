@@ -1,11 +1,10 @@
-// Streams on an engine: the same bytes as without, in every way it can share the work with the CPU;
+// Streams on a device: the same bytes as without, in every way it can share the work with the CPU;
 // what it leaves to the kernel; damage found; and nothing left of an output when it fails.
-#include "cuda/engine.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cuda/cuda_device.hpp"
 #include "cuda/emulated_runtime.hpp"
-#include "fake_engine.hpp"
+#include "fake_device.hpp"
 #include "stream/raw.hpp"
 #include "stream/raw_gcm.hpp"
 #include "stream/reference.hpp"
@@ -19,7 +18,7 @@ struct Way {
   unsigned threads;
   unsigned slots;
   bool is_emulated =
-      false;  // the device engine over an emulated runtime, else one of the tests' own
+      false;  // the device device over an emulated runtime, else one of the tests' own
 };
 constexpr Way ways[] = {{"alone", WhenBusy::wait, 1, 1},
                         {"taking_turns", WhenBusy::wait, 4, 2},
@@ -28,63 +27,63 @@ constexpr Way ways[] = {{"alone", WhenBusy::wait, 1, 1},
                         {"emulated_alone", WhenBusy::wait, 3, 2, true},
                         {"emulated_hybrid", WhenBusy::decline, 4, 2, true}};
 
-// An engine of the test's way, that has seen its calls and has nothing to complain about.
-class TestedEngine {
+// A device of the test's way, that has seen its calls and has nothing to complain about.
+class TestedDevice {
  public:
-  explicit TestedEngine(const Way& way, std::size_t piece_bytes) {
+  explicit TestedDevice(const Way& way, std::size_t piece_bytes) {
     if (way.is_emulated) {
       runtime_ = std::make_shared<cuda::EmulatedRuntime>();
-      engine_ = cuda::make_engine(runtime_, {.slots = way.slots, .piece_bytes = piece_bytes});
+      device_ = cuda::make_device(runtime_, {.slots = way.slots, .piece_bytes = piece_bytes});
     } else {
-      auto fake = std::make_unique<FakeEngine>(way.slots, piece_bytes);
+      auto fake = std::make_unique<FakeDevice>(way.slots, piece_bytes);
       fake_ = fake.get();
-      engine_ = std::move(fake);
+      device_ = std::move(fake);
     }
   }
-  ~TestedEngine() {
-    engine_.reset();
+  ~TestedDevice() {
+    device_.reset();
     if (runtime_ != nullptr) {
       EXPECT_EQ(runtime_->complaints(), std::vector<std::string>());
     }
   }
-  TestedEngine(const TestedEngine&) = delete;
-  TestedEngine& operator=(const TestedEngine&) = delete;
+  TestedDevice(const TestedDevice&) = delete;
+  TestedDevice& operator=(const TestedDevice&) = delete;
 
-  [[nodiscard]] Engine* get() { return engine_.get(); }
+  [[nodiscard]] Device* get() { return device_.get(); }
   [[nodiscard]] bool is_used() const {
     return runtime_ != nullptr ? runtime_->launches()[0] != 0 : fake_->calls() != 0;
   }
-  // Only the tests' own engine counts these.
+  // Only the tests' own device counts these.
   [[nodiscard]] std::uint64_t calls_outside_pinned_memory() const {
     return fake_ == nullptr ? 0 : fake_->calls_outside_pinned_memory();
   }
 
  private:
   std::shared_ptr<cuda::EmulatedRuntime> runtime_;
-  FakeEngine* fake_ = nullptr;
-  std::unique_ptr<Engine> engine_;
+  FakeDevice* fake_ = nullptr;
+  std::unique_ptr<Device> device_;
 };
 
-class Engines : public testing::TestWithParam<Way> {
+class Devices : public testing::TestWithParam<Way> {
  protected:
-  [[nodiscard]] static EngineUse use(TestedEngine& engine) {
-    return {engine.get(), GetParam().when_busy};
+  [[nodiscard]] static DeviceUse use(TestedDevice& device) {
+    return {device.get(), GetParam().when_busy};
   }
-  [[nodiscard]] static Setting setting(TestedEngine& engine) {
-    return {.threads = GetParam().threads, .grain_bytes = 4 * chunk, .engine_use = use(engine)};
+  [[nodiscard]] static Setting setting(TestedDevice& device) {
+    return {.threads = GetParam().threads, .grain_bytes = 4 * chunk, .device_use = use(device)};
   }
-  static void expect_used(const TestedEngine& engine) {
-    EXPECT_EQ(engine.is_used(), GetParam().slots != 0);
+  static void expect_used(const TestedDevice& device) {
+    EXPECT_EQ(device.is_used(), GetParam().slots != 0);
   }
   Folder folder_;
 };
 
-TEST_P(Engines, ContainersAreTheSame) {
+TEST_P(Devices, ContainersAreTheSame) {
   for (const auto suite : {container::Suite::cobblestone_128, container::Suite::cobblestone_256}) {
     for (const std::size_t size : sizes_around(4 * chunk)) {
       SCOPED_TRACE(size);
-      TestedEngine engine(GetParam(), 4 * chunk);
-      Setting with = setting(engine);
+      TestedDevice device(GetParam(), 4 * chunk);
+      Setting with = setting(device);
       with.suite = suite;
       const Contents text = random_buffer(size);
       write_file(folder_ / "text", text);
@@ -93,42 +92,42 @@ TEST_P(Engines, ContainersAreTheSame) {
       EXPECT_EQ(verify_path(folder_ / "sealed", with).text_bytes, size);
       EXPECT_EQ(decrypt_path(folder_ / "sealed", folder_ / "back", with).text_bytes, size);
       ASSERT_TRUE(read_file(folder_ / "back") == text);
-      EXPECT_EQ(engine.calls_outside_pinned_memory(),
+      EXPECT_EQ(device.calls_outside_pinned_memory(),
                 GetParam().is_emulated || GetParam().slots == 0 ? 0U : 1U)
           << "before it decrypts, the last chunk alone is checked";
-      expect_used(engine);
+      expect_used(device);
       std::filesystem::remove(folder_ / "sealed");
       std::filesystem::remove(folder_ / "back");
     }
   }
 }
 
-TEST_P(Engines, PipesAreTheSame) {
+TEST_P(Devices, PipesAreTheSame) {
   const std::string in = folder_ / "in";
   const std::string out = folder_ / "out";
   ASSERT_EQ(mkfifo(in.c_str(), 0600) | mkfifo(out.c_str(), 0600), 0);
   for (const std::size_t size : sizes_around(2 * chunk)) {
-    TestedEngine engine(GetParam(), 2 * chunk);
+    TestedDevice device(GetParam(), 2 * chunk);
     const Contents text = random_buffer(size);
     Contents sealed;
     std::thread writer = feed(in, text, 9999);
     std::thread reader = drain(out, sealed, 4097);
-    encrypt_path(in, out, setting(engine));
+    encrypt_path(in, out, setting(device));
     writer.join();
     reader.join();
     ASSERT_TRUE(sealed == reference(container::Suite::cobblestone_256, text));
     Contents back;
     writer = feed(in, sealed, 9999);
     reader = drain(out, back, 4097);
-    decrypt_path(in, out, setting(engine));
+    decrypt_path(in, out, setting(device));
     writer.join();
     reader.join();
     EXPECT_TRUE(back == text);
-    expect_used(engine);
+    expect_used(device);
   }
 }
 
-TEST_P(Engines, DamageIsFoundInEveryChunk) {
+TEST_P(Devices, DamageIsFoundInEveryChunk) {
   constexpr std::size_t chunks = 9;
   const Contents text = random_buffer((chunks - 1) * chunk + 100);
   const Contents good = reference(container::Suite::cobblestone_256, text);
@@ -138,15 +137,15 @@ TEST_P(Engines, DamageIsFoundInEveryChunk) {
   for (std::size_t number = 0; number < chunks; ++number) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{99}, std::size_t{115}}) {
       SCOPED_TRACE(testing::Message() << "chunk " << number << ", byte " << at);
-      TestedEngine engine(GetParam(), 4 * chunk);
+      TestedDevice device(GetParam(), 4 * chunk);
       Contents damaged = good;
       damaged[payload + cobblestone::chunk_offset(number) + at] ^= 0x10;
       write_file(folder_ / "damaged", damaged);
-      const Verification found = verification_of(folder_ / "damaged", setting(engine));
+      const Verification found = verification_of(folder_ / "damaged", setting(device));
       EXPECT_EQ(found.damage.ranges, std::vector<Range>({{number, number + 1}}));
       EXPECT_EQ(found.extent.text_bytes, text.size());
       const Error error =
-          error_of([&] { decrypt_path(folder_ / "damaged", folder_ / "back", setting(engine)); });
+          error_of([&] { decrypt_path(folder_ / "damaged", folder_ / "back", setting(device)); });
       EXPECT_EQ(error.code, ErrorCode::corrupt);
       EXPECT_EQ(folder_.entries(), 1U);
     }
@@ -174,7 +173,7 @@ Contents at_once(const RawKey& key, Direction direction, Bytes iv, const Content
   return out;
 }
 
-TEST_P(Engines, RawMessagesAreTheSame) {
+TEST_P(Devices, RawMessagesAreTheSame) {
   constexpr std::size_t grain = 2 * chunk;
   const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
   for (const RawCase& which : raw_cases) {
@@ -194,8 +193,8 @@ TEST_P(Engines, RawMessagesAreTheSame) {
       for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
         SCOPED_TRACE(testing::Message()
                      << row_of(which.mode).name << which.unit_bytes << ", " << size << " bytes");
-        TestedEngine engine(GetParam(), grain);
-        const RawKey key(which.cipher, which.mode, key_text, kernel, which.unit_bytes, use(engine));
+        TestedDevice device(GetParam(), grain);
+        const RawKey key(which.cipher, which.mode, key_text, kernel, which.unit_bytes, use(device));
         const Contents text = random_buffer(size, 5);
         write_file(folder_ / "in", text);
         {
@@ -205,29 +204,29 @@ TEST_P(Engines, RawMessagesAreTheSame) {
                     {.executor = *executor,
                      .kernel = kernel,
                      .grain_bytes = grain,
-                     .engine_use = use(engine)});
+                     .device_use = use(device)});
         }
         EXPECT_TRUE(read_file(folder_ / "out") == at_once(plain, direction, iv, text));
         // Not every cipher has a device kernel.
-        const bool has_kernel = !GetParam().is_emulated || key.has_engine(direction);
-        const bool is_for_engine = plain.is_parallel(direction) && GetParam().slots != 0 &&
+        const bool has_kernel = !GetParam().is_emulated || key.has_device(direction);
+        const bool is_for_device = plain.is_parallel(direction) && GetParam().slots != 0 &&
                                    which.unit_bytes % 16 == 0 && has_kernel &&
                                    (which.mode != Mode::xts || which.unit_bytes != 0);
-        EXPECT_EQ(engine.is_used(),
-                  is_for_engine && size >= std::max<std::size_t>(which.unit_bytes, 1));
+        EXPECT_EQ(device.is_used(),
+                  is_for_device && size >= std::max<std::size_t>(which.unit_bytes, 1));
         std::filesystem::remove(folder_ / "out");
       }
     }
   }
 }
 
-TEST_P(Engines, PaddingComesAndGoes) {
+TEST_P(Devices, PaddingComesAndGoes) {
   const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
   for (const Mode mode : {Mode::ecb, Mode::cbc}) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{15}, 2 * chunk, 5 * chunk + 7}) {
-      TestedEngine engine(GetParam(), 2 * chunk);
+      TestedDevice device(GetParam(), 2 * chunk);
       const Kernel& kernel = best_kernel(Cipher::aes);
-      const RawKey key(Cipher::aes, mode, random_buffer(16), kernel, 0, use(engine));
+      const RawKey key(Cipher::aes, mode, random_buffer(16), kernel, 0, use(device));
       const Contents iv = random_buffer(key.iv_bytes());
       const Contents text = random_buffer(size);
       write_file(folder_ / "in", text);
@@ -238,19 +237,19 @@ TEST_P(Engines, PaddingComesAndGoes) {
                   {.executor = *executor,
                    .kernel = kernel,
                    .grain_bytes = 2 * chunk,
-                   .engine_use = use(engine)});
+                   .device_use = use(device)});
       };
       run("in", "sealed", Direction::encrypt);
       run("sealed", "back", Direction::decrypt);
       EXPECT_TRUE(read_file(folder_ / "back") == text);
-      expect_used(engine);
+      expect_used(device);
       std::filesystem::remove(folder_ / "sealed");
       std::filesystem::remove(folder_ / "back");
     }
   }
 }
 
-TEST_P(Engines, GcmAsOneMessageIsTheSame) {
+TEST_P(Devices, GcmAsOneMessageIsTheSame) {
   const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
   const Kernel& kernel = best_kernel(Cipher::aes);
   const Contents key_text = random_buffer(32, 1);
@@ -259,12 +258,12 @@ TEST_P(Engines, GcmAsOneMessageIsTheSame) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{15}, std::size_t{16}, 2 * chunk,
                                  2 * chunk + 1, 7 * chunk + 333}) {
     SCOPED_TRACE(size);
-    TestedEngine engine(GetParam(), 2 * chunk);
-    const GcmKey key(key_text, kernel, use(engine));
+    TestedDevice device(GetParam(), 2 * chunk);
+    const GcmKey key(key_text, kernel, use(device));
     const Options options{.executor = *executor,
                           .kernel = kernel,
                           .grain_bytes = 2 * chunk,
-                          .engine_use = use(engine)};
+                          .device_use = use(device)};
     const Contents text = random_buffer(size);
     write_file(folder_ / "in", text);
     {
@@ -282,16 +281,16 @@ TEST_P(Engines, GcmAsOneMessageIsTheSame) {
       open_gcm(input, output, key, iv, aad, options);
     }
     EXPECT_TRUE(read_file(folder_ / "back") == text);
-    EXPECT_EQ(engine.is_used(), GetParam().slots != 0 && size >= 16);
+    EXPECT_EQ(device.is_used(), GetParam().slots != 0 && size >= 16);
     std::filesystem::remove(folder_ / "sealed");
     std::filesystem::remove(folder_ / "back");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Engines, testing::ValuesIn(ways),
+INSTANTIATE_TEST_SUITE_P(Ways, Devices, testing::ValuesIn(ways),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST(EngineFailures, NothingOfTheOutputSurvives) {
+TEST(DeviceFailures, NothingOfTheOutputSurvives) {
   const Folder folder;
   const Contents text = random_buffer(40 * chunk);
   write_file(folder / "text", text);
@@ -299,10 +298,10 @@ TEST(EngineFailures, NothingOfTheOutputSurvives) {
   for (const WhenBusy when_busy : {WhenBusy::wait, WhenBusy::decline}) {
     for (const std::uint64_t call : {1U, 2U, 5U}) {
       for (const char* to : {"out", "back"}) {
-        FakeEngine engine(2, 2 * chunk);
-        engine.fail_at(call);
+        FakeDevice device(2, 2 * chunk);
+        device.fail_at(call);
         const Setting setting{
-            .threads = 3, .grain_bytes = 2 * chunk, .engine_use = {&engine, when_busy}};
+            .threads = 3, .grain_bytes = 2 * chunk, .device_use = {&device, when_busy}};
         const Error error = error_of([&] {
           if (std::string(to) == "out") {
             encrypt_path(folder / "text", folder / to, setting);
@@ -318,14 +317,14 @@ TEST(EngineFailures, NothingOfTheOutputSurvives) {
   }
 }
 
-TEST(EngineGrain, IsNoMoreThanTheEngineLikes) {
+TEST(DeviceGrain, IsNoMoreThanTheDeviceLikes) {
   const Folder folder;
   write_file(folder / "text", random_buffer(32 * chunk));
-  FakeEngine engine(1, 2 * chunk);
-  const EngineUse use{&engine, WhenBusy::wait};
+  FakeDevice device(1, 2 * chunk);
+  const DeviceUse use{&device, WhenBusy::wait};
   encrypt_path(folder / "text", folder / "sealed",
-               {.threads = 1, .grain_bytes = max_engine_grain_bytes, .engine_use = use});
-  EXPECT_EQ(engine.calls(), 17U);
+               {.threads = 1, .grain_bytes = max_device_grain_bytes, .device_use = use});
+  EXPECT_EQ(device.calls(), 17U);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// The device engine when something fails: every call of the emulated runtime once, for good, or for
+// The device device when something fails: every call of the emulated runtime once, for good, or for
 // want of memory; and everything wiped and given back each time.
 #include <gtest/gtest.h>
 
 #include <new>
 
-#include "cuda/emulated_engine.hpp"
-#include "cuda/engine.hpp"
+#include "cuda/cuda_device.hpp"
+#include "cuda/emulated_device.hpp"
 #include "message/gcm.hpp"
 
 namespace paes::cuda {
@@ -28,29 +28,29 @@ TEST(CudaSlots, AreIdleWhateverIsThrown) {
   }));
 }
 
-// What a program does from the first call to the last. True: the engine did all of it.
+// What a program does from the first call to the last. True: the device did all of it.
 bool run_scenario(EmulatedRuntime& runtime, const std::shared_ptr<Runtime>& shared, bool pins,
                   bool& declined) {
   const RawCase which = {Cipher::aes, Mode::xts, 32, 512};
   const Buffer key = varied_bytes(32, 1);
   const Buffer in = varied_bytes(4096, 2);
   const Block start = {{1}};
-  const auto engine = make_engine(shared, {.slots = 2, .piece_bytes = piece_bytes});
+  const auto device = make_device(shared, {.slots = 2, .piece_bytes = piece_bytes});
   Buffer text = in;
-  if (engine != nullptr && pins) {
-    engine->pin(text.data(), text.size());
+  if (device != nullptr && pins) {
+    device->pin(text.data(), text.size());
   }
   struct Unpin {
-    Engine* engine;
+    Device* device;
     void* memory;
     ~Unpin() {
-      if (engine != nullptr) {
-        engine->unpin(memory);
+      if (device != nullptr) {
+        device->unpin(memory);
       }
     }
-  } const unpin{engine.get(), text.data()};
+  } const unpin{device.get(), text.data()};
   const RawKey raw(which.cipher, which.mode, key, best_kernel(which.cipher), which.unit_bytes,
-                   {engine.get(), WhenBusy::wait});
+                   {device.get(), WhenBusy::wait});
   const Buffer want = expected(which, Direction::encrypt, key, start, in);
   const std::uint64_t launches = runtime.launches()[0];
   for (unsigned round = 0; round < 3; ++round) {
@@ -60,9 +60,9 @@ bool run_scenario(EmulatedRuntime& runtime, const std::shared_ptr<Runtime>& shar
     EXPECT_TRUE(text == want);
   }
   if (has_gcm()) {
-    const GcmKey gcm(varied_bytes(16, 3), best_kernel(Cipher::aes), {engine.get(), WhenBusy::wait});
+    const GcmKey gcm(varied_bytes(16, 3), best_kernel(Cipher::aes), {device.get(), WhenBusy::wait});
     Chunks chunks(3, 100);
-    (void)gcm.run_on_engine(GcmOperation::seal, chunks.messages);
+    (void)gcm.run_on_device(GcmOperation::seal, chunks.messages);
   }
   declined = runtime.launches()[0] - launches < 6;
   return true;
@@ -124,29 +124,29 @@ TEST(CudaMemory, ShortOfItSlotsShrinkAndThenTheCpuWorks) {
     const auto runtime = std::make_shared<EmulatedRuntime>(EmulatedOptions{.memory_bytes = memory});
     std::vector<std::string> notes;
     std::string why;
-    const auto engine = make_engine(
+    const auto device = make_device(
         runtime,
         {.piece_bytes = wanted, .note = [&](const std::string& note) { notes.push_back(note); }},
         why);
-    if (engine == nullptr) {
+    if (device == nullptr) {
       EXPECT_EQ(why, "cuda: cudaMalloc: out of memory");
       EXPECT_EQ(notes, std::vector<std::string>{why + "; the CPU does the work"});
       ++without;
       continue;
     }
-    EXPECT_EQ(notes.size(), engine->piece_bytes() < wanted ? 1U : 0U);
-    EXPECT_NE(engine->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, varied_bytes(16, 1), 0),
+    EXPECT_EQ(notes.size(), device->piece_bytes() < wanted ? 1U : 0U);
+    EXPECT_NE(device->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, varied_bytes(16, 1), 0),
               nullptr);
-    shrunk += engine->piece_bytes() < wanted ? 1U : 0U;
+    shrunk += device->piece_bytes() < wanted ? 1U : 0U;
   }
   EXPECT_GT(shrunk, 3U);
   EXPECT_GT(without, 1U);
 }
 
-// An engine with a key of AES-128-CTR whose next calls can be left without memory for staging.
+// A device with a key of AES-128-CTR whose next calls can be left without memory for staging.
 class ShortOfMemory : public testing::Test {
  protected:
-  // One call. What an engine declines it has not touched.
+  // One call. What a device declines it has not touched.
   bool crypt() {
     Buffer text = in_;
     const bool taken = bound_->crypt(CounterBlock{}, text, text, WhenBusy::wait);
@@ -158,21 +158,21 @@ class ShortOfMemory : public testing::Test {
 
   std::shared_ptr<EmulatedRuntime> runtime_ = std::make_shared<EmulatedRuntime>();
   std::vector<std::string> notes_;
-  std::unique_ptr<Engine> engine_ = make_engine(
+  std::unique_ptr<Device> device_ = make_device(
       runtime_, {.slots = 1, .piece_bytes = piece_bytes, .note = [this](const std::string& note) {
                    notes_.push_back(note);
                  }});
   Buffer key_ = varied_bytes(16, 1);
   Buffer in_ = varied_bytes(4096, 2);
   Buffer want_ = expected({Cipher::aes, Mode::ctr, 16}, Direction::encrypt, key_, {}, in_);
-  std::unique_ptr<EngineRaw> bound_ =
-      engine_->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key_, 0);
+  std::unique_ptr<DeviceRaw> bound_ =
+      device_->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key_, 0);
 };
 
-TEST_F(ShortOfMemory, ForAMomentTheEngineGoesOnAfterwards) {
+TEST_F(ShortOfMemory, ForAMomentTheDeviceGoesOnAfterwards) {
   fail_next();
   EXPECT_FALSE(crypt());
-  EXPECT_EQ(engine_->slots(), 1U);
+  EXPECT_EQ(device_->slots(), 1U);
   EXPECT_TRUE(crypt());
   EXPECT_EQ(notes_,
             std::vector<std::string>{"cuda: cudaHostAlloc: emulated fault; the CPU does the work "
@@ -182,23 +182,23 @@ TEST_F(ShortOfMemory, ForAMomentTheEngineGoesOnAfterwards) {
 TEST_F(ShortOfMemory, ForAKeyTheNextOneIsBound) {
   fail_next();
   const auto bind = [&] {
-    return engine_->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key_, 0);
+    return device_->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key_, 0);
   };
   EXPECT_EQ(bind(), nullptr);
-  EXPECT_EQ(engine_->slots(), 1U);
+  EXPECT_EQ(device_->slots(), 1U);
   EXPECT_NE(bind(), nullptr);
 }
 
 TEST_F(ShortOfMemory, ForGoodItGivesUpAfterSoManyTries) {
   std::uint64_t calls = 0;
   unsigned tries = 0;
-  for (; engine_->slots() != 0 && calls < 1'000'000; ++calls) {
+  for (; device_->slots() != 0 && calls < 1'000'000; ++calls) {
     const std::uint64_t asked = runtime_->calls();
     fail_next();
     EXPECT_FALSE(crypt());
     tries += runtime_->calls() != asked ? 1U : 0U;
   }
-  EXPECT_EQ(engine_->slots(), 0U);
+  EXPECT_EQ(device_->slots(), 0U);
   EXPECT_EQ(tries, Slots::most_tries);
   EXPECT_GT(calls, 10'000U) << "they came too soon after each other";
   EXPECT_EQ(notes_.size(), 2U);

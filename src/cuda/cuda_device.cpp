@@ -1,4 +1,4 @@
-#include "cuda/engine.hpp"
+#include "cuda/cuda_device.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -59,9 +59,9 @@ class PinnedRanges {
   std::map<const std::uint8_t*, std::size_t> ranges_;
 };
 
-class CudaEngine final : public Engine {
+class CudaDevice final : public Device {
  public:
-  CudaEngine(std::shared_ptr<Runtime> runtime, const EngineOptions& options)
+  CudaDevice(std::shared_ptr<Runtime> runtime, const DeviceOptions& options)
       : runtime_(std::move(runtime)),
         options_(options),
         keys_(*runtime_),
@@ -82,9 +82,9 @@ class CudaEngine final : public Engine {
     }
   }
 
-  [[nodiscard]] std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
+  [[nodiscard]] std::unique_ptr<DeviceRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
                                                     Bytes key, std::size_t unit_bytes) override;
-  [[nodiscard]] std::unique_ptr<EngineGcm> bind_gcm(Bytes key) override;
+  [[nodiscard]] std::unique_ptr<DeviceGcm> bind_gcm(Bytes key) override;
 
   [[nodiscard]] Slots& all_slots() noexcept { return slots_; }
   [[nodiscard]] bool takes(std::size_t text_bytes, std::size_t messages = 1) const noexcept {
@@ -132,19 +132,19 @@ class CudaEngine final : public Engine {
   }
 
   std::shared_ptr<Runtime> runtime_;
-  EngineOptions options_;
+  DeviceOptions options_;
   PinnedRanges pinned_;
   KeyRoom keys_;
   Slots slots_;
 };
 
-class CudaRaw final : public EngineRaw {
+class CudaRaw final : public DeviceRaw {
  public:
   // `tweak_key` is XTS's alone.
-  CudaRaw(CudaEngine& engine, Operation operation, std::size_t cipher_block_bytes,
+  CudaRaw(CudaDevice& device, Operation operation, std::size_t cipher_block_bytes,
           std::size_t unit_bytes, std::unique_ptr<KeyImage> key,
           std::unique_ptr<KeyImage> tweak_key)
-      : engine_(engine),
+      : device_(device),
         operation_(operation),
         cipher_block_bytes_(cipher_block_bytes),
         unit_blocks_(static_cast<std::uint32_t>(unit_bytes / block_bytes)),
@@ -154,8 +154,8 @@ class CudaRaw final : public EngineRaw {
   [[nodiscard]] bool crypt(const RawStart& start, Bytes in, MutableBytes out,
                            WhenBusy when_busy) const override {
     assert(in.size() == out.size());
-    return engine_.takes(in.size()) &&
-           engine_.all_slots().run(when_busy, [&](Slot& slot) { run(slot, start, in, out); });
+    return device_.takes(in.size()) &&
+           device_.all_slots().run(when_busy, [&](Slot& slot) { run(slot, start, in, out); });
   }
 
  private:
@@ -164,12 +164,12 @@ class CudaRaw final : public EngineRaw {
     if (operation_ == Operation::ctr) {
       job.counter = std::bit_cast<Block>(std::get<CounterBlock>(start));
       job.counter_bits = static_cast<unsigned>(8 * cipher_block_bytes_);
-      if (engine_.copies_keystream()) {
+      if (device_.copies_keystream()) {
         run_keystream(slot, job, in, out);
         return;
       }
     }
-    engine_.copy_text_in(slot, in.data(), in.size());
+    device_.copy_text_in(slot, in.data(), in.size());
     std::uint8_t* result = slot.text();
     if (formula_of(operation_).has_before()) {
       job.before = std::bit_cast<Block>(std::get<ChainBlock>(start));
@@ -178,7 +178,7 @@ class CudaRaw final : public EngineRaw {
       add_tweaks(slot, std::get<UnitNumber>(start), job);
     }
     key_->launch(slot, job);
-    engine_.copy_text_out(slot, out.data(), result, out.size());
+    device_.copy_text_out(slot, out.data(), result, out.size());
   }
 
   void run_keystream(Slot& slot, const Job& job, Bytes in, MutableBytes out) const {
@@ -208,7 +208,7 @@ class CudaRaw final : public EngineRaw {
     job.unit_blocks = unit_blocks_;
   }
 
-  CudaEngine& engine_;
+  CudaDevice& device_;
   Operation operation_;
   std::size_t cipher_block_bytes_;
   std::uint32_t unit_blocks_;
@@ -216,22 +216,22 @@ class CudaRaw final : public EngineRaw {
   std::unique_ptr<KeyImage> tweak_key_;
 };
 
-class CudaGcm final : public EngineGcm {
+class CudaGcm final : public DeviceGcm {
  public:
-  CudaGcm(CudaEngine& engine, std::unique_ptr<KeyImage> key)
-      : engine_(engine), key_(std::move(key)) {}
+  CudaGcm(CudaDevice& device, std::unique_ptr<KeyImage> key)
+      : device_(device), key_(std::move(key)) {}
 
   [[nodiscard]] bool run(GcmOperation operation, const GcmMessages& messages,
                          WhenBusy when_busy) const override {
     return messages.stride_bytes % block_bytes == 0 &&
-           engine_.takes(messages.memory_bytes(), messages.count) &&
-           engine_.all_slots().run(when_busy,
+           device_.takes(messages.memory_bytes(), messages.count) &&
+           device_.all_slots().run(when_busy,
                                    [&](Slot& slot) { run_messages(slot, operation, messages); });
   }
 
   [[nodiscard]] bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
                          MutableBytes out, HashValue& hash, WhenBusy when_busy) const override {
-    return engine_.takes(in.size()) && engine_.all_slots().run(when_busy, [&](Slot& slot) {
+    return device_.takes(in.size()) && device_.all_slots().run(when_busy, [&](Slot& slot) {
       run_part(slot, operation, counter, in, out, hash);
     });
   }
@@ -246,7 +246,7 @@ class CudaGcm final : public EngineGcm {
     Block* const host_tags = slot.host_blocks() + messages.count;
     std::memcpy(slot.host_blocks(), messages.pre_counters, list_bytes);
     runtime.copy_in(slot.stream(), counters, slot.host_blocks(), list_bytes);
-    engine_.copy_text_in(slot, messages.text, text_bytes);
+    device_.copy_text_in(slot, messages.text, text_bytes);
     GcmJob job = {};
     job.operation = operation;
     job.in = slot.text();
@@ -259,7 +259,7 @@ class CudaGcm final : public EngineGcm {
     job.tags = tags;
     key_->launch(slot, job);
     runtime.copy_out(slot.stream(), host_tags, tags, list_bytes);
-    engine_.copy_text_out(slot, messages.text, slot.text(),
+    device_.copy_text_out(slot, messages.text, slot.text(),
                           operation == GcmOperation::verify ? 0 : text_bytes);
     std::memcpy(messages.tags, host_tags, list_bytes);
   }
@@ -271,7 +271,7 @@ class CudaGcm final : public EngineGcm {
     Block* const device_hash = device_counter + 1;
     slot.host_blocks()[0] = std::bit_cast<Block>(counter);
     runtime.copy_in(slot.stream(), device_counter, slot.host_blocks(), sizeof(Block));
-    engine_.copy_text_in(slot, in.data(), in.size());
+    device_.copy_text_in(slot, in.data(), in.size());
     GcmJob job = {};
     job.operation = operation;
     job.in = slot.text();
@@ -283,15 +283,15 @@ class CudaGcm final : public EngineGcm {
     job.scratch = device_hash + 1;
     key_->launch(slot, job);
     runtime.copy_out(slot.stream(), slot.host_blocks() + 1, device_hash, sizeof(Block));
-    engine_.copy_text_out(slot, out.data(), slot.text(), out.size());
+    device_.copy_text_out(slot, out.data(), slot.text(), out.size());
     hash = std::bit_cast<HashValue>(slot.host_blocks()[1]);
   }
 
-  CudaEngine& engine_;
+  CudaDevice& device_;
   std::unique_ptr<KeyImage> key_;
 };
 
-std::unique_ptr<EngineRaw> CudaEngine::bind_raw(Cipher cipher, Mode mode, Direction direction,
+std::unique_ptr<DeviceRaw> CudaDevice::bind_raw(Cipher cipher, Mode mode, Direction direction,
                                                 Bytes key, std::size_t unit_bytes) {
   const ModeRow& row = row_of(mode);
   const Operation operation = row.operation(direction);
@@ -313,7 +313,7 @@ std::unique_ptr<EngineRaw> CudaEngine::bind_raw(Cipher cipher, Mode mode, Direct
                                    std::move(image), std::move(tweak_image));
 }
 
-std::unique_ptr<EngineGcm> CudaEngine::bind_gcm(Bytes key) {
+std::unique_ptr<DeviceGcm> CudaDevice::bind_gcm(Bytes key) {
   const DeviceKernel* const kernel =
       find_kernel(options_.kernel, [&](const DeviceKernel& candidate) {
         return candidate.cipher == Cipher::aes && candidate.has_gcm();
@@ -327,11 +327,11 @@ std::unique_ptr<EngineGcm> CudaEngine::bind_gcm(Bytes key) {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(std::shared_ptr<Runtime> runtime, const EngineOptions& options,
+std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime, const DeviceOptions& options,
                                     std::string& why) {
   check_name(options.kernel);
   try {
-    return std::make_unique<CudaEngine>(std::move(runtime), options);
+    return std::make_unique<CudaDevice>(std::move(runtime), options);
   } catch (const OutOfMemory& error) {
     why = error.what();
     if (options.note) {

@@ -1,4 +1,4 @@
-// --engine auto: whether a device pays, measured once in a process. Everything that costs comes
+// --device auto: whether a device pays, measured once in a process. Everything that costs comes
 // late: inputs of less than 64 MiB and pipes stay with the CPU, a few milliseconds tell how long it
 // would take, and only where that is longer than a device takes to start is one opened. Then each
 // way of sharing the work is measured, and what is no faster than the CPU alone is not taken.
@@ -11,10 +11,10 @@
 #include "message/gcm_message.hpp"
 #include "message/raw_key.hpp"
 #include "mode/gcm.hpp"
-#include "paes/engine.hpp"
-#include "paes/engine_cuda.hpp"
+#include "paes/cuda_device.hpp"
 #include "paes/report.hpp"
-#include "stream/engine_rates.hpp"
+#include "paes/work.hpp"
+#include "stream/device_rates.hpp"
 
 namespace paes::cli {
 
@@ -34,7 +34,7 @@ constexpr std::size_t cpu_piece_bytes = stream::default_grain_bytes;
 // The cipher with a key that nothing else uses.
 class Trial {
  public:
-  Trial(const CipherName& cipher, const Kernel& kernel, EngineUse use) {
+  Trial(const CipherName& cipher, const Kernel& kernel, DeviceUse use) {
     SecretBytes key(cipher.key_bytes);
     random_bytes(key);
     if (cipher.is_gcm()) {
@@ -69,48 +69,48 @@ class Trial {
 
 }  // namespace
 
-double Engines::rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const {
-  const Trial trial(cipher_, kernel_, {choice.engine.get(), choice.when_busy});
+double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const {
+  const Trial trial(cipher_, kernel_, {choice.device.get(), choice.when_busy});
   const auto executor = choice.executor_for(std::nullopt);
   executor->start();
   return stream::measure_rate([&](MutableBytes piece) { trial(piece); }, *executor, piece_bytes,
-                              choice.engine.get(), seconds);
+                              choice.device.get(), seconds);
 }
 
-// What is faster than the CPU by what it has measured; else engine_ stays null.
-void Engines::measure_engine(stream::Rates& rates) {
-  CudaEngine opened = open_cuda_engine("", notes_, device_share_);
-  engine_ = std::move(opened.engine);
-  if (engine_ == nullptr) {
+// What is faster than the CPU by what it has measured; else device_ stays null.
+void WorkChooser::measure_device(stream::Rates& rates) {
+  OpenedDevice opened = open_cuda_device("", notes_, device_share_);
+  device_ = std::move(opened.device);
+  if (device_ == nullptr) {
     throw Error(ErrorCode::failure, "cuda is not available: " + opened.why);
   }
   rates.cpu = rate_of(cpu(), cpu_piece_bytes, measured_seconds);
   const auto rate_with = [&](WhenBusy when_busy) {
-    return rate_of(with_engine(when_busy), engine_->piece_bytes(), measured_seconds);
+    return rate_of(with_device(when_busy), device_->piece_bytes(), measured_seconds);
   };
-  rates.engine = rate_with(WhenBusy::wait);
+  rates.device = rate_with(WhenBusy::wait);
   // With pieces of a device's size the CPU takes too long for a try where it is slow, and then it
   // would add little.
-  if (rates.cpu > rates.engine / 8) {
+  if (rates.cpu > rates.device / 8) {
     rates.hybrid = rate_with(WhenBusy::decline);
   }
   const Sharing best = best_of(rates);
   when_busy_ = best == Sharing::hybrid ? WhenBusy::decline : WhenBusy::wait;
   if (best == Sharing::cpu) {
-    engine_ = nullptr;
+    device_ = nullptr;
   } else if (cipher_.mode == Mode::ctr) {
     // Less to copy, and more for the processor to do.
-    const std::shared_ptr<Engine> copying =
-        std::exchange(engine_, open_cuda_engine("", notes_, device_share_, true).engine);
-    const double copied = std::max(rates.engine, rates.hybrid);
-    if (engine_ == nullptr ||
-        stream::best_of({.cpu = copied, .engine = rate_with(when_busy_)}) == Sharing::cpu) {
-      engine_ = copying;
+    const std::shared_ptr<Device> copying =
+        std::exchange(device_, open_cuda_device("", notes_, device_share_, true).device);
+    const double copied = std::max(rates.device, rates.hybrid);
+    if (device_ == nullptr ||
+        stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) == Sharing::cpu) {
+      device_ = copying;
     }
   }
 }
 
-void Engines::measure(std::uint64_t bytes) {
+void WorkChooser::measure(std::uint64_t bytes) {
   if (bytes < least_bytes) {
     return;
   }
@@ -124,15 +124,15 @@ void Engines::measure(std::uint64_t bytes) {
   stream::Rates rates;
   std::string found;
   try {
-    measure_engine(rates);
+    measure_device(rates);
     found = fmt::format("cpu {:.2f} GB/s, cuda {:.2f}, hybrid {:.2f}", rates.cpu / 1e9,
-                        rates.engine / 1e9, rates.hybrid / 1e9);
+                        rates.device / 1e9, rates.hybrid / 1e9);
   } catch (const Error& error) {
-    engine_ = nullptr;
+    device_ = nullptr;
     found = std::string("cpu, because ") + error.what();
   }
   if (notes_ == Notes::all) {
-    print_note("paes: engine: " + found);
+    print_note("paes: device: " + found);
   }
 }
 

@@ -1,4 +1,4 @@
-// An engine that computes with a kernel of the CPU, for tests of those who call engines: it counts
+// A device that computes with a kernel of the CPU, for tests of those who call devices: it counts
 // and checks what it is given, declines when its slots are taken, and fails when told to.
 #pragma once
 
@@ -11,17 +11,17 @@
 
 #include "gcm_operations.hpp"
 #include "kernel/registry.hpp"
-#include "message/engine.hpp"
+#include "message/device.hpp"
 #include "message/raw_key.hpp"
 #include "paes/error.hpp"
 
 namespace paes {
 
-class FakeEngine final : public Engine {
+class FakeDevice final : public Device {
  public:
-  explicit FakeEngine(unsigned slots = 2, std::size_t piece_bytes = std::size_t{64} << 10)
+  explicit FakeDevice(unsigned slots = 2, std::size_t piece_bytes = std::size_t{64} << 10)
       : slots_(slots), free_(slots), piece_bytes_(piece_bytes) {}
-  ~FakeEngine() override { EXPECT_TRUE(pinned_.empty()); }
+  ~FakeDevice() override { EXPECT_TRUE(pinned_.empty()); }
 
   // The call with this number, from 1, throws; so do those behind it.
   void fail_at(std::uint64_t call) { fails_at_ = call; }
@@ -41,14 +41,14 @@ class FakeEngine final : public Engine {
     EXPECT_EQ(pinned_.erase(static_cast<std::uint8_t*>(memory)), 1U);
   }
 
-  [[nodiscard]] std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
+  [[nodiscard]] std::unique_ptr<DeviceRaw> bind_raw(Cipher cipher, Mode mode, Direction direction,
                                                     Bytes key, std::size_t unit_bytes) override {
     if (unit_bytes % block_bytes != 0) {
       return nullptr;
     }
     return std::make_unique<Raw>(*this, cipher, mode, direction, key, unit_bytes);
   }
-  [[nodiscard]] std::unique_ptr<EngineGcm> bind_gcm(Bytes key) override {
+  [[nodiscard]] std::unique_ptr<DeviceGcm> bind_gcm(Bytes key) override {
     return std::make_unique<Gcm>(*this, key);
   }
 
@@ -56,11 +56,11 @@ class FakeEngine final : public Engine {
   // Counts a call and holds a slot.
   class Call {
    public:
-    Call(FakeEngine& engine, const std::uint8_t* memory, std::size_t bytes, WhenBusy when_busy)
-        : engine_(engine), taken_(engine.take(memory, bytes, when_busy)) {}
+    Call(FakeDevice& device, const std::uint8_t* memory, std::size_t bytes, WhenBusy when_busy)
+        : device_(device), taken_(device.take(memory, bytes, when_busy)) {}
     ~Call() {
       if (taken_) {
-        engine_.give_back();
+        device_.give_back();
       }
     }
     Call(const Call&) = delete;
@@ -68,15 +68,15 @@ class FakeEngine final : public Engine {
     [[nodiscard]] bool taken() const { return taken_; }
 
    private:
-    FakeEngine& engine_;
+    FakeDevice& device_;
     bool taken_;
   };
 
-  class Raw final : public EngineRaw {
+  class Raw final : public DeviceRaw {
    public:
-    Raw(FakeEngine& engine, Cipher cipher, Mode mode, Direction direction, Bytes key,
+    Raw(FakeDevice& device, Cipher cipher, Mode mode, Direction direction, Bytes key,
         std::size_t unit_bytes)
-        : engine_(engine),
+        : device_(device),
           direction_(direction),
           key_(cipher, mode, key, best_kernel(cipher), unit_bytes) {
       EXPECT_TRUE(key_.is_parallel(direction));
@@ -86,7 +86,7 @@ class FakeEngine final : public Engine {
       EXPECT_EQ(in.size(), out.size());
       EXPECT_TRUE(key_.takes(in.size()));
       EXPECT_TRUE(key_.mode() != Mode::xts || in.size() % key_.unit_bytes() == 0);
-      const Call call(engine_, in.data(), in.size(), when_busy);
+      const Call call(device_, in.data(), in.size(), when_busy);
       if (call.taken()) {
         RawPosition position{start};
         key_.crypt(direction_, position, in, out, serial_executor(), in.size());
@@ -95,19 +95,19 @@ class FakeEngine final : public Engine {
     }
 
    private:
-    FakeEngine& engine_;
+    FakeDevice& device_;
     Direction direction_;
     RawKey key_;
   };
 
-  class Gcm final : public EngineGcm {
+  class Gcm final : public DeviceGcm {
    public:
-    Gcm(FakeEngine& engine, Bytes key) : engine_(engine), kernel_(best_kernel(Cipher::aes)) {
+    Gcm(FakeDevice& device, Bytes key) : device_(device), kernel_(best_kernel(Cipher::aes)) {
       kernel_.prepare(key, *keys_);
     }
     [[nodiscard]] bool run(GcmOperation operation, const GcmMessages& messages,
                            WhenBusy when_busy) const override {
-      const Call call(engine_, messages.text, messages.memory_bytes(), when_busy);
+      const Call call(device_, messages.text, messages.memory_bytes(), when_busy);
       for (std::size_t i = 0; call.taken() && i < messages.count; ++i) {
         const test::BareMessage message{messages.pre_counters[i]};
         std::uint8_t* const text = messages.text + i * messages.stride_bytes;
@@ -123,7 +123,7 @@ class FakeEngine final : public Engine {
                            MutableBytes out, HashValue& hash, WhenBusy when_busy) const override {
       EXPECT_TRUE(!in.empty() && in.size() % block_bytes == 0);
       EXPECT_EQ(out.size(), operation == GcmOperation::hash ? 0 : in.size());
-      const Call call(engine_, in.data(), in.size(), when_busy);
+      const Call call(device_, in.data(), in.size(), when_busy);
       if (call.taken()) {
         hash = {};
         test::run_gcm(kernel_, operation, *keys_,
@@ -133,7 +133,7 @@ class FakeEngine final : public Engine {
     }
 
    private:
-    FakeEngine& engine_;
+    FakeDevice& device_;
     const Kernel& kernel_;
     Secret<KernelKeys> keys_;
   };

@@ -1,20 +1,20 @@
-#include "paes/engine_cuda.hpp"
+#include "paes/cuda_device.hpp"
 
+#include "cuda/cuda_device.hpp"
 #include "cuda/cuda_runtime.hpp"
-#include "cuda/engine.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
 
-CudaEngine open_cuda_engine(const std::string& device_kernel, Notes notes,
-                            std::optional<unsigned> share, bool copies_keystream) {
-  CudaEngine opened;
+OpenedDevice open_cuda_device(const std::string& device_kernel, Notes notes,
+                              std::optional<unsigned> share, bool copies_keystream) {
+  OpenedDevice opened;
   std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(opened.why, share);
   if (runtime == nullptr) {
     return opened;
   }
   opened.has_device = true;
-  opened.engine = cuda::make_engine(std::move(runtime),
+  opened.device = cuda::make_device(std::move(runtime),
                                     {.copies_keystream = copies_keystream,
                                      .kernel = device_kernel,
                                      .note =

@@ -7,7 +7,7 @@
 // one overlap the work of another. False means declined: nothing was touched, and the caller has a
 // kernel compute it. That is so when all slots are taken and the caller would not wait, when the
 // memory of a call is more than piece_bytes() allows, and when there is no memory for it: a later
-// call may find some, until the engine has looked in vain often enough to give up. Any other
+// call may find some, until the device has looked in vain often enough to give up. Any other
 // failure throws Error(failure) with the name of the call that failed; the memory passed is then
 // undefined, and every later call throws as well.
 #pragma once
@@ -33,14 +33,14 @@ enum class WhenBusy : unsigned {
 // IV; in ECB nothing.
 using RawStart = std::variant<std::monostate, CounterBlock, UnitNumber, ChainBlock>;
 
-// A key bound to an engine, a raw mode and a direction that is parallel. Wiped from the device when
-// it goes; it must go before its engine.
-class EngineRaw {
+// A key bound to a device, a raw mode and a direction that is parallel. Wiped from the device when
+// it goes; it must go before its device.
+class DeviceRaw {
  public:
-  EngineRaw() = default;
-  virtual ~EngineRaw() = default;
-  EngineRaw(const EngineRaw&) = delete;
-  EngineRaw& operator=(const EngineRaw&) = delete;
+  DeviceRaw() = default;
+  virtual ~DeviceRaw() = default;
+  DeviceRaw(const DeviceRaw&) = delete;
+  DeviceRaw& operator=(const DeviceRaw&) = delete;
 
   // A part of a message; `out` has the length of `in`, and is `in` or does not overlap it. CTR and
   // CFB take any number of bytes, ECB and CBC whole blocks, XTS whole data units; none takes
@@ -65,13 +65,13 @@ struct GcmMessages {
   }
 };
 
-// A key bound to an engine for AES-GCM; otherwise as EngineRaw.
-class EngineGcm {
+// A key bound to a device for AES-GCM; otherwise as DeviceRaw.
+class DeviceGcm {
  public:
-  EngineGcm() = default;
-  virtual ~EngineGcm() = default;
-  EngineGcm(const EngineGcm&) = delete;
-  EngineGcm& operator=(const EngineGcm&) = delete;
+  DeviceGcm() = default;
+  virtual ~DeviceGcm() = default;
+  DeviceGcm(const DeviceGcm&) = delete;
+  DeviceGcm& operator=(const DeviceGcm&) = delete;
 
   // `seal`, `open` or `verify` of each message, in place. It computes tags and compares none: text
   // that `open` wrote is not to be used before its caller has compared.
@@ -79,19 +79,19 @@ class EngineGcm {
                                  WhenBusy when_busy) const = 0;
 
   // `encrypt`, `decrypt` or `hash` of a part of one message, at least one block and whole ones.
-  // `counter` is of the first, and its last 32 bits count on. `out` is as in EngineRaw, and empty
+  // `counter` is of the first, and its last 32 bits count on. `out` is as in DeviceRaw, and empty
   // for `hash`. The GHASH of the part's ciphertext alone, from zero (GhashPart), comes back in
   // `hash`.
   [[nodiscard]] virtual bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
                                  MutableBytes out, HashValue& hash, WhenBusy when_busy) const = 0;
 };
 
-class Engine {
+class Device {
  public:
-  Engine() = default;
-  virtual ~Engine() = default;
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
+  Device() = default;
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   // How many calls at a time it can serve; 0 when it has given up, and declines everything.
@@ -106,17 +106,17 @@ class Engine {
   virtual void pin(void* memory, std::size_t bytes) noexcept = 0;
   virtual void unpin(void* memory) noexcept = 0;
 
-  // Null when the engine lacks the mode, the direction or the unit's length, or has no memory for
+  // Null when the device lacks the mode, the direction or the unit's length, or has no memory for
   // the key. Key and `unit_bytes` are as in RawKey, which has checked them.
-  [[nodiscard]] virtual std::unique_ptr<EngineRaw> bind_raw(Cipher cipher, Mode mode,
+  [[nodiscard]] virtual std::unique_ptr<DeviceRaw> bind_raw(Cipher cipher, Mode mode,
                                                             Direction direction, Bytes key,
                                                             std::size_t unit_bytes) = 0;
-  [[nodiscard]] virtual std::unique_ptr<EngineGcm> bind_gcm(Bytes key) = 0;
+  [[nodiscard]] virtual std::unique_ptr<DeviceGcm> bind_gcm(Bytes key) = 0;
 };
 
-// What a key is bound to beside its kernel. Without an engine: to nothing.
-struct EngineUse {
-  Engine* engine = nullptr;
+// What a key is bound to beside its kernel. Without a device: to nothing.
+struct DeviceUse {
+  Device* device = nullptr;
   WhenBusy when_busy = WhenBusy::wait;
 };
 

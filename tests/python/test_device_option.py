@@ -1,4 +1,4 @@
-# --engine: who computes changes no byte; a device that is not there is one clear line, and auto does
+# --device: who computes changes no byte; a device that is not there is one clear line, and auto does
 # without it.
 import json
 import os
@@ -31,30 +31,40 @@ def cipher(name, key, plain, *options):
 
 
 @needs_none
-@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
-def test_without_a_device_it_is_one_line(engine, plain, sealed, key, keys, folder):
+@pytest.mark.parametrize("device", ["cuda", "hybrid"])
+def test_without_a_device_it_is_one_line(device, plain, sealed, key, keys, folder):
     out = folder / "out"
-    to_out = ("-o", out, "--engine", engine)
+    to_out = ("-o", out, "--device", device)
     for arguments in (
         ("encrypt", "-r", keys.recipient, *to_out, plain),
         ("encrypt", "--new-identity", folder / "new", *to_out, plain),
         ("decrypt", "-i", keys.path, *to_out, sealed),
-        ("verify", "-i", keys.path, "--engine", engine, sealed),
+        ("verify", "-i", keys.path, "--device", device, sealed),
         ("cipher", "aes-256-ctr", "--key", key, "--iv", IV, *to_out, plain),
     ):
         result = run(*arguments)
         assert result.code == FAILURE
-        assert result.err == f"paes: engine: cuda is not available: {CUDA['reason']}\n"
+        assert result.err == f"paes: device: cuda is not available: {CUDA['reason']}\n"
         assert not out.exists() and not (folder / "new").exists()
 
 
 def test_names(plain, keys, folder):
-    fail("encrypt", "-r", keys.recipient, "--engine", "gpu", plain, code=USAGE, says="cuda, hybrid")
+    fail("encrypt", "-r", keys.recipient, "--device", "gpu", plain, code=USAGE, says="cuda, hybrid")
     fail(
-        "encrypt", "-r", keys.recipient, "--kernel", "cuda_tables", "--engine", "cpu", plain,
+        "encrypt", "-r", keys.recipient, "--kernel", "cuda_tables", "--device", "cpu", plain,
         code=USAGE, says="unknown name",
     )
     assert os.listdir(folder) == ["plain"]
+
+
+def test_the_former_name_of_the_option_still_works(plain, key):
+    out = cipher("aes-256-ctr", key, plain, "--iv", IV, "--engine", "cpu")
+    assert out == cipher("aes-256-ctr", key, plain, "--iv", IV, "--device", "cpu")
+    assert "--engine" not in succeed("encrypt", "--help").out.decode()
+    fail(
+        "cipher", "aes-256-ctr", "--key", key, "--iv", IV, "--engine", "cpu", "--device", "cpu", plain,
+        code=USAGE, says="excludes",
+    )
 
 
 CPU_ALONE = [
@@ -71,26 +81,26 @@ CPU_ALONE = [
 def test_what_no_device_can_do_is_the_cpus_and_said_to_be(arguments, why, plain, key, folder):
     out = folder / "out"
     command = ("cipher", *arguments, "--key", key, "-o", out, plain)
-    result = run(*command, "--engine", "cuda")
+    result = run(*command, "--device", "cuda")
     assert result.code == USAGE
-    assert result.err.splitlines()[0] == f"paes: engine: cuda cannot do it: {why}"
+    assert result.err.splitlines()[0] == f"paes: device: cuda cannot do it: {why}"
     assert not out.exists()
-    want = cipher(arguments[0], key, plain, *arguments[1:], "--engine", "cpu")
-    for engine in ("hybrid", "auto"):
-        result = run(*command, "--engine", engine, "--json", "-v", "-f")
+    want = cipher(arguments[0], key, plain, *arguments[1:], "--device", "cpu")
+    for device in ("hybrid", "auto"):
+        result = run(*command, "--device", device, "--json", "-v", "-f")
         assert result.code == OK, result.err
         report = json.loads(result.out)
         assert report["engine"] == report["files"][0]["engine"] == "cpu"
-        note = f"paes: engine: the CPU does all of the work: {why}\n"
-        assert (note in result.err) == (engine == "hybrid")
-        assert "engine hybrid" not in result.err and "engine cuda" not in result.err
+        note = f"paes: device: the CPU does all of the work: {why}\n"
+        assert (note in result.err) == (device == "hybrid")
+        assert "device hybrid" not in result.err and "device cuda" not in result.err
         assert out.read_bytes() == want
-        assert run(*command, "--engine", engine, "-q", "-f").err == ""
+        assert run(*command, "--device", device, "-q", "-f").err == ""
 
 
-@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
-def test_a_device_kernel_that_lacks_the_mode_is_not_quietly_the_cpu(engine, plain, key, keys):
-    wanted = ("--engine", engine, "--kernel")
+@pytest.mark.parametrize("device", ["cuda", "hybrid"])
+def test_a_device_kernel_that_lacks_the_mode_is_not_quietly_the_cpu(device, plain, key, keys):
+    wanted = ("--device", device, "--kernel")
     gcm = ("cipher", "aes-256-gcm", "--key", key, "--iv", "00" * 12)
     lacks = dict(code=USAGE, says="lacks aes-256-gcm")
     fail("encrypt", "-r", keys.recipient, *wanted, "cuda_bitslice", plain, **lacks)
@@ -106,19 +116,19 @@ def test_a_device_that_is_missing_is_no_matter_to_auto(plain, key, folder):
     slow += ("--kernel", "compute", "-T", "1")
     result = run(*slow, "-v", "--json", "-o", folder / "out", plain)
     assert result.code == OK, result.err
-    engine = json.loads(result.out)["engine"]
+    device = json.loads(result.out)["engine"]
     if CUDA["available"]:
-        assert "paes: engine: cpu" in result.err
+        assert "paes: device: cpu" in result.err
     else:
-        assert engine == "cpu"
-        assert f"engine: cpu, because cuda is not available: {CUDA['reason']}\n" in result.err
+        assert device == "cpu"
+        assert f"device: cpu, because cuda is not available: {CUDA['reason']}\n" in result.err
     quiet = run(*slow, "-o", folder / "quiet", plain)
     assert "engine" not in quiet.err
     assert (folder / "quiet").read_bytes() == (folder / "out").read_bytes()
 
 
 @needs_device
-@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
+@pytest.mark.parametrize("device", ["cuda", "hybrid"])
 @pytest.mark.parametrize(
     "name, options",
     [
@@ -129,18 +139,18 @@ def test_a_device_that_is_missing_is_no_matter_to_auto(plain, key, folder):
         ("aes-256-cbc", ("--iv", IV, "-d", "--no-pad")),
     ],
 )
-def test_the_same_bytes_from_a_device(engine, name, options, plain, key):
+def test_the_same_bytes_from_a_device(device, name, options, plain, key):
     plain.write_bytes(plain.read_bytes()[: 8 << 20])
-    want = cipher(name, key, plain, *options, "--engine", "cpu")
-    assert cipher(name, key, plain, *options, "--engine", engine) == want
+    want = cipher(name, key, plain, *options, "--device", "cpu")
+    assert cipher(name, key, plain, *options, "--device", device) == want
 
 
 @needs_device
-@pytest.mark.parametrize("engine", ["cuda", "hybrid"])
-def test_the_container_on_a_device(engine, plain, sealed, keys, folder):
-    succeed("decrypt", "-i", keys.path, "--engine", engine, "-o", folder / "back", sealed)
+@pytest.mark.parametrize("device", ["cuda", "hybrid"])
+def test_the_container_on_a_device(device, plain, sealed, keys, folder):
+    succeed("decrypt", "-i", keys.path, "--device", device, "-o", folder / "back", sealed)
     assert (folder / "back").read_bytes() == plain.read_bytes()
-    succeed("verify", "-i", keys.path, "--engine", engine, sealed)
-    succeed("encrypt", "-r", keys.recipient, "--engine", engine, "-o", folder / "new", plain)
-    succeed("decrypt", "-i", keys.path, "--engine", "cpu", "-o", folder / "again", folder / "new")
+    succeed("verify", "-i", keys.path, "--device", device, sealed)
+    succeed("encrypt", "-r", keys.recipient, "--device", device, "-o", folder / "new", plain)
+    succeed("decrypt", "-i", keys.path, "--device", "cpu", "-o", folder / "again", folder / "new")
     assert (folder / "again").read_bytes() == plain.read_bytes()

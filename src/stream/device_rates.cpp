@@ -1,4 +1,4 @@
-#include "stream/engine_rates.hpp"
+#include "stream/device_rates.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,20 +16,20 @@ constexpr double worth_a_change = 1.1;
 }  // namespace
 
 Sharing best_of(const Rates& rates) noexcept {
-  const double best = std::max(rates.engine, rates.hybrid);
+  const double best = std::max(rates.device, rates.hybrid);
   if (best < rates.cpu * worth_a_change) {
     return Sharing::cpu;
   }
-  return rates.hybrid > rates.engine ? Sharing::hybrid : Sharing::engine;
+  return rates.hybrid > rates.device ? Sharing::hybrid : Sharing::device;
 }
 
 double measure_rate(const std::function<void(MutableBytes piece)>& work, const Executor& executor,
-                    std::size_t piece_bytes, Engine* engine, double seconds) {
+                    std::size_t piece_bytes, Device* device, double seconds) {
   std::atomic<std::uint64_t> pieces{0};
   std::atomic<unsigned> warm{0};
   std::atomic<double> most_seconds{0};
   executor.on_each_thread([&](unsigned) {
-    Buffer buffer({.in_bytes = piece_bytes, .out_bytes = piece_bytes}, engine);
+    Buffer buffer({.in_bytes = piece_bytes, .out_bytes = piece_bytes}, device);
     const MutableBytes piece(buffer.item(0), piece_bytes);
     work(piece);
     ++warm;

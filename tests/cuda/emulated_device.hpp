@@ -1,4 +1,4 @@
-// An engine over an emulated device, and what the processor's kernels make of the same parts and
+// A device over an emulated device, and what the processor's kernels make of the same parts and
 // messages.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/cuda_device.hpp"
 #include "cuda/emulated_runtime.hpp"
-#include "cuda/engine.hpp"
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
 #include "raw_start.hpp"
@@ -30,28 +30,28 @@ struct RawCase {
   std::size_t unit_bytes = 0;
 };
 
-// An engine whose runtime must have nothing to complain about when it is gone.
+// A device whose runtime must have nothing to complain about when it is gone.
 class Emulated {
  public:
-  explicit Emulated(const EmulatedOptions& options = {}, EngineOptions engine_options = {})
+  explicit Emulated(const EmulatedOptions& options = {}, DeviceOptions device_options = {})
       : runtime_(std::make_shared<EmulatedRuntime>(options)) {
-    engine_options.piece_bytes = piece_bytes;
-    engine_ = make_engine(runtime_, engine_options);
+    device_options.piece_bytes = piece_bytes;
+    device_ = make_device(runtime_, device_options);
   }
   ~Emulated() {
-    engine_.reset();
+    device_.reset();
     EXPECT_EQ(runtime_->complaints(), std::vector<std::string>());
   }
   Emulated(const Emulated&) = delete;
   Emulated& operator=(const Emulated&) = delete;
 
-  Engine& operator*() { return *engine_; }
-  Engine* operator->() { return engine_.get(); }
+  Device& operator*() { return *device_; }
+  Device* operator->() { return device_.get(); }
   EmulatedRuntime& runtime() { return *runtime_; }
 
  private:
   std::shared_ptr<EmulatedRuntime> runtime_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Device> device_;
 };
 
 // What the processor makes of a part that begins at `start`.
