@@ -67,8 +67,8 @@ echo '#include "rows/rows.hpp"' >bench/paes-mpi-bench/good.cpp
 must_pass "$here/include_rule.py" .
 cp bench/rows/good.cpp bench/paes-mpi-bench/bad.cpp
 must_fail "immintrin.h in a program" "$here/include_rule.py" .
+rm bench/paes-mpi-bench/bad.cpp
 
-rm src/stream/bad.hpp
 mkdir -p bench/gpu src/cuda tools/gpu
 touch bench/gpu/good.cu src/cuda/good.cu
 must_pass "$here/include_rule.py" .
@@ -89,3 +89,20 @@ mkdir rule
 sed 's/"exec": \[\]/"exec": ["core"]/' "$here/include_rule.py" >rule/include_rule.py
 sed 's/^bench -> apps -> mpi/exec -> core   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that no include needs" python3 rule/include_rule.py .
+
+# Glossary: a word with another meaning, two types of one name, a document that lacks a word.
+mkdir -p glossary/src/{stream,message}
+cd glossary
+echo '// A buffer for the keystream engine.' >src/stream/good.hpp
+must_pass "$here/glossary.py" .
+echo '// The engine takes a buffer.' >src/stream/bad.hpp
+must_fail "a device that is called an engine" "$here/glossary.py" .
+echo '// Each thread has a batch.' >src/stream/bad.hpp
+must_fail "a buffer that is called a batch" "$here/glossary.py" .
+echo 'struct Piece {};' | tee src/stream/bad.hpp >src/message/piece.hpp
+must_fail "a second type of one name" "$here/glossary.py" .
+rm src/stream/bad.hpp
+cp "$root/ARCHITECTURE.md" .
+must_pass "$here/glossary.py" .
+sed -i '/^| stripe |/d' ARCHITECTURE.md
+must_fail "a glossary that lacks a word" "$here/glossary.py" .
