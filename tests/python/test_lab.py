@@ -660,5 +660,5 @@ def test_documents_keep_their_blocks(documents):
     text = path.read_text()
     path.write_text(text.replace("<!-- numbers: ", "<!-- figures: ", 1))
     assert "README.md: has" in run("write_numbers", "--check", "--root", documents).stderr
-    path.write_text(text.replace("<!-- numbers: kernel ", "<!-- numbers: kernels ", 1))
-    assert "unknown kind 'kernels'" in run("write_numbers", "--root", documents).stderr
+    path.write_text(text.replace("<!-- numbers: file ", "<!-- numbers: files ", 1))
+    assert "unknown kind 'files'" in run("write_numbers", "--root", documents).stderr

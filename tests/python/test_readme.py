@@ -1,7 +1,8 @@
-# README.md, run as it stands: every block, in order, in one folder that holds the files it speaks of.
-# The output of ```console blocks is compared as well, line by line; the others must succeed. `./dev
-# run` stands for the program under test, and the parts of `dev` that build, test and measure for an
-# hour are only looked up. Keys, dates, times and rates differ from run to run, and are compared as such.
+# README.md and the documents with recipes, run as they stand: every block of a document, in order, in one
+# folder that holds the files it speaks of. The output of ```console blocks is compared as well, line by
+# line; the others must succeed. `./dev run` stands for the program under test, and the parts of `dev` that
+# build, test and measure for an hour are only looked up. Keys, dates, times and rates differ from run to
+# run, and are compared as such.
 import os
 import pty
 import re
@@ -14,7 +15,20 @@ from pathlib import Path
 import pytest
 from program import BENCH, PAES, clean_environment
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+# Each with what it makes, and with pairs of files that must be equal afterwards.
+DOCUMENTS = {
+    "README.md": (
+        ["photos.tar.paes", "folder.tar.paes", "disk.img.paes", "head"],
+        [("restored.tar", "backup.tar")],
+    ),
+    "docs/recipes.md": (
+        ["photos.tar.paes", "shared.paes", "notes.txt.paes", "big.img.paes"],
+        [("again.tar", "photos.tar"), ("report", "data")],
+    ),
+    "docs/open-without-paes.md": ([], [("opened.tar", "backup.tar")]),
+    "bench/README.md": ([], []),
+}
 
 CHANGING = [
     (r"age1[02-9ac-hj-np-z]{58}", "AGE-RECIPIENT"),
@@ -32,9 +46,9 @@ def normalized(line):
     return line.rstrip()
 
 
-def blocks():
+def blocks(document):
     """(kind, text) of every fenced block, in order."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
 
 
 def session_of(block):
@@ -68,11 +82,12 @@ def write_script(path, text):
     path.chmod(0o755)
 
 
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory):
+@pytest.fixture
+def stage(tmp_path):
     """The folder, with what a reader is told to have; `paes` is in the path, and `mpirun`."""
-    folder = tmp_path_factory.mktemp("readme")
-    programs = tmp_path_factory.mktemp("bin")
+    folder, programs = tmp_path / "folder", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
     (programs / "paes").symlink_to(PAES)
     (programs / "paes-bench").symlink_to(BENCH)
     write_script(programs / "mpirun", MPIRUN)
@@ -84,15 +99,13 @@ def stage(tmp_path_factory):
     (folder / "key.bin").write_bytes(os.urandom(32))
     (folder / "keys.bin").write_bytes(os.urandom(64))
     (folder / "pass").write_text("word\n")
-    command = "openssl enc -aes-256-cbc -pbkdf2 -pass file:pass -in data -out report.enc"
-    subprocess.run(command.split(), cwd=folder, check=True)
-    environment = clean_environment(HOME=str(folder), REAL_DEV=str(README.parent / "dev"))
+    environment = clean_environment(HOME=str(folder), REAL_DEV=str(ROOT / "dev"))
     environment["PATH"] = f"{programs}:{environment['PATH']}"
     return folder, environment
 
 
 def matches(shown, printed):
-    """A line `...` in the README stands for any number of lines."""
+    """A line `...` stands for any number of lines."""
     if not shown:
         return not printed
     if shown[0] == "...":
@@ -144,13 +157,19 @@ def run_at_a_terminal(command, folder, environment, limit_s=120):
 
 
 def test_readme_shows_the_main_job():
-    commands = [command for kind, block in blocks() if kind == "console" for command, _ in session_of(block)]
+    commands = [command for kind, block in blocks("README.md") if kind == "console" for command, _ in session_of(block)]
     assert any(command.startswith("./dev run encrypt --new-identity") for command in commands)
 
 
-def test_every_block_in_order(stage):
+def test_readme_shows_how_to_test():
+    assert any(line.startswith("./dev test") for _, block in blocks("README.md") for line in block.splitlines())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_block_in_order(document, stage):
     folder, environment = stage
-    for kind, block in blocks():
+    assert blocks(document)
+    for kind, block in blocks(document):
         if kind == "console":
             run_session(block, folder, environment)
         elif kind == "python":
@@ -158,8 +177,8 @@ def test_every_block_in_order(stage):
         else:
             assert kind in ("", "sh"), f"who runs a block of {kind}?"
             run_at_a_terminal(["bash", "-euxo", "pipefail", "-c", block], folder, environment)
-    for made in ("photos.tar", "notes.txt", "folder.tar", "disk.img", "big.img"):
-        assert (folder / f"{made}.paes").exists()
-    assert (folder / "restored.tar").read_bytes() == (folder / "backup.tar").read_bytes()
-    assert (folder / "again.tar").read_bytes() == (folder / "photos.tar").read_bytes()
-    assert (folder / "report").read_bytes() == (folder / "data").read_bytes()
+    made, equal = DOCUMENTS[document]
+    for name in made:
+        assert (folder / name).exists(), name
+    for one, other in equal:
+        assert (folder / one).read_bytes() == (folder / other).read_bytes(), one
