@@ -90,6 +90,14 @@ sed 's/"exec": \[\]/"exec": ["core"]/' "$here/include_rule.py" >rule/include_rul
 sed 's/^bench -> apps -> mpi/exec -> core   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that no include needs" python3 rule/include_rule.py .
 
+# Width of documents: a wide table, a long address and what tools write are no fault; a long line is.
+mkdir documents
+wide=$(printf 'wide %.0s' {1..30})
+printf '%s\n' "| $wide |" "[paes](https://${wide// /})" "<!-- numbers: -->" "$wide" "<!-- end of numbers -->" >documents/good.md
+must_pass "$here/markdown_width.py" documents
+echo "$wide" >>documents/good.md
+must_fail "a long line of a document" "$here/markdown_width.py" documents
+
 # Glossary: a word with another meaning, two types of one name, a document that lacks a word.
 mkdir -p glossary/src/{stream,message}
 cd glossary
