@@ -1,4 +1,4 @@
-// The device device as the program opens it.
+// The CUDA device as the program opens it.
 #pragma once
 
 #include <memory>

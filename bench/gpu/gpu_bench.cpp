@@ -1,4 +1,4 @@
-// Rates of the device device, beside what the device allows: data resident on the device, and from
+// Rates of the CUDA device, beside what the device allows: data resident on the device, and from
 // host to host. Needs neither libcrypto nor a JSON library; `./dev gpu bench` runs it.
 //
 //   gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]

@@ -1,5 +1,5 @@
-// The device device: message/device.hpp over a runtime. Each call takes a slot, copies its text in,
-// launches, copies out and waits; pieces of several calls overlap. Batches that their owner has
+// The CUDA device: message/device.hpp over a runtime. Each call takes a slot, copies its text in,
+// launches, copies out and waits; pieces of several calls overlap. Buffers that their owner has
 // pinned are copied directly, everything else through pinned staging of the slot. Texts, keys,
 // hashes and tags are wiped from the device and from staging before the memory is given back, and
 // round keys from constant memory at the end of each call.

@@ -1,4 +1,4 @@
-// The device device when something fails: every call of the emulated runtime once, for good, or for
+// The CUDA device when something fails: every call of the emulated runtime once, for good, or for
 // want of memory; and everything wiped and given back each time.
 #include <gtest/gtest.h>
 

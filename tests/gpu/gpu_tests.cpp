@@ -1,4 +1,4 @@
-// The tests of the device device on a real device, against the processor's kernels. Needs neither
+// The tests of the CUDA device on a real device, against the processor's kernels. Needs neither
 // libcrypto nor GoogleTest nor a network; `./dev gpu` runs it.
 //
 //   gpu_tests [--reduced] [--device] [rows|device|long]...

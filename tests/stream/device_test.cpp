@@ -17,8 +17,7 @@ struct Way {
   WhenBusy when_busy;
   unsigned threads;
   unsigned slots;
-  bool is_emulated =
-      false;  // the device device over an emulated runtime, else one of the tests' own
+  bool is_emulated = false;  // the CUDA device over an emulated runtime, else one of the tests' own
 };
 constexpr Way ways[] = {{"alone", WhenBusy::wait, 1, 1},
                         {"taking_turns", WhenBusy::wait, 4, 2},
