@@ -57,5 +57,5 @@ EXPERIMENT = Experiment(
     name="E10", title="Processor and GPU together", study="pousa_ci_aim",
     did="Reasoned, as an outlook, that data larger than a GPU's memory is better cut for one GPU than spread over a "
         "cluster of GPUs.",
-    here="The processor's kernels on all cores, the GPU's device, and both, where whatever is free takes the next piece.",
+    here="The processor's kernels on all cores, the GPU, and both, where whatever is free takes the next piece.",
     measure=measure, show=show, bare=True, seconds={"quick": 1, "full": 1})
