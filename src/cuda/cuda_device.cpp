@@ -36,7 +36,7 @@ void check_name(const std::string& name) {
               "there are: " + known);
 }
 
-// Memory that batches have pinned.
+// Memory that buffers have pinned.
 class PinnedRanges {
  public:
   void add(std::uint8_t* memory, std::size_t bytes) {

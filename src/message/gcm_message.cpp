@@ -134,10 +134,4 @@ GhashPart GcmParts::joined() const {
   return runs_.empty() ? GhashPart{} : runs_.begin()->second.part;
 }
 
-void GcmParts::tag(std::uint64_t text_bytes, Tag& tag) const {
-  GhashPart all = joined();
-  const WipeOnExit wiped(all.value.bytes);
-  message_.tag(all, text_bytes, tag);
-}
-
 }  // namespace paes

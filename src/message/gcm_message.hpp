@@ -70,7 +70,6 @@ class GcmParts {
   void add(std::uint64_t number, GhashPart part);
   // When all are there, from number 0 on without a gap: wipe it.
   [[nodiscard]] GhashPart joined() const;
-  void tag(std::uint64_t text_bytes, Tag& tag) const;
 
  private:
   struct Run {

@@ -1,4 +1,4 @@
-// Placement: which rank owns which pieces of a job. Contiguous ranges in the order of the ranks, so
+// Placement: which rank owns which part of a job. Contiguous ranges in the order of the ranks, so
 // that each reads and writes one stretch of the file and hashes join in order. Pure arithmetic,
 // without MPI.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace paes::mpi {
 
-// What two ranks never share a part of: 4 MiB of text. In the container 256 chunks are 1025 whole
-// pages, so that no page is written by two ranks either.
+// The least that goes to a rank as a whole: 4 MiB of text. In the container 256 chunks are 1025
+// whole pages, so that no page is written by two ranks either.
 inline constexpr std::size_t least_share_bytes = std::size_t{4} << 20;
 
 // The share of `rank`, which is below `ranks`, in `count` things: shares differ by one at most, and

@@ -15,7 +15,13 @@ namespace {
 
 using stream::raw_tag_bytes;
 
-// The rank's share of the items of a message, in runs of 4 MiB or a little more.
+// What each rank likes to take at a time follows from its grain and its device. Where a rank's
+// share begins must not: the least of all is what the items of all ranks have. Collective.
+std::size_t agreed(Communicator& communicator, std::size_t item_bytes) {
+  return static_cast<std::size_t>(communicator.least(static_cast<std::int64_t>(item_bytes)));
+}
+
+// The rank's share of the items of a message, in runs of at least 4 MiB.
 Range own_items(const Communicator& communicator, const stream::Layout& layout) {
   const std::uint64_t run = (least_share_bytes + layout.in_bytes - 1) / layout.in_bytes;
   return share_of_groups(layout.all_items().count(), run, communicator.ranks(),
@@ -73,17 +79,21 @@ void share(Communicator& communicator, RawSecrets& secrets) {
 
 stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
                          const stream::RawTask& task, const stream::Options& options) {
+  std::size_t item_bytes = 0;
   together(communicator, [&] {
     if (!task.key.is_parallel(task.direction)) {
       throw Error(ErrorCode::usage, input.name() + ": this direction of the mode is chained",
                   "paes does it as fast as many ranks would");
     }
+    item_bytes = stream::RawTransfer::item_bytes_of(task, options);
     stream::check_raw_length(input.name(), task, input.bytes(), true);
   });
-  output.expect(stream::raw_need(task, input.bytes()));
+  item_bytes = agreed(communicator, item_bytes);
+  const stream::Need need = stream::raw_need(task, input.bytes());
+  output.expect(need);
   stream::Moved own;
   together(communicator, options.progress, [&](const Touch& touch) {
-    stream::RawTransfer message(input.name(), task, options, input.bytes());
+    stream::RawTransfer message(input.name(), task, options, input.bytes(), item_bytes);
     own = message.run(input, output, own_items(communicator, message.layout()),
                       touch.in_place_of(options));
     input.check_unchanged();
@@ -92,6 +102,12 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
   std::array<std::int64_t, 1> written = {static_cast<std::int64_t>(own.written_bytes)};
   communicator.sum(written);
   const auto written_bytes = static_cast<std::uint64_t>(written[0]);
+  const std::uint64_t padding = task.pads && !task.encrypts() ? task.key.block_size() : 0;
+  together(communicator, [&] {
+    if (written_bytes < need.bytes || written_bytes > need.bytes + padding) {
+      throw Error(ErrorCode::failure, output.name() + ": the ranks' shares do not fit together");
+    }
+  });
   sync_and_commit(communicator, output, written_bytes);
   return {task.encrypts() ? input.bytes() : written_bytes};
 }
@@ -99,9 +115,14 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
 stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
                         const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
   const std::uint64_t text_bytes = input.bytes();
-  together(communicator, [&] { stream::check_gcm_limit(input.name(), text_bytes); });
+  std::size_t piece_bytes = 0;
+  together(communicator, [&] {
+    piece_bytes = stream::buffer_bytes(options);
+    stream::check_gcm_limit(input.name(), text_bytes);
+  });
+  piece_bytes = agreed(communicator, piece_bytes);
   output.expect({text_bytes + raw_tag_bytes, stream::Filling::whole});
-  stream::GcmTransfer message(input.name(), key, iv, aad, options, text_bytes);
+  stream::GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   together(communicator, options.progress, [&](const Touch& touch) {
     (void)message.seal(input, output, own_items(communicator, message.layout()),
                        touch.in_place_of(options));
@@ -123,10 +144,14 @@ stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOu
 stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
                         const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
   std::uint64_t text_bytes = 0;
-  together(communicator,
-           [&] { text_bytes = stream::text_bytes_of_gcm(input.name(), input.bytes()); });
+  std::size_t piece_bytes = 0;
+  together(communicator, [&] {
+    piece_bytes = stream::buffer_bytes(options);
+    text_bytes = stream::text_bytes_of_gcm(input.name(), input.bytes());
+  });
+  piece_bytes = agreed(communicator, piece_bytes);
   output.expect({text_bytes, stream::Filling::compressible});
-  stream::GcmTransfer message(input.name(), key, iv, aad, options, text_bytes);
+  stream::GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   const Range own = own_items(communicator, message.layout());
   together(communicator, options.progress,
            [&](const Touch& touch) { message.hash(input, own, touch.in_place_of(options)); });

@@ -70,7 +70,6 @@ class SharedInput : public stream::Source {
   // As this rank sees it.
   [[nodiscard]] const stream::Input& here() const noexcept { return *here_; }
   [[nodiscard]] stream::Input& here() noexcept { return *here_; }
-  [[nodiscard]] bool is_here() const noexcept { return here_.has_value(); }
   using Source::read_at;
   std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
   // Throws when the file has changed since it was opened, as far as this rank sees that.

@@ -61,8 +61,8 @@ class Input : public Source {
   [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(mode_); }
   [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(mode_); }
-  // True when read_at works and bytes() is known: regular files (also as standard input, from where
-  // it stands) and block devices.
+  // True when read_at takes any offset and bytes() is known: regular files (also as standard input,
+  // from where it stands) and block devices.
   [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
   // Permission bits without the set-id bits; for what is not a regular file 0666.

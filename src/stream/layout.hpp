@@ -41,7 +41,8 @@ struct Layout {
   std::size_t before_bytes = 0;
   // A buffer has so much room before and after each item.
   std::size_t room_bytes = 0;
-  // Of a pipe so many bytes, 1 to 16, are known to follow before a buffer is used.
+  // Of a pipe so many bytes, 1 to 16, are read beyond a buffer before it is used, to know whether
+  // it is the last. Only where the last item may be whole.
   std::size_t ahead_bytes = 1;
 
   // Of a pipe: sees how many bytes have come, and whether that is all. May throw.

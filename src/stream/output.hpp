@@ -75,7 +75,8 @@ class Output : public Sink {
   Output& operator=(Output&&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  // True when write_at works: our own new file, or standard output at the end of a regular file.
+  // True when write_at takes any offset: our own new file, or standard output at the end of a
+  // regular file.
   [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
   [[nodiscard]] bool is_terminal() const noexcept;
   // True when a failure leaves nothing behind: no reader can have seen what was written.

@@ -20,42 +20,44 @@ bool has_long_units(const RawTask& task, const Options& options) noexcept {
 
 }  // namespace
 
+std::size_t RawTransfer::item_bytes_of(const RawTask& task, const Options& options) {
+  const std::size_t grain = buffer_bytes(options);
+  if (has_long_units(task, options)) {
+    return task.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes} : task.key.unit_bytes();
+  }
+  const std::size_t step = task.key.step_bytes();
+  // A device declines what is longer than it likes.
+  const bool rounds_down = task.key.has_device(task.direction) && grain >= step;
+  return (rounds_down ? grain : grain + step - 1) / step * step;
+}
+
 RawTransfer::RawTransfer(std::string name, const RawTask& task, const Options& options,
-                         std::optional<std::uint64_t> bytes)
+                         std::optional<std::uint64_t> bytes, std::size_t item_bytes)
     : name_(std::move(name)),
       task_(task),
       has_long_units_(has_long_units(task, options)),
       is_chained_(!task.key.is_parallel(task.direction)),
       chain_(task.key.start(task.iv)) {
   const std::size_t block = task.key.block_size();
-  layout_ = {.in_bytes = item_bytes(options),
-             .out_bytes = item_bytes(options),
+  layout_ = {.in_bytes = item_bytes,
+             .out_bytes = item_bytes,
              .in_offset = task.encrypts() ? 0 : task.head.size(),
              .out_offset = task.encrypts() ? task.head.size() : 0,
              .total_bytes = bytes,
              .before_bytes = task.key.needs_before(task.direction) ? block : 0,
              .room_bytes = block,
-             // What follows a data unit is nothing, another unit, or too short for one.
+             // What follows a data unit is nothing, another unit, or too short for one: 16 bytes
+             // tell which, before the unit is written.
              .ahead_bytes = task.key.row().has_units ? block : 1};
   layout_.check_length = [this](std::uint64_t so_far, bool is_all) {
     check_raw_length(name_, task_, so_far, is_all);
   };
 }
 
-std::size_t RawTransfer::item_bytes(const Options& options) const {
-  if (has_long_units_) {
-    return task_.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes} : task_.key.unit_bytes();
-  }
-  const std::size_t grain = buffer_bytes(options);
-  const std::size_t step = task_.key.step_bytes();
-  // A device declines what is longer than it likes.
-  const bool rounds_down = task_.key.has_device(task_.direction) && grain >= step;
-  return (rounds_down ? grain : grain + step - 1) / step * step;
-}
-
 Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Options& options) {
-  Transform transform{.is_ordered = is_chained_,
-                      .device = is_chained_ ? nullptr : options.device_use.device};
+  Transform transform{
+      .is_ordered = is_chained_,
+      .device = is_chained_ || has_long_units_ ? nullptr : options.device_use.device};
   if (!has_long_units_) {
     transform.run = [this](Buffer& buffer) { crypt(buffer, serial_executor(), layout_.in_bytes); };
     return transfer(source, &sink, layout_, transform, items, options);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "message/raw_key.hpp"
 #include "stream/container.hpp"
@@ -33,24 +34,31 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
 // The room that the output takes for so many bytes of input without the head, at least.
 [[nodiscard]] Need raw_need(const RawTask& task, std::uint64_t bytes);
 
-// How one message is transferred. An item is a piece, whose place in the mode (counter, preceding
-// ciphertext block, number of the data unit) follows from its offset, or a data unit that is too
-// long to give each thread one of its own: then all threads work on one at a time. Padding belongs
-// to the last item.
+// How one message is transferred. An item is a piece. Its place in the mode (counter, preceding
+// ciphertext block, number of the data unit) follows from its offset. Where data units are too long
+// to give each thread one, an item is a unit and all threads work on it. Padding belongs to the
+// last item.
 class RawTransfer {
  public:
   // `bytes` of message lie in the source, without the head; nothing for a pipe. `task` must outlive
   // it.
   RawTransfer(std::string name, const RawTask& task, const Options& options,
-              std::optional<std::uint64_t> bytes);
+              std::optional<std::uint64_t> bytes)
+      : RawTransfer(std::move(name), task, options, bytes, item_bytes_of(task, options)) {}
+  // With items of a length that several processes have agreed upon: the least of what each likes.
+  RawTransfer(std::string name, const RawTask& task, const Options& options,
+              std::optional<std::uint64_t> bytes, std::size_t item_bytes);
+  RawTransfer(const RawTransfer&) = delete;
+  RawTransfer& operator=(const RawTransfer&) = delete;
 
+  // What this process likes to take at a time. Throws as buffer_bytes.
+  [[nodiscard]] static std::size_t item_bytes_of(const RawTask& task, const Options& options);
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // These items of the message, or on a pipe all; a part of them only where the direction is
   // parallel. `options` have the grain and the device that it was made with.
   Moved run(Source& source, Sink& sink, Range items, const Options& options);
 
  private:
-  [[nodiscard]] std::size_t item_bytes(const Options& options) const;
   void crypt(Buffer& buffer, const Executor& executor, std::size_t grain_bytes);
 
   std::string name_;

@@ -69,9 +69,8 @@ std::uint64_t text_bytes_of_gcm(const std::string& name, std::uint64_t bytes) {
 }
 
 GcmTransfer::GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad,
-                         const Options& options, std::optional<std::uint64_t> text_bytes)
+                         std::size_t piece_bytes, std::optional<std::uint64_t> text_bytes)
     : name_(std::move(name)), message_(key, iv, aad), parts_(message_) {
-  const std::size_t piece_bytes = buffer_bytes(options);
   layout_ = {.in_bytes = piece_bytes, .out_bytes = piece_bytes, .total_bytes = text_bytes};
   layout_.check_length = [this](std::uint64_t bytes, bool) { check_gcm_limit(name_, bytes); };
 }
@@ -136,13 +135,14 @@ void GcmTransfer::check_tag(const Source& source, const GhashPart& all) const {
 
 Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
                 const Options& options) {
+  const std::size_t piece_bytes = buffer_bytes(options);
   std::optional<std::uint64_t> text_bytes;
   if (input.is_seekable()) {
     text_bytes = input.bytes();
     check_gcm_limit(input.name(), *text_bytes);
     output.expect({*text_bytes + raw_tag_bytes, Filling::whole});
   }
-  GcmTransfer message(input.name(), key, iv, aad, options, text_bytes);
+  GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   input.expect_sequential();
   output.expect_sequential();
   Moved moved;
@@ -163,6 +163,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
 
 Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
                 const Options& options) {
+  const std::size_t piece_bytes = buffer_bytes(options);
   input.expect_sequential();
   output.expect_sequential();
   std::optional<KeptPipe> kept;
@@ -172,7 +173,7 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   Source& sealed = kept ? static_cast<Source&>(*kept) : input;
   const std::uint64_t text_bytes = text_bytes_of_gcm(input.name(), sealed.bytes());
   output.expect({text_bytes, Filling::compressible});
-  GcmTransfer message(input.name(), key, iv, aad, options, text_bytes);
+  GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   message.hash(sealed, message.layout().all_items(), options);
   {
     GhashPart all = message.joined();

@@ -28,8 +28,9 @@ void check_gcm_limit(const std::string& name, std::uint64_t text_bytes);
 // How the text of one message is transferred, in pieces whose hashes join to the tag.
 class GcmTransfer {
  public:
-  // `text_bytes` is nothing for a pipe. `key` must outlive it.
-  GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad, const Options& options,
+  // In pieces of so many bytes, whole blocks: buffer_bytes(options), or what several processes have
+  // agreed upon. `text_bytes` is nothing for a pipe. `key` must outlive it.
+  GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad, std::size_t piece_bytes,
               std::optional<std::uint64_t> text_bytes);
   ~GcmTransfer();
   GcmTransfer(const GcmTransfer&) = delete;
@@ -38,8 +39,7 @@ class GcmTransfer {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const GcmMessage& message() const noexcept { return message_; }
 
-  // These pieces of the text, or on a pipe all. `options` have the grain and the device that it was
-  // made with.
+  // These pieces of the text, or on a pipe all.
   Moved seal(Source& source, Sink& sink, Range pieces, const Options& options);
   void hash(Source& source, Range pieces, const Options& options);
   // The pieces that were hashed before. Throws Error(corrupt) where one is not what it was.
@@ -55,7 +55,7 @@ class GcmTransfer {
   GcmMessage message_;
   GcmParts parts_;
   Layout layout_;
-  Range pieces_;               // sealed or hashed here
+  Range pieces_;                   // sealed or hashed here
   std::vector<HashValue> hashes_;  // of each of them
 };
 

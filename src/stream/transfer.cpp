@@ -6,8 +6,10 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
+#include "core/secret.hpp"
 #include "paes/error.hpp"
 
 namespace paes::stream {
@@ -49,6 +51,12 @@ class Turn {
 class PipeReader {
  public:
   PipeReader(const Source& source, const Layout& layout) : source_(source), layout_(layout) {}
+  ~PipeReader() {
+    wipe(ahead_);
+    wipe(before_);
+  }
+  PipeReader(const PipeReader&) = delete;
+  PipeReader& operator=(const PipeReader&) = delete;
 
   // Fills the buffer with the next items; false when there are none any more.
   bool read(Buffer& buffer) {
@@ -143,7 +151,7 @@ class Transfer {
         move_one(index, *buffer);
       });
     }
-    return {read_bytes_.load(), written_bytes_.load(), text_bytes_.load()};
+    return {written_bytes_.load(), text_bytes_.load()};
   }
 
  private:
@@ -240,7 +248,6 @@ class Transfer {
     const std::uint64_t in_bytes = buffer.bytes;
     transform_.run(buffer);
     const std::uint64_t text_bytes = std::min<std::uint64_t>(in_bytes, buffer.bytes);
-    add(read_bytes_, in_bytes);
     add(text_bytes_, text_bytes);
     const std::uint64_t half = text_bytes / 2;
     add_progress(transform_.pass == Pass::only           ? text_bytes
@@ -307,7 +314,6 @@ class Transfer {
   std::mutex error_mutex_;
   std::atomic<bool> has_stopped_{false};
   std::exception_ptr error_;
-  std::atomic<std::uint64_t> read_bytes_{0};
   std::atomic<std::uint64_t> written_bytes_{0};
   std::atomic<std::uint64_t> text_bytes_{0};
 };
@@ -329,6 +335,12 @@ std::size_t buffer_bytes(const Options& options) {
 
 Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
                Range items, const Options& options, Continuation* continuation) {
+  const bool has_offsets = source.is_seekable() && sink != nullptr && sink->is_seekable();
+  if ((continuation != nullptr && (!has_offsets || transform.is_ordered)) ||
+      (source.is_seekable() && !layout.total_bytes) ||
+      (layout.before_bytes != 0 && layout.items_a_buffer != 1)) {
+    throw std::logic_error("transfer: a layout that does not fit its ends");
+  }
   return Transfer(source, sink, layout, transform, items, options, continuation).run();
 }
 

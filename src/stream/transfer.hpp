@@ -42,7 +42,7 @@ struct Options {
 // Error(usage) above max_grain_bytes, with a device above max_device_grain_bytes.
 [[nodiscard]] std::size_t buffer_bytes(const Options& options);
 
-// Which part of the work on the text a transfer is. It says how much progress it makes.
+// GCM reads its text twice to open it. Each pass is half of the progress.
 enum class Pass : unsigned { only, first_of_two, second_of_two };
 
 // What happens to the items of a buffer.
@@ -69,7 +69,6 @@ class Continuation {
 
 // How many bytes a transfer has moved.
 struct Moved {
-  std::uint64_t read_bytes = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t text_bytes = 0;  // without tags
 };

@@ -214,7 +214,8 @@ class Comparison {
   std::string folder_;
   mpi::FileAccess access_;
   std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
-  std::size_t grain_bytes_ = std::size_t{320} << 10;  // does not divide a batch
+  // Another on each rank, and none that divides 4 MiB.
+  std::size_t grain_bytes_ = (std::size_t{320} + std::size_t{64} * ranks_.rank()) << 10;
   std::uint64_t written_ = UINT64_MAX;
   unsigned compared_ = 0;
 };
@@ -248,8 +249,9 @@ void compare(Comparison& comparison, const std::string& what, std::vector<std::u
       }
       const ModeRow* const row = name.is_gcm() ? nullptr : &row_of(*name.mode);
       if (row != nullptr && row->has_units) {
-        // Units longer than a batch, and a message that is one unit.
-        for (const std::size_t unit : {std::size_t{512}, 5 * mib, std::size_t{0}}) {
+        // Units longer than 4 MiB, one that divides nothing, and a message that is one unit.
+        for (const std::size_t unit :
+             {std::size_t{512}, std::size_t{528}, 5 * mib, std::size_t{0}}) {
           if (unit != 0 || bytes <= 16 * mib) {
             comparison.raw(name, unit, false, bytes);
           }
