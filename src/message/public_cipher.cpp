@@ -1,4 +1,4 @@
-// The public header's raw device on top of RawKey: checks what a caller may get wrong, and spreads
+// The public header's RawCipher on top of RawKey: checks what a caller may get wrong, and spreads
 // long messages and batches over threads.
 #include <algorithm>
 #include <string>
