@@ -1,5 +1,5 @@
-// The public header of the raw modes: known answers, messages and batches beside libcrypto, threads,
-// padding, and everything it must refuse.
+// The public header of the raw modes: known answers, messages and batches beside libcrypto,
+// threads, padding, and everything it must refuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
