@@ -105,7 +105,7 @@ class alignas(64) Costs {
   Cost costs_[4];
 
  public:
-  // Of computing a chunk in idle(), at once or in parts. Each call writes it.
+  // What computing a chunk in idle() costs, at once or in parts. Each call writes it.
   alignas(64) Cost in_idle;
 };
 

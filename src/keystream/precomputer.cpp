@@ -6,7 +6,7 @@ namespace paes::keystream {
 
 namespace {
 
-// Of the contexts that wait, how many idle() looks at to find one that its own thread uses.
+// How many of the contexts that wait idle() looks at to find one that its own thread uses.
 constexpr int most_looked_at = 64;
 
 }  // namespace

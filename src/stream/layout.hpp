@@ -31,23 +31,23 @@ struct Layout {
   // Where item 0 begins in the source and in the sink.
   std::uint64_t in_offset = 0;
   std::uint64_t out_offset = 0;
-  // Of the source, from item 0 on; nothing for a pipe, which is read to its end.
+  // How much of the source is moved, from item 0 on. Nothing for a pipe, which is read to its end.
   std::optional<std::uint64_t> total_bytes = std::nullopt;
   // Only these bytes of the output are written, the first of them at out_offset.
   Range wanted = {0, UINT64_MAX};
 
   std::size_t items_a_buffer = 1;
-  // Of what precedes a buffer in the source so many bytes are read with it; at most `room_bytes`.
+  // So many bytes that precede a buffer in the source are read with it; at most `room_bytes`.
   std::size_t before_bytes = 0;
   // A buffer has so much room before and after each item.
   std::size_t room_bytes = 0;
-  // Of a pipe so many bytes, 1 to 16, are read beyond a buffer before it is used, to know whether
+  // So many bytes of a pipe, 1 to 16, are read beyond a buffer before it is used, to know whether
   // it is the last. Only where the last item may be whole.
   std::size_t ahead_bytes = 1;
 
-  // Of a pipe: sees how many bytes have come, and whether that is all. May throw.
+  // Sees how many bytes of a pipe have come, and whether that is all. May throw.
   std::function<void(std::uint64_t bytes, bool is_all)> check_length = nullptr;
-  // Of a pipe: it ended within an item, which is dropped unless this throws.
+  // Is called when a pipe ended within an item, which is dropped unless this throws.
   std::function<void()> on_cut = nullptr;
 
   // How many items so many bytes of source are, at least one.

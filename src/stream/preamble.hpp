@@ -38,7 +38,8 @@ using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
 [[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,
                                                     Bytes salt, Bytes commitment);
 
-// Of a seekable container. Throws Error(corrupt) when no payload has such a length.
+// Where the payload of a seekable container lies. Throws Error(corrupt) when no payload has such a
+// length.
 [[nodiscard]] Extent extent_of(const Source& source, const container::Header& header);
 // Error(corrupt): no payload has such a length.
 [[noreturn]] void throw_truncated(const std::string& name);

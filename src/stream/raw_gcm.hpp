@@ -45,7 +45,7 @@ class GcmTransfer {
   // The pieces that were hashed before. Throws Error(corrupt) where one is not what it was.
   void open(Source& source, Sink& sink, const Options& options);
 
-  // Of the pieces sealed or hashed, joined. As secret as a key: wipe it.
+  // The hash of the pieces sealed or hashed, joined. It is as secret as a key: wipe it.
   [[nodiscard]] GhashPart joined() const { return parts_.joined(); }
   // Throws Error(corrupt) unless the joined hash of all pieces makes the tag that follows the text.
   void check_tag(const Source& source, const GhashPart& all) const;

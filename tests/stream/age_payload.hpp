@@ -37,7 +37,7 @@ class AgePayload {
             .items_a_buffer = chunks_a_buffer(options)};
   }
 
-  // Of a payload of so many bytes, its nonce included.
+  // For a payload of so many bytes, its nonce included.
   [[nodiscard]] static Layout opening_layout(std::optional<std::uint64_t> payload_bytes,
                                              const Options& options) {
     Layout layout{.in_bytes = chunk_bytes,
