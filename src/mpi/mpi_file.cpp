@@ -4,6 +4,7 @@
 
 #include "mpi/handles.hpp"
 #include "mpi/shared_file.hpp"
+#include "stream/wait.hpp"
 
 namespace paes::mpi {
 
@@ -85,11 +86,7 @@ std::size_t MpiFile::read_at(std::uint64_t offset, std::span<const iovec> to) co
       })) {
     throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
   }
-  std::size_t moved = 0;
-  for (const iovec& part : to) {
-    moved += part.iov_len;
-  }
-  return moved;
+  return stream::bytes_of(to);
 }
 
 void MpiFile::write_at(std::uint64_t offset, std::span<const iovec> from) const {

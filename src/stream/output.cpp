@@ -274,9 +274,7 @@ void Output::expect(const Need& need) {
 void Output::write(std::span<const iovec> from) {
   if (seekable_) {
     write_at(position_, from);
-    for (const iovec& part : from) {
-      position_ += part.iov_len;
-    }
+    position_ += bytes_of(from);
     return;
   }
   VectorCursor rest(from);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "stream/wait.hpp"
+
 namespace paes::stream {
 
 namespace {
@@ -54,14 +56,6 @@ class Run {
   std::size_t bytes_ = 0;
   std::vector<iovec> parts_;
 };
-
-std::uint64_t bytes_of(std::span<const iovec> parts) noexcept {
-  std::uint64_t sum = 0;
-  for (const iovec& part : parts) {
-    sum += part.iov_len;
-  }
-  return sum;
-}
 
 }  // namespace
 

@@ -21,6 +21,15 @@ void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel
 // Asks for 1 MiB between the ends of a pipe; anything else is left as it is.
 void enlarge_pipe(int descriptor) noexcept;
 
+// How many bytes a list of buffers has.
+[[nodiscard]] inline std::size_t bytes_of(std::span<const iovec> vectors) noexcept {
+  std::size_t sum = 0;
+  for (const iovec& one : vectors) {
+    sum += one.iov_len;
+  }
+  return sum;
+}
+
 // Buffers yet to be transferred. The list is copied in parts, because a partial transfer changes
 // it.
 class VectorCursor {
