@@ -44,6 +44,17 @@ struct Choice {
   [[nodiscard]] std::unique_ptr<Executor> executor_for(std::optional<std::uint64_t> bytes) const;
 };
 
+struct OpenedDevice {
+  std::unique_ptr<Device> device;
+  std::string why;          // in one line, where `device` is null
+  bool has_device = false;  // also where it lacks memory or a free slot, which a note has said
+};
+
+// The note goes to standard error unless Notes::none. `share` as open_cuda_runtime has it.
+[[nodiscard]] OpenedDevice open_cuda_device(const std::string& device_kernel, Notes notes,
+                                            std::optional<unsigned> share = std::nullopt,
+                                            bool copies_keystream = false);
+
 // The same for all inputs; under `auto` they may differ in the device.
 class WorkChooser {
  public:

@@ -15,10 +15,10 @@
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/turns.hpp"
-#include "paes/cuda_device.hpp"
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
+#include "paes/work.hpp"
 #include "rows/rows.hpp"
 
 namespace paes::cli {
