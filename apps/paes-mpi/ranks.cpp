@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "mpi/together.hpp"
+#include "paes/passphrase.hpp"
 #include "paes/process.hpp"
-#include "paes/prompt.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {

@@ -15,9 +15,14 @@ class App;
 
 namespace paes::cli {
 
-// For key derivations: waits until a signal asks to stop, which it throws; main then dies by it. It
-// throws nothing else, see WaitReadable.
+// For key derivations. It waits until a signal asks to stop, and then throws an error, after which
+// main dies by the signal. It throws nothing else (WaitReadable says why).
 [[nodiscard]] WaitReadable until_signal();
+
+// For processes that somebody else started, such as mpirun. While another process group has the
+// terminal, the system would stop this process for good as soon as it asks. After this call paes
+// behaves then as if there were no terminal.
+void never_prompt_in_background() noexcept;
 
 class PassphraseOptions {
  public:
