@@ -7,6 +7,7 @@
 #include "paes-mpi/job.hpp"
 #include "paes-mpi/open.hpp"
 #include "paes-mpi/ranks.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 

@@ -7,7 +7,7 @@
 #include "paes-mpi/job.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "paes/keys.hpp"
-#include "paes/leftover.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 #include "paes/sealing.hpp"

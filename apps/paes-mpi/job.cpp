@@ -9,12 +9,11 @@
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/abandoned.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/leftover.hpp"
 #include "paes/outcome.hpp"
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 

@@ -4,6 +4,7 @@
 #include "format/range.hpp"
 #include "paes/command.hpp"
 #include "paes/keys.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 #include "paes/transfer.hpp"

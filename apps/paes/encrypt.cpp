@@ -9,7 +9,7 @@
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/keys.hpp"
-#include "paes/leftover.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/resume.hpp"
 #include "paes/sealing.hpp"

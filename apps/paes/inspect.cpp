@@ -12,10 +12,9 @@
 #include "format/age.hpp"
 #include "format/cobblestone.hpp"
 #include "paes/command.hpp"
-#include "paes/leftover.hpp"
 #include "paes/process.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
-#include "paes/unfinished.hpp"
 #include "stream/container.hpp"
 
 namespace paes::cli {

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "core/descriptor.hpp"
-#include "paes/abandoned.hpp"
 #include "paes/error.hpp"
 #include "paes/process.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "stream/output.hpp"
 #include "stream/wait.hpp"

@@ -13,8 +13,8 @@
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
 #include "format/cobblestone.hpp"
-#include "paes/abandoned.hpp"
 #include "paes/process.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {

@@ -9,7 +9,7 @@
 
 #include "core/secret.hpp"
 #include "format/container.hpp"
-#include "paes/leftover.hpp"
+#include "paes/remains.hpp"
 #include "stream/container.hpp"
 #include "stream/input.hpp"
 

@@ -1,7 +1,6 @@
 #include "paes/resume.hpp"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,11 +19,6 @@ PublicKey key_of(const age::Recipient& recipient) {
   PublicKey key;
   std::copy(std::begin(recipient.public_key), std::end(recipient.public_key), key.begin());
   return key;
-}
-
-bool is_there(const std::string& path) {
-  struct stat status = {};
-  return lstat(path.c_str(), &status) == 0;
 }
 
 }  // namespace
@@ -47,14 +41,6 @@ void print_kept(const stream::Output& output, const stream::ResumedTotals& total
     print_note(fmt::format("paes: {}: continued, {} of {} were done before", output.name(),
                            human_bytes(static_cast<double>(totals.kept_text_bytes)),
                            human_bytes(static_cast<double>(totals.text_bytes))));
-  }
-}
-
-void warn_of_partial(const std::string& output) {
-  if (output != "-" && is_there(stream::partial_path(output)) &&
-      is_there(stream::journal_path(output))) {
-    print_warning(stream::partial_path(output) +
-                  ": an interrupted run left it, which --resume would have continued");
   }
 }
 

@@ -22,9 +22,6 @@ void warn_of_restart(const std::string& what_why);
 // Says what was kept; nothing when nothing was.
 void print_kept(const stream::Output& output, const stream::ResumedTotals& totals);
 
-// A warning if an interrupted run left something for this output, which --resume would continue.
-void warn_of_partial(const std::string& output);
-
 // -i of encrypt, which only --resume needs: age encrypts to a public key that does not open.
 class ReopenOptions {
  public:

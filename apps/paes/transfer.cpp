@@ -10,13 +10,12 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
-#include "paes/abandoned.hpp"
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/leftover.hpp"
 #include "paes/outcome.hpp"
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
+#include "paes/remains.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
