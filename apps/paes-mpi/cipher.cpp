@@ -70,15 +70,11 @@ int crypt(Request& request) {
   mpi::share(ranks(), secrets);
   const auto work = [&](mpi::SharedInput& input, const std::string& named,
                         const stream::Options& options) {
-    mpi::SharedOutput output(ranks(), named, output_options(request.job, input, !request.decrypt),
-                             request.job.file_access());
-    warn_of_abandoned(output);
+    JobOutput output(request.job, named, input, !request.decrypt);
     const auto run = cipher->is_gcm() ? crypt_gcm : crypt_raw;
     const std::uint64_t text_bytes = run(request, *cipher, secrets, input, output, options);
-    if (output.made() != nullptr) {
-      warn_about(*output.made());
-    }
-    return text_bytes;
+    output.report(request.job);
+    return stream::ResumedTotals{text_bytes};
   };
   Job job{"cipher", path, work};
   job.more_members = [&](nlohmann::ordered_json& document) {

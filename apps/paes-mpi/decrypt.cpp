@@ -4,12 +4,11 @@
 #include "message/cipher_name.hpp"
 #include "mpi/container.hpp"
 #include "mpi/resume.hpp"
+#include "mpi/together.hpp"
 #include "paes-mpi/job.hpp"
-#include "paes-mpi/open.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
-#include "paes/resume.hpp"
 
 namespace paes::cli {
 
@@ -20,19 +19,15 @@ struct Request {
   JobOptions job;
 };
 
-std::uint64_t decrypt_file(const Request& request, std::optional<Unlocker>& unlocker,
-                           mpi::SharedInput& input, const std::string& path,
-                           const stream::Options& options) {
-  mpi::SharedOutput output(ranks(), path, output_options(request.job, input, false),
-                           request.job.file_access());
-  warn_of_abandoned(output);
+stream::ResumedTotals decrypt_afresh(const Request& request, std::optional<Unlocker>& unlocker,
+                                     mpi::SharedInput& input, const std::string& path,
+                                     const stream::Options& options) {
+  JobOutput output(request.job, path, input, false);
   const stream::Totals totals =
       mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), options);
-  if (output.made() != nullptr) {
-    warn_about(*output.made());
-    warn_of_partial(path);
-  }
-  return totals.text_bytes;
+  output.report(request.job);
+  warn_of_partial(path);
+  return {totals.text_bytes};
 }
 
 stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Unlocker>& unlocker,
@@ -43,18 +38,14 @@ stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Un
   SecretBytes key;
   on_first([&] {
     preamble = stream::read_preamble(input.here());
-    output.emplace(create_output(request.job.transfer, path, input.here(),
-                                 stream::decrypted_mode(input.here()), true));
+    output.emplace(create_output(request.job.transfer, path, input.here(), false, true));
     key = unlocker->open(preamble.envelope());
   });
   const stream::ResumedTotals totals =
       mpi::decrypt_resumably(ranks(), input, output ? &*output : nullptr, preamble, std::move(key),
-                             warn_of_restart, options);
+                             print_warning, options);
   if (output) {
-    if (!request.job.transfer.quiet) {
-      print_kept(*output, totals);
-    }
-    warn_about(*output);
+    report_written(request.job.transfer, *output, totals);
   }
   return totals;
 }
@@ -72,16 +63,13 @@ int decrypt(Request& request) {
     request.unlock.refuse_as_output(path);
     unlocker.emplace(request.unlock);
   });
-  const Job job{
-      "decrypt", path,
-      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
-        return decrypt_file(request, unlocker, input, output, options);
-      }};
-  return run_job(
-      request.job, chooser, job,
-      [&](mpi::SharedInput& input, const std::string& output, const stream::Options& options) {
-        return decrypt_resumably(request, unlocker, input, output, options);
-      });
+  const auto work = [&](mpi::SharedInput& input, const std::string& output,
+                        const stream::Options& options) {
+    const auto run =
+        is_resumable_job(request.job, input, output) ? decrypt_resumably : decrypt_afresh;
+    return run(request, unlocker, input, output, options);
+  };
+  return run_job(request.job, chooser, {"decrypt", path, work});
 }
 
 Action declare(CLI::App& app) {

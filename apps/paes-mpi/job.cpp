@@ -1,7 +1,6 @@
 #include "paes-mpi/job.hpp"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <optional>
 
 #include "core/current_error.hpp"
@@ -10,19 +9,16 @@
 #include "mpi/together.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/outcome.hpp"
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
-#include "paes/resume.hpp"
 
 namespace paes::cli {
 
 namespace {
 
 using nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
 void run_together(const JobOptions& options, WorkChooser& chooser, const Job& job,
                   Outcome& outcome) {
@@ -39,57 +35,28 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const Job& jo
   });
   outcome.device = choice->device_name();
   outcome.grain_bytes = choice->grain_bytes;
-  outcome.threads = executor->threads();
   ProgressMeter meter(all.is_first() && !options.transfer.quiet && !options.transfer.no_progress,
                       input.name(), input.bytes());
   all.barrier();
-  const Clock::time_point start = Clock::now();
-  outcome.text_bytes = job.work(input, job.output,
-                                stream::Options{*executor,
-                                                choice->kernel,
-                                                choice->grain_bytes,
-                                                &cancel(),
-                                                meter.counter(),
-                                                {choice->device.get(), choice->when_busy}});
-  all.barrier();
-  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (job.more_of_file) {
-    job.more_of_file(outcome.more);
-  }
-  outcome.status = Status::done;
+  run_timed(options.transfer, *choice, *executor, meter.counter(), outcome,
+            [&](const stream::Options& work_options) {
+              const stream::ResumedTotals totals = job.work(input, job.output, work_options);
+              all.barrier();
+              return totals;
+            });
 }
 
 ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, const Job& job,
                      const Outcome& outcome, int code) {
-  ordered_json document = {{"command", job.command},
-                           {"exit_code", code},
-                           {"kernel", chooser.kernel().name},
-                           {"engine", outcome.device},
-                           {"schedule", name_of(chooser.schedule())},
-                           {"grain_bytes", outcome.grain_bytes},
-                           {"mpi",
-                            {{"library", mpi::Communicator::library()},
-                             {"ranks", ranks().ranks()},
-                             {"access", options.access}}}};
+  ordered_json document = head_of_document(job.command, code, chooser, {outcome});
+  document["mpi"] = {{"library", mpi::Communicator::library()},
+                     {"ranks", ranks().ranks()},
+                     {"access", options.access}};
   if (job.more_members) {
     job.more_members(document);
   }
-  document["files"] = ordered_json::array({to_json(outcome)});
+  document["files"] = to_json(std::vector<Outcome>{outcome});
   return document;
-}
-
-// Collective. Throws Agreed where --resume was asked for and cannot be had.
-bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
-                      const std::string& output) {
-  bool resumable = false;
-  on_first([&] {
-    if (options.transfer.resume && options.file_access() != mpi::FileAccess::posix) {
-      throw Error(ErrorCode::usage, "resume: needs --access posix");
-    }
-    resumable = options.transfer.resume && is_resumable(input.here(), output);
-  });
-  mpi::broadcast(ranks(), resumable);
-  return resumable;
 }
 
 }  // namespace
@@ -121,10 +88,8 @@ mpi::FileAccess JobOptions::file_access() const {
 
 void settle(JobOptions& options, unsigned other_uses) {
   on_first([&] {
-    if (options.file == "-" || options.transfer.output == "-") {
-      throw Error(ErrorCode::usage, "standard input and output: ranks cannot share them",
-                  "name files, or use paes");
-    }
+    refuse(options.file == "-" || options.transfer.output == "-",
+           "standard input and output: ranks cannot share them", "name files, or use paes");
     refuse_several_uses_of_standard_input(other_uses);
   });
   options.transfer.device.share_machine(own_processors(), ranks().local_rank());
@@ -178,43 +143,42 @@ int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job) {
   return code;
 }
 
-int run_job(const JobOptions& options, WorkChooser& chooser, Job job,
-            const ResumableWork& resumably) {
-  std::uint64_t resumed_bytes = 0;
-  job.work = [&, plainly = std::move(job.work)](mpi::SharedInput& input, const std::string& output,
-                                                const stream::Options& work_options) {
-    if (!is_resumable_job(options, input, output)) {
-      return plainly(input, output, work_options);
-    }
-    const stream::ResumedTotals totals = resumably(input, output, work_options);
-    resumed_bytes = totals.kept_text_bytes;
-    return totals.text_bytes;
-  };
-  if (options.transfer.resume) {
-    job.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
-  }
-  return run_job(options, chooser, job);
+bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
+                      const std::string& output) {
+  bool resumable = false;
+  on_first([&] {
+    refuse(options.transfer.resume && options.file_access() != mpi::FileAccess::posix,
+           "resume: needs --access posix");
+    resumable = is_resumable(options.transfer, input.here(), output);
+  });
+  mpi::broadcast(ranks(), resumable);
+  return resumable;
 }
 
-void warn_of_abandoned(const mpi::SharedOutput& output) {
-  if (output.made() != nullptr) {
-    warn_of_abandoned(*output.made());
+mpi::Opened open_envelope(std::optional<Unlocker>& unlocker, mpi::SharedInput& input) {
+  mpi::Opened opened;
+  on_first([&] {
+    const stream::Preamble preamble = stream::read_preamble(input.here());
+    opened = {preamble.header, unlocker->open(preamble.envelope())};
+  });
+  return opened;
+}
+
+JobOutput::JobOutput(const JobOptions& options, const std::string& path,
+                     const mpi::SharedInput& input, bool encrypts)
+    : SharedOutput(ranks(), path,
+                   ranks().is_first() ? output_options(options.transfer, input.here(), encrypts)
+                                      : stream::OutputOptions(),
+                   options.file_access()) {
+  if (made() != nullptr) {
+    warn_of_abandoned(*made());
   }
 }
 
-stream::OutputOptions output_options(const JobOptions& options, const mpi::SharedInput& input,
-                                     bool encrypts) {
-  stream::OutputOptions made;
-  if (ranks().is_first()) {
-    made.overwrite = options.transfer.overwrite;
-    made.is_named = !options.transfer.output.empty();
-    made.permissions =
-        encrypts ? stream::encrypted_mode(input.here()) : stream::decrypted_mode(input.here());
-    made.source = &input.here();
-    made.cancel = &cancel();
-    made.warn = print_warning;
+void JobOutput::report(const JobOptions& options) const {
+  if (made() != nullptr) {
+    report_written(options.transfer, *made(), {});
   }
-  return made;
 }
 
 }  // namespace paes::cli

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "mpi/container.hpp"
 #include "mpi/shared_file.hpp"
+#include "paes/keys.hpp"
 #include "paes/transfer.hpp"
 #include "paes/work.hpp"
 #include "stream/resume.hpp"
@@ -26,16 +28,16 @@ struct JobOptions {
   }
 };
 
-// One file's work on one rank. Gives back the plaintext bytes of the whole file.
-using JobWork = std::function<std::uint64_t(mpi::SharedInput& input, const std::string& output,
-                                            const stream::Options& options)>;
+// One file's work on one rank. Gives back the plaintext bytes of the whole file, and with --resume
+// how many of them an earlier run had done.
+using JobWork = std::function<stream::ResumedTotals(
+    mpi::SharedInput& input, const std::string& output, const stream::Options& options)>;
 
 struct Job {
   const char* command;
   std::string output;  // empty: none
   JobWork work;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
-  std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
   std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
 
@@ -55,19 +57,22 @@ void settle(JobOptions& options, unsigned other_uses);
 // reported, not thrown.
 [[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job);
 
-using ResumableWork = std::function<stream::ResumedTotals(
-    mpi::SharedInput& input, const std::string& output, const stream::Options& options)>;
+// Collective. Whether --resume was asked for and means anything for this file. Throws Agreed if it
+// was asked for and cannot be had.
+[[nodiscard]] bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
+                                    const std::string& output);
 
-// The same, by `resumably` in the place of the job's work where --resume was asked for and means
-// anything for this file.
-[[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, Job job,
-                          const ResumableWork& resumably);
+// Collective: what rank 0 finds in a container, the header and the key that the envelope holds.
+// `unlocker` is there on rank 0 alone.
+[[nodiscard]] mpi::Opened open_envelope(std::optional<Unlocker>& unlocker, mpi::SharedInput& input);
 
-// As of any output (paes/abandoned.hpp), on rank 0.
-void warn_of_abandoned(const mpi::SharedOutput& output);
-
-// What rank 0 knows of a new output; nothing on the others.
-[[nodiscard]] stream::OutputOptions output_options(const JobOptions& options,
-                                                   const mpi::SharedInput& input, bool encrypts);
+// The output of a run without --resume.
+struct JobOutput : mpi::SharedOutput {
+  // Collective.
+  JobOutput(const JobOptions& options, const std::string& path, const mpi::SharedInput& input,
+            bool encrypts);
+  // On rank 0, when it is complete.
+  void report(const JobOptions& options) const;
+};
 
 }  // namespace paes::cli

@@ -6,10 +6,7 @@
 #include "mpi/container.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/job.hpp"
-#include "paes-mpi/open.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/damage_report.hpp"
-#include "paes/report.hpp"
 
 namespace paes::cli {
 
@@ -29,16 +26,9 @@ int verify(Request& request) {
   const auto work = [&](mpi::SharedInput& input, const std::string&,
                         const stream::Options& options) {
     found = mpi::verify(ranks(), input, open_envelope(unlocker, input), options);
-    mpi::together(ranks(),
-                  [&] { require_authentic(input.name(), found, !request.job.transfer.json); });
-    const std::uint64_t text_bytes = found.extent.text_bytes;
-    if (!request.job.transfer.quiet && !request.job.transfer.json) {
-      on_first([&] {
-        print_result(printable(input.name()) + ": authentic, " + std::to_string(text_bytes) +
-                     " bytes\n");
-      });
-    }
-    return text_bytes;
+    // Rank 0 alone is heard; the others throw what it throws.
+    mpi::together(ranks(), [&] { report_verified(request.job.transfer, input.name(), found); });
+    return stream::ResumedTotals{found.extent.text_bytes};
   };
   Job job{"verify", "", work};
   job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };

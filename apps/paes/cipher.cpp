@@ -112,9 +112,9 @@ void derive_from(Bytes head, const Request& request, const CipherName& name, Sec
   secrets.iv.assign(all.begin() + static_cast<std::ptrdiff_t>(name.key_bytes), all.end());
 }
 
-std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets& secrets,
-                         Bytes aad, stream::Input& input, const std::string& path,
-                         const stream::Options& options) {
+stream::ResumedTotals crypt_file(const Request& request, const CipherName& name, Secrets& secrets,
+                                 Bytes aad, stream::Input& input, const std::string& path,
+                                 const stream::Options& options) {
   if (request.decrypt) {
     refuse_terminal(input);
   }
@@ -124,9 +124,7 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
   if (request.openssl) {
     head = salted_head(request, input);
   }
-  stream::Output output = create_output(
-      request.transfer, path, input,
-      request.decrypt ? stream::decrypted_mode(input) : stream::encrypted_mode(input));
+  stream::Output output = create_output(request.transfer, path, input, !request.decrypt);
   if (request.openssl) {
     // Nobody types a passphrase for an input or output that cannot be.
     derive_from(head, request, name, secrets);
@@ -148,8 +146,8 @@ std::uint64_t crypt_file(const Request& request, const CipherName& name, Secrets
                                 .head = request.openssl ? Bytes(head) : Bytes()},
                                options);
   }
-  warn_about(output);
-  return totals.text_bytes;
+  report_written(request.transfer, output, {totals.text_bytes});
+  return {totals.text_bytes};
 }
 
 int crypt(Request& request) {

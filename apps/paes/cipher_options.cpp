@@ -41,12 +41,6 @@ bool holds_hexadecimal(Bytes contents) {
 
 }  // namespace
 
-void refuse(bool is_wrong, const std::string& what_why, const std::string& hint) {
-  if (is_wrong) {
-    throw Error(ErrorCode::usage, what_why, hint);
-  }
-}
-
 void CipherOptions::check(const CipherName& cipher, bool makes_key) const {
   refuse(!makes_key && key_file.empty(), "key: none is given",
          "--key names a file of " + std::to_string(cipher.key_bytes) + " raw bytes");

@@ -52,7 +52,4 @@ struct CipherOptions {
   void refuse_as_output(const std::string& path) const;
 };
 
-// Throws Error(usage).
-void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {});
-
 }  // namespace paes::cli

@@ -6,7 +6,6 @@
 #include "paes/keys.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
-#include "paes/resume.hpp"
 #include "paes/transfer.hpp"
 
 namespace paes::cli {
@@ -35,35 +34,25 @@ int decrypt_files(Request& request) {
   }
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
-  std::uint64_t resumed_bytes = 0;
   const auto work = [&](stream::Input& input, const std::string& path,
                         const stream::Options& options) {
     refuse_terminal(input);
     request.unlock.refuse_as_output(path);
-    const bool resumable = request.transfer.resume && is_resumable(input, path);
+    const bool resumable = is_resumable(request.transfer, input, path);
     const stream::Preamble preamble = stream::read_preamble(input);
-    stream::Output output =
-        create_output(request.transfer, path, input, stream::decrypted_mode(input), resumable);
+    stream::Output output = create_output(request.transfer, path, input, false, resumable);
     const SecretBytes key = unlocker.open(preamble.envelope());
     stream::ResumedTotals totals;
     if (resumable) {
-      totals = stream::decrypt_resumably(input, output, preamble, key, warn_of_restart, options);
-      if (!request.transfer.quiet) {
-        print_kept(output, totals);
-      }
+      totals = stream::decrypt_resumably(input, output, preamble, key, print_warning, options);
     } else {
       totals.text_bytes = stream::decrypt(input, output, preamble, key, range, options).text_bytes;
       warn_of_partial(path);
     }
-    resumed_bytes = totals.kept_text_bytes;
-    warn_about(output);
-    return totals.text_bytes;
+    report_written(request.transfer, output, totals);
+    return totals;
   };
-  Transfer transfer{"decrypt", decrypted_name, work};
-  if (request.transfer.resume) {
-    transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
-  }
-  return run_transfer(request.transfer, chooser, transfer);
+  return run_transfer(request.transfer, chooser, {"decrypt", decrypted_name, work});
 }
 
 Action declare(CLI::App& app) {

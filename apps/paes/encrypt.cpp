@@ -1,5 +1,5 @@
 // `paes encrypt`: a fresh input key for each file, sealed in an age envelope to recipients or to a
-// passphrase, and the payload behind it.
+// passphrase, and the payload after it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,6 @@
 #include "paes/keys.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
-#include "paes/resume.hpp"
 #include "paes/sealing.hpp"
 #include "paes/transfer.hpp"
 
@@ -20,11 +19,7 @@ namespace paes::cli {
 namespace {
 
 struct Request {
-  RecipientOptions recipients;
-  PassphraseOptions passphrase;
-  ReopenOptions reopen;
-  std::string new_identity;
-  std::string suite = "aes-256-gcm";
+  SealOptions sealing;
   TransferOptions transfer;
 };
 
@@ -65,24 +60,17 @@ class NewIdentity {
   bool kept_ = false;
 };
 
-std::uint64_t encrypt_one(const Request& request, container::Suite suite, Sealer& sealer,
-                          NewIdentity& identity, stream::Input& input, const std::string& path,
-                          const stream::Options& options) {
-  identity.refuse_as_output(path);
-  request.passphrase.refuse_as_output(path);
-  stream::Output output =
-      create_output(request.transfer, path, input, stream::encrypted_mode(input));
-  if (sealer.recipients.empty() && sealer.passphrase.empty()) {
-    sealer.passphrase = request.passphrase.read_new();
-  }
-  const stream::NewKey made = make_key(suite, sealer);
+std::uint64_t encrypt_afresh(const Sealer& sealer, NewIdentity& identity, stream::Input& input,
+                             stream::Output& output, const stream::Options& options) {
+  const stream::NewKey made = sealer.make_key();
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
-  std::uint64_t text_bytes = 0;
   try {
-    text_bytes =
-        stream::encrypt(input, output, suite, made.envelope, made.input_key, options).text_bytes;
+    const stream::Totals totals =
+        stream::encrypt(input, output, sealer.suite(), made.envelope, made.input_key, options);
+    identity.keep();
+    return totals.text_bytes;
   } catch (...) {
     // The last steps, syncing the folder for one, can fail after the output is complete.
     if (output.has_its_name()) {
@@ -90,89 +78,57 @@ std::uint64_t encrypt_one(const Request& request, container::Suite suite, Sealer
     }
     throw;
   }
-  identity.keep();
-  warn_about(output);
-  warn_of_leftover(path);
-  warn_of_partial(path);
-  return text_bytes;
 }
 
-stream::ResumedTotals encrypt_resumably(const Request& request, container::Suite suite,
-                                        Sealer& sealer, Reopener& reopener, stream::Input& input,
-                                        const std::string& path, const stream::Options& options) {
-  request.passphrase.refuse_as_output(path);
-  request.reopen.refuse_as_output(path);
-  stream::Output output =
-      create_output(request.transfer, path, input, stream::encrypted_mode(input), true);
-  if (sealer.recipients.empty() && sealer.passphrase.empty()) {
-    sealer.passphrase = request.passphrase.read_new();
+stream::ResumedTotals encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
+                                  stream::Input& input, const std::string& path,
+                                  const stream::Options& options) {
+  const bool resumable = is_resumable(request.transfer, input, path);
+  identity.refuse_as_output(path);
+  request.sealing.passphrase.refuse_as_output(path);
+  request.sealing.reopen.refuse_as_output(path);
+  stream::Output output = create_output(request.transfer, path, input, true, resumable);
+  sealer.ask_passphrase();
+  stream::ResumedTotals totals;
+  if (resumable) {
+    totals = stream::encrypt_resumably(input, output, sealer.resumable(), options);
+  } else {
+    totals.text_bytes = encrypt_afresh(sealer, identity, input, output, options);
   }
-  const std::vector<std::uint8_t> settings = reopener.settings();
-  const stream::ResumedTotals totals = stream::encrypt_resumably(
-      input, output,
-      {suite, settings, [&](Bytes envelope) { return reopener.open(envelope); },
-       [&] { return make_key(suite, sealer); }, warn_of_restart},
-      options);
-  if (!request.transfer.quiet) {
-    print_kept(output, totals);
-  }
-  warn_about(output);
+  report_written(request.transfer, output, totals);
   warn_of_leftover(path);
+  if (!resumable) {
+    warn_of_partial(path);
+  }
   return totals;
 }
 
 int encrypt_files(Request& request) {
-  check_recipients(request.recipients.given() || !request.new_identity.empty(),
-                   request.passphrase.given(), "-r RECIPIENT, -R FILE, --new-identity FILE or -p");
-  if (request.transfer.resume && !request.new_identity.empty()) {
-    throw Error(ErrorCode::usage, "resume: does not go with --new-identity",
-                "make the key first: paes keygen -o FILE");
-  }
-  check_resume(request.transfer.resume, request.reopen, request.passphrase.given());
-  settle(request.transfer, true,
-         request.passphrase.standard_input_uses() + request.recipients.standard_input_uses() +
-             request.reopen.standard_input_uses());
-  const container::Suite suite = parse_suite(request.suite);
+  const bool resume = request.transfer.resume;
+  const SealOptions& sealing = request.sealing;
+  sealing.check(resume, "-r RECIPIENT, -R FILE, --new-identity FILE or -p");
+  settle(request.transfer, true, sealing.standard_input_uses());
+  const container::Suite suite = parse_suite(sealing.suite);
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
-  Sealer sealer;
-  sealer.recipients = request.recipients.load();
-  Reopener reopener(request.reopen, sealer.recipients, sealer.passphrase);
-  if (request.transfer.resume) {
-    reopener.check_opens();
-  }
-  // Nobody types one for an input or output that cannot be; see encrypt_one.
-  if (request.passphrase.has_source()) {
-    sealer.passphrase = request.passphrase.read_new();
-  }
-  if (!request.new_identity.empty()) {
+  Sealer sealer(sealing, suite, resume);
+  if (!sealing.new_identity.empty()) {
     start_threads(request.transfer, chooser);
   }
-  NewIdentity identity(request.new_identity);
+  NewIdentity identity(sealing.new_identity);
   if (identity.recipient()) {
-    sealer.recipients.push_back(*identity.recipient());
+    sealer.add(*identity.recipient());
   }
-  Transfer transfer{"encrypt", encrypted_name, nullptr, nullptr};
-  std::uint64_t resumed_bytes = 0;
+  Transfer transfer{"encrypt", encrypted_name, nullptr};
   transfer.work = [&](stream::Input& input, const std::string& path,
                       const stream::Options& options) {
-    resumed_bytes = 0;
-    if (request.transfer.resume && is_resumable(input, path)) {
-      const stream::ResumedTotals totals =
-          encrypt_resumably(request, suite, sealer, reopener, input, path, options);
-      resumed_bytes = totals.kept_text_bytes;
-      return totals.text_bytes;
-    }
-    return encrypt_one(request, suite, sealer, identity, input, path, options);
+    return encrypt_one(request, sealer, identity, input, path, options);
   };
   transfer.more_members = [&](nlohmann::ordered_json& document) {
     if (identity.is_kept()) {
-      document["identity_file"] = request.new_identity;
+      document["identity_file"] = sealing.new_identity;
       document["public_key"] = age::to_string(*identity.recipient());
     }
   };
-  if (request.transfer.resume) {
-    transfer.more_of_file = [&](auto& file) { file["resumed_bytes"] = resumed_bytes; };
-  }
   const int code = run_transfer(request.transfer, chooser, transfer);
   if (identity.is_kept() && !request.transfer.quiet) {
     print_note("Public key: " + age::to_string(*identity.recipient()));
@@ -182,19 +138,10 @@ int encrypt_files(Request& request) {
 
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
-  request->recipients.declare(app);
-  app.add_flag("-p,--passphrase", request->passphrase.ask,
-               "encrypt to a passphrase, asked for at the terminal; goes alone");
-  request->passphrase.declare(app, "", "encrypt to the passphrase in this file");
-  app.add_option("--new-identity", request->new_identity,
-                 "make a key pair, keep it in this new file, and encrypt to it")
-      ->type_name("FILE");
-  app.add_option("--suite", request->suite, "aes-256-gcm or aes-128-gcm")
-      ->type_name("NAME")
-      ->capture_default_str();
+  request->sealing.declare(app, "the terminal", true);
   request->transfer.declare_output(app);
   request->transfer.declare_resume(app);
-  request->reopen.declare(app);
+  request->sealing.declare_reopen(app);
   request->transfer.declare_common(app, "transfer");
   app.add_option("FILE", request->transfer.files,
                  "files to encrypt, each to FILE.paes; - is standard input, the default");

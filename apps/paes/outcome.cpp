@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "paes/report.hpp"
 
 namespace paes::cli {
@@ -15,15 +17,49 @@ double gb_per_s(const Outcome& outcome) {
 }
 
 const char* name_of(Status status) {
-  switch (status) {
-    case Status::not_begun:
-      return "not-begun";
-    case Status::failed:
-      return "failed";
-    case Status::done:
-      break;
+  return status == Status::not_begun ? "not-begun" : status == Status::failed ? "failed" : "done";
+}
+
+ordered_json describe(const Outcome& outcome) {
+  ordered_json file = {{"input", outcome.input}};
+  if (!outcome.output.empty()) {
+    file["output"] = outcome.output;
   }
-  return "done";
+  file["status"] = name_of(outcome.status);
+  if (outcome.error) {
+    file["error"] = to_json(*outcome.error);
+  }
+  if (outcome.status == Status::done) {
+    file["text_bytes"] = outcome.text_bytes;
+    file["seconds"] = outcome.seconds;
+    file["gb_per_s"] = gb_per_s(outcome);
+    file["threads"] = outcome.threads;
+    file["engine"] = outcome.device;
+  }
+  file.update(outcome.more);
+  return file;
+}
+
+// The device of the first input that did not stay with the CPU, if there is one.
+std::string device_of(const std::vector<Outcome>& outcomes) {
+  const auto found = std::find_if(outcomes.begin(), outcomes.end(),
+                                  [](const Outcome& o) { return o.device != "cpu"; });
+  return found == outcomes.end() ? "cpu" : found->device;
+}
+
+// As --range takes them, both ends included. An empty last chunk has no text.
+std::string bytes_of(const stream::Extent& extent, Range range) {
+  const Range text = extent.text_of(range);
+  const Range file = extent.file_of(range);
+  const std::string of_text = text.first == text.end ? std::string("no bytes of the plaintext")
+                                                     : fmt::format("bytes {}-{} of the plaintext",
+                                                                   text.first, text.end - 1);
+  return fmt::format("{}, {}-{} of the file", of_text, file.first, file.end - 1);
+}
+
+// It may, unless all ranges are named.
+bool may_include_last_chunk(const stream::Verification& found) {
+  return found.damage.more_chunks != 0 || found.damage.ranges.back().end == found.extent.chunks();
 }
 
 }  // namespace
@@ -48,26 +84,76 @@ std::string timing_of(const Outcome& outcome, const WorkChooser& chooser) {
       name_of(chooser.schedule()), outcome.grain_bytes);
 }
 
-ordered_json to_json(const Outcome& outcome) {
-  ordered_json file = {{"input", outcome.input}};
-  if (!outcome.output.empty()) {
-    file["output"] = outcome.output;
+ordered_json head_of_document(const char* command, int exit_code, const WorkChooser& chooser,
+                              const std::vector<Outcome>& outcomes) {
+  return {{"command", command},
+          {"exit_code", exit_code},
+          {"kernel", chooser.kernel().name},
+          {"engine", device_of(outcomes)},
+          {"schedule", name_of(chooser.schedule())},
+          {"grain_bytes", outcomes.front().grain_bytes}};
+}
+
+ordered_json to_json(const std::vector<Outcome>& outcomes) {
+  ordered_json files = ordered_json::array();
+  for (const Outcome& outcome : outcomes) {
+    files.push_back(describe(outcome));
   }
-  file["status"] = name_of(outcome.status);
-  if (outcome.error) {
-    file["error"] = to_json(*outcome.error);
+  return files;
+}
+
+void require_authentic(const std::string& name, const stream::Verification& found,
+                       bool prints_lines) {
+  if (found.is_authentic()) {
+    return;
   }
-  if (outcome.status != Status::done) {
-    file.update(outcome.more);
-    return file;
+  const stream::Damage& damage = found.damage;
+  if (prints_lines && (damage.ranges.size() > 1 || found.is_cut)) {
+    for (const Range& range : damage.ranges) {
+      print_note("paes: " + name + ": damaged: " + bytes_of(found.extent, range));
+    }
   }
-  file["text_bytes"] = outcome.text_bytes;
-  file["seconds"] = outcome.seconds;
-  file["gb_per_s"] = gb_per_s(outcome);
-  file["threads"] = outcome.threads;
-  file["engine"] = outcome.device;
-  file.update(outcome.more);
-  return file;
+  if (found.is_cut) {
+    const std::string before =
+        damage.is_empty() ? "" : fmt::format("; {} chunks before are damaged", damage.chunks());
+    throw Error(ErrorCode::corrupt, name + ": truncated, or bytes were added or lost" + before,
+                "get a complete copy");
+  }
+  const std::uint64_t chunks = damage.chunks();
+  std::string text = fmt::format("{}: {} of {} chunks {} damaged, misplaced or forged", name,
+                                 chunks, found.extent.chunks(), chunks == 1 ? "is" : "are");
+  if (damage.more_chunks != 0) {
+    text += fmt::format("; the first {} ranges of them are named, {} more chunks are not",
+                        damage.ranges.size(), damage.more_chunks);
+  } else if (damage.ranges.size() > 1) {
+    text += fmt::format(", in {} ranges", damage.ranges.size());
+  } else {
+    text += ": " + bytes_of(found.extent, damage.ranges.front());
+  }
+  throw Error(ErrorCode::corrupt, text,
+              may_include_last_chunk(found)
+                  ? "the last chunk is damaged where a file was cut or extended: compare its length"
+                  : "what lies outside of them opens: paes decrypt --range FIRST-LAST");
+}
+
+void add_damage(ordered_json& file, const stream::Verification& found) {
+  const stream::Damage& damage = found.damage;
+  if (damage.is_empty()) {
+    return;
+  }
+  ordered_json ranges = ordered_json::array();
+  for (const Range& range : damage.ranges) {
+    const Range of_text = found.extent.text_of(range);
+    const Range of_file = found.extent.file_of(range);
+    ranges.push_back({{"first_chunk", range.first},
+                      {"chunks", range.count()},
+                      {"text_offset", of_text.first},
+                      {"text_bytes", of_text.end - of_text.first},
+                      {"file_offset", of_file.first},
+                      {"file_bytes", of_file.end - of_file.first}});
+  }
+  file["damage"] = {
+      {"chunks", damage.chunks()}, {"ranges", ranges}, {"more_chunks", damage.more_chunks}};
 }
 
 }  // namespace paes::cli

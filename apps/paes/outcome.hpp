@@ -1,13 +1,16 @@
-// What became of one file, and how it is said: in the messages, on the line of -v and in JSON.
+// What became of one file, and how it is said: in the messages, on the line of -v and in JSON. Of a
+// file that is not authentic it is said which bytes of the plaintext and of the file are damaged.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "paes/error.hpp"
 #include "paes/work.hpp"
+#include "stream/damage.hpp"
 
 namespace paes::cli {
 
@@ -35,13 +38,24 @@ struct Outcome {
   }
 };
 
-// Errors from the formats do not know which of several files they are about; those of inputs and
-// outputs name them.
+// The error with the file's name, which errors of inputs and outputs have already. Those of the
+// formats do not know which of several files they are about.
 [[nodiscard]] Error about(const Outcome& outcome, const Error& error);
 
 [[nodiscard]] std::string timing_of(const Outcome& outcome, const WorkChooser& chooser);
 
-// A member of "files" in docs/schema/transfer.schema.json.
-[[nodiscard]] nlohmann::ordered_json to_json(const Outcome& outcome);
+// What docs/schema/transfer.schema.json begins with, and its member "files".
+[[nodiscard]] nlohmann::ordered_json head_of_document(const char* command, int exit_code,
+                                                      const WorkChooser& chooser,
+                                                      const std::vector<Outcome>& outcomes);
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Outcome>& outcomes);
+
+// Prints a line for each damaged range if there are several. Throws Error(corrupt) with the sum,
+// and with the range if there is only one.
+void require_authentic(const std::string& name, const stream::Verification& found,
+                       bool prints_lines);
+
+// The member "damage" of one of those files, if there is any.
+void add_damage(nlohmann::ordered_json& file, const stream::Verification& found);
 
 }  // namespace paes::cli

@@ -88,6 +88,12 @@ std::string printable(std::string_view text) {
 
 std::string shown_name(const std::string& file) { return file == "-" ? "standard input" : file; }
 
+void refuse(bool is_wrong, const std::string& what_why, const std::string& hint) {
+  if (is_wrong) {
+    throw Error(ErrorCode::usage, what_why, hint);
+  }
+}
+
 void silence() noexcept { is_silent = true; }
 
 void print_error(const Error& error) {

@@ -17,6 +17,9 @@ namespace paes::cli {
 // What to call a file that was named on the command line: "standard input" for "-".
 [[nodiscard]] std::string shown_name(const std::string& file);
 
+// Throws Error(usage) if the request is wrong.
+void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {});
+
 // Nothing is said any more, on either stream: of several processes that do one thing one speaks.
 void silence() noexcept;
 

@@ -1,43 +1,136 @@
 #include "paes/sealing.hpp"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+
 #include "paes/error.hpp"
-#include "paes/passphrase.hpp"
+#include "paes/report.hpp"
 
 namespace paes::cli {
 
+const char* name_of(container::Suite suite) noexcept {
+  return suite == container::Suite::cobblestone_128 ? "aes-128-gcm" : "aes-256-gcm";
+}
+
 container::Suite parse_suite(const std::string& name) {
-  if (name == "aes-256-gcm") {
-    return container::Suite::cobblestone_256;
-  }
-  if (name == "aes-128-gcm") {
-    return container::Suite::cobblestone_128;
+  for (const auto suite : {container::Suite::cobblestone_256, container::Suite::cobblestone_128}) {
+    if (name == name_of(suite)) {
+      return suite;
+    }
   }
   throw Error(ErrorCode::usage, "suite: unknown name '" + name + "'",
               "there are: aes-256-gcm, aes-128-gcm");
 }
 
-void check_recipients(bool has_recipient, bool has_passphrase, const std::string& ways) {
-  if (has_recipient && has_passphrase) {
-    throw Error(ErrorCode::usage,
-                "recipients: a passphrase goes alone, the age format allows no other beside it",
-                "leave out -p or the recipients");
+void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_new_identity) {
+  recipients.declare(app);
+  app.add_flag("-p,--passphrase", passphrase.ask,
+               "encrypt to a passphrase, asked for at " + terminal + "; goes alone");
+  passphrase.declare(app, "", "encrypt to the passphrase in this file");
+  if (has_new_identity) {
+    app.add_option("--new-identity", new_identity,
+                   "make a key pair, keep it in this new file, and encrypt to it")
+        ->type_name("FILE");
   }
-  if (!has_recipient && !has_passphrase) {
-    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output", "give " + ways);
+  app.add_option("--suite", suite, "aes-256-gcm or aes-128-gcm")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+void SealOptions::declare_reopen(CLI::App& app) {
+  app.add_option("-i,--identity", reopen.identity_files,
+                 "with --resume: a file of secret keys that opens what an interrupted run left")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+unsigned SealOptions::standard_input_uses() const {
+  return passphrase.standard_input_uses() + recipients.standard_input_uses() +
+         reopen.standard_input_uses();
+}
+
+void SealOptions::check(bool resume, const std::string& ways) const {
+  const bool has_recipient = recipients.given() || !new_identity.empty();
+  const bool has_identity = !reopen.identity_files.empty();
+  refuse(has_recipient && passphrase.given(),
+         "recipients: a passphrase goes alone, the age format allows no other beside it",
+         "leave out -p or the recipients");
+  refuse(!has_recipient && !passphrase.given(), "recipients: nobody could decrypt the output",
+         "give " + ways);
+  refuse(resume && !new_identity.empty(), "resume: does not go with --new-identity",
+         "make the key first: paes keygen -o FILE");
+  refuse(!resume && has_identity, "identity: encrypting needs none, but with --resume",
+         "to encrypt to its public key, give that with -r");
+  refuse(resume && passphrase.given() == has_identity,
+         has_identity ? "identity: opens nothing where there is a passphrase"
+                      : "resume: could not open what it has to continue",
+         "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
+}
+
+Sealer::PublicKey Sealer::key_of(const age::Recipient& recipient) {
+  PublicKey key;
+  std::copy(std::begin(recipient.public_key), std::end(recipient.public_key), key.begin());
+  return key;
+}
+
+Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
+    : options_(options),
+      suite_(suite),
+      recipients_(options.recipients.load()),
+      identities_(Unlocker(options.reopen).take_identities()) {
+  std::set<PublicKey> keys;
+  std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()), key_of);
+  for (const PublicKey& key : keys) {
+    settings_.insert(settings_.end(), key.begin(), key.end());
+  }
+  const bool opens =
+      std::any_of(identities_.begin(), identities_.end(), [&](const age::Identity& identity) {
+        return keys.count(key_of(age::recipient_of(identity))) != 0;
+      });
+  refuse(resume && !recipients_.empty() && !opens, "identity: none given with -i is a recipient's",
+         "--resume has to open what it continues: add the public key of one with -r");
+  if (options.passphrase.has_source()) {
+    passphrase_ = options.passphrase.read_new();
   }
 }
 
-std::vector<std::uint8_t> Sealer::seal(Bytes key) const {
-  return recipients.empty()
-             ? age::seal_to_passphrase(passphrase, key, age::written_work_factor, until_signal())
-             : age::seal_to_recipients(recipients, key);
+void Sealer::ask_passphrase() {
+  if (recipients_.empty() && passphrase_.empty()) {
+    passphrase_ = options_.passphrase.read_new();
+  }
 }
 
-stream::NewKey make_key(container::Suite suite, const Sealer& sealer) {
-  stream::NewKey made{SecretBytes(container::key_bytes(suite)), {}};
+stream::NewKey Sealer::make_key() const {
+  stream::NewKey made{SecretBytes(container::key_bytes(suite_)), {}};
   random_bytes(made.input_key);
-  made.envelope = sealer.seal(made.input_key);
+  made.envelope = recipients_.empty()
+                      ? age::seal_to_passphrase(passphrase_, made.input_key,
+                                                age::written_work_factor, until_signal())
+                      : age::seal_to_recipients(recipients_, made.input_key);
   return made;
+}
+
+stream::ResumableEncryption Sealer::resumable() const {
+  return {suite_, settings_, [this](Bytes envelope) { return open(envelope); },
+          [this] { return make_key(); }, print_warning};
+}
+
+std::optional<SecretBytes> Sealer::open(Bytes envelope) const {
+  // Nothing is asked for: the passphrase is the one that a new envelope would get. An envelope that
+  // wants more work than we write is none of ours.
+  age::Credentials credentials{identities_, nullptr, age::written_work_factor, until_signal()};
+  if (recipients_.empty()) {
+    credentials.ask_passphrase = [this] { return SecretBytes(Bytes(passphrase_)); };
+  }
+  try {
+    return age::open(envelope, credentials);
+  } catch (const Error& error) {
+    if (error.code == ErrorCode::failure) {
+      throw;  // interrupted, or out of memory
+    }
+    return std::nullopt;
+  }
 }
 
 }  // namespace paes::cli

@@ -1,30 +1,70 @@
-// For whom a file is encrypted: the suite by its name, and new keys in envelopes for recipients or
-// a passphrase.
+// For whom a file is encrypted: the options of encrypt that say so, and new keys in envelopes for
+// recipients or a passphrase. With --resume also what opens the envelope of an earlier run.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "format/age.hpp"
 #include "format/container.hpp"
+#include "paes/keys.hpp"
 #include "stream/resume.hpp"
 
 namespace paes::cli {
 
+[[nodiscard]] const char* name_of(container::Suite suite) noexcept;
 // Throws Error(usage) that lists the names.
 [[nodiscard]] container::Suite parse_suite(const std::string& name);
 
-// Throws Error(usage) where nobody could open the output, or an envelope cannot be made so. `ways`
-// are the program's options that would do, for the hint.
-void check_recipients(bool has_recipient, bool has_passphrase, const std::string& ways);
+struct SealOptions {
+  // `terminal`: where a passphrase is asked for. Whether there is --new-identity is the program's.
+  void declare(CLI::App& app, const std::string& terminal, bool has_new_identity);
+  // -i, which belongs to --resume.
+  void declare_reopen(CLI::App& app);
 
-struct Sealer {
-  std::vector<age::Recipient> recipients;
-  SecretBytes passphrase;  // without recipients
+  RecipientOptions recipients;
+  PassphraseOptions passphrase;
+  std::string new_identity;
+  std::string suite = "aes-256-gcm";
+  // Its identity files alone, for --resume: age encrypts to public keys, which do not open.
+  UnlockOptions reopen;
 
-  [[nodiscard]] std::vector<std::uint8_t> seal(Bytes key) const;
+  [[nodiscard]] unsigned standard_input_uses() const;
+  // Throws Error(usage) if nobody could open the output, if an envelope cannot be made so, and if
+  // the options do not go with --resume or its absence. `ways` are the program's options that would
+  // do, for the hint.
+  void check(bool resume, const std::string& ways) const;
 };
 
-[[nodiscard]] stream::NewKey make_key(container::Suite suite, const Sealer& sealer);
+class Sealer {
+ public:
+  // Reads the files that the options name. With --resume it throws Error(usage) if none of the
+  // identities is a recipient's.
+  Sealer(const SealOptions& options, container::Suite suite, bool resume);
+  Sealer(const Sealer&) = delete;
+  Sealer& operator=(const Sealer&) = delete;
+
+  void add(const age::Recipient& recipient) { recipients_.push_back(recipient); }
+  // Asks at the terminal if nothing else says for whom to encrypt. It is called late, because
+  // nobody should type a passphrase for an input or output that cannot be used.
+  void ask_passphrase();
+  [[nodiscard]] container::Suite suite() const noexcept { return suite_; }
+  [[nodiscard]] stream::NewKey make_key() const;
+  // For an encryption with --resume, which must not outlive this.
+  [[nodiscard]] stream::ResumableEncryption resumable() const;
+
+ private:
+  using PublicKey = std::array<std::uint8_t, 32>;
+  [[nodiscard]] static PublicKey key_of(const age::Recipient& recipient);
+  [[nodiscard]] std::optional<SecretBytes> open(Bytes envelope) const;
+
+  const SealOptions& options_;
+  container::Suite suite_;
+  std::vector<age::Recipient> recipients_;
+  SecretBytes passphrase_;  // without recipients
+  std::vector<age::Identity> identities_;
+  std::vector<std::uint8_t> settings_;  // the same for the same recipients, in whatever order
+};
 
 }  // namespace paes::cli

@@ -1,5 +1,6 @@
 #include "paes/transfer.hpp"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +13,6 @@
 #include "core/secret.hpp"
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/outcome.hpp"
 #include "paes/process.hpp"
 #include "paes/progress.hpp"
 #include "paes/remains.hpp"
@@ -40,21 +40,11 @@ void run_one(const TransferOptions& options, WorkChooser& chooser, const Transfe
   outcome.grain_bytes = choice.grain_bytes;
   const std::unique_ptr<Executor> executor = choice.executor_for(total);
   executor->start();
-  outcome.threads = executor->threads();
   ProgressMeter meter(!options.quiet && !options.no_progress, input.name(), total);
-  const Clock::time_point start = Clock::now();
-  outcome.text_bytes = transfer.work(input, outcome.output,
-                                     stream::Options{*executor,
-                                                     choice.kernel,
-                                                     choice.grain_bytes,
-                                                     &cancel(),
-                                                     meter.counter(),
-                                                     {choice.device.get(), choice.when_busy}});
-  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (transfer.more_of_file) {
-    transfer.more_of_file(outcome.more);
-  }
-  outcome.status = Status::done;
+  run_timed(options, choice, *executor, meter.counter(), outcome,
+            [&](const stream::Options& work_options) {
+              return transfer.work(input, outcome.output, work_options);
+            });
 }
 
 std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
@@ -79,21 +69,6 @@ void report_not_begun(const std::vector<Outcome>& outcomes) {
                                              : others == 1 ? ", nor the file after it"
                                                            : ", nor the " + std::to_string(others) +
                                                                  " files after it")));
-}
-
-ordered_json to_json(const std::vector<Outcome>& outcomes) {
-  ordered_json files = ordered_json::array();
-  for (const Outcome& outcome : outcomes) {
-    files.push_back(to_json(outcome));
-  }
-  return files;
-}
-
-// Of all inputs: that of those which did not stay with the CPU, if there are any.
-std::string device_of(const std::vector<Outcome>& outcomes) {
-  const auto found = std::find_if(outcomes.begin(), outcomes.end(),
-                                  [](const Outcome& o) { return o.device != "cpu"; });
-  return found == outcomes.end() ? "cpu" : found->device;
 }
 
 int exit_code(const std::vector<Outcome>& outcomes) {
@@ -205,12 +180,7 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
   }
   const int code = exit_code(outcomes);
   if (options.json) {
-    ordered_json document = {{"command", transfer.command},
-                             {"exit_code", code},
-                             {"kernel", chooser.kernel().name},
-                             {"engine", device_of(outcomes)},
-                             {"schedule", name_of(chooser.schedule())},
-                             {"grain_bytes", outcomes.front().grain_bytes}};
+    ordered_json document = head_of_document(transfer.command, code, chooser, outcomes);
     if (transfer.more_members) {
       transfer.more_members(document);
     }
@@ -218,6 +188,25 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
     print_json(document);
   }
   return code;
+}
+
+void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
+               std::atomic<std::uint64_t>* progress, Outcome& outcome,
+               const std::function<stream::ResumedTotals(const stream::Options& options)>& work) {
+  outcome.threads = executor.threads();
+  const Clock::time_point start = Clock::now();
+  const stream::ResumedTotals totals = work({executor,
+                                             choice.kernel,
+                                             choice.grain_bytes,
+                                             &cancel(),
+                                             progress,
+                                             {choice.device.get(), choice.when_busy}});
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  outcome.text_bytes = totals.text_bytes;
+  if (options.resume) {
+    outcome.more["resumed_bytes"] = totals.kept_text_bytes;
+  }
+  outcome.status = Status::done;
 }
 
 int run_with_files(const char* command, const TransferOptions& options,
@@ -258,30 +247,66 @@ void refuse_terminal(const stream::Input& input) {
   }
 }
 
-void warn_about(const stream::Output& output) {
-  if (!output.warning().empty()) {
-    print_warning(output.warning());
+bool is_resumable(const TransferOptions& options, const stream::Input& input,
+                  const std::string& output) {
+  if (!options.resume) {
+    return false;
   }
+  if (!input.is_regular()) {
+    throw Error(ErrorCode::usage, input.name() + ": is no regular file, which --resume needs");
+  }
+  if (output == "-") {
+    throw Error(ErrorCode::usage, "standard output: is no regular file, which --resume needs",
+                "name the output with -o");
+  }
+  return input.is_seekable();
 }
 
-stream::Output create_output(const TransferOptions& request, const std::string& path,
-                             const stream::Input& source, mode_t permissions, bool resumable) {
-  stream::OutputOptions options;
-  options.overwrite = request.overwrite;
-  options.is_named = !request.output.empty();
-  options.permissions = permissions;
-  options.source = &source;
-  options.cancel = &cancel();
-  options.resumable = resumable;
-  options.warn = print_warning;
-  stream::Output output = path == "-" ? stream::Output::standard_output(options)
-                                      : stream::Output::create(path, options);
-  if (output.is_terminal() && !request.overwrite) {
+stream::OutputOptions output_options(const TransferOptions& options, const stream::Input& source,
+                                     bool encrypts) {
+  stream::OutputOptions made;
+  made.overwrite = options.overwrite;
+  made.is_named = !options.output.empty();
+  made.permissions = encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source);
+  made.source = &source;
+  made.cancel = &cancel();
+  made.warn = print_warning;
+  return made;
+}
+
+stream::Output create_output(const TransferOptions& options, const std::string& path,
+                             const stream::Input& source, bool encrypts, bool resumable) {
+  stream::OutputOptions made = output_options(options, source, encrypts);
+  made.resumable = resumable;
+  stream::Output output =
+      path == "-" ? stream::Output::standard_output(made) : stream::Output::create(path, made);
+  if (output.is_terminal() && !options.overwrite) {
     throw Error(ErrorCode::usage, output.name() + ": is a terminal",
                 "name the output with -o, or force it with -f");
   }
   warn_of_abandoned(output);
   return output;
+}
+
+void report_written(const TransferOptions& options, const stream::Output& output,
+                    const stream::ResumedTotals& totals) {
+  if (totals.kept_text_bytes != 0 && !options.quiet) {
+    print_note(fmt::format("paes: {}: continued, {} of {} were done before", output.name(),
+                           human_bytes(static_cast<double>(totals.kept_text_bytes)),
+                           human_bytes(static_cast<double>(totals.text_bytes))));
+  }
+  if (!output.warning().empty()) {
+    print_warning(output.warning());
+  }
+}
+
+void report_verified(const TransferOptions& options, const std::string& name,
+                     const stream::Verification& found) {
+  require_authentic(name, found, !options.json);
+  if (!options.quiet && !options.json) {
+    print_result(
+        fmt::format("{}: authentic, {} bytes\n", printable(name), found.extent.text_bytes));
+  }
 }
 
 }  // namespace paes::cli

@@ -1,15 +1,19 @@
-// What encrypt, decrypt and verify share: options, one or several files one after the other,
-// messages that name the file, the progress line, the JSON report and the exit code.
+// What encrypt, decrypt, verify and cipher share: options, one or several files one after the
+// other,
+// --resume, messages that name the file, the progress line, the JSON report and the exit code.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "paes/outcome.hpp"
 #include "paes/work.hpp"
 #include "stream/container.hpp"
 #include "stream/output.hpp"
+#include "stream/resume.hpp"
 
 namespace paes::cli {
 
@@ -35,15 +39,16 @@ struct TransferOptions {
   bool resume = false;
   WorkOptions device;
 
-  // -v is for who wants the figures, also beside -q, which is for the rest.
+  // -v prints the figures, even with -q; -q silences everything else.
   [[nodiscard]] Notes notes() const noexcept {
     return verbose ? Notes::all : quiet ? Notes::none : Notes::some;
   }
 };
 
-// One file's work. `output` is a path, "-", or empty for verify. Gives back the plaintext bytes.
-using FileWork = std::function<std::uint64_t(stream::Input& input, const std::string& output,
-                                             const stream::Options& options)>;
+// One file's work. `output` is a path, "-", or empty for verify. Gives back the plaintext bytes,
+// and with --resume how many of them an earlier run had done.
+using FileWork = std::function<stream::ResumedTotals(
+    stream::Input& input, const std::string& output, const stream::Options& options)>;
 
 struct Transfer {
   const char* command;
@@ -51,8 +56,6 @@ struct Transfer {
   std::function<std::string(const std::string& input)> name_output;
   FileWork work;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
-  // Of the file that was done last.
-  std::function<void(nlohmann::ordered_json& file)> more_of_file = nullptr;
   // Adds to the file that failed last.
   std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
@@ -63,13 +66,19 @@ struct Transfer {
 void settle(TransferOptions& options, bool has_output, unsigned other_uses);
 
 // Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
-// file is begun any more; those are reported as such, and as long as there is one that was not done
-// the exit code is not 0.
+// more files are begun, and those that were not are reported. Unless all files are done the exit
+// code is not 0.
 [[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
                                const Transfer& transfer);
 
-// Runs a command that has files, from its options on. What it throws comes before the first of
-// them: then the document of --json lists them all as not begun.
+// Does the work of one file with `choice`, and notes in `outcome` what came of it and how long it
+// took.
+void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
+               std::atomic<std::uint64_t>* progress, Outcome& outcome,
+               const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
+
+// Runs a command that has files, from its options on. If it throws, it does so before the first of
+// the files: then the document of --json lists them all as not begun.
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
                                  const std::function<int()>& run);
 
@@ -80,12 +89,27 @@ void start_threads(const TransferOptions& options, WorkChooser& chooser);
 // Nobody types an encrypted file. Throws Error(usage).
 void refuse_terminal(const stream::Input& input);
 
-// Prints what is not as it should be with an output that is complete.
-void warn_about(const stream::Output& output);
+// Whether --resume was asked for and means anything for this work: an empty file has nothing to
+// continue. Throws Error(usage) for an input that is no regular file, and for standard output.
+[[nodiscard]] bool is_resumable(const TransferOptions& options, const stream::Input& input,
+                                const std::string& output);
+
+// What is known of an output before it is opened.
+[[nodiscard]] stream::OutputOptions output_options(const TransferOptions& options,
+                                                   const stream::Input& source, bool encrypts);
 
 // Opens the output; refuses a terminal unless overwriting was asked for.
-[[nodiscard]] stream::Output create_output(const TransferOptions& request, const std::string& path,
-                                           const stream::Input& source, mode_t permissions,
+[[nodiscard]] stream::Output create_output(const TransferOptions& options, const std::string& path,
+                                           const stream::Input& source, bool encrypts,
                                            bool resumable = false);
+
+// Says of an output that is complete how much of it an earlier run had done, and what is not as it
+// should be.
+void report_written(const TransferOptions& options, const stream::Output& output,
+                    const stream::ResumedTotals& totals);
+
+// Says that the file is authentic, or throws what require_authentic throws.
+void report_verified(const TransferOptions& options, const std::string& name,
+                     const stream::Verification& found);
 
 }  // namespace paes::cli

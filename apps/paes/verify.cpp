@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "paes/command.hpp"
-#include "paes/damage_report.hpp"
 #include "paes/keys.hpp"
-#include "paes/report.hpp"
 #include "paes/transfer.hpp"
 
 namespace paes::cli {
@@ -27,13 +25,8 @@ int verify_files(Request& request) {
     const stream::Preamble preamble = stream::read_preamble(input);
     const SecretBytes key = unlocker.open(preamble.envelope());
     found = stream::verify(input, preamble, key, options);
-    require_authentic(input.name(), found, !request.transfer.json);
-    const std::uint64_t text_bytes = found.extent.text_bytes;
-    if (!request.transfer.quiet && !request.transfer.json) {
-      print_result(printable(input.name()) + ": authentic, " + std::to_string(text_bytes) +
-                   " bytes\n");
-    }
-    return text_bytes;
+    report_verified(request.transfer, input.name(), found);
+    return stream::ResumedTotals{found.extent.text_bytes};
   };
   Transfer transfer{"verify", nullptr, work};
   transfer.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };

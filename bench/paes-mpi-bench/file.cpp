@@ -17,7 +17,7 @@
 #include "paes-mpi-bench/commands.hpp"
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/damage_report.hpp"
+#include "paes/outcome.hpp"
 
 namespace paes::cli {
 
