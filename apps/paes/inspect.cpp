@@ -15,6 +15,7 @@
 #include "paes/process.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
+#include "paes/sealing.hpp"
 #include "stream/container.hpp"
 
 namespace paes::cli {
@@ -27,11 +28,11 @@ struct Findings {
   std::string file;
   container::Header header;
   age::Summary envelope;
-  std::optional<std::uint64_t> file_bytes;  // nothing for pipes
-  std::optional<std::uint64_t> text_bytes;  // nothing when no payload has this length
+  std::optional<std::uint64_t> file_bytes = std::nullopt;  // nothing for pipes
+  std::optional<std::uint64_t> text_bytes = std::nullopt;  // nothing if no payload is this long
   bool truncated = false;
   bool leftover = false;
-  std::optional<Unfinished> unfinished;
+  std::optional<Unfinished> unfinished = std::nullopt;
 };
 
 age::Summary summarize(const std::string& name, Bytes envelope) {
@@ -46,14 +47,11 @@ Findings examine(const std::string& file, const std::optional<Unfinished>& unfin
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
   const stream::Preamble preamble = stream::read_preamble(input);
-  Findings found{file,
-                 preamble.header,
-                 summarize(input.name(), preamble.envelope()),
-                 {},
-                 {},
-                 false,
-                 has_leftover(file),
-                 unfinished};
+  Findings found{.file = file,
+                 .header = preamble.header,
+                 .envelope = summarize(input.name(), preamble.envelope()),
+                 .leftover = has_leftover(file),
+                 .unfinished = unfinished};
   if (input.is_seekable()) {
     const std::uint64_t payload_offset = preamble.header.payload_offset();
     found.file_bytes = input.bytes();
@@ -63,10 +61,6 @@ Findings examine(const std::string& file, const std::optional<Unfinished>& unfin
     found.truncated = !found.text_bytes.has_value();
   }
   return found;
-}
-
-const char* suite_name(container::Suite suite) {
-  return suite == container::Suite::cobblestone_128 ? "aes-128-gcm" : "aes-256-gcm";
 }
 
 // An envelope has room for thousands of recipients, and whoever wrote it names their types.
@@ -116,7 +110,7 @@ void print_text(const Findings& found) {
     text += fmt::format("  {:<12}{}\n", name, value);
   };
   line("format", fmt::format("paes {}, suite {} ({})", container::version,
-                             static_cast<unsigned>(header.suite), suite_name(header.suite)));
+                             static_cast<unsigned>(header.suite), name_of(header.suite)));
   line("envelope", fmt::format("{} bytes of {} there is room for", header.envelope_bytes,
                                header.envelope_room()));
   line("recipients",
@@ -138,6 +132,11 @@ void print_text(const Findings& found) {
   print_result(text);
 }
 
+template <class Value>
+ordered_json or_null(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
 ordered_json describe(const Findings& found) {
   const container::Header& header = found.header;
   ordered_json recipients = ordered_json::array();
@@ -147,40 +146,32 @@ ordered_json describe(const Findings& found) {
       recipients.back()["work_factor"] = stanza.work_factor;
     }
   }
-  ordered_json document = {{"command", "inspect"},
-                           {"file", found.file},
-                           {"version", container::version},
-                           {"suite", suite_name(header.suite)},
-                           {"envelope_bytes", header.envelope_bytes},
-                           {"envelope_room_bytes", header.envelope_room()},
-                           {"recipients", recipients},
-                           {"payload_offset", header.payload_offset()},
-                           {"file_bytes", nullptr},
-                           {"text_bytes", nullptr},
-                           {"chunks", nullptr},
-                           {"truncated", nullptr},
-                           {"authenticated", false},
-                           {"leftover", nullptr},
-                           {"unfinished", nullptr}};
-  if (found.file_bytes) {
-    document["file_bytes"] = *found.file_bytes;
-    document["truncated"] = found.truncated;
-  }
+  ordered_json chunks;
   if (found.text_bytes) {
-    document["text_bytes"] = *found.text_bytes;
-    document["chunks"] = cobblestone::chunk_count(*found.text_bytes);
+    chunks = cobblestone::chunk_count(*found.text_bytes);
   }
-  if (found.leftover) {
-    document["leftover"] = leftover_path(found.file);
-  }
+  ordered_json unfinished;
   if (found.unfinished) {
     const stream::JournalClaims& claims = found.unfinished->claims;
-    document["unfinished"] = {
-        {"work", claims.work == stream::Work::encrypt ? "encrypt" : "decrypt"},
-        {"text_bytes", claims.text_bytes},
-        {"complete_text_bytes", claims.complete_text_bytes}};
+    unfinished = {{"work", claims.work == stream::Work::encrypt ? "encrypt" : "decrypt"},
+                  {"text_bytes", claims.text_bytes},
+                  {"complete_text_bytes", claims.complete_text_bytes}};
   }
-  return document;
+  return {{"command", "inspect"},
+          {"file", found.file},
+          {"version", container::version},
+          {"suite", name_of(header.suite)},
+          {"envelope_bytes", header.envelope_bytes},
+          {"envelope_room_bytes", header.envelope_room()},
+          {"recipients", recipients},
+          {"payload_offset", header.payload_offset()},
+          {"file_bytes", or_null(found.file_bytes)},
+          {"text_bytes", or_null(found.text_bytes)},
+          {"chunks", chunks},
+          {"truncated", found.file_bytes ? ordered_json(found.truncated) : ordered_json()},
+          {"authenticated", false},
+          {"leftover", found.leftover ? ordered_json(leftover_path(found.file)) : ordered_json()},
+          {"unfinished", unfinished}};
 }
 
 // What --resume left is no file of paes's yet, or is not where it will be.
