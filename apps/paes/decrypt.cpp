@@ -23,14 +23,10 @@ int decrypt_files(Request& request) {
   std::optional<ByteRange> range;
   if (!request.range.empty()) {
     range = parse_range(request.range);
-    if (request.transfer.resume) {
-      throw Error(ErrorCode::usage, "range: does not go with --resume", "leave out one of them");
-    }
+    refuse(request.transfer.resume, "range: does not go with --resume", "leave out one of them");
     // The default name is that of the whole text, and with -f a part of it would replace that.
-    if (request.transfer.output.empty()) {
-      throw Error(ErrorCode::usage, "range: needs an output of its own",
-                  "name it with -o; -o - is standard output");
-    }
+    refuse(request.transfer.output.empty(), "range: needs an output of its own",
+           "name it with -o; -o - is standard output");
   }
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);

@@ -25,9 +25,7 @@ SecretBytes read_small_file(int descriptor, const std::string& name, std::size_t
   SecretBytes contents(std::min(first_capacity_bytes, max_bytes + 1));
   std::size_t filled = 0;
   for (;;) {
-    if (filled > max_bytes) {
-      throw Error(ErrorCode::usage, name + ": longer than " + std::to_string(max_bytes) + " bytes");
-    }
+    refuse(filled > max_bytes, name + ": longer than " + std::to_string(max_bytes) + " bytes");
     if (filled == contents.size()) {
       SecretBytes larger(std::min(filled * 4, max_bytes + 1));
       std::memcpy(larger.data(), contents.data(), filled);
@@ -59,12 +57,10 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
                              const char* what) {
   struct stat written = {};
   struct stat secret = {};
-  if (output != "-" && stat(output.c_str(), &written) == 0 &&
-      stat(secret_file.c_str(), &secret) == 0 && stream::is_storage(written.st_mode) &&
-      stream::identity_of(written) == stream::identity_of(secret)) {
-    throw Error(ErrorCode::usage, output + ": is the file of the " + what,
-                "name another output with -o");
-  }
+  refuse(output != "-" && stat(output.c_str(), &written) == 0 &&
+             stat(secret_file.c_str(), &secret) == 0 && stream::is_storage(written.st_mode) &&
+             stream::identity_of(written) == stream::identity_of(secret),
+         output + ": is the file of the " + what, "name another output with -o");
 }
 
 void write_new_secret_file(const std::string& path, Bytes contents) {
@@ -98,7 +94,7 @@ bool is_standard_input(const std::string& path) {
   struct stat named = {};
   struct stat standard = {};
   return !path.empty() && stat(path.c_str(), &named) == 0 && fstat(STDIN_FILENO, &standard) == 0 &&
-         named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
+         stream::identity_of(named) == stream::identity_of(standard);
 }
 
 unsigned standard_input_uses(const std::vector<std::string>& paths) {
@@ -106,9 +102,7 @@ unsigned standard_input_uses(const std::vector<std::string>& paths) {
 }
 
 void refuse_several_uses_of_standard_input(unsigned uses) {
-  if (uses > 1) {
-    throw Error(ErrorCode::usage, "standard input: can be read for one purpose only");
-  }
+  refuse(uses > 1, "standard input: can be read for one purpose only");
 }
 
 }  // namespace paes::cli

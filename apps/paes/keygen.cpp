@@ -19,12 +19,6 @@ struct Request {
   bool json = false;
 };
 
-void check(const Request& request) {
-  if (request.json && request.output == "-") {
-    throw Error(ErrorCode::usage, "keygen: --json needs -o, or the key would stand in the JSON");
-  }
-}
-
 void warn_if_others_can_read_standard_output() {
   struct stat status = {};
   if (fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -34,7 +28,8 @@ void warn_if_others_can_read_standard_output() {
 }
 
 int make_key(const Request& request) {
-  check(request);
+  refuse(request.json && request.output == "-",
+         "keygen: --json needs -o, or the key would stand in the JSON");
   const age::Identity identity = age::generate_identity();
   const std::string public_key = age::to_string(age::recipient_of(identity));
   const SecretBytes text = identity_file_text(identity);

@@ -172,10 +172,8 @@ SecretBytes Prompt::ask(const char* question) {
       line.truncate(got == 0 ? filled : filled - 1);
       return line;
     }
-    if (filled == line.size()) {
-      throw Error(ErrorCode::usage, "passphrase: longer than a terminal line",
-                  "use --passphrase-file");
-    }
+    refuse(filled == line.size(), "passphrase: longer than a terminal line",
+           "use --passphrase-file");
   }
 }
 
@@ -261,9 +259,7 @@ SecretBytes PassphraseOptions::read_new() const {
       throw Error(ErrorCode::failure, "passphrase: the two entries differ");
     }
   }
-  if (passphrase.empty()) {
-    throw Error(ErrorCode::usage, "passphrase: is empty, which protects nothing");
-  }
+  refuse(passphrase.empty(), "passphrase: is empty, which protects nothing");
   return passphrase;
 }
 

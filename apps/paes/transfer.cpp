@@ -48,27 +48,27 @@ void run_one(const TransferOptions& options, WorkChooser& chooser, const Transfe
 }
 
 std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
-  std::vector<Outcome> outcomes(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    outcomes[i].input = files[i];
+  std::vector<Outcome> outcomes;
+  for (const std::string& file : files) {
+    outcomes.emplace_back().input = file;
   }
   return outcomes;
 }
 
-bool is_begun(const Outcome& outcome) { return outcome.status != Status::not_begun; }
-
 // One line for all of them, which are the last ones.
 void report_not_begun(const std::vector<Outcome>& outcomes) {
-  const auto first = std::find_if_not(outcomes.begin(), outcomes.end(), is_begun);
+  const auto first = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return outcome.status == Status::not_begun;
+  });
   if (first == outcomes.end()) {
     return;
   }
   const auto others = outcomes.end() - first - 1;
-  print_error(Error(ErrorCode::failure, shown_name(first->input) + ": interrupted: not begun" +
-                                            (others == 0   ? ""
-                                             : others == 1 ? ", nor the file after it"
-                                                           : ", nor the " + std::to_string(others) +
-                                                                 " files after it")));
+  print_error({ErrorCode::failure,
+               shown_name(first->input) + ": interrupted: not begun" +
+                   (others == 0   ? ""
+                    : others == 1 ? ", nor the file after it"
+                                  : fmt::format(", nor the {} files after it", others))});
 }
 
 int exit_code(const std::vector<Outcome>& outcomes) {
@@ -112,32 +112,25 @@ void settle(TransferOptions& options, bool has_output, unsigned other_uses) {
       std::count_if(options.files.begin(), options.files.end(),
                     [](const std::string& name) { return name == "-" || is_standard_input(name); });
   refuse_several_uses_of_standard_input(static_cast<unsigned>(uses_of_files) + other_uses);
-  if (!options.output.empty() && options.files.size() > 1) {
-    throw Error(ErrorCode::usage, "output: -o names one file, but there are several inputs",
-                "leave -o out, or run paes once for each");
-  }
+  refuse(!options.output.empty() && options.files.size() > 1,
+         "output: -o names one file, but there are several inputs",
+         "leave -o out, or run paes once for each");
   const bool to_standard_output =
       has_output && (options.output == "-" || (options.output.empty() && from_standard_input != 0));
-  if (options.json && to_standard_output) {
-    throw Error(ErrorCode::usage, "output: --json and the output cannot share standard output",
-                "name the output with -o");
-  }
+  refuse(options.json && to_standard_output,
+         "output: --json and the output cannot share standard output", "name the output with -o");
 }
 
 std::string encrypted_name(const std::string& input) { return input == "-" ? "-" : input + suffix; }
 
 std::string decrypted_name(const std::string& input) {
   if (input == "-") {
-    return "-";
+    return input;
   }
   const std::string_view ending = suffix;
-  const std::size_t slash = input.rfind('/');
-  const std::size_t name_bytes =
-      slash == std::string::npos ? input.size() : input.size() - slash - 1;
-  if (!input.ends_with(ending) || name_bytes == ending.size()) {
-    throw Error(ErrorCode::usage, input + ": has no suffix .paes to leave out",
-                "name the output with -o");
-  }
+  const std::size_t name_bytes = input.size() - (input.rfind('/') + 1);  // npos + 1 is 0
+  refuse(!input.ends_with(ending) || name_bytes == ending.size(),
+         input + ": has no suffix .paes to leave out", "name the output with -o");
   return input.substr(0, input.size() - ending.size());
 }
 
@@ -233,8 +226,7 @@ void start_threads(const TransferOptions& options, WorkChooser& chooser) {
     }
     if (!S_ISREG(status.st_mode) || status.st_size == 0) {
       largest = std::nullopt;
-    }
-    if (largest) {
+    } else if (largest) {
       largest = std::max(*largest, static_cast<std::uint64_t>(status.st_size));
     }
   }
@@ -242,9 +234,7 @@ void start_threads(const TransferOptions& options, WorkChooser& chooser) {
 }
 
 void refuse_terminal(const stream::Input& input) {
-  if (input.is_terminal()) {
-    throw Error(ErrorCode::usage, input.name() + ": is a terminal", "name the encrypted file");
-  }
+  refuse(input.is_terminal(), input.name() + ": is a terminal", "name the encrypted file");
 }
 
 bool is_resumable(const TransferOptions& options, const stream::Input& input,
@@ -252,13 +242,9 @@ bool is_resumable(const TransferOptions& options, const stream::Input& input,
   if (!options.resume) {
     return false;
   }
-  if (!input.is_regular()) {
-    throw Error(ErrorCode::usage, input.name() + ": is no regular file, which --resume needs");
-  }
-  if (output == "-") {
-    throw Error(ErrorCode::usage, "standard output: is no regular file, which --resume needs",
-                "name the output with -o");
-  }
+  refuse(!input.is_regular(), input.name() + ": is no regular file, which --resume needs");
+  refuse(output == "-", "standard output: is no regular file, which --resume needs",
+         "name the output with -o");
   return input.is_seekable();
 }
 
@@ -280,10 +266,8 @@ stream::Output create_output(const TransferOptions& options, const std::string& 
   made.resumable = resumable;
   stream::Output output =
       path == "-" ? stream::Output::standard_output(made) : stream::Output::create(path, made);
-  if (output.is_terminal() && !options.overwrite) {
-    throw Error(ErrorCode::usage, output.name() + ": is a terminal",
-                "name the output with -o, or force it with -f");
-  }
+  refuse(output.is_terminal() && !options.overwrite, output.name() + ": is a terminal",
+         "name the output with -o, or force it with -f");
   warn_of_abandoned(output);
   return output;
 }

@@ -23,15 +23,6 @@ namespace paes::cli {
 namespace {
 
 constexpr unsigned max_threads = 4096;
-constexpr const char* device_names[] = {"auto", "cpu", "cuda", "hybrid"};
-
-void check_device(const std::string& name) {
-  if (std::find(std::begin(device_names), std::end(device_names), name) == std::end(device_names)) {
-    throw Error(ErrorCode::usage, "device: unknown name '" + name + "'",
-                "there are: auto, cpu, cuda, hybrid");
-  }
-}
-
 void warn_about_kernel(const char* name, const char* warning) {
   if (warning != nullptr) {
     print_warning(std::string("kernel ") + name + ": " + warning);
@@ -154,9 +145,8 @@ const cuda::DeviceKernel* WorkOptions::device_kernel_for(const CipherName& ciphe
     if (kernel_ != kernel->name) {
       continue;
     }
-    if (kernel->cipher != cipher.cipher || (cipher.is_gcm() && !kernel->has_gcm())) {
-      throw Error(ErrorCode::usage, "kernel: '" + kernel_ + "' lacks " + cipher.name);
-    }
+    refuse(kernel->cipher != cipher.cipher || (cipher.is_gcm() && !kernel->has_gcm()),
+           "kernel: '" + kernel_ + "' lacks " + cipher.name);
     return kernel;
   }
   return nullptr;
@@ -164,18 +154,15 @@ const cuda::DeviceKernel* WorkOptions::device_kernel_for(const CipherName& ciphe
 
 WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why_cpu_alone,
                                 Notes notes) const {
-  check_device(device_);
-  if (device_ == "cuda" && !why_cpu_alone.empty()) {
-    throw Error(ErrorCode::usage, "device: cuda cannot do it: " + why_cpu_alone,
-                "leave out --device, and the CPU does the work");
-  }
   const bool wants_device = device_ == "cuda" || device_ == "hybrid";
+  refuse(!wants_device && device_ != "auto" && device_ != "cpu",
+         "device: unknown name '" + device_ + "'", "there are: auto, cpu, cuda, hybrid");
+  refuse(device_ == "cuda" && !why_cpu_alone.empty(), "device: cuda cannot do it: " + why_cpu_alone,
+         "leave out --device, and the CPU does the work");
   const Schedule schedule = parse_schedule(schedule_);
   const std::size_t most = wants_device ? stream::max_device_grain_bytes : stream::max_grain_bytes;
-  if (grain_bytes_ && (*grain_bytes_ == 0 || *grain_bytes_ > most)) {
-    throw Error(ErrorCode::usage, "grain: " + std::to_string(*grain_bytes_) +
-                                      " bytes is not 1 to " + std::to_string(most));
-  }
+  refuse(grain_bytes_ && (*grain_bytes_ == 0 || *grain_bytes_ > most),
+         fmt::format("grain: {} bytes is not 1 to {}", grain_bytes_.value_or(0), most));
   const cuda::DeviceKernel* const on_device = wants_device ? device_kernel_for(cipher) : nullptr;
   const Kernel& kernel = find_kernel(cipher, on_device != nullptr ? "auto" : kernel_);
   warn_about_kernel(kernel.name, kernel.warning);
@@ -183,44 +170,39 @@ WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why
     warn_about_kernel(on_device->name, on_device->warning);
   }
   const unsigned threads = threads_ != 0 ? threads_ : default_threads_;
-  WorkChooser chooser(kernel, schedule, make_executor(schedule, threads)->threads(), grain_bytes_,
-                      cipher, notes);
-  if (device_share_) {
-    chooser.take_one_device(*device_share_);
-  }
-  if (why_cpu_alone.empty() && wants_device) {
+  WorkChooser chooser({.kernel = kernel,
+                       .schedule = schedule,
+                       .threads = make_executor(schedule, threads)->threads(),
+                       .grain_bytes = grain_bytes_,
+                       .cipher = cipher,
+                       .notes = notes,
+                       .device_share = device_share_,
+                       .is_automatic = why_cpu_alone.empty() && device_ == "auto"});
+  if (wants_device && why_cpu_alone.empty()) {
     chooser.open(on_device != nullptr ? kernel_ : "",
                  device_ == "hybrid" ? WhenBusy::decline : WhenBusy::wait);
-  } else if (why_cpu_alone.empty() && device_ == "auto") {
-    chooser.allow_automatic();
   } else if (wants_device && notes != Notes::none) {
     print_note("paes: device: the CPU does all of the work: " + why_cpu_alone);
   }
   return chooser;
 }
 
-WorkChooser::WorkChooser(const Kernel& kernel, Schedule schedule, unsigned threads,
-                         std::optional<std::size_t> grain_bytes, const CipherName& cipher,
-                         Notes notes)
-    : kernel_(kernel),
-      schedule_(schedule),
-      threads_(threads),
-      grain_bytes_(grain_bytes),
-      cipher_(cipher),
-      notes_(notes) {}
-
 Choice WorkChooser::cpu() const {
-  return {kernel_, schedule_, threads_, grain_bytes_.value_or(stream::default_grain_bytes)};
+  return {work_.kernel, work_.schedule, work_.threads,
+          work_.grain_bytes.value_or(stream::default_grain_bytes)};
 }
 
 Choice WorkChooser::with_device(WhenBusy when_busy) const {
-  return {kernel_,  schedule_,
-          threads_, std::min(grain_bytes_.value_or(device_->piece_bytes()), device_->piece_bytes()),
-          device_,  when_busy};
+  return {work_.kernel,
+          work_.schedule,
+          work_.threads,
+          std::min(work_.grain_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
+          device_,
+          when_busy};
 }
 
 void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
-  OpenedDevice opened = open_cuda_device(device_kernel, notes_, device_share_);
+  OpenedDevice opened = open_cuda_device(device_kernel, work_.notes, work_.device_share);
   if (!opened.has_device) {
     throw Error(ErrorCode::failure, "device: cuda is not available: " + opened.why);
   }
@@ -229,14 +211,14 @@ void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
 }
 
 Choice WorkChooser::for_input(std::optional<std::uint64_t> bytes) {
-  if (is_automatic_ && bytes) {
+  if (work_.is_automatic && bytes) {
     measure(*bytes);
   }
   return device_ == nullptr || device_->slots() == 0 ? cpu() : with_device(when_busy_);
 }
 
 double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const {
-  const Trial trial(cipher_, kernel_, {choice.device.get(), choice.when_busy});
+  const Trial trial(work_.cipher, work_.kernel, {choice.device.get(), choice.when_busy});
   const auto executor = choice.executor_for(std::nullopt);
   executor->start();
   return stream::measure_rate([&](MutableBytes piece) { trial(piece); }, *executor, piece_bytes,
@@ -245,7 +227,7 @@ double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, doubl
 
 // Leaves in device_ what was measured to be faster than the CPU, or null.
 void WorkChooser::measure_device(stream::Rates& rates) {
-  OpenedDevice opened = open_cuda_device("", notes_, device_share_);
+  OpenedDevice opened = open_cuda_device("", work_.notes, work_.device_share);
   device_ = std::move(opened.device);
   if (device_ == nullptr) {
     throw Error(ErrorCode::failure, "cuda is not available: " + opened.why);
@@ -263,10 +245,10 @@ void WorkChooser::measure_device(stream::Rates& rates) {
   when_busy_ = best == stream::Sharing::hybrid ? WhenBusy::decline : WhenBusy::wait;
   if (best == stream::Sharing::cpu) {
     device_ = nullptr;
-  } else if (cipher_.mode == Mode::ctr) {
+  } else if (work_.cipher.mode == Mode::ctr) {
     // Less to copy, and more for the processor to do.
     const std::shared_ptr<Device> copying =
-        std::exchange(device_, open_cuda_device("", notes_, device_share_, true).device);
+        std::exchange(device_, open_cuda_device("", work_.notes, work_.device_share, true).device);
     const double copied = std::max(rates.device, rates.hybrid);
     if (device_ == nullptr ||
         stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) == stream::Sharing::cpu) {
@@ -285,7 +267,7 @@ void WorkChooser::measure(std::uint64_t bytes) {
   if (static_cast<double>(bytes) < least_cpu_seconds * estimated_rate_) {
     return;
   }
-  is_automatic_ = false;  // once is enough
+  work_.is_automatic = false;  // once is enough
   stream::Rates rates;
   std::string found;
   try {
@@ -296,7 +278,7 @@ void WorkChooser::measure(std::uint64_t bytes) {
     device_ = nullptr;
     found = std::string("cpu, because ") + error.what();
   }
-  if (notes_ == Notes::all) {
+  if (work_.notes == Notes::all) {
     print_note("paes: device: " + found);
   }
 }

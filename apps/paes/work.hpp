@@ -55,22 +55,30 @@ struct OpenedDevice {
                                             std::optional<unsigned> share = std::nullopt,
                                             bool copies_keystream = false);
 
-// The same for all inputs; under `auto` they may differ in the device.
+// What the options say of the work, the same for all inputs.
+struct Work {
+  const Kernel& kernel;
+  Schedule schedule;
+  unsigned threads;
+  std::optional<std::size_t> grain_bytes;  // as the user gave it, or nothing
+  const CipherName& cipher;
+  Notes notes;
+  // Of the machine's devices this process takes one, that of this number modulo how many there are.
+  std::optional<unsigned> device_share = std::nullopt;
+  // --device auto: for inputs worth it, once in this process, and silently unless Notes::all.
+  bool is_automatic = false;
+};
+
+// Makes a Choice for each input; under `auto` they may differ in the device.
 class WorkChooser {
  public:
-  // Of the grain as the user gave it, or nothing.
-  WorkChooser(const Kernel& kernel, Schedule schedule, unsigned threads,
-              std::optional<std::size_t> grain_bytes, const CipherName& cipher, Notes notes);
+  explicit WorkChooser(const Work& work) : work_(work) {}
 
   // --device cuda and hybrid. Throws Error(failure) "device: ..." in one line where there is none.
   void open(const std::string& device_kernel, WhenBusy when_busy);
-  // Of the machine's devices this process takes one, that of this number modulo how many there are.
-  void take_one_device(unsigned number) noexcept { device_share_ = number; }
-  // --device auto: for inputs worth it, once in this process, and silently unless Notes::all.
-  void allow_automatic() noexcept { is_automatic_ = true; }
 
-  [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
-  [[nodiscard]] Schedule schedule() const noexcept { return schedule_; }
+  [[nodiscard]] const Kernel& kernel() const noexcept { return work_.kernel; }
+  [[nodiscard]] Schedule schedule() const noexcept { return work_.schedule; }
   [[nodiscard]] Choice for_input(std::optional<std::uint64_t> bytes);
 
  private:
@@ -80,14 +88,7 @@ class WorkChooser {
   void measure_device(stream::Rates& rates);
   [[nodiscard]] double rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const;
 
-  const Kernel& kernel_;
-  Schedule schedule_;
-  unsigned threads_;
-  std::optional<std::size_t> grain_bytes_;
-  const CipherName& cipher_;
-  bool is_automatic_ = false;
-  Notes notes_;
-  std::optional<unsigned> device_share_;
+  Work work_;
   double estimated_rate_ = 0;  // of the CPU, bytes a second; 0: not known yet
   std::shared_ptr<Device> device_;
   WhenBusy when_busy_ = WhenBusy::wait;
