@@ -17,16 +17,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The ciphers and the order in which they are listed.
-struct NamedCipher {
-  const char* name;
-  Cipher cipher;
-};
-constexpr NamedCipher ciphers[] = {{"aes", Cipher::aes}, {"des-ede3", Cipher::des_ede3}};
-
 const char* name_of(Cipher cipher) { return cipher == Cipher::aes ? "aes" : "des-ede3"; }
 
-// Of a mode whose other direction is chained a device computes the one that is not.
+// If one direction of a mode is chained, a device computes the other one alone.
 bool has_cipher(const cuda::DeviceKernel& kernel, const CipherName& name) {
   if (kernel.cipher != name.cipher || name.is_gcm()) {
     return kernel.cipher == name.cipher && kernel.has_gcm();
@@ -44,6 +37,11 @@ std::vector<std::string> modes_of(const AnyKernel& kernel) {
     }
   }
   return names;
+}
+
+template <class AnyKernel>
+std::string summary_of(const AnyKernel& kernel) {
+  return std::string(kernel.warning != nullptr ? "insecure: " : "") + kernel.summary;
 }
 
 std::vector<const Kernel*> kernels_of(Cipher cipher) {
@@ -70,9 +68,9 @@ std::string reason_of(const Kernel& kernel, const Kernel& selected) {
   return fmt::format("runs here; {} is preferred", selected.name);
 }
 
-ordered_json describe(const NamedCipher& cipher, const Kernel& kernel, const Kernel& selected) {
+ordered_json describe(const Kernel& kernel, const Kernel& selected) {
   return {{"name", kernel.name},
-          {"cipher", cipher.name},
+          {"cipher", name_of(kernel.cipher)},
           {"ciphers", modes_of(kernel)},
           {"available", unavailable_reason(kernel).empty()},
           {"selected", &kernel == &selected},
@@ -81,16 +79,13 @@ ordered_json describe(const NamedCipher& cipher, const Kernel& kernel, const Ker
           {"summary", kernel.summary}};
 }
 
-std::string section(const NamedCipher& cipher, const std::vector<const Kernel*>& kernels,
-                    const Kernel& selected) {
-  std::string text =
-      fmt::format("\n  {:<16} {:<5} {:<46} {}\n", cipher.name, "runs", "why", "what it is");
-  const std::string insecure = "insecure: ";
+std::string section(const std::vector<const Kernel*>& kernels, const Kernel& selected) {
+  std::string text = fmt::format("\n  {:<16} {:<5} {:<46} {}\n", name_of(selected.cipher), "runs",
+                                 "why", "what it is");
   for (const Kernel* kernel : kernels) {
     text += fmt::format("{} {:<16} {:<5} {:<46} {}\n", kernel == &selected ? '*' : ' ',
                         kernel->name, unavailable_reason(*kernel).empty() ? "yes" : "no",
-                        reason_of(*kernel, selected),
-                        kernel->warning != nullptr ? insecure + kernel->summary : kernel->summary);
+                        reason_of(*kernel, selected), summary_of(*kernel));
   }
   return text;
 }
@@ -133,11 +128,10 @@ std::string cuda_section(const ordered_json& cuda) {
                         human_bytes(device["memory_bytes"].get<double>()));
   }
   for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
-    // paes's own files are GCM: who looks for a kernel for them should not try in vain.
+    // paes's own files are GCM: anyone who looks for a kernel for them should not try in vain.
     const bool lacks_gcm = kernel->cipher == Cipher::aes && !kernel->has_gcm();
-    text += fmt::format("    {:<17} {:<10} {}{}{}\n", kernel->name, name_of(kernel->cipher),
-                        kernel->warning != nullptr ? "insecure: " : "", kernel->summary,
-                        lacks_gcm ? "; no GCM" : "");
+    text += fmt::format("    {:<17} {:<10} {}{}\n", kernel->name, name_of(kernel->cipher),
+                        summary_of(*kernel), lacks_gcm ? "; no GCM" : "");
   }
   return text;
 }
@@ -145,15 +139,15 @@ std::string cuda_section(const ordered_json& cuda) {
 int list_devices(bool json) {
   ordered_json rows = ordered_json::array();
   std::string text = fmt::format("processor: {}\n", machine_name());
-  for (const NamedCipher& cipher : ciphers) {
-    const std::vector<const Kernel*> kernels = kernels_of(cipher.cipher);
+  for (const Cipher cipher : {Cipher::aes, Cipher::des_ede3}) {
+    const std::vector<const Kernel*> kernels = kernels_of(cipher);
     if (kernels.empty()) {
       continue;
     }
-    const Kernel& selected = best_kernel(cipher.cipher);
-    text += section(cipher, kernels, selected);
+    const Kernel& selected = best_kernel(cipher);
+    text += section(kernels, selected);
     for (const Kernel* kernel : kernels) {
-      rows.push_back(describe(cipher, *kernel, selected));
+      rows.push_back(describe(*kernel, selected));
     }
   }
   if (json) {
