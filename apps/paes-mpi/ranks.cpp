@@ -20,8 +20,8 @@ namespace {
 
 mpi::Communicator* communicator = nullptr;
 
-// An error that not all ranks have agreed upon is nobody's turn to wait for: the others may be in
-// a step that this one will never take, so the job ends with it.
+// If a rank fails without the others' agreement, they may be waiting in a step that this rank will
+// never take. So the whole job ends.
 int run_agreed(const CommandLine& line) {
   try {
     Action action;
@@ -42,7 +42,7 @@ int run_with_mpi(const CommandLine& line) {
   if (!all.is_first()) {
     silence();
   }
-  // Inside of the communicator's life: the message comes before the end of the job.
+  // While the communicator lives, so that the message comes before the end of the job.
   return line.run_reporting([&] { return run_agreed(line); });
 }
 

@@ -11,7 +11,7 @@
 
 namespace paes::cli {
 
-// Those of the process; there while a command runs.
+// The ranks that this process belongs to. They exist while a command runs.
 [[nodiscard]] mpi::Communicator& ranks() noexcept;
 
 // The whole of a program like paes-mpi: starts MPI, runs the command on every rank and ends MPI.

@@ -27,8 +27,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// What CLI11 must not give a meaning of its own begins with a byte that no argument can hold, which
-// is taken away again before the word becomes a value.
+// CLI11 gives some words a meaning of its own. To prevent that, a word is marked with a first byte
+// that no argument can hold. The mark is taken away before the word becomes a value.
 constexpr char literal_mark = '\0';
 
 std::string marked(const std::string& word) {
@@ -94,9 +94,9 @@ std::vector<Word> words_of(const CLI::App& command, std::span<char* const> after
   return words;
 }
 
-// The arguments as CLI11 wants them, last one first. After the command words and values are marked:
-// CLI11 leaves the command at "++", takes "[a,b]" for a list, and "--" after a file for the end of
-// the command. What "--" means is settled here.
+// The arguments as CLI11 wants them, last one first. Words and values after the command are marked,
+// because CLI11 would leave the command at "++", take "[a,b]" for a list, and take "--" after a
+// file for the end of the command. What "--" means is settled here.
 std::vector<std::string> arguments_for_cli11(const CLI::App& command,
                                              std::span<char* const> up_to_command,
                                              std::span<char* const> after_command) {
@@ -108,8 +108,8 @@ std::vector<std::string> arguments_for_cli11(const CLI::App& command,
   return arguments;
 }
 
-// An empty value is a script's variable that was never set: taken for an option that was not given
-// it would, for one, decrypt a whole file instead of a range.
+// An empty value comes from a script's variable that was never set. If it counted as an option that
+// was not given, paes would for example decrypt a whole file instead of a range.
 void refuse_empty_values(const CLI::App& command, const std::string& name,
                          const std::string& help) {
   for (const CLI::Option* option : command.get_options()) {

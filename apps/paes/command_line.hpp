@@ -23,12 +23,13 @@ class CommandLine {
   // Both must outlive it.
   CommandLine(const Program& program, int argc, char** argv) noexcept;
 
-  // What the chosen command is to do; --help and --version are answered at once, and then it is to
-  // do nothing. Every word of the user reaches the command as it stands. Throws Error(usage).
+  // What the chosen command is to do. --help and --version are answered at once, and then the
+  // action does nothing. Every word of the user reaches the command as it stands. Throws
+  // Error(usage).
   [[nodiscard]] Action parse() const;
 
-  // Runs it and gives back the exit code, after an error message where it throws, and where --json
-  // stands on the command line a document, unless there was one.
+  // Runs the work and gives back the exit code. If the work throws, this prints an error message,
+  // and with --json a document unless one has been printed.
   [[nodiscard]] int run_reporting(const std::function<int()>& work) const noexcept;
 
  private:

@@ -17,9 +17,8 @@ namespace paes::cli {
 [[nodiscard]] SecretBytes read_small_file(int descriptor, const std::string& name,
                                           std::size_t max_bytes);
 
-// With -f an output would replace the file that its key, passphrase or AAD came from. Throws
-// Error(usage) when both names lead to one file or block device; `what` it is stands in the
-// message.
+// With -f an output could replace the file that its key, passphrase or AAD came from. Throws
+// Error(usage) when both names lead to one file or block device. The message says `what` that is.
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what);
 
@@ -27,7 +26,7 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
 // the name is taken.
 void write_new_secret_file(const std::string& path, Bytes contents);
 
-// Past stdio, whose buffer nobody would wipe; synced where standard output is a file.
+// Writes without stdio, whose buffer nobody would wipe. Syncs if standard output is a file.
 void write_standard_output(Bytes contents);
 
 // Whether the path is what standard input reads, such as /dev/stdin or the file it comes from.

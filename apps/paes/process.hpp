@@ -1,7 +1,7 @@
 // The process around the work: standard descriptors, core dumps and signals. A signal only sets a
-// flag; the work stops at the next batch, removes its temporary output and reports, and then the
-// process dies by that very signal, as shells and scripts expect. A standard output that nobody
-// reads any more counts as a signal, too: as SIGPIPE.
+// flag; the work stops at the next buffer, removes its temporary output and reports, and then the
+// process dies by that very signal, as shells and scripts expect. When nobody reads standard output
+// any more, that counts as a signal, too: SIGPIPE.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ void prepare_process();
 // Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.
 [[nodiscard]] const stream::Cancel& cancel() noexcept;
 
-// After a ClosedOutput: has the process die by SIGPIPE, without a word, as filters do. False where
-// whoever started it ignores that signal: then it is an error like any other.
+// After a ClosedOutput: lets the process die by SIGPIPE, without a word, as filters do. Gives back
+// false if whoever started the process has it ignore that signal; then it is an error like any
+// other.
 [[nodiscard]] bool stop_for_closed_output() noexcept;
 
 // Dies by the signal that was caught, if one was; otherwise returns.

@@ -1,5 +1,5 @@
-// The progress line on standard error: bytes, rate and time left, only where a person watches and
-// only when the work takes long enough to be wondered about.
+// The progress line on standard error: bytes, rate and time left. It appears only on a terminal,
+// and only when the work takes so long that a user would wonder.
 #pragma once
 
 #include <atomic>

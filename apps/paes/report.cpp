@@ -19,12 +19,12 @@ namespace {
 bool is_silent = false;
 bool printed_json = false;
 
-// A progress line and what else is said share a terminal, mostly, and come from several threads.
+// The progress line and the messages mostly share a terminal, and they come from several threads.
 std::mutex terminal_mutex;
 bool has_progress_line = false;
 
-// With the mutex. The cursor is at the line's beginning already; what a narrower window has folded
-// is erased with it.
+// Call it with the mutex locked. The cursor is at the line's beginning already. If a narrower
+// window has folded the line, all of it is erased.
 void erase_progress_line() {
   if (has_progress_line) {
     (void)std::fputs("\r\033[J", stderr);
@@ -46,8 +46,8 @@ void write_line(std::string line) {
   (void)std::fflush(stderr);
 }
 
-// JSON leaves such characters in its strings as they are; a terminal that shows the document obeys
-// them. Outside of strings the document has none but the ends of its lines.
+// JSON leaves harmful characters in its strings as they are, and a terminal that shows the document
+// would obey them. Outside its strings the document has none except line ends.
 std::string escape_harmful(std::string_view json) {
   std::string escaped;
   while (!json.empty()) {
@@ -159,9 +159,9 @@ void print_json_failure(const char* command, const std::string& file, const Erro
 }
 
 void show_progress_line(const std::string& text) {
-  // Erased behind the text, not before it: no flicker. The cursor goes back to the beginning: when
-  // the window becomes narrower and folds the line, it stays on its first row. And nothing is
-  // folded (DECAWM) if it became narrower since the text was made.
+  // The rest of the line is erased after the text is drawn, so that nothing flickers. The cursor
+  // goes back to the beginning, where it stays even if the window becomes narrower and folds the
+  // line. Without DECAWM nothing is folded if the window became narrower since the text was made.
   const std::string drawn = "\r\033[?7l" + text + "\033[J\r\033[?7h";
   const std::lock_guard lock(terminal_mutex);
   (void)std::fwrite(drawn.data(), 1, drawn.size(), stderr);

@@ -20,7 +20,8 @@ namespace paes::cli {
 // Throws Error(usage) if the request is wrong.
 void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {});
 
-// Nothing is said any more, on either stream: of several processes that do one thing one speaks.
+// From now on nothing is said, on either stream. Where several processes do one thing together,
+// only one of them speaks.
 void silence() noexcept;
 
 void print_error(const Error& error);  // with its hint line, if it has a hint
@@ -33,11 +34,11 @@ void print_note(std::string_view line);  // plain, on standard error
 void print_result(std::string_view text);
 void print_json(const nlohmann::ordered_json& document);
 
-// With --json standard output gets one document. Whether print_json was called.
+// Whether print_json was called. With --json standard output gets exactly one document.
 [[nodiscard]] bool has_printed_json() noexcept;
 
-// The one line that changes, on a terminal at standard error; any message or result takes it away
-// first. The text is printable and fits.
+// The one line that changes, on a terminal at standard error. Any message or result first takes it
+// away. The text must be printable and fit.
 void show_progress_line(const std::string& text);
 void clear_progress_line();
 
