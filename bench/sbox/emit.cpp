@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace sbox {
 namespace {
@@ -29,6 +30,31 @@ const char* const opening_three =
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.
 )";
 
+// Writes definitions of constants, as many to a line as fit.
+class Definitions {
+ public:
+  explicit Definitions(std::ostream& out) : out_(out) {}
+
+  void add(const std::string& name, const std::string& value) {
+    static constexpr std::size_t columns = 100;
+    const std::string definition = name + " = " + value;
+    if (line_.size() + definition.size() + std::string_view(", ;").size() > columns) {
+      end_line();
+    }
+    line_ += (line_.empty() ? "    const auto " : ", ") + definition;
+  }
+  void end_line() {
+    if (!line_.empty()) {
+      out_ << line_ << ";\n";
+      line_.clear();
+    }
+  }
+
+ private:
+  std::ostream& out_;
+  std::string line_;
+};
+
 class Writer {
  public:
   explicit Writer(const FoundCircuit& found) : found_(found) {}
@@ -40,23 +66,26 @@ class Writer {
         << " values are alive at a time.\n"
         << "  template <class Box>\n  [[gnu::always_inline]] static constexpr void sbox_"
         << found_.box + 1 << "(Box box) noexcept {\n";
+    Definitions definitions(out);
     for (int i = 0; i < circuit.gates; ++i) {
       const Gate& gate = circuit.gate[static_cast<std::size_t>(i)];
       for (const std::uint8_t in : gate.in) {
         if (in < input_count && !loaded_[in]) {
           loaded_[in] = true;
-          out << "    const auto " << name(in) << " = box.input(" << in + 1 << ");\n";
+          definitions.add(name(in), "box.input(" + std::to_string(in + 1) + ")");
         }
       }
       const int node = input_count + i;
-      out << "    const auto " << name(node) << " = "
-          << (found_.fan_in == 2 ? two_input(gate, node) : three_input(gate, node)) << ";\n";
+      definitions.add(name(node),
+                      found_.fan_in == 2 ? two_input(gate, node) : three_input(gate, node));
       for (int o = 0; o < output_count; ++o) {
         if (circuit.output[static_cast<std::size_t>(o)] == node) {
+          definitions.end_line();
           out << "    box.output(" << o + 1 << ", " << name(node) << ");\n";
         }
       }
     }
+    definitions.end_line();
     out << "  }\n";
     unsigned complemented = complemented_outputs(circuit, found_.box);
     for (int o = 0; o < output_count; ++o) {

@@ -19,19 +19,12 @@ struct DesThreeInputSboxes {
   // 26 gates; at most 12 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_1(Box box) noexcept {
-    const auto a2 = box.input(2);
-    const auto a4 = box.input(4);
-    const auto a6 = box.input(6);
-    const auto g1 = Box::template lut3<0x79>(a2, a4, a6);
-    const auto a3 = box.input(3);
-    const auto g2 = Box::template lut3<0x96>(a2, a3, g1);
-    const auto a5 = box.input(5);
-    const auto g3 = Box::template lut3<0x44>(a5, a6, g2);
-    const auto g4 = Box::template lut3<0x9c>(a2, a4, g3);
-    const auto g5 = Box::template lut3<0x69>(a3, g1, g4);
-    const auto g6 = Box::template lut3<0x93>(a5, g4, g5);
-    const auto g7 = Box::template lut3<0x46>(a6, g5, g6);
-    const auto g8 = Box::template lut3<0x8b>(g1, g2, g7);
+    const auto a2 = box.input(2), a4 = box.input(4), a6 = box.input(6);
+    const auto g1 = Box::template lut3<0x79>(a2, a4, a6), a3 = box.input(3);
+    const auto g2 = Box::template lut3<0x96>(a2, a3, g1), a5 = box.input(5);
+    const auto g3 = Box::template lut3<0x44>(a5, a6, g2), g4 = Box::template lut3<0x9c>(a2, a4, g3);
+    const auto g5 = Box::template lut3<0x69>(a3, g1, g4), g6 = Box::template lut3<0x93>(a5, g4, g5);
+    const auto g7 = Box::template lut3<0x46>(a6, g5, g6), g8 = Box::template lut3<0x8b>(g1, g2, g7);
     const auto g9 = Box::template lut3<0xb6>(a5, g4, g7);
     const auto g10 = Box::template lut3<0x6a>(a6, g2, g9);
     const auto g11 = Box::template lut3<0x43>(a6, g4, g8);
@@ -41,8 +34,7 @@ struct DesThreeInputSboxes {
     const auto g15 = Box::template lut3<0xb5>(a2, g14, g13);
     const auto g16 = Box::template lut3<0x78>(g14, g10, g15);
     const auto g17 = Box::template lut3<0xdc>(g5, g13, g15);
-    const auto g18 = Box::template lut3<0xc8>(a6, g6, g15);
-    const auto a1 = box.input(1);
+    const auto g18 = Box::template lut3<0xc8>(a6, g6, g15), a1 = box.input(1);
     const auto g19 = Box::template lut3<0x6c>(a1, g10, g17);
     box.output(2, g19);
     const auto g20 = Box::template lut3<0x60>(a1, g8, g16);
@@ -60,19 +52,12 @@ struct DesThreeInputSboxes {
   // 24 gates; at most 11 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_2(Box box) noexcept {
-    const auto a1 = box.input(1);
-    const auto a4 = box.input(4);
-    const auto a5 = box.input(5);
-    const auto g1 = Box::template lut3<0x69>(a1, a4, a5);
-    const auto a6 = box.input(6);
-    const auto g2 = Box::template lut3<0xe4>(a1, a5, a6);
-    const auto g3 = Box::template lut3<0x89>(a5, g2, g1);
-    const auto a2 = box.input(2);
-    const auto g4 = Box::template lut3<0x8f>(a2, a5, a6);
-    const auto g5 = Box::template lut3<0xbc>(a1, g4, g2);
-    const auto g6 = Box::template lut3<0x96>(a6, g4, g5);
-    const auto g7 = Box::template lut3<0x4a>(a5, g4, g6);
-    const auto g8 = Box::template lut3<0x6c>(g2, g6, g3);
+    const auto a1 = box.input(1), a4 = box.input(4), a5 = box.input(5);
+    const auto g1 = Box::template lut3<0x69>(a1, a4, a5), a6 = box.input(6);
+    const auto g2 = Box::template lut3<0xe4>(a1, a5, a6), g3 = Box::template lut3<0x89>(a5, g2, g1);
+    const auto a2 = box.input(2), g4 = Box::template lut3<0x8f>(a2, a5, a6);
+    const auto g5 = Box::template lut3<0xbc>(a1, g4, g2), g6 = Box::template lut3<0x96>(a6, g4, g5);
+    const auto g7 = Box::template lut3<0x4a>(a5, g4, g6), g8 = Box::template lut3<0x6c>(g2, g6, g3);
     const auto g9 = Box::template lut3<0x72>(g4, g2, g8);
     const auto g10 = Box::template lut3<0x49>(a2, g1, g3);
     const auto g11 = Box::template lut3<0x93>(a2, g3, g8);
@@ -83,8 +68,7 @@ struct DesThreeInputSboxes {
     const auto g16 = Box::template lut3<0x3a>(g4, g1, g14);
     const auto g17 = Box::template lut3<0xbe>(a1, g4, g7);
     const auto g18 = Box::template lut3<0x96>(a1, g14, g9);
-    const auto g19 = Box::template lut3<0xe6>(g12, g13, g14);
-    const auto a3 = box.input(3);
+    const auto g19 = Box::template lut3<0xe6>(g12, g13, g14), a3 = box.input(3);
     const auto g20 = Box::template lut3<0x9a>(a3, g7, g11);
     box.output(4, g20);
     const auto g21 = Box::template lut3<0x3a>(a3, g16, g18);
@@ -99,23 +83,14 @@ struct DesThreeInputSboxes {
   // 24 gates; at most 13 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_3(Box box) noexcept {
-    const auto a3 = box.input(3);
-    const auto a4 = box.input(4);
-    const auto a5 = box.input(5);
-    const auto g1 = Box::template lut3<0x96>(a3, a4, a5);
-    const auto a2 = box.input(2);
-    const auto a6 = box.input(6);
-    const auto g2 = Box::template lut3<0x69>(a2, a6, g1);
-    const auto g3 = Box::template lut3<0xa3>(a4, g1, g2);
-    const auto g4 = Box::template lut3<0x86>(a4, a5, g2);
-    const auto g5 = Box::template lut3<0x59>(a5, g1, g2);
-    const auto g6 = Box::template lut3<0x25>(a4, a6, g5);
-    const auto g7 = Box::template lut3<0xad>(a4, g1, g4);
-    const auto g8 = Box::template lut3<0x35>(a2, g7, g3);
-    const auto g9 = Box::template lut3<0x06>(a6, g7, g8);
+    const auto a3 = box.input(3), a4 = box.input(4), a5 = box.input(5);
+    const auto g1 = Box::template lut3<0x96>(a3, a4, a5), a2 = box.input(2), a6 = box.input(6);
+    const auto g2 = Box::template lut3<0x69>(a2, a6, g1), g3 = Box::template lut3<0xa3>(a4, g1, g2);
+    const auto g4 = Box::template lut3<0x86>(a4, a5, g2), g5 = Box::template lut3<0x59>(a5, g1, g2);
+    const auto g6 = Box::template lut3<0x25>(a4, a6, g5), g7 = Box::template lut3<0xad>(a4, g1, g4);
+    const auto g8 = Box::template lut3<0x35>(a2, g7, g3), g9 = Box::template lut3<0x06>(a6, g7, g8);
     const auto g10 = Box::template lut3<0x5a>(g1, g8, g6);
-    const auto g11 = Box::template lut3<0x96>(a3, g1, g5);
-    const auto a1 = box.input(1);
+    const auto g11 = Box::template lut3<0x96>(a3, g1, g5), a1 = box.input(1);
     const auto g12 = Box::template lut3<0x3a>(a1, g8, g11);
     box.output(4, g12);
     const auto g13 = Box::template lut3<0xc7>(g3, g9, g10);
@@ -138,25 +113,17 @@ struct DesThreeInputSboxes {
   // 17 gates; at most 8 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_4(Box box) noexcept {
-    const auto a2 = box.input(2);
-    const auto a3 = box.input(3);
-    const auto a4 = box.input(4);
-    const auto g1 = Box::template lut3<0x5e>(a2, a3, a4);
-    const auto a5 = box.input(5);
-    const auto g2 = Box::template lut3<0xe6>(a3, a5, g1);
-    const auto g3 = Box::template lut3<0x6d>(a4, a5, g2);
-    const auto g4 = Box::template lut3<0xa7>(a3, g1, g3);
-    const auto g5 = Box::template lut3<0x71>(a3, a4, a5);
-    const auto a1 = box.input(1);
-    const auto g6 = Box::template lut3<0xb5>(a1, g2, g5);
-    const auto g7 = Box::template lut3<0x86>(a5, g1, g6);
-    const auto g8 = Box::template lut3<0x98>(a1, g1, g2);
+    const auto a2 = box.input(2), a3 = box.input(3), a4 = box.input(4);
+    const auto g1 = Box::template lut3<0x5e>(a2, a3, a4), a5 = box.input(5);
+    const auto g2 = Box::template lut3<0xe6>(a3, a5, g1), g3 = Box::template lut3<0x6d>(a4, a5, g2);
+    const auto g4 = Box::template lut3<0xa7>(a3, g1, g3), g5 = Box::template lut3<0x71>(a3, a4, a5);
+    const auto a1 = box.input(1), g6 = Box::template lut3<0xb5>(a1, g2, g5);
+    const auto g7 = Box::template lut3<0x86>(a5, g1, g6), g8 = Box::template lut3<0x98>(a1, g1, g2);
     const auto g9 = Box::template lut3<0xbe>(a2, a4, g6);
     const auto g10 = Box::template lut3<0x59>(a1, g9, g4);
     const auto g11 = Box::template lut3<0x6d>(a2, g7, g4);
     const auto g12 = Box::template lut3<0x79>(g8, g9, g11);
-    const auto g13 = Box::template lut3<0x79>(a4, g2, g11);
-    const auto a6 = box.input(6);
+    const auto g13 = Box::template lut3<0x79>(a4, g2, g11), a6 = box.input(6);
     const auto g14 = Box::template lut3<0x56>(a6, g13, g10);
     box.output(4, g14);
     const auto g15 = Box::template lut3<0x95>(a6, g13, g10);
@@ -170,19 +137,12 @@ struct DesThreeInputSboxes {
   // 26 gates; at most 11 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_5(Box box) noexcept {
-    const auto a1 = box.input(1);
-    const auto a3 = box.input(3);
-    const auto a5 = box.input(5);
-    const auto g1 = Box::template lut3<0x49>(a1, a3, a5);
-    const auto a2 = box.input(2);
-    const auto g2 = Box::template lut3<0xb9>(a1, a2, a3);
-    const auto g3 = Box::template lut3<0xd8>(a2, a3, g1);
-    const auto a6 = box.input(6);
-    const auto g4 = Box::template lut3<0x96>(a2, a6, g1);
-    const auto g5 = Box::template lut3<0x6d>(a1, a3, a6);
-    const auto g6 = Box::template lut3<0x81>(a3, a6, g4);
-    const auto g7 = Box::template lut3<0xa4>(a1, a2, g6);
-    const auto g8 = Box::template lut3<0xce>(g5, g6, g3);
+    const auto a1 = box.input(1), a3 = box.input(3), a5 = box.input(5);
+    const auto g1 = Box::template lut3<0x49>(a1, a3, a5), a2 = box.input(2);
+    const auto g2 = Box::template lut3<0xb9>(a1, a2, a3), g3 = Box::template lut3<0xd8>(a2, a3, g1);
+    const auto a6 = box.input(6), g4 = Box::template lut3<0x96>(a2, a6, g1);
+    const auto g5 = Box::template lut3<0x6d>(a1, a3, a6), g6 = Box::template lut3<0x81>(a3, a6, g4);
+    const auto g7 = Box::template lut3<0xa4>(a1, a2, g6), g8 = Box::template lut3<0xce>(g5, g6, g3);
     const auto g9 = Box::template lut3<0x86>(a5, g4, g5);
     const auto g10 = Box::template lut3<0x93>(a6, g1, g9);
     const auto g11 = Box::template lut3<0xa6>(g9, g8, g7);
@@ -193,8 +153,7 @@ struct DesThreeInputSboxes {
     const auto g16 = Box::template lut3<0xd3>(g5, g7, g15);
     const auto g17 = Box::template lut3<0x95>(a5, g3, g16);
     const auto g18 = Box::template lut3<0x59>(a5, g8, g7);
-    const auto g19 = Box::template lut3<0x71>(g10, g8, g18);
-    const auto a4 = box.input(4);
+    const auto g19 = Box::template lut3<0x71>(g10, g8, g18), a4 = box.input(4);
     const auto g20 = Box::template lut3<0xc6>(a4, g19, g15);
     box.output(1, g20);
     const auto g21 = Box::template lut3<0xd9>(g4, g19, g16);
@@ -211,27 +170,19 @@ struct DesThreeInputSboxes {
   // 24 gates; at most 9 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_6(Box box) noexcept {
-    const auto a1 = box.input(1);
-    const auto a2 = box.input(2);
-    const auto a4 = box.input(4);
-    const auto g1 = Box::template lut3<0x24>(a1, a2, a4);
-    const auto a3 = box.input(3);
-    const auto g2 = Box::template lut3<0x0b>(a1, a2, a3);
-    const auto g3 = Box::template lut3<0x5a>(a3, g2, g1);
-    const auto g4 = Box::template lut3<0x96>(a2, a4, g2);
-    const auto a5 = box.input(5);
-    const auto g5 = Box::template lut3<0x5c>(a5, g4, g3);
-    const auto g6 = Box::template lut3<0xcd>(a2, g2, g5);
-    const auto g7 = Box::template lut3<0x60>(a5, g4, g6);
-    const auto g8 = Box::template lut3<0x65>(a1, a3, g7);
+    const auto a1 = box.input(1), a2 = box.input(2), a4 = box.input(4);
+    const auto g1 = Box::template lut3<0x24>(a1, a2, a4), a3 = box.input(3);
+    const auto g2 = Box::template lut3<0x0b>(a1, a2, a3), g3 = Box::template lut3<0x5a>(a3, g2, g1);
+    const auto g4 = Box::template lut3<0x96>(a2, a4, g2), a5 = box.input(5);
+    const auto g5 = Box::template lut3<0x5c>(a5, g4, g3), g6 = Box::template lut3<0xcd>(a2, g2, g5);
+    const auto g7 = Box::template lut3<0x60>(a5, g4, g6), g8 = Box::template lut3<0x65>(a1, a3, g7);
     const auto g9 = Box::template lut3<0x53>(a5, g1, g8);
     const auto g10 = Box::template lut3<0x96>(a3, g6, g9);
     const auto g11 = Box::template lut3<0x9b>(a1, g6, g10);
     const auto g12 = Box::template lut3<0x96>(a5, g5, g11);
     const auto g13 = Box::template lut3<0x6a>(g6, g8, g12);
     const auto g14 = Box::template lut3<0x2b>(a1, a4, g13);
-    const auto g15 = Box::template lut3<0x1c>(g5, g12, g13);
-    const auto a6 = box.input(6);
+    const auto g15 = Box::template lut3<0x1c>(g5, g12, g13), a6 = box.input(6);
     const auto g16 = Box::template lut3<0xc6>(a6, g5, g8);
     box.output(3, g16);
     const auto g17 = Box::template lut3<0xc9>(a6, g10, g14);
@@ -250,25 +201,17 @@ struct DesThreeInputSboxes {
   // 23 gates; at most 11 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_7(Box box) noexcept {
-    const auto a2 = box.input(2);
-    const auto a4 = box.input(4);
-    const auto a5 = box.input(5);
-    const auto g1 = Box::template lut3<0xb4>(a2, a4, a5);
-    const auto a6 = box.input(6);
-    const auto g2 = Box::template lut3<0x58>(a4, a6, g1);
-    const auto g3 = Box::template lut3<0xda>(a2, a6, g2);
-    const auto g4 = Box::template lut3<0x5c>(a4, a5, g3);
-    const auto g5 = Box::template lut3<0x69>(a4, a6, g3);
-    const auto a3 = box.input(3);
-    const auto g6 = Box::template lut3<0x85>(a3, a6, g3);
-    const auto g7 = Box::template lut3<0xba>(a2, a4, g6);
-    const auto g8 = Box::template lut3<0xa5>(a6, g1, g4);
+    const auto a2 = box.input(2), a4 = box.input(4), a5 = box.input(5);
+    const auto g1 = Box::template lut3<0xb4>(a2, a4, a5), a6 = box.input(6);
+    const auto g2 = Box::template lut3<0x58>(a4, a6, g1), g3 = Box::template lut3<0xda>(a2, a6, g2);
+    const auto g4 = Box::template lut3<0x5c>(a4, a5, g3), g5 = Box::template lut3<0x69>(a4, a6, g3);
+    const auto a3 = box.input(3), g6 = Box::template lut3<0x85>(a3, a6, g3);
+    const auto g7 = Box::template lut3<0xba>(a2, a4, g6), g8 = Box::template lut3<0xa5>(a6, g1, g4);
     const auto g9 = Box::template lut3<0x67>(g7, g4, g8);
     const auto g10 = Box::template lut3<0x0d>(a5, g6, g4);
     const auto g11 = Box::template lut3<0x69>(g1, g6, g8);
     const auto g12 = Box::template lut3<0x5e>(g10, g9, g11);
-    const auto g13 = Box::template lut3<0xa9>(a3, g1, g8);
-    const auto a1 = box.input(1);
+    const auto g13 = Box::template lut3<0xa9>(a3, g1, g8), a1 = box.input(1);
     const auto g14 = Box::template lut3<0x6c>(a1, g5, g12);
     const auto g15 = Box::template lut3<0x56>(a3, g2, g14);
     const auto g16 = Box::template lut3<0x9d>(g2, g9, g13);
@@ -288,20 +231,12 @@ struct DesThreeInputSboxes {
   // 21 gates; at most 10 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_8(Box box) noexcept {
-    const auto a1 = box.input(1);
-    const auto a4 = box.input(4);
-    const auto a5 = box.input(5);
-    const auto g1 = Box::template lut3<0x86>(a1, a4, a5);
-    const auto a3 = box.input(3);
-    const auto a6 = box.input(6);
-    const auto g2 = Box::template lut3<0x5a>(a3, a6, g1);
-    const auto g3 = Box::template lut3<0x2d>(a4, a5, g2);
-    const auto g4 = Box::template lut3<0xab>(a1, a5, g3);
-    const auto a2 = box.input(2);
-    const auto g5 = Box::template lut3<0x9c>(g4, g2, a2);
-    const auto g6 = Box::template lut3<0xa4>(a1, a6, g5);
-    const auto g7 = Box::template lut3<0xcb>(a2, a5, g6);
-    const auto g8 = Box::template lut3<0x36>(a1, g3, g6);
+    const auto a1 = box.input(1), a4 = box.input(4), a5 = box.input(5);
+    const auto g1 = Box::template lut3<0x86>(a1, a4, a5), a3 = box.input(3), a6 = box.input(6);
+    const auto g2 = Box::template lut3<0x5a>(a3, a6, g1), g3 = Box::template lut3<0x2d>(a4, a5, g2);
+    const auto g4 = Box::template lut3<0xab>(a1, a5, g3), a2 = box.input(2);
+    const auto g5 = Box::template lut3<0x9c>(g4, g2, a2), g6 = Box::template lut3<0xa4>(a1, a6, g5);
+    const auto g7 = Box::template lut3<0xcb>(a2, a5, g6), g8 = Box::template lut3<0x36>(a1, g3, g6);
     const auto g9 = Box::template lut3<0xd6>(a2, g6, g8);
     const auto g10 = Box::template lut3<0x2d>(g2, g7, g9);
     const auto g11 = Box::template lut3<0x96>(a1, a5, g9);
