@@ -59,15 +59,6 @@ bool holds(Bytes secret, std::uint8_t wanted) {
   return found;
 }
 
-Secrets read_secrets(const Request& request, const CipherName& name) {
-  Secrets secrets;
-  if (!request.openssl) {
-    secrets.iv = request.parse_iv(name);
-    secrets.key = request.read_key(name);
-  }
-  return secrets;
-}
-
 // openssl enc takes an empty one, so there may be such files.
 SecretBytes read_passphrase(const Request& request) {
   SecretBytes passphrase =
@@ -162,7 +153,11 @@ int crypt(Request& request) {
              standard_input_uses({request.key_file, request.aad_file}));
   WorkChooser chooser =
       request.transfer.device.choose(name, request.why_cpu_alone(name), request.transfer.notes());
-  Secrets secrets = read_secrets(request, name);
+  Secrets secrets;
+  if (!request.openssl) {
+    secrets.iv = request.parse_iv(name);
+    secrets.key = request.read_key(name);
+  }
   const std::vector<std::uint8_t> aad = request.read_aad();
   if (!request.transfer.quiet) {
     request.note_if_disallowed(name);

@@ -151,12 +151,8 @@ std::vector<std::uint8_t> CipherOptions::read_aad() const {
 }
 
 void CipherOptions::refuse_as_output(const std::string& path) const {
-  if (!key_file.empty()) {
-    refuse_secret_as_output(path, key_file, "key");
-  }
-  if (!aad_file.empty()) {
-    refuse_secret_as_output(path, aad_file, "AAD");
-  }
+  refuse_secret_as_output(path, key_file, "key");
+  refuse_secret_as_output(path, aad_file, "AAD");
 }
 
 void CipherOptions::declare(CLI::App& app) {

@@ -17,6 +17,7 @@
 #include "paes/report.hpp"
 #include "paes/sealing.hpp"
 #include "stream/container.hpp"
+#include "stream/preamble_file.hpp"
 
 namespace paes::cli {
 
@@ -50,7 +51,7 @@ Findings examine(const std::string& file, const std::optional<Unfinished>& unfin
   Findings found{.file = file,
                  .header = preamble.header,
                  .envelope = summarize(input.name(), preamble.envelope()),
-                 .leftover = has_leftover(file),
+                 .leftover = stream::has_leftover(file),
                  .unfinished = unfinished};
   if (input.is_seekable()) {
     const std::uint64_t payload_offset = preamble.header.payload_offset();
@@ -170,7 +171,8 @@ ordered_json describe(const Findings& found) {
           {"chunks", chunks},
           {"truncated", found.file_bytes ? ordered_json(found.truncated) : ordered_json()},
           {"authenticated", false},
-          {"leftover", found.leftover ? ordered_json(leftover_path(found.file)) : ordered_json()},
+          {"leftover",
+           found.leftover ? ordered_json(stream::leftover_path(found.file)) : ordered_json()},
           {"unfinished", unfinished}};
 }
 
@@ -189,16 +191,13 @@ Error with_hint(const std::string& file, const std::optional<Unfinished>& unfini
 
 int inspect_file(const std::string& file, bool json) {
   const std::optional<Unfinished> unfinished = find_unfinished(file);
-  const Findings found = [&] {
+  const Findings found = work_on_file("inspect", file, json, [&] {
     try {
       return examine(file, unfinished);
     } catch (const Error& error) {
-      if (json) {
-        print_json_failure("inspect", file, with_hint(file, unfinished, error));
-      }
       throw with_hint(file, unfinished, error);
     }
-  }();
+  });
   warn_of_leftover(file);
   if (json) {
     print_json(describe(found));

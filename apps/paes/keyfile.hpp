@@ -19,6 +19,7 @@ namespace paes::cli {
 
 // With -f an output could replace the file that its key, passphrase or AAD came from. Throws
 // Error(usage) when both names lead to one file or block device. The message says `what` that is.
+// A secret that came from no file has an empty name.
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what);
 

@@ -34,14 +34,8 @@ int make_key(const Request& request) {
   const std::string public_key = age::to_string(age::recipient_of(identity));
   const SecretBytes text = identity_file_text(identity);
   if (request.output != "-") {
-    try {
-      write_new_secret_file(request.output, text);
-    } catch (const Error& error) {
-      if (request.json) {
-        print_json_failure("keygen", request.output, error);
-      }
-      throw;
-    }
+    work_on_file("keygen", request.output, request.json,
+                 [&] { write_new_secret_file(request.output, text); });
     if (request.json) {
       print_json({{"command", "keygen"}, {"file", request.output}, {"public_key", public_key}});
       return exit_done;

@@ -208,9 +208,7 @@ void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
 }
 
 void PassphraseOptions::refuse_as_output(const std::string& path) const {
-  if (!file_.empty()) {
-    refuse_secret_as_output(path, file_, "passphrase");
-  }
+  refuse_secret_as_output(path, file_, "passphrase");
 }
 
 SecretBytes PassphraseOptions::read_source() const {

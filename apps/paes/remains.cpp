@@ -11,6 +11,7 @@
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "stream/input.hpp"
+#include "stream/preamble_file.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/temporary.hpp"
 
@@ -78,17 +79,6 @@ std::string target_of(const std::string& file) {
 
 }  // namespace
 
-std::string leftover_path(const std::string& file) {
-  std::error_code error;
-  if (std::filesystem::is_symlink(file, error)) {
-    const std::filesystem::path real = std::filesystem::canonical(file, error);
-    return (error ? file : real.string()) + ".rekey";
-  }
-  return file + ".rekey";
-}
-
-bool has_leftover(const std::string& file) { return file != "-" && is_there(leftover_path(file)); }
-
 std::string leftover_hint(const std::string& file) {
   return "its recipients were being changed; to put the old ones back: paes rekey --restore -i "
          "IDENTITY " +
@@ -96,14 +86,14 @@ std::string leftover_hint(const std::string& file) {
 }
 
 void warn_of_leftover(const std::string& file) {
-  if (has_leftover(file)) {
-    print_warning(file + ": an interrupted rekey left " + leftover_path(file));
-    print_hint(leftover_hint(file));
+  if (stream::has_leftover(file)) {
+    print_warning_with_hint(file + ": an interrupted rekey left " + stream::leftover_path(file),
+                            leftover_hint(file));
   }
 }
 
 Error with_leftover_hint(const std::string& file, const Error& error) {
-  return has_leftover(file) ? Error(error.code, error.what(), leftover_hint(file)) : error;
+  return stream::has_leftover(file) ? Error(error.code, error.what(), leftover_hint(file)) : error;
 }
 
 std::string Unfinished::progress() const {
@@ -163,9 +153,10 @@ void warn_of_abandoned(const stream::Output& output) {
   if (more != 0) {
     names += fmt::format(" and {} more", more);
   }
-  print_warning(folder + ": a run that was killed left " + names);
-  print_hint(std::string("delete them, for they may hold decrypted text") +
-             (found.may_be_in_use ? ", unless another run is still writing them" : ""));
+  print_warning_with_hint(
+      folder + ": a run that was killed left " + names,
+      std::string("delete them, for they may hold decrypted text") +
+          (found.may_be_in_use ? ", unless another run is still writing them" : ""));
 }
 
 }  // namespace paes::cli

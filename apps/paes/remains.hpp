@@ -16,10 +16,7 @@
 
 namespace paes::cli {
 
-// FILE.rekey, beside the file itself and not beside a symbolic link to it.
-[[nodiscard]] std::string leftover_path(const std::string& file);
-[[nodiscard]] bool has_leftover(const std::string& file);  // "-" has none
-// "paes rekey --restore ...": what to do about it.
+// "paes rekey --restore ...": what to do about a copy that rekey left.
 [[nodiscard]] std::string leftover_hint(const std::string& file);
 // A warning and the hint, if there is one.
 void warn_of_leftover(const std::string& file);

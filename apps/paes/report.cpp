@@ -67,6 +67,8 @@ std::string escape_harmful(std::string_view json) {
   return escaped;
 }
 
+void print_hint(std::string_view hint) { write_line("paes: hint: " + printable(hint)); }
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -107,7 +109,10 @@ void print_warning(std::string_view what_why) {
   write_line("paes: warning: " + printable(what_why));
 }
 
-void print_hint(std::string_view hint) { write_line("paes: hint: " + printable(hint)); }
+void print_warning_with_hint(std::string_view what_why, std::string_view hint) {
+  print_warning(what_why);
+  print_hint(hint);
+}
 
 void print_note(std::string_view line) { write_line(printable(line)); }
 
@@ -152,10 +157,6 @@ nlohmann::ordered_json failure_document(const std::string& command, const Error&
   document["exit_code"] = static_cast<int>(error.code);
   document["error"] = to_json(error);
   return document;
-}
-
-void print_json_failure(const char* command, const std::string& file, const Error& error) {
-  print_json({{"command", command}, {"file", file}, {"error", to_json(error)}});
 }
 
 void show_progress_line(const std::string& text) {

@@ -3,7 +3,7 @@
 // reaches it raw (shown_text.hpp).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -26,7 +26,7 @@ void silence() noexcept;
 
 void print_error(const Error& error);  // with its hint line, if it has a hint
 void print_warning(std::string_view what_why);
-void print_hint(std::string_view hint);
+void print_warning_with_hint(std::string_view what_why, std::string_view hint);
 void print_note(std::string_view line);  // plain, on standard error
 
 // Text or JSON for standard output. Throws Error(failure) when it cannot be written, and
@@ -51,8 +51,19 @@ void clear_progress_line();
 [[nodiscard]] nlohmann::ordered_json failure_document(const std::string& command,
                                                       const Error& error);
 
-// The document of a command about one file that failed: {"command", "file", "error"}.
-void print_json_failure(const char* command, const std::string& file, const Error& error);
+// What the work on one file gives back. If it throws, `with_json` prints the document of a command
+// about one file that failed: {"command", "file", "error"}.
+template <class Work>
+auto work_on_file(const char* command, const std::string& file, bool with_json, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (with_json) {
+      print_json({{"command", command}, {"file", file}, {"error", to_json(error)}});
+    }
+    throw;
+  }
+}
 
 // "1.50 GB", decimal units.
 [[nodiscard]] std::string human_bytes(double bytes);

@@ -1,6 +1,6 @@
 // What encrypt, decrypt, verify and cipher share: options, one or several files one after the
-// other,
-// --resume, messages that name the file, the progress line, the JSON report and the exit code.
+// other, --resume, messages that name the file, the progress line, the JSON report and the exit
+// code.
 #pragma once
 
 #include <atomic>

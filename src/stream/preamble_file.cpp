@@ -1,0 +1,183 @@
+#include "stream/preamble_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "core/folder.hpp"
+#include "core/secret.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+Descriptor open_locked(const std::string& path) {
+  // O_NONBLOCK: a FIFO of that name must not hang us; it is refused later.
+  Descriptor descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!descriptor.is_open()) {
+    throw_errno(path);
+  }
+  if (flock(descriptor.number(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      throw Error(ErrorCode::failure, path + ": another process is changing its recipients");
+    }
+    throw_errno(path);
+  }
+  return descriptor;
+}
+
+Descriptor open_folder_of(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string name = parent.empty() ? "." : parent.string();
+  Descriptor folder = open_folder(name);
+  if (!folder.is_open()) {
+    throw_errno(name);
+  }
+  return folder;
+}
+
+}  // namespace
+
+std::string leftover_path(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_symlink(file, error)) {
+    const std::filesystem::path real = std::filesystem::canonical(file, error);
+    return (error ? file : real.string()) + ".rekey";
+  }
+  return file + ".rekey";
+}
+
+bool has_leftover(const std::string& file) {
+  struct stat status = {};
+  return file != "-" && lstat(leftover_path(file).c_str(), &status) == 0;
+}
+
+PreambleFile::PreambleFile(const std::string& path, PreambleChange change)
+    : name_(path),
+      change_(std::move(change)),
+      descriptor_(open_locked(path)),
+      folder_(open_folder_of(leftover_path(path))),
+      input_(Input::of(Descriptor(fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0)), path,
+                       &change_.cancel)) {
+  if (!input_.is_regular()) {
+    throw Error(ErrorCode::failure, path + ": is not a regular file");
+  }
+}
+
+bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) const {
+  if (input_key.size() != container::key_bytes(header.suite)) {
+    return false;
+  }
+  if (input_.bytes() < header.payload_offset() + cobblestone::prefix_bytes) {
+    throw Error(ErrorCode::corrupt, name_ + ": ends before its payload");
+  }
+  const PayloadPrefix prefix = read_prefix(input_, header);
+  const std::array<std::uint8_t, container::header_bytes> encoded = container::encode(header);
+  const Secret<cobblestone::StreamKeys> keys = cobblestone::derive(
+      header.suite, input_key, salt_of(prefix), Bytes(encoded).first(container::context_bytes));
+  return equal_constant_time(keys->commitment, Bytes(prefix).subspan(cobblestone::salt_bytes));
+}
+
+void PreambleFile::replace(Bytes before, Bytes after) const {
+  assert(before.size() == after.size());
+  keep_copy(before);
+  // The point of no return: nothing has changed yet but the copy.
+  if (change_.cancel.requested()) {
+    remove_copy();
+    change_.cancel.check();
+  }
+  write(after);
+  remove_copy();
+}
+
+void PreambleFile::put_back(Bytes before) const {
+  write(before);
+  remove_copy();
+}
+
+Preamble PreambleFile::read_leftover() const {
+  const std::string path = leftover_path(name_);
+  if (!has_leftover(name_)) {
+    throw Error(ErrorCode::failure, name_ + ": nothing to put back, there is no " + path);
+  }
+  const auto damaged = [&] {
+    return Error(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
+                 "if the file opens without it, delete it");
+  };
+  std::optional<Input> copy = Input::open_regular(path, &change_.cancel);
+  if (!copy) {
+    throw damaged();
+  }
+  try {
+    Preamble preamble = read_preamble(*copy);
+    if (copy->is_seekable() && copy->bytes() == preamble.bytes.size()) {
+      return preamble;
+    }
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::corrupt) {
+      throw;
+    }
+  }
+  throw damaged();
+}
+
+// Output gives the copy its name only when it is complete and synced: a half-written one never
+// exists. A crash must not take the copy away while the file holds half an envelope.
+void PreambleFile::keep_copy(Bytes before) const {
+  OutputOptions options;
+  options.only_new = true;
+  options.permissions = S_IRUSR | S_IWUSR;
+  options.must_last = true;
+  options.cancel = &change_.cancel;
+  Output copy = Output::create(leftover_path(name_), options);
+  change_.copy_opened(copy);
+  copy.write(before);
+  copy.commit(before.size());
+}
+
+// Not interruptible: between the first byte and the sync the file may hold half an envelope.
+void PreambleFile::write(Bytes preamble) const {
+  const auto failed = [&] {
+    const int error = errno;
+    return Error(ErrorCode::failure,
+                 name_ + ": the new recipients could not be written: " + std::strerror(error),
+                 change_.leftover_hint);
+  };
+  std::size_t done = 0;
+  while (done < preamble.size()) {
+    const ssize_t written = pwrite(descriptor_.number(), preamble.data() + done,
+                                   preamble.size() - done, static_cast<off_t>(done));
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      throw failed();
+    }
+  }
+  if (fsync(descriptor_.number()) != 0) {
+    throw failed();
+  }
+}
+
+// The file is whole by now, so what fails here is no failure of the work.
+void PreambleFile::remove_copy() const {
+  const std::string path = leftover_path(name_);
+  if (unlink(path.c_str()) != 0) {
+    const int error = errno;
+    change_.warn(path + ": could not be removed: " + std::strerror(error),
+                 name_ + " is whole without it: delete it");
+  } else if (const int error = sync_folder(folder_.number(), descriptor_.number()); error != 0) {
+    change_.warn(path + ": may be back after a crash, because its folder could not be synced: " +
+                     std::strerror(error),
+                 name_ + " is whole without it: if it comes back, delete it");
+  }
+}
+
+}  // namespace paes::stream

@@ -1,0 +1,67 @@
+// The one part of a container that changes in place: everything before the payload, for other
+// recipients. It is replaced under a lock, with a synced copy of the old bytes beside the file
+// until the new ones are synced. So a crash at any moment leaves either the old envelope, the new
+// one, or the copy to go back to.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/descriptor.hpp"
+#include "stream/cancel.hpp"
+#include "stream/input.hpp"
+#include "stream/output.hpp"
+#include "stream/preamble.hpp"
+
+namespace paes::stream {
+
+// FILE.rekey, where the copy of the old bytes lies: beside the file itself and not beside a
+// symbolic link to it. An interrupted change leaves it there.
+[[nodiscard]] std::string leftover_path(const std::string& file);
+[[nodiscard]] bool has_leftover(const std::string& file);  // "-" has none
+
+// What a change of the preamble needs from its caller.
+struct PreambleChange {
+  const Cancel& cancel;
+  std::string leftover_hint;  // for the error after which the file may hold half an envelope
+  // Told when the change is complete but its copy could not be removed.
+  std::function<void(const std::string& what_why, const std::string& hint)> warn;
+  std::function<void(const Output& copy)> copy_opened;
+};
+
+class PreambleFile {
+ public:
+  // Opens for writing and takes the lock. Throws Error(failure) when another process has it.
+  PreambleFile(const std::string& path, PreambleChange change);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const Input& input() const noexcept { return input_; }
+
+  // Whether `input_key` is the one that the payload after `header` was made with. Throws
+  // Error(corrupt) when the file ends before that.
+  [[nodiscard]] bool commits_to(const container::Header& header, Bytes input_key) const;
+
+  // Copies, writes, syncs and removes the copy. `before` and `after` have the same length. Throws
+  // Error only when the file does not hold `after`.
+  void replace(Bytes before, Bytes after) const;
+
+  // The copy that an interrupted replace left, checked as far as that goes without a key. Throws
+  // Error(corrupt), Error(failure) when there is none.
+  [[nodiscard]] Preamble read_leftover() const;
+
+  // Writes and syncs, then removes the copy.
+  void put_back(Bytes before) const;
+
+ private:
+  void keep_copy(Bytes before) const;
+  void write(Bytes preamble) const;
+  void remove_copy() const;
+
+  std::string name_;
+  PreambleChange change_;
+  Descriptor descriptor_;
+  Descriptor folder_;  // where the copy lies
+  Input input_;
+};
+
+}  // namespace paes::stream
