@@ -388,17 +388,17 @@ constexpr std::size_t most_units = 64;
 }  // namespace
 
 void RawKey::crypt_units(Direction direction, UnitNumber& number, Bytes in, MutableBytes out,
-                         Spread spread) const {
+                         const Spread& spread) const {
   const std::size_t unit_bytes = unit_bytes_ == 0 ? in.size() : unit_bytes_;
   const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
   const std::size_t group =
       std::max<std::size_t>(unit_bytes == 0 ? 1 : spread.grain / unit_bytes, 1);
   // Each unit ends with a fence, which short ones have to wait for.
   constexpr std::size_t least_unit_bytes = 8192;
-  spread.bypasses_caches = spread.bypasses_caches && unit_bytes >= least_unit_bytes;
+  const bool bypasses_caches = spread.bypasses_caches && unit_bytes >= least_unit_bytes;
   // One long unit is split; many short ones are shared out whole.
-  const Spread within =
-      units == 1 ? spread : Spread{serial_executor(), unit_bytes, spread.bypasses_caches};
+  const Spread within = {units == 1 ? spread.executor : serial_executor(),
+                         units == 1 ? spread.grain : unit_bytes, bypasses_caches};
   for_each(spread.executor, (units + group - 1) / group, [&](std::size_t index) {
     const std::size_t end = std::min((index + 1) * group, units);
     for (std::size_t unit = index * group; unit < end; unit += most_units) {

@@ -132,7 +132,7 @@ class RawKey {
   void crypt_chains(Operation operation, std::span<const RawMessage> messages,
                     std::span<ChainBlock> feedback) const;
   void crypt_units(Direction direction, UnitNumber& number, Bytes in, MutableBytes out,
-                   Spread spread) const;
+                   const Spread& spread) const;
   void crypt_few_units(Direction direction, const UnitNumber& first, Bytes in, MutableBytes out,
                        std::size_t unit_bytes, const Spread& spread) const;
   void crypt_unit(Operation operation, const Tweak& first, Bytes in, MutableBytes out,
