@@ -118,7 +118,7 @@ void WorkOptions::declare(CLI::App& app) {
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(0U, max_threads));
-  app.add_option("--schedule", schedule_, "how pieces go to threads: static or dynamic")
+  app.add_option("--schedule", schedule_, "how pieces go to threads: " + schedule_names())
       ->type_name("NAME")
       ->capture_default_str();
   takes_bytes(

@@ -3,12 +3,10 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
+#include <iterator>
 #include <new>
-#include <string>
 
+#include "exec/schedule_row.hpp"
 #include "exec/start_threads.hpp"
 #include "paes/error.hpp"
 
@@ -16,43 +14,16 @@ namespace paes {
 
 namespace {
 
-// What users may ask for; one thread is always served in order.
-struct NamedSchedule {
-  const char* name;
-  Schedule schedule;
+// In the order of the enumeration, of which `serial` has no row.
+constexpr const ScheduleRow* rows[] = {
+#define PAES_SCHEDULE(name) &schedule_##name,
+#include "exec/schedules.def"
+#undef PAES_SCHEDULE
 };
-constexpr NamedSchedule named_schedules[] = {{"static", Schedule::omp_static},
-                                             {"dynamic", Schedule::omp_dynamic}};
 
-// Keeps the first exception of several threads and says when to stop handing out work.
-class FirstError {
- public:
-  template <typename Fn>
-  void guard(Fn&& fn) noexcept {
-    if (stopped_.load(std::memory_order_relaxed)) {
-      return;
-    }
-    try {
-      fn();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) {
-        error_ = std::current_exception();
-      }
-      stopped_.store(true, std::memory_order_relaxed);
-    }
-  }
-  void rethrow() const {
-    if (error_) {
-      std::rethrow_exception(error_);
-    }
-  }
-
- private:
-  std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  std::exception_ptr error_;
-};
+const ScheduleRow& row_of(Schedule schedule) {
+  return *rows[static_cast<std::size_t>(schedule) - 1];
+}
 
 class SerialExecutor final : public Executor {
  public:
@@ -68,7 +39,7 @@ class SerialExecutor final : public Executor {
 
 class OpenMpExecutor final : public Executor {
  public:
-  OpenMpExecutor(unsigned threads, bool dynamic) : threads_(threads), dynamic_(dynamic) {}
+  OpenMpExecutor(unsigned threads, const ScheduleRow& row) : threads_(threads), row_(row) {}
 
   [[nodiscard]] unsigned threads() const noexcept override { return threads_; }
 
@@ -82,19 +53,7 @@ class OpenMpExecutor final : public Executor {
     FirstError first_error;
     const int threads =
         static_cast<int>(std::min<std::size_t>(threads_, std::max<std::size_t>(count, 1)));
-    if (dynamic_) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) default(none) \
-    shared(first_error, fn, count)
-      for (std::size_t index = 0; index < count; ++index) {
-        first_error.guard([&] { fn(index); });
-      }
-    } else {
-#pragma omp parallel for schedule(static) num_threads(threads) default(none) \
-    shared(first_error, fn, count)
-      for (std::size_t index = 0; index < count; ++index) {
-        first_error.guard([&] { fn(index); });
-      }
-    }
+    row_.for_each(count, threads, first_error, fn);
     first_error.rethrow();
   }
 
@@ -107,7 +66,7 @@ class OpenMpExecutor final : public Executor {
 
  private:
   unsigned threads_;
-  bool dynamic_;
+  const ScheduleRow& row_;
 };
 
 }  // namespace
@@ -132,28 +91,29 @@ std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads) {
   if (schedule == Schedule::serial || wanted == 1) {
     return std::make_unique<SerialExecutor>();
   }
-  return std::make_unique<OpenMpExecutor>(wanted, schedule == Schedule::omp_dynamic);
+  return std::make_unique<OpenMpExecutor>(wanted, row_of(schedule));
 }
 
 const char* name_of(Schedule schedule) noexcept {
-  for (const NamedSchedule& row : named_schedules) {
-    if (row.schedule == schedule) {
-      return row.name;
-    }
+  return schedule == Schedule::serial ? "serial" : row_of(schedule).name;
+}
+
+std::string schedule_names() {
+  std::string names;
+  for (const ScheduleRow* row : rows) {
+    names += (names.empty() ? "" : ", ") + std::string(row->name);
   }
-  return "serial";
+  return names;
 }
 
 Schedule parse_schedule(std::string_view name) {
-  std::string known;
-  for (const NamedSchedule& row : named_schedules) {
-    if (name == row.name) {
-      return row.schedule;
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    if (name == rows[i]->name) {
+      return static_cast<Schedule>(i + 1);
     }
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error(ErrorCode::usage, "schedule: unknown name '" + std::string(name) + "'",
-              "there are: " + known);
+              "there are: " + schedule_names());
 }
 
 }  // namespace paes

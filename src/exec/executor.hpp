@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace paes {
 
 enum class Schedule {
-  serial,       // one thread, in order
-  omp_static,   // OpenMP, equal shares decided beforehand
-  omp_dynamic,  // OpenMP, each thread takes the next piece when it is free
+  serial,  // one thread, in order; users cannot name it
+#define PAES_SCHEDULE(name) name,
+#include "exec/schedules.def"
+#undef PAES_SCHEDULE
 };
 
 class Executor {
@@ -47,7 +49,9 @@ void start_here(const Executor& executor);
 
 // "static", "dynamic"; of a schedule that users cannot name, "serial".
 [[nodiscard]] const char* name_of(Schedule schedule) noexcept;
-// The way back; throws Error(usage) that lists the names.
+// "static, dynamic": what users may ask for.
+[[nodiscard]] std::string schedule_names();
+// The schedule of that name; throws Error(usage) that lists the names.
 [[nodiscard]] Schedule parse_schedule(std::string_view name);
 
 }  // namespace paes

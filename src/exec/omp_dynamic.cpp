@@ -1,0 +1,21 @@
+// OpenMP with each thread taking the next piece when it is free.
+#include "exec/schedule_row.hpp"
+
+namespace paes {
+
+namespace {
+
+void for_each(std::size_t count, int threads, FirstError& error,
+              const std::function<void(std::size_t)>& fn) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) default(none) \
+    shared(error, fn, count)
+  for (std::size_t index = 0; index < count; ++index) {
+    error.guard([&] { fn(index); });
+  }
+}
+
+}  // namespace
+
+const ScheduleRow schedule_omp_dynamic = {"dynamic", for_each};
+
+}  // namespace paes
