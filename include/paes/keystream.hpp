@@ -120,9 +120,9 @@ class KeystreamKey {
 // prefetch and mark_used at the same time; close and destruction come after all of them.
 class KeystreamContext {
  public:
-  KeystreamContext(KeystreamContext&&) noexcept;
-  KeystreamContext& operator=(KeystreamContext&&) noexcept;
-  ~KeystreamContext();  // closes
+  KeystreamContext(KeystreamContext&&) noexcept = default;
+  KeystreamContext& operator=(KeystreamContext&&) noexcept = default;
+  ~KeystreamContext() = default;  // closes
 
   // `in` encrypted into `out` (same length; the same memory or none of it shared) with the
   // keystream from byte `offset` on. Throws Error(usage) where a byte of [offset, offset + size)
@@ -147,11 +147,8 @@ class KeystreamContext {
 
  private:
   friend class KeystreamEngine;
-  KeystreamContext(std::shared_ptr<keystream::KeystreamService> engine,
-                   std::shared_ptr<keystream::CtrContext> context) noexcept;
-  [[nodiscard]] keystream::CtrContext& open_context() const;
-
-  std::shared_ptr<keystream::KeystreamService> engine_;
+  explicit KeystreamContext(std::shared_ptr<keystream::CtrContext> context) noexcept
+      : context_(std::move(context)) {}
   std::shared_ptr<keystream::CtrContext> context_;
 };
 
@@ -159,9 +156,9 @@ class KeystreamContext {
 // chunk_bytes: the blocks of a disk, the records of a log. Threads as for KeystreamContext.
 class SealedContext {
  public:
-  SealedContext(SealedContext&&) noexcept;
-  SealedContext& operator=(SealedContext&&) noexcept;
-  ~SealedContext();  // closes
+  SealedContext(SealedContext&&) noexcept = default;
+  SealedContext& operator=(SealedContext&&) noexcept = default;
+  ~SealedContext() = default;  // closes
 
   // Encrypts `text` into `ciphertext` (same length; the same memory or none of it shared) and
   // writes `tag`, whose size chooses the tag length as in Gcm::seal. Throws Error(usage) for
@@ -186,11 +183,8 @@ class SealedContext {
 
  private:
   friend class KeystreamEngine;
-  SealedContext(std::shared_ptr<keystream::KeystreamService> engine,
-                std::shared_ptr<keystream::SealContext> context) noexcept;
-  [[nodiscard]] keystream::SealContext& open_context() const;
-
-  std::shared_ptr<keystream::KeystreamService> engine_;
+  explicit SealedContext(std::shared_ptr<keystream::SealContext> context) noexcept
+      : context_(std::move(context)) {}
   std::shared_ptr<keystream::SealContext> context_;
 };
 

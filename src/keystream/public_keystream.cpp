@@ -12,9 +12,7 @@
 
 namespace paes {
 
-using keystream::CtrContext;
 using keystream::KeystreamService;
-using keystream::SealContext;
 
 namespace {
 
@@ -37,39 +35,40 @@ KeystreamOptions checked(const KeystreamOptions& options) {
 
 // Leaves the object undestroyed. It stays reachable, so that nobody takes it for a leak, unless
 // memory is out.
-template <typename Object>
-void abandon(std::shared_ptr<Object> object) noexcept {
+void abandon(std::shared_ptr<void> object) noexcept {
   try {
     static auto* const abandoned = new std::vector<std::shared_ptr<void>>;
     abandoned->push_back(std::move(object));
   } catch (const std::bad_alloc&) {
-    alignas(std::shared_ptr<Object>) std::byte never_destroyed[sizeof object];
+    alignas(std::shared_ptr<void>) std::byte never_destroyed[sizeof object];
     (void)new (never_destroyed)
-        std::shared_ptr<Object>(std::move(object));  // push_back has not taken it
+        std::shared_ptr<void>(std::move(object));  // push_back has not taken it
   }
 }
 
-// Wipes the context and gives its memory back. Leaves both pointers null.
+// The context as its client holds it, together with the engine. When the client lets go of it, it
+// is wiped and its memory goes back.
 template <typename OneContext>
-void close_context(std::shared_ptr<KeystreamService>& engine,
-                   std::shared_ptr<OneContext>& context) noexcept {
-  if (context == nullptr) {
-    return;
-  }
-  if (!engine->shared().mark.is_intact()) {
-    // In a child, threads of the parent, which the child lacks, may hold what a close would wait
-    // for. Keystream is zero here, and the child never uses the rest.
-    abandon(std::move(context));
-    abandon(std::move(engine));
-    return;
-  }
-  engine->close(context);
-  context.reset();
-  engine.reset();
+std::shared_ptr<OneContext> closing_itself(std::shared_ptr<KeystreamService> engine,
+                                           std::shared_ptr<OneContext> context) {
+  OneContext* const address = context.get();
+  auto close = [engine = std::move(engine),
+                context = std::move(context)](const OneContext*) mutable noexcept {
+    if (engine->shared().mark.is_intact()) {
+      engine->close(context);
+      context.reset();
+    } else {
+      // In a child, threads of the parent, which the child lacks, may hold what a close would wait
+      // for. Keystream is zero here, and the child never uses the rest.
+      abandon(std::move(context));
+      abandon(std::move(engine));
+    }
+  };
+  return {address, std::move(close)};
 }
 
 template <typename OneContext>
-OneContext& open_one(const std::shared_ptr<OneContext>& context) {
+OneContext& still_open(const std::shared_ptr<OneContext>& context) {
   if (context == nullptr) {
     throw Error(ErrorCode::usage, "keystream: the context is closed");
   }
@@ -95,79 +94,43 @@ KeystreamCosts KeystreamKey::costs() const noexcept {
           costs.ns(keystream::Way::other)};
 }
 
-KeystreamContext::KeystreamContext(std::shared_ptr<KeystreamService> engine,
-                                   std::shared_ptr<CtrContext> context) noexcept
-    : engine_(std::move(engine)), context_(std::move(context)) {}
-KeystreamContext::KeystreamContext(KeystreamContext&&) noexcept = default;
-
-KeystreamContext& KeystreamContext::operator=(KeystreamContext&& other) noexcept {
-  if (this != &other) {
-    close();
-    engine_ = std::move(other.engine_);
-    context_ = std::move(other.context_);
-  }
-  return *this;
-}
-
-KeystreamContext::~KeystreamContext() { close(); }
-
-void KeystreamContext::close() noexcept { close_context(engine_, context_); }
-
-CtrContext& KeystreamContext::open_context() const { return open_one(context_); }
+void KeystreamContext::close() noexcept { context_.reset(); }
 
 void KeystreamContext::encrypt(std::uint64_t offset, Bytes in, MutableBytes out) {
-  open_context().crypt(Direction::encrypt, offset, in, out);
+  still_open(context_).crypt(Direction::encrypt, offset, in, out);
 }
 
 void KeystreamContext::decrypt(std::uint64_t offset, Bytes in, MutableBytes out) {
-  open_context().crypt(Direction::decrypt, offset, in, out);
+  still_open(context_).crypt(Direction::decrypt, offset, in, out);
 }
 
-void KeystreamContext::prefetch(std::uint64_t offset) { open_context().prefetch(offset); }
+void KeystreamContext::prefetch(std::uint64_t offset) { still_open(context_).prefetch(offset); }
 
 void KeystreamContext::mark_used(std::uint64_t offset, std::uint64_t bytes) {
-  open_context().mark_used(offset, bytes);
+  still_open(context_).mark_used(offset, bytes);
 }
 
-KeystreamUse KeystreamContext::use() const { return open_context().use(); }
+KeystreamUse KeystreamContext::use() const { return still_open(context_).use(); }
 
-SealedContext::SealedContext(std::shared_ptr<KeystreamService> engine,
-                             std::shared_ptr<SealContext> context) noexcept
-    : engine_(std::move(engine)), context_(std::move(context)) {}
-SealedContext::SealedContext(SealedContext&&) noexcept = default;
-
-SealedContext& SealedContext::operator=(SealedContext&& other) noexcept {
-  if (this != &other) {
-    close();
-    engine_ = std::move(other.engine_);
-    context_ = std::move(other.context_);
-  }
-  return *this;
-}
-
-SealedContext::~SealedContext() { close(); }
-
-void SealedContext::close() noexcept { close_context(engine_, context_); }
-
-SealContext& SealedContext::open_context() const { return open_one(context_); }
+void SealedContext::close() noexcept { context_.reset(); }
 
 void SealedContext::seal(std::uint64_t message, Bytes aad, Bytes text, MutableBytes ciphertext,
                          MutableBytes tag) {
-  open_context().seal(message, aad, text, ciphertext, tag);
+  still_open(context_).seal(message, aad, text, ciphertext, tag);
 }
 
 bool SealedContext::open(std::uint64_t message, Bytes aad, Bytes ciphertext, MutableBytes text,
                          Bytes tag) {
-  return open_context().open(message, aad, ciphertext, text, tag);
+  return still_open(context_).open(message, aad, ciphertext, text, tag);
 }
 
-void SealedContext::prefetch(std::uint64_t message) { open_context().prefetch(message); }
+void SealedContext::prefetch(std::uint64_t message) { still_open(context_).prefetch(message); }
 
 void SealedContext::mark_used(std::uint64_t first, std::uint64_t messages) {
-  open_context().mark_used(first, messages);
+  still_open(context_).mark_used(first, messages);
 }
 
-KeystreamUse SealedContext::use() const { return open_context().use(); }
+KeystreamUse SealedContext::use() const { return still_open(context_).use(); }
 
 KeystreamEngine::KeystreamEngine(const KeystreamOptions& options)
     : engine_(KeystreamService::make(checked(options))) {}
@@ -175,7 +138,7 @@ KeystreamEngine::KeystreamEngine(KeystreamEngine&&) noexcept = default;
 
 KeystreamEngine::~KeystreamEngine() {
   if (engine_ != nullptr && !engine_->shared().mark.is_intact()) {
-    // As in KeystreamContext::close: nothing of it may run in a child.
+    // As with a context: nothing of it may run in a child.
     abandon(std::move(engine_));
   }
 }
@@ -192,7 +155,7 @@ KeystreamContext KeystreamEngine::open(const KeystreamKey& key, Bytes first_coun
   check_window(options.window_chunks, options.stride);
   CounterBlock counter = {};
   std::memcpy(counter.bytes, first_counter.data(), first_counter.size());
-  return {engine_, engine_->open(key.key_, counter, options)};
+  return KeystreamContext(closing_itself(engine_, engine_->open(key.key_, counter, options)));
 }
 
 SealedContext KeystreamEngine::open_sealed(const KeystreamKey& key, Bytes first_nonce,
@@ -203,7 +166,7 @@ SealedContext KeystreamEngine::open_sealed(const KeystreamKey& key, Bytes first_
   }
   check_window(options.window_messages, options.stride);
   std::memcpy(nonces.first, first_nonce.data(), sizeof nonces.first);
-  return {engine_, engine_->open(key.key_, nonces, options)};
+  return SealedContext(closing_itself(engine_, engine_->open(key.key_, nonces, options)));
 }
 
 bool KeystreamEngine::idle(std::chrono::steady_clock::time_point deadline) {
