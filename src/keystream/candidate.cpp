@@ -7,7 +7,7 @@ namespace paes::keystream {
 std::size_t Candidate::compute(const Fill& fill, const Share& share) noexcept {
   const std::size_t from = fill.entry->fresh_end;
   const std::size_t bytes = std::min(share.bytes, window_.chunk_bytes() - from);
-  maker_.make_keystream(fill.chunk, fill.entry->slot, from, bytes);
+  make_keystream(fill.chunk, fill.entry->slot, from, bytes);
   window_.publish(fill, bytes);
   return bytes;
 }

@@ -1,6 +1,6 @@
 // A context as the precomputer sees it: a window of chunks that somebody may fill, with what it
-// takes to fill them, and how much that matters. The context owns it. What its clients have
-// encrypted, the precomputer neither knows nor touches.
+// takes to fill them, and how much that matters. What the context's clients have encrypted, the
+// precomputer neither knows nor touches.
 #pragma once
 
 #include <algorithm>
@@ -15,40 +15,17 @@
 
 namespace paes::keystream {
 
-// What a chunk is, which the mode knows.
-class ChunkMaker {
+class Candidate : public std::enable_shared_from_this<Candidate> {
  public:
-  // Turns so many bytes of a slot, which are zero, into the chunk's keystream from byte `from` on,
-  // which follows what is there.
-  virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
-                              std::size_t bytes) const noexcept = 0;
-  // How a device makes the chunks from this one on. Without a key it cannot.
-  struct Run {
-    const DeviceRaw* key = nullptr;
-    CounterBlock start = {};
-  };
-  [[nodiscard]] virtual Run run_from(std::uint64_t) const noexcept { return {}; }
-
- protected:
-  ~ChunkMaker() = default;
-};
-
-class Candidate {
- public:
-  Candidate(const ChunkMaker& maker, const BoundKey& key, const WindowShape& shape, int priority,
-            std::size_t chunk_bytes, std::shared_ptr<Budget> budget)
-      : maker_(maker),
-        key_(key),
-        priority_(priority),
-        window_(shape, chunk_bytes, std::move(budget)) {}
+  virtual ~Candidate() = default;
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
 
   [[nodiscard]] Window& window() noexcept { return window_; }
   [[nodiscard]] const Window& window() const noexcept { return window_; }
-  [[nodiscard]] Costs& costs() const noexcept { return key_.costs(); }
+  [[nodiscard]] Costs& costs() const noexcept { return key_->costs(); }
   [[nodiscard]] int priority() const noexcept { return priority_; }
 
-  // Once, before anybody else sees it.
-  void live_in(const std::shared_ptr<Candidate>& self) noexcept { self_ = self; }
   // Nobody begins to fill it any more.
   void begin_closing() noexcept { is_closing_.store(true, std::memory_order_relaxed); }
 
@@ -67,8 +44,7 @@ class Candidate {
   // --- Whoever fills, and holds it meanwhile: when its context is closed, it lives until the last
   // one has let go of it.
 
-  [[nodiscard]] std::shared_ptr<Candidate> hold() const noexcept { return self_.lock(); }
-  [[nodiscard]] const std::weak_ptr<Candidate>& self() const noexcept { return self_; }
+  [[nodiscard]] std::shared_ptr<Candidate> hold() noexcept { return weak_from_this().lock(); }
   [[nodiscard]] bool is_closing() const noexcept {
     return is_closing_.load(std::memory_order_relaxed);
   }
@@ -80,9 +56,12 @@ class Candidate {
   // Finds the next chunk and computes it, if its entry has a slot from before. 0: there is none, or
   // it needs a slot, which the precomputer has.
   std::size_t fill_again(const Share& share) noexcept;
-  [[nodiscard]] ChunkMaker::Run run_from(std::uint64_t chunk) const noexcept {
-    return maker_.run_from(chunk);
-  }
+  // How a device makes the chunks from this one on. Without a key it cannot.
+  struct Run {
+    const DeviceRaw* key = nullptr;
+    CounterBlock start = {};
+  };
+  [[nodiscard]] virtual Run run_from(std::uint64_t) const noexcept { return {}; }
 
   [[nodiscard]] double direct_ns() const noexcept { return costs().ns(Way::direct); }
   // What it takes to compute a chunk ahead, as far as that is known. It is no more than twice what
@@ -93,7 +72,7 @@ class Candidate {
   }
   // What the kernel computes at once. A part of a chunk that is not a multiple of it wastes some.
   [[nodiscard]] std::size_t pass_bytes() const noexcept {
-    return key_.kernel().lanes * key_.block_size();
+    return key_->kernel().lanes * key_->block_size();
   }
 
   // Whether it is in the precomputer's list of requests.
@@ -110,14 +89,22 @@ class Candidate {
   };
   [[nodiscard]] Scheduling& scheduling() noexcept { return scheduling_; }
 
+ protected:
+  Candidate(std::shared_ptr<BoundKey> key, const WindowShape& shape, int priority,
+            std::size_t chunk_bytes, std::shared_ptr<Budget> budget)
+      : key_(std::move(key)), priority_(priority), window_(shape, chunk_bytes, std::move(budget)) {}
+
  private:
-  const ChunkMaker& maker_;
-  const BoundKey& key_;
+  // Turns so many bytes of a slot, which are zero, into the chunk's keystream from byte `from` on,
+  // which follows what is there.
+  virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
+                              std::size_t bytes) const noexcept = 0;
+
+  const std::shared_ptr<BoundKey> key_;
   const int priority_;
   std::atomic<bool> is_closing_{false};
   std::atomic<std::uint64_t> last_used_{0};
   std::atomic<const void*> client_{nullptr};
-  std::weak_ptr<Candidate> self_;
   Window window_;
   Scheduling scheduling_;
 };

@@ -15,18 +15,17 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 
 Context::Context(Precomputer& precomputer, Reservation memory, std::shared_ptr<BoundKey> key,
                  const WindowShape& shape, int priority)
-    : precomputer_(precomputer),
-      shared_(precomputer_.shared()),
+    : Candidate(std::move(key), shape, priority, precomputer.shared().chunk_bytes,
+                precomputer.shared().budget),
+      precomputer_(precomputer),
+      shared_(precomputer.shared()),
       memory_(std::move(memory)),
-      key_(std::move(key)),
-      candidate_(*this, *key_, shape, priority, shared_.chunk_bytes, shared_.budget),
       used_(*shared_.budget),
-      decision_(key_->costs(), shape.chunks != 0, shared_.has_workers) {
-  candidate_.note_use(shared_.age.load(std::memory_order_relaxed));
+      decision_(costs(), shape.chunks != 0, shared_.has_workers) {
+  note_use(shared_.age.load(std::memory_order_relaxed));
 }
 
-void Context::begin(const std::shared_ptr<Context>& self) {
-  candidate_.live_in(std::shared_ptr<Candidate>(self, &candidate_));
+void Context::begin() {
   const Lock lock(mutex_);
   request_fill(Wake::a_worker);
 }
@@ -87,12 +86,11 @@ void Context::make_room() {
 Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes,
                             Beginning beginning) noexcept {
   const bool is_comparison = decision_.begin_use();
-  Window& window = candidate_.window();
-  if (!window.has_entries()) {
+  if (!window().has_entries()) {
     count(counts_.direct);
     return {};
   }
-  const Window::Taken taken = window.take(chunk);
+  const Window::Taken taken = window().take(chunk);
   Part part;
   part.entry = taken.entry;
   bool is_late = taken.was_computed;
@@ -112,7 +110,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
                                   : counts_.other);
     }
   } else {
-    part.way = window.depth() != 0 ? Way::missed : Way::direct;
+    part.way = window().depth() != 0 ? Way::missed : Way::direct;
   }
   if (part.entry == nullptr || is_late) {
     count(counts_.direct);
@@ -120,26 +118,25 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
   if (is_late) {
     count(counts_.late);
   }
-  window.slide(chunk);
-  note_use();
+  window().slide(chunk);
+  end_use();
   return part;
 }
 
-void Context::note_use() noexcept {
-  if (last_used_here.address != &candidate_ || last_used_candidate.expired()) {
-    last_used_here = {&precomputer_, &candidate_};
-    last_used_candidate = candidate_.self();
+void Context::end_use() noexcept {
+  if (last_used_here.address != this || last_used_candidate.expired()) {
+    last_used_here = {&precomputer_, this};
+    last_used_candidate = weak_from_this();
   }
-  Window& window = candidate_.window();
-  const std::uint32_t depth = window.depth();
+  const std::uint32_t depth = window().depth();
   const bool is_open = decision_.end_use();
   if (is_open != (depth != 0)) {
-    window.open(is_open);
+    window().open(is_open);
   }
   if (depth == 0) {
     return;  // nothing more, because without precomputing this only costs time
   }
-  candidate_.note_use(shared_.age.load(std::memory_order_relaxed));
+  note_use(shared_.age.load(std::memory_order_relaxed));
   if (++uses_since_request_ >= depth / 4 || !shared_.has_workers) {
     uses_since_request_ = 0;
     request_fill(Wake::nobody);
@@ -148,26 +145,25 @@ void Context::note_use() noexcept {
 
 void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
   if (part.entry != nullptr) {
-    candidate_.window().discard(*part.entry, chunk);
+    window().discard(*part.entry, chunk);
   }
 }
 
 void Context::request_fill(Wake wake) noexcept {
-  if (!candidate_.is_requested() && !candidate_.window().is_filled()) {
-    precomputer_.request(candidate_, wake);
+  if (!is_requested() && !window().is_filled()) {
+    precomputer_.request(*this, wake);
   }
 }
 
 void Context::move_window(std::uint64_t chunk) {
   const Lock lock = enter();
-  Window& window = candidate_.window();
-  if (!window.has_entries()) {
+  if (!window().has_entries()) {
     return;
   }
-  window.move_to(chunk);
-  candidate_.note_use(shared_.age.load(std::memory_order_relaxed));
+  window().move_to(chunk);
+  note_use(shared_.age.load(std::memory_order_relaxed));
   uses_since_request_ = 0;
-  if (window.depth() != 0) {
+  if (window().depth() != 0) {
     request_fill(Wake::a_worker);
   }
 }

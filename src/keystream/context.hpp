@@ -5,7 +5,7 @@
 //
 //   client --> Context -- mutex --+-- UsedIntervals  what has been encrypted
 //                                 +-- Decision       whether precomputing pays
-//                                 +-- Candidate ---- Window <-- whoever fills, without the mutex
+//          is a Candidate ----------- Window <-- whoever fills, without the mutex
 #pragma once
 
 #include <memory>
@@ -21,19 +21,15 @@
 
 namespace paes::keystream {
 
-class Context : protected ChunkMaker {
+class Context : public Candidate {
  public:
-  virtual ~Context() { precomputer_.forget(candidate_); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  ~Context() override { precomputer_.forget(*this); }
 
   // Asks for the first keystream. Once, when a shared_ptr has the context.
-  void begin(const std::shared_ptr<Context>& self);
+  void begin();
   // Calls of clients throw Error(usage) from here on.
   void refuse_clients() noexcept;
   [[nodiscard]] KeystreamUse use() const noexcept;
-  [[nodiscard]] Candidate& candidate() noexcept { return candidate_; }
-  [[nodiscard]] const Candidate& candidate() const noexcept { return candidate_; }
 
  protected:
   using Lock = std::unique_lock<std::mutex>;
@@ -69,7 +65,7 @@ class Context : protected ChunkMaker {
                           Beginning beginning) noexcept;
   // After a part was used: its entry goes back, with what is left.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept {
-    candidate_.window().give_back(entry, chunk);
+    window().give_back(entry, chunk);
   }
   // After a part was computed: keystream that was there is wiped.
   void discard(const Part& part, std::uint64_t chunk) const noexcept;
@@ -95,15 +91,13 @@ class Context : protected ChunkMaker {
 
  private:
   void make_room();
-  void note_use() noexcept;
+  void end_use() noexcept;
   // Unless that is asked for already, or the window is full enough.
   void request_fill(Wake wake) noexcept;
 
   Precomputer& precomputer_;
   const Shared& shared_;
   const Reservation memory_;
-  const std::shared_ptr<BoundKey> key_;
-  Candidate candidate_;
 
   std::mutex mutex_;
   bool is_closed_ = false;

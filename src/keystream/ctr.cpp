@@ -178,7 +178,7 @@ void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::si
   key_->crypt(first_counter_, chunk * shared().chunk_bytes + from, part, part);
 }
 
-ChunkMaker::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {
+Candidate::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {
   return {key_->on_device(), key_->counter_at(first_counter_, chunk * shared().chunk_bytes)};
 }
 

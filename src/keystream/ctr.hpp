@@ -59,7 +59,7 @@ class CtrContext final : public Context {
   void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
   void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
                       std::size_t bytes) const noexcept override;
-  [[nodiscard]] ChunkMaker::Run run_from(std::uint64_t chunk) const noexcept override;
+  [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;
 
   const std::shared_ptr<CtrKey> key_;
   const CounterBlock first_counter_;

@@ -23,7 +23,7 @@ void add_context(KeystreamStatistics& sum, const Context& context) noexcept {
   sum.use.direct += use.direct;
   sum.use.late += use.late;
   sum.use.bypassed += use.bypassed;
-  sum.filled_chunks += context.candidate().window().filled();
+  sum.filled_chunks += context.window().filled();
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ std::shared_ptr<OneContext> KeystreamService::admit(Arguments&&... arguments) {
     const std::lock_guard lock(mutex_);
     contexts_.insert(context.get());
   }
-  context->begin(context);
+  context->begin();
   return context;
 }
 
@@ -138,7 +138,7 @@ void KeystreamService::close(const std::shared_ptr<Context>& context) noexcept {
     contexts_.erase(context.get());
     add_context(closed_, *context);
   }
-  precomputer_.close(context->candidate());
+  precomputer_.close(*context);
 }
 
 KeystreamStatistics KeystreamService::statistics() const {

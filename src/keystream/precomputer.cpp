@@ -147,7 +147,7 @@ bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
   bool is_made = false;
   if (in_run >= DeviceSource::least_chunks) {
     const auto place = [&](std::size_t i) { return step > 0 ? i : in_run - 1 - i; };
-    const ChunkMaker::Run run = candidate.run_from(fills[place(0)].chunk);
+    const Candidate::Run run = candidate.run_from(fills[place(0)].chunk);
     is_made = device_->make(
         *run.key, run.start, in_run, candidate.costs(),
         [&](std::size_t i, Bytes keystream) { candidate.deliver(fills[place(i)], keystream); });

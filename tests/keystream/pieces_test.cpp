@@ -53,7 +53,7 @@ struct Driven {
     ASSERT_EQ(out, xor_of(text, stream_of(cipher, key_bytes, counter, offset, bytes)))
         << cipher << " at " << offset;
   }
-  [[nodiscard]] Candidate& candidate() const { return context->candidate(); }
+  [[nodiscard]] Candidate& candidate() const { return *context; }
   // Bytes from the place where all kernels can go on.
   [[nodiscard]] Share share(std::size_t passes, std::int64_t first_step = 0) const {
     return {.bytes = passes * candidate().pass_bytes(), .first_step = first_step};
@@ -291,14 +291,14 @@ TEST(Pieces, OfMessagesOfGcm) {
   }
   const std::uint64_t late = context->use().late;
   for (const std::size_t bytes : {1000U, 1025U, 2048U, 0U, 4096U}) {
-    ASSERT_NE(context->candidate().fill_again({.bytes = 1024}), 0U);
+    ASSERT_NE(context->fill_again({.bytes = 1024}), 0U);
     check(bytes);
   }
   // Three were longer than what was there, which the forgery's opening has thrown away.
   EXPECT_EQ(context->use().late - late, 3U);
   const std::uint64_t hits = there(context->use());
   for (int i = 0; i < 4; ++i) {
-    ASSERT_NE(context->candidate().fill_again({.bytes = 1024}), 0U);
+    ASSERT_NE(context->fill_again({.bytes = 1024}), 0U);
   }
   check(chunk);
   EXPECT_GE(there(context->use()) - hits, 1U);
