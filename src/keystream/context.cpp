@@ -30,11 +30,6 @@ void Context::begin() {
   request_fill(Wake::a_worker);
 }
 
-void Context::refuse_clients() noexcept {
-  const Lock lock(mutex_);
-  is_closed_ = true;
-}
-
 void Context::refuse_in_child() const {
   if (!shared_.mark.is_intact()) {
     throw Error(ErrorCode::failure,
@@ -44,24 +39,23 @@ void Context::refuse_in_child() const {
   }
 }
 
-Context::Lock Context::enter() {
-  Lock lock(mutex_);
-  if (is_closed_) {
-    throw Error(ErrorCode::usage, "keystream: the context is closed");
+// Keystream gives way to the ledger. The precomputer's mutex is taken without ours.
+template <typename Record>
+UsedIntervals::Claim Context::record(Lock& lock, const Record& record) {
+  UsedIntervals::Claim claim = record();
+  for (; claim == UsedIntervals::Claim::no_room; claim = record()) {
+    lock.unlock();
+    if (!precomputer_.make_room()) {
+      throw Error(ErrorCode::failure,
+                  "keystream: the budget has no room to record what is encrypted");
+    }
+    lock.lock();
   }
-  return lock;
+  return claim;
 }
 
 void Context::claim(Lock& lock, std::uint64_t first, std::uint64_t end, const char* complaint) {
-  UsedIntervals::Claim claim = used_.claim(first, end);
-  while (claim == UsedIntervals::Claim::no_room) {
-    // Keystream gives way to the ledger. The precomputer's mutex is taken without ours.
-    lock.unlock();
-    make_room();
-    lock.lock();
-    claim = used_.claim(first, end);
-  }
-  if (claim == UsedIntervals::Claim::used) {
+  if (record(lock, [&] { return used_.claim(first, end); }) == UsedIntervals::Claim::used) {
     throw Error(ErrorCode::usage, complaint,
                 "encrypt a rewrite under another nonce: NonceAllocator has them");
   }
@@ -69,18 +63,7 @@ void Context::claim(Lock& lock, std::uint64_t first, std::uint64_t end, const ch
 
 void Context::add_used(std::uint64_t first, std::uint64_t end) {
   Lock lock(mutex_);
-  while (used_.add(first, end) == UsedIntervals::Claim::no_room) {
-    lock.unlock();
-    make_room();
-    lock.lock();
-  }
-}
-
-void Context::make_room() {
-  if (!precomputer_.make_room()) {
-    throw Error(ErrorCode::failure,
-                "keystream: the budget has no room to record what is encrypted");
-  }
+  (void)record(lock, [&] { return used_.add(first, end); });
 }
 
 Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes,

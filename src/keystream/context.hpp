@@ -27,8 +27,6 @@ class Context : public Candidate {
 
   // Asks for the first keystream. Once, when a shared_ptr has the context.
   void begin();
-  // Calls of clients throw Error(usage) from here on.
-  void refuse_clients() noexcept;
   [[nodiscard]] KeystreamUse use() const noexcept;
 
  protected:
@@ -41,12 +39,12 @@ class Context : public Candidate {
   [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
   // Throws Error(failure) in a forked child.
   void refuse_in_child() const;
-  // Locks the clients' mutex. Throws Error(usage) when the context is closed.
-  [[nodiscard]] Lock enter();
+  [[nodiscard]] Lock enter() { return Lock(mutex_); }
   // Records [first, end) as encrypted, in whatever the mode counts. Throws Error: usage, with
   // `complaint`, where some of it is recorded already, and failure when the budget has no room. If
   // room has to be made, the mutex is unlocked for a moment.
   void claim(Lock& lock, std::uint64_t first, std::uint64_t end, const char* complaint);
+  // The same, whatever is recorded already.
   void add_used(std::uint64_t first, std::uint64_t end);
 
   // Where the keystream of a part of a request comes from.
@@ -90,7 +88,8 @@ class Context : public Candidate {
   void move_window(std::uint64_t chunk);
 
  private:
-  void make_room();
+  template <typename Record>
+  [[nodiscard]] UsedIntervals::Claim record(Lock& lock, const Record& record);
   void end_use() noexcept;
   // Unless that is asked for already, or the window is full enough.
   void request_fill(Wake wake) noexcept;
@@ -100,7 +99,6 @@ class Context : public Candidate {
   const Reservation memory_;
 
   std::mutex mutex_;
-  bool is_closed_ = false;
   UsedIntervals used_;
   Decision decision_;
   std::uint32_t uses_since_request_ = 0;

@@ -132,7 +132,6 @@ std::shared_ptr<SealContext> KeystreamService::open(const std::shared_ptr<BoundK
 }
 
 void KeystreamService::close(const std::shared_ptr<Context>& context) noexcept {
-  context->refuse_clients();
   {
     const std::lock_guard lock(mutex_);
     contexts_.erase(context.get());
