@@ -3,19 +3,29 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
 #include "kernel/kernel.hpp"
 #include "keystream/budget.hpp"
 #include "keystream/costs.hpp"
+#include "paes/error.hpp"
 
 namespace paes::keystream {
 
 class BoundKey {
  public:
   // Throws Error(failure) when the budget has no room for a key.
-  BoundKey(const Kernel& kernel, std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget);
+  BoundKey(const Kernel& kernel, std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget)
+      : kernel_(kernel),
+        costs_(std::move(costs)),
+        budget_(std::move(budget)),
+        memory_(budget_, memory_bytes) {
+    if (!memory_.is_granted()) {
+      throw Error(ErrorCode::failure, "keystream: the budget has no room for another key");
+    }
+  }
   virtual ~BoundKey() = default;
   BoundKey(const BoundKey&) = delete;
   BoundKey& operator=(const BoundKey&) = delete;
@@ -32,13 +42,13 @@ class BoundKey {
   virtual void compute_directly(MutableBytes chunk) const noexcept = 0;
 
  private:
+  // What a kernel's keys take, with what belongs to them. They have pages of their own.
+  static constexpr std::size_t memory_bytes = 2 * sizeof(KernelKeys) + 256;
+
   const Kernel& kernel_;
   const std::shared_ptr<Costs> costs_;
   const std::shared_ptr<Budget> budget_;
   const Reservation memory_;
 };
-
-// Adds the median of a few chunks to the key's costs.
-void measure_direct(const BoundKey& key, std::size_t chunk_bytes);
 
 }  // namespace paes::keystream

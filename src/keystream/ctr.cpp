@@ -64,32 +64,34 @@ std::uint64_t CtrKey::blocks_of(std::uint64_t first, std::uint64_t end) const no
              : (end - 1) / block_size() - first / block_size() + 1;
 }
 
-bool CtrKey::count_encrypted(std::uint64_t first, std::uint64_t end) noexcept {
+void CtrKey::count_encrypted(std::uint64_t first, std::uint64_t end) {
   const std::uint64_t blocks = blocks_of(first, end);
   if (blocks == 0) {
-    return true;
+    return;
   }
   std::uint64_t before = encrypted_blocks_.load(std::memory_order_relaxed);
   do {
     if (blocks > max_des_blocks - before) {
-      return false;
+      throw Error(ErrorCode::usage,
+                  "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
+                  "use another key, or better AES");
     }
   } while (
       !encrypted_blocks_.compare_exchange_weak(before, before + blocks, std::memory_order_relaxed));
-  return true;
 }
 
 void CtrKey::uncount(std::uint64_t first, std::uint64_t end) noexcept {
   encrypted_blocks_.fetch_sub(blocks_of(first, end), std::memory_order_relaxed);
 }
 
-CtrContext::CtrContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<CtrKey> key,
-                       const CounterBlock& first_counter, const ContextOptions& options)
+CtrContext::CtrContext(Precomputer& precomputer, Reservation memory,
+                       const std::shared_ptr<CtrKey>& key, const CounterBlock& first_counter,
+                       const ContextOptions& options)
     : Context(precomputer, std::move(memory), key,
               {options.window_chunks, options.first_chunk, options.stride,
                (limit_of(options) - 1) / precomputer.shared().chunk_bytes},
               options.priority),
-      key_(std::move(key)),
+      key_(*key),
       first_counter_(first_counter),
       limit_bytes_(limit_of(options)) {}
 
@@ -104,14 +106,6 @@ void CtrContext::check(std::uint64_t offset, std::uint64_t in_bytes,
   }
 }
 
-void CtrContext::count(std::uint64_t offset, std::uint64_t bytes) {
-  if (!key_->count_encrypted(offset, offset + bytes)) {
-    throw Error(ErrorCode::usage,
-                "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
-                "use another key, or better AES");
-  }
-}
-
 void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out) {
   check(offset, in.size(), out.size());
   if (in.empty()) {
@@ -120,12 +114,12 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
   const Timer timer(*this);
   Lock lock = enter();
   if (direction == Direction::encrypt) {
-    count(offset, in.size());
+    key_.count_encrypted(offset, offset + in.size());
     try {
       claim(lock, offset, offset + in.size(),
             "keystream: these bytes of the context have been encrypted before");
     } catch (...) {
-      key_->uncount(offset, offset + in.size());
+      key_.uncount(offset, offset + in.size());
       throw;
     }
   }
@@ -140,7 +134,7 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     done += bytes;
     if (done == in.size()) {
       if (in.size() == shared().chunk_bytes && bytes == in.size()) {
-        timer.add_to(key_->costs(), part);
+        timer.add(part);
       }
       break;
     }
@@ -158,7 +152,7 @@ void CtrContext::crypt_part(const Part& part, std::uint64_t offset, Bytes in,
                             MutableBytes out) noexcept {
   const std::uint64_t chunk = offset / shared().chunk_bytes;
   if (!part.has_keystream()) {
-    key_->crypt(first_counter_, offset, in, out);
+    key_.crypt(first_counter_, offset, in, out);
     discard(part, chunk);
     return;
   }
@@ -168,18 +162,18 @@ void CtrContext::crypt_part(const Part& part, std::uint64_t offset, Bytes in,
   entry.fresh_from += static_cast<std::uint32_t>(there);
   give_back(entry, chunk);
   if (there != in.size()) {
-    key_->crypt(first_counter_, offset + there, in.subspan(there), out.subspan(there));
+    key_.crypt(first_counter_, offset + there, in.subspan(there), out.subspan(there));
   }
 }
 
 void CtrContext::make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
                                 std::size_t bytes) const noexcept {
   const MutableBytes part(slot + from, bytes);
-  key_->crypt(first_counter_, chunk * shared().chunk_bytes + from, part, part);
+  key_.crypt(first_counter_, chunk * shared().chunk_bytes + from, part, part);
 }
 
 Candidate::Run CtrContext::run_from(std::uint64_t chunk) const noexcept {
-  return {key_->on_device(), key_->counter_at(first_counter_, chunk * shared().chunk_bytes)};
+  return {key_.on_device(), key_.counter_at(first_counter_, chunk * shared().chunk_bytes)};
 }
 
 void CtrContext::prefetch(std::uint64_t offset) {
@@ -189,7 +183,7 @@ void CtrContext::prefetch(std::uint64_t offset) {
 
 void CtrContext::mark_used(std::uint64_t offset, std::uint64_t bytes) {
   check(offset, bytes, bytes);
-  count(offset, bytes);
+  key_.count_encrypted(offset, offset + bytes);
   add_used(offset, offset + bytes);
 }
 

@@ -30,9 +30,9 @@ class CtrKey final : public BoundKey {
   [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter,
                                         std::uint64_t offset) const noexcept;
 
-  // Counts the blocks that hold [first, end) as encrypted. False: they would be more than the key
-  // may encrypt (SP 800-67, section 3.4), and are not counted.
-  [[nodiscard]] bool count_encrypted(std::uint64_t first, std::uint64_t end) noexcept;
+  // Counts the blocks that hold [first, end) as encrypted. Throws Error(usage) if they would be
+  // more than the key may encrypt (SP 800-67, section 3.4), and does not count them.
+  void count_encrypted(std::uint64_t first, std::uint64_t end);
   void uncount(std::uint64_t first, std::uint64_t end) noexcept;
 
  private:
@@ -46,7 +46,7 @@ class CtrKey final : public BoundKey {
 
 class CtrContext final : public Context {
  public:
-  CtrContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<CtrKey> key,
+  CtrContext(Precomputer& precomputer, Reservation memory, const std::shared_ptr<CtrKey>& key,
              const CounterBlock& first_counter, const ContextOptions& options);
 
   void crypt(Direction direction, std::uint64_t offset, Bytes in, MutableBytes out);
@@ -55,13 +55,12 @@ class CtrContext final : public Context {
 
  private:
   void check(std::uint64_t offset, std::uint64_t in_bytes, std::uint64_t out_bytes) const;
-  void count(std::uint64_t offset, std::uint64_t bytes);
   void crypt_part(const Part& part, std::uint64_t offset, Bytes in, MutableBytes out) noexcept;
   void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
                       std::size_t bytes) const noexcept override;
   [[nodiscard]] Run run_from(std::uint64_t chunk) const noexcept override;
 
-  const std::shared_ptr<CtrKey> key_;
+  CtrKey& key_;
   const CounterBlock first_counter_;
   const std::uint64_t limit_bytes_;  // offsets are below
 };

@@ -1,6 +1,7 @@
 #include "keystream/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "kernel/registry.hpp"
@@ -15,6 +16,20 @@ namespace {
 // adds.
 constexpr std::size_t context_memory_bytes =
     std::max(sizeof(CtrContext), sizeof(SealContext)) + 320;
+
+// Adds the median of a few chunks to the key's costs.
+void measure_direct(const BoundKey& key, std::size_t chunk_bytes) {
+  SecretBytes chunk(chunk_bytes);
+  std::array<double, 7> samples = {};
+  key.compute_directly(chunk);  // warms up the caches and the processor's clock
+  for (double& sample : samples) {
+    const Stopwatch watch;
+    key.compute_directly(chunk);
+    sample = watch.elapsed_ns();
+  }
+  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+  key.costs().add(Way::direct, samples[samples.size() / 2]);
+}
 
 void add_context(KeystreamStatistics& sum, const Context& context) noexcept {
   const KeystreamUse use = context.use();
@@ -103,32 +118,30 @@ std::shared_ptr<OneContext> KeystreamService::admit(Arguments&&... arguments) {
   return context;
 }
 
-void KeystreamService::refuse_foreign(const BoundKey& key) const {
-  if (!key.draws_from(*shared_.budget)) {
+template <typename OneKey>
+std::shared_ptr<OneKey> KeystreamService::own(const std::shared_ptr<BoundKey>& key,
+                                              const char* other_mode, const char* hint) const {
+  if (!key->draws_from(*shared_.budget)) {
     throw Error(ErrorCode::usage, "key: another engine has bound it");
   }
+  auto own = std::dynamic_pointer_cast<OneKey>(key);
+  if (own == nullptr) {
+    throw Error(ErrorCode::usage, std::string("key: it is bound to ") + other_mode, hint);
+  }
+  return own;
 }
 
 std::shared_ptr<CtrContext> KeystreamService::open(const std::shared_ptr<BoundKey>& key,
                                                    const CounterBlock& first_counter,
                                                    const ContextOptions& options) {
-  refuse_foreign(*key);
-  auto ctr = std::dynamic_pointer_cast<CtrKey>(key);
-  if (ctr == nullptr) {
-    throw Error(ErrorCode::usage, "key: it is bound to GCM", "open_sealed takes it");
-  }
-  return admit<CtrContext>(std::move(ctr), first_counter, options);
+  return admit<CtrContext>(own<CtrKey>(key, "GCM", "open_sealed takes it"), first_counter, options);
 }
 
 std::shared_ptr<SealContext> KeystreamService::open(const std::shared_ptr<BoundKey>& key,
-                                                    const MessageNonces& nonces,
+                                                    const MessageNonce& first_nonce,
                                                     const SealedOptions& options) {
-  refuse_foreign(*key);
-  auto seal = std::dynamic_pointer_cast<SealKey>(key);
-  if (seal == nullptr) {
-    throw Error(ErrorCode::usage, "key: it is bound to counter mode", "open takes it");
-  }
-  return admit<SealContext>(std::move(seal), nonces, options);
+  return admit<SealContext>(own<SealKey>(key, "counter mode", "open takes it"), first_nonce,
+                            options);
 }
 
 void KeystreamService::close(const std::shared_ptr<Context>& context) noexcept {

@@ -47,7 +47,7 @@ class KeystreamService {
                                                  const CounterBlock& first_counter,
                                                  const ContextOptions& options);
   [[nodiscard]] std::shared_ptr<SealContext> open(const std::shared_ptr<BoundKey>& key,
-                                                  const MessageNonces& nonces,
+                                                  const MessageNonce& first_nonce,
                                                   const SealedOptions& options);
   // Wipes what it has. What a worker is computing for it, the worker wipes afterwards.
   void close(const std::shared_ptr<Context>& context) noexcept;
@@ -56,7 +56,10 @@ class KeystreamService {
 
  private:
   void refuse_in_child() const;
-  void refuse_foreign(const BoundKey& key) const;
+  // The key, if this engine has bound it to that mode; else throws Error(usage).
+  template <typename OneKey>
+  [[nodiscard]] std::shared_ptr<OneKey> own(const std::shared_ptr<BoundKey>& key,
+                                            const char* other_mode, const char* hint) const;
   template <typename OneContext, typename... Arguments>
   [[nodiscard]] std::shared_ptr<OneContext> admit(Arguments&&... arguments);
 

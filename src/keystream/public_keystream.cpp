@@ -160,13 +160,13 @@ KeystreamContext KeystreamEngine::open(const KeystreamKey& key, Bytes first_coun
 
 SealedContext KeystreamEngine::open_sealed(const KeystreamKey& key, Bytes first_nonce,
                                            const SealedOptions& options) {
-  keystream::MessageNonces nonces;
-  if (first_nonce.size() != sizeof nonces.first) {
+  keystream::MessageNonce nonce;
+  if (first_nonce.size() != sizeof nonce.bytes) {
     throw Error(ErrorCode::usage, "nonce: it has 12 bytes");
   }
   check_window(options.window_messages, options.stride);
-  std::memcpy(nonces.first, first_nonce.data(), sizeof nonces.first);
-  return SealedContext(closing_itself(engine_, engine_->open(key.key_, nonces, options)));
+  std::memcpy(nonce.bytes, first_nonce.data(), sizeof nonce.bytes);
+  return SealedContext(closing_itself(engine_, engine_->open(key.key_, nonce, options)));
 }
 
 bool KeystreamEngine::idle(std::chrono::steady_clock::time_point deadline) {

@@ -30,20 +30,20 @@ SealKey::SealKey(Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
     : BoundKey(kernel, std::move(costs), std::move(budget)), key_(key, kernel) {}
 
 void SealKey::compute_directly(MutableBytes chunk) const noexcept {
-  const std::uint8_t nonce[gcm::standard_iv_bytes] = {};
   Tag tag;
   const WipeOnExit wiped(tag.bytes);
-  key_.seal(nonce, {}, chunk, chunk, tag.bytes);
+  key_.seal(MessageNonce().bytes, {}, chunk, chunk, tag.bytes);
 }
 
-SealContext::SealContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<SealKey> key,
-                         const MessageNonces& nonces, const SealedOptions& options)
+SealContext::SealContext(Precomputer& precomputer, Reservation memory,
+                         const std::shared_ptr<SealKey>& key, const MessageNonce& first_nonce,
+                         const SealedOptions& options)
     : Context(
           precomputer, std::move(memory), key,
           {options.window_messages, options.first_message, options.stride, limit_of(options) - 1},
           options.priority),
-      key_(std::move(key)),
-      nonces_(nonces),
+      key_(key->gcm()),
+      first_nonce_(first_nonce),
       limit_messages_(limit_of(options)) {}
 
 void SealContext::check(std::uint64_t message, std::uint64_t messages) const {
@@ -66,20 +66,19 @@ void SealContext::check_lengths(Bytes in, Bytes out, Bytes tag) const {
   }
 }
 
-SealContext::Nonce SealContext::nonce_of(std::uint64_t message) const noexcept {
-  Nonce nonce;
-  std::memcpy(nonce.bytes, nonces_.first, sizeof nonce.bytes);
-  store_be64(nonce.bytes + counted_at, load_be64(nonces_.first + counted_at) + message);
+MessageNonce SealContext::nonce_of(std::uint64_t message) const noexcept {
+  MessageNonce nonce = first_nonce_;
+  store_be64(nonce.bytes + counted_at, load_be64(nonce.bytes + counted_at) + message);
   return nonce;
 }
 
 // The call that makes the beginning of the text's keystream makes the mask as well.
 void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
                                  std::size_t bytes) const noexcept {
-  const Nonce nonce = nonce_of(message);
+  const MessageNonce nonce = nonce_of(message);
   const std::size_t first = from == 0 ? mask_at : text_at + from;
-  key_->gcm().add_mask_and_keystream(nonce.bytes, (first - mask_at) / block_bytes,
-                                     MutableBytes(slot + first, text_at + from + bytes - first));
+  key_.add_mask_and_keystream(nonce.bytes, (first - mask_at) / block_bytes,
+                              MutableBytes(slot + first, text_at + from + bytes - first));
 }
 
 void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out,
@@ -90,21 +89,21 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   Lock lock = enter();
   claim(lock, message, message + 1,
         "keystream: this message of the context has been sealed before");
-  const Part part = take_whole(message, in.size());
+  const Part part = take(message, 0, in.size(), Beginning::is_bypassed);
   lock.unlock();
   if (part.has_keystream()) {
     std::uint8_t* const slot = part.entry->slot;
     Tag full;
     xor_and_wipe(MutableBytes(slot + text_at, in.size()), in.data(), out.data());
-    key_->gcm().make_tag(aad, out, Bytes(slot + mask_at, block_bytes), full);
+    key_.make_tag(aad, out, Bytes(slot + mask_at, block_bytes), full);
     std::memcpy(tag.data(), full.bytes, tag.size());
     give_back_used(*part.entry, message, in.size());
   } else {
-    key_->gcm().seal(nonce_of(message).bytes, aad, in, out, tag);
+    key_.seal(nonce_of(message).bytes, aad, in, out, tag);
     discard(part, message);
   }
   if (in.size() == shared().chunk_bytes) {
-    timer.add_to(key_->costs(), part);
+    timer.add(part);
   }
   if (!shared().mark.is_intact()) {
     // A signal's handler has forked in the middle of this call: what was written may be the text.
@@ -119,18 +118,18 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   check_lengths(in, out, tag);
   const Timer timer(*this);
   Lock lock = enter();
-  const Part part = take_whole(message, in.size());
+  const Part part = take(message, 0, in.size(), Beginning::is_bypassed);
   lock.unlock();
   bool is_authentic = false;
   if (part.has_keystream()) {
     is_authentic = open_with(*part.entry, message, aad, in, out, tag);
     refuse_in_child();  // there the mask may have been zero
   } else {
-    is_authentic = key_->gcm().open(nonce_of(message).bytes, aad, in, out, tag);
+    is_authentic = key_.open(nonce_of(message).bytes, aad, in, out, tag);
     discard(part, message);
   }
   if (in.size() == shared().chunk_bytes) {
-    timer.add_to(key_->costs(), part);
+    timer.add(part);
   }
   return is_authentic;
 }
@@ -140,7 +139,7 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
                             MutableBytes out, Bytes tag) const noexcept {
   Tag full;
   const WipeOnExit wiped(full.bytes);  // after a forgery, the tag that would have been believed
-  key_->gcm().make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
+  key_.make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
   if (!equal_constant_time(Bytes(full.bytes, tag.size()), tag)) {
     wipe(out);
     give_back(entry, message);
@@ -149,13 +148,6 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   xor_and_wipe(MutableBytes(entry.slot + text_at, in.size()), in.data(), out.data());
   give_back_used(entry, message, in.size());
   return true;
-}
-
-// If a worker has only begun a message, the client ignores that work and seals the message itself
-// in one pass. To compute the rest and to hash after it takes longer: with a quarter there, by 5 %
-// (`aesni`) to 100 % (`vaes512`).
-Context::Part SealContext::take_whole(std::uint64_t message, std::size_t text_bytes) noexcept {
-  return take(message, 0, text_bytes, Beginning::is_bypassed);
 }
 
 // After the text is used, its keystream is wiped already. The mask and the rest of the chunk go

@@ -23,16 +23,16 @@ class SealKey final : public BoundKey {
   GcmKey key_;
 };
 
-// The nonce of message 0: 32 bits that are fixed, and 64 bits that count the messages (section
-// 8.2.1), big-endian, and wrap.
-struct MessageNonces {
-  std::uint8_t first[gcm::standard_iv_bytes] = {};
+// 32 bits that are fixed, and 64 bits that count the messages (section 8.2.1), big-endian, and
+// wrap.
+struct MessageNonce {
+  std::uint8_t bytes[gcm::standard_iv_bytes] = {};
 };
 
 class SealContext final : public Context {
  public:
-  SealContext(Precomputer& precomputer, Reservation memory, std::shared_ptr<SealKey> key,
-              const MessageNonces& nonces, const SealedOptions& options);
+  SealContext(Precomputer& precomputer, Reservation memory, const std::shared_ptr<SealKey>& key,
+              const MessageNonce& first_nonce, const SealedOptions& options);
 
   void seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag);
   [[nodiscard]] bool open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, Bytes tag);
@@ -40,22 +40,17 @@ class SealContext final : public Context {
   void mark_used(std::uint64_t first, std::uint64_t messages);
 
  private:
-  struct Nonce {
-    std::uint8_t bytes[gcm::standard_iv_bytes];
-  };
-
   void check(std::uint64_t message, std::uint64_t messages) const;
   void check_lengths(Bytes in, Bytes out, Bytes tag) const;
-  [[nodiscard]] Nonce nonce_of(std::uint64_t message) const noexcept;
+  [[nodiscard]] MessageNonce nonce_of(std::uint64_t message) const noexcept;
   [[nodiscard]] bool open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
                                MutableBytes out, Bytes tag) const noexcept;
-  [[nodiscard]] Part take_whole(std::uint64_t message, std::size_t text_bytes) noexcept;
   void give_back_used(Entry& entry, std::uint64_t message, std::size_t text_bytes) const noexcept;
   void make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
                       std::size_t bytes) const noexcept override;
 
-  const std::shared_ptr<SealKey> key_;
-  const MessageNonces nonces_;
+  const GcmKey& key_;
+  const MessageNonce first_nonce_;      // of message 0
   const std::uint64_t limit_messages_;  // numbers are below
 };
 
