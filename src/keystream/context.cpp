@@ -78,19 +78,17 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
   part.entry = taken.entry;
   bool is_late = taken.was_computed;
   if (part.entry != nullptr) {
-    const Maker maker = part.entry->maker == this_thread() ? Maker::own : Maker::other;
+    const Way fetch = part.entry->maker == this_thread() ? Way::own : Way::other;
     part.lacks_end = within + bytes > part.entry->fresh_end;
     // A part from the middle of a chunk would leave keystream before it that nothing wipes in time.
     part.is_bypassed = part.entry->fresh_from != within || is_comparison ||
                        (part.lacks_end && beginning == Beginning::is_bypassed) ||
-                       !decision_.wants(maker);
-    part.way = part.is_bypassed ? Way::missed : way_of(maker);
+                       !decision_.wants(fetch);
+    part.way = part.is_bypassed ? Way::missed : fetch;
     is_late = part.lacks_end;
     if (!is_late) {
-      decision_.count_hit(maker);
-      count(part.is_bypassed      ? counts_.bypassed
-            : maker == Maker::own ? counts_.own
-                                  : counts_.other);
+      decision_.count_hit(fetch);
+      count(part.is_bypassed ? counts_.bypassed : fetch == Way::own ? counts_.own : counts_.other);
     }
   } else {
     part.way = window().depth() != 0 ? Way::missed : Way::direct;

@@ -14,10 +14,6 @@
 
 namespace paes::keystream {
 
-// Who computed a chunk's keystream, as the thread that uses it sees it: its own cache has the
-// keystream, or another core's.
-enum class Maker : unsigned { own, other };
-
 // A running median of nanoseconds. One sample moves it by a sixteenth at most, because an interrupt
 // may have taken a hundred times as long as what was measured. It begins with the least of the
 // first samples.
@@ -53,13 +49,9 @@ class Cost {
 enum class Way : unsigned {
   direct,  // nobody computes ahead
   missed,  // somebody does, but the keystream was not there or not wanted
-  own,     // fetched, as Maker has it
-  other,
+  own,     // fetched, from the cache of the thread that uses it, which has computed it
+  other,   // fetched, from another core's
 };
-
-[[nodiscard]] constexpr Way way_of(Maker maker) noexcept {
-  return maker == Maker::own ? Way::own : Way::other;
-}
 
 // The costs of one cipher, key length and kernel in an engine. They have cache lines of their own,
 // which are read for each chunk and seldom written.
@@ -68,33 +60,34 @@ class alignas(64) Costs {
  public:
   Cost on_device;  // of a chunk among many that a device makes
 
-  [[nodiscard]] double ns(Way way) const noexcept { return costs_[place(way)].ns(); }
+  [[nodiscard]] double ns(Way way) const noexcept { return of(way).ns(); }
   void add(Way way, double sample_ns) noexcept {
-    costs_[place(way)].add(sample_ns);
+    of(way).add(sample_ns);
     // Where every request finds keystream, nothing else would tell that computing directly has
     // become faster, with the processor's clock for instance.
     if (way == Way::missed && ns(Way::missed) < ns(Way::direct)) {
-      costs_[place(Way::direct)].add(ns(Way::missed));
+      of(Way::direct).add(ns(Way::missed));
     }
   }
 
-  // Whether keystream that is there is worth fetching. Optimistic before enough is measured.
-  [[nodiscard]] bool pays(Maker maker) const noexcept { return fetch_ns(maker) < missed_ns(); }
+  // Whether keystream that is there is worth fetching, by one of the two ways. Optimistic before
+  // enough is measured.
+  [[nodiscard]] bool pays(Way fetch) const noexcept { return fetch_ns(fetch) < missed_ns(); }
   // Whether precomputing is worth it if this part of the requests finds its keystream.
-  [[nodiscard]] bool pays(Maker maker, double hit_rate) const noexcept {
-    return hit_rate * fetch_ns(maker) + (1 - hit_rate) * missed_ns() <
+  [[nodiscard]] bool pays(Way fetch, double hit_rate) const noexcept {
+    return hit_rate * fetch_ns(fetch) + (1 - hit_rate) * missed_ns() <
            (1 - least_gain) * ns(Way::direct);
   }
 
  private:
   static constexpr double least_gain = 1.0 / 32;
 
-  [[nodiscard]] static constexpr unsigned place(Way way) noexcept {
-    return static_cast<unsigned>(way);
+  [[nodiscard]] Cost& of(Way way) noexcept { return costs_[static_cast<unsigned>(way)]; }
+  [[nodiscard]] const Cost& of(Way way) const noexcept {
+    return costs_[static_cast<unsigned>(way)];
   }
-  [[nodiscard]] double fetch_ns(Maker maker) const noexcept {
-    const Cost& cost = costs_[place(way_of(maker))];
-    return cost.is_known() ? cost.ns() : 0;
+  [[nodiscard]] double fetch_ns(Way fetch) const noexcept {
+    return of(fetch).is_known() ? ns(fetch) : 0;
   }
   // A request that computes although keystream is there, or is being made, also has it wiped or
   // given up.

@@ -18,7 +18,7 @@ class Decision {
       : costs_(costs),
         has_workers_(has_workers),
         is_trying_(has_window),
-        expected_(has_workers ? Maker::other : Maker::own) {}
+        expected_(has_workers ? Way::other : Way::own) {}
 
   // From any thread: whether this request is to be timed. To read the clock twice costs a fifth of
   // an XOR.
@@ -35,11 +35,11 @@ class Decision {
     return use % every == every / 2;
   }
   // Whether keystream is worth fetching.
-  [[nodiscard]] bool wants(Maker maker) const noexcept {
-    return is_trying_.load(std::memory_order_relaxed) || costs_.pays(maker);
+  [[nodiscard]] bool wants(Way fetch) const noexcept {
+    return is_trying_.load(std::memory_order_relaxed) || costs_.pays(fetch);
   }
-  void count_hit(Maker maker) noexcept {
-    expected_ = maker;
+  void count_hit(Way fetch) noexcept {
+    expected_ = fetch;
     ++hits_;
   }
   // Decides anew from time to time. Whether to precompute from now on.
@@ -94,7 +94,7 @@ class Decision {
   std::uint32_t uses_without_ = 0;  // since precomputing was found not to pay
   bool is_on_ = true;
   std::atomic<bool> is_trying_;  // every request is measured, to learn what it costs
-  Maker expected_;
+  Way expected_;                 // by which keystream will be fetched
 };
 
 }  // namespace paes::keystream

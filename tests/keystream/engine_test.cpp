@@ -170,11 +170,11 @@ TEST(Decision, ShortContextsSpeculateAfterAColdFirstOne) {
   const auto engine = keystream::KeystreamService::make({});
   const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
   key->costs().add(keystream::Way::own, 1e7);
-  EXPECT_TRUE(key->costs().pays(keystream::Maker::own)) << "one sample is none";
+  EXPECT_TRUE(key->costs().pays(keystream::Way::own)) << "one sample is none";
   for (int i = 0; i < 10; ++i) {
     key->costs().add(keystream::Way::own, 1e7);
   }
-  EXPECT_FALSE(key->costs().pays(keystream::Maker::own));
+  EXPECT_FALSE(key->costs().pays(keystream::Way::own));
   Buffer text(chunk);
   std::uint64_t found = 0;
   for (std::uint8_t file = 0; file < 200; ++file) {
