@@ -4,33 +4,20 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <span>
 #include <string>
 
-#include "core/bytes.hpp"
 #include "paes/keystream.h"
 #include "paes/keystream.hpp"
 #include "paes/nonces.hpp"
 
-struct paes_keystream_engine {
-  paes::KeystreamEngine engine;
-};
-struct paes_keystream_key {
-  paes::KeystreamKey key;
-};
-struct paes_keystream_context {
-  paes::KeystreamContext context;
-};
-struct paes_sealed_context {
-  paes::SealedContext context;
-};
-struct paes_nonce_allocator {
-  paes::NonceAllocator allocator;
-};
+struct paes_keystream_engine : paes::KeystreamEngine {};
+struct paes_keystream_key : paes::KeystreamKey {};
+struct paes_keystream_context : paes::KeystreamContext {};
+struct paes_sealed_context : paes::SealedContext {};
+struct paes_nonce_allocator : paes::NonceAllocator {};
 
 namespace {
-
-using paes::Bytes;
-using paes::MutableBytes;
 
 // Of a fixed size: what failed may have been an allocation.
 thread_local char reason[256] = "";
@@ -68,11 +55,18 @@ Pointer* given(Pointer* pointer, const char* what) {
   return pointer;
 }
 
-Bytes bytes_at(const uint8_t* from, size_t bytes, const char* what) {
-  return bytes == 0 ? Bytes() : Bytes(given(from, what), bytes);
+template <typename Byte>
+std::span<Byte> bytes_at(Byte* at, size_t bytes, const char* what) {
+  return bytes == 0 ? std::span<Byte>() : std::span<Byte>(given(at, what), bytes);
 }
-MutableBytes bytes_to(uint8_t* to, size_t bytes, const char* what) {
-  return bytes == 0 ? MutableBytes() : MutableBytes(given(to, what), bytes);
+
+// Puts what make() returns into an object of the C interface, and its address into `made`.
+template <typename Handle, typename Make>
+int make_handle(Handle** made, const char* what, const Make& make) noexcept {
+  return code_of([&] {
+    Handle*& place = *given(made, what);
+    place = new Handle{make()};
+  });
 }
 
 }  // namespace
@@ -81,7 +75,7 @@ const char* paes_keystream_reason(void) { return reason; }
 
 int paes_keystream_engine_new(const paes_keystream_options* options,
                               paes_keystream_engine** engine) {
-  return code_of([&] {
+  return make_handle(engine, "engine", [&] {
     paes::KeystreamOptions wanted;
     if (options != nullptr) {
       wanted.workers = options->workers;
@@ -89,8 +83,7 @@ int paes_keystream_engine_new(const paes_keystream_options* options,
           options->budget_bytes != 0 ? options->budget_bytes : wanted.budget_bytes;
       wanted.chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : wanted.chunk_bytes;
     }
-    auto& made = *given(engine, "engine");
-    made = new paes_keystream_engine{paes::KeystreamEngine(wanted)};
+    return paes::KeystreamEngine(wanted);
   });
 }
 
@@ -98,12 +91,10 @@ void paes_keystream_engine_free(paes_keystream_engine* engine) { delete engine; 
 
 int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
                            size_t key_bytes, const char* kernel, paes_keystream_key** bound) {
-  return code_of([&] {
-    auto& made = *given(bound, "bound");
-    made = new paes_keystream_key{given(engine, "engine")
-                                      ->engine.bind(given(cipher, "cipher"),
-                                                    bytes_at(key, key_bytes, "key"),
-                                                    kernel != nullptr ? kernel : "auto")};
+  return make_handle(bound, "bound", [&] {
+    return given(engine, "engine")
+        ->bind(given(cipher, "cipher"), bytes_at(key, key_bytes, "key"),
+               kernel != nullptr ? kernel : "auto");
   });
 }
 
@@ -119,17 +110,14 @@ int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key*
                         const uint8_t* first_counter, size_t counter_bytes,
                         const paes_keystream_context_options* options,
                         paes_keystream_context** context) {
-  return code_of([&] {
+  return make_handle(context, "context", [&] {
     paes::ContextOptions wanted;
     if (options != nullptr) {
       wanted = {options->window_chunks, options->first_chunk, options->stride, options->priority,
                 options->limit_bytes};
     }
-    auto& made = *given(context, "context");
-    made = new paes_keystream_context{
-        given(engine, "engine")
-            ->engine.open(given(key, "key")->key, bytes_at(first_counter, counter_bytes, "counter"),
-                          wanted)};
+    return given(engine, "engine")
+        ->open(*given(key, "key"), bytes_at(first_counter, counter_bytes, "counter"), wanted);
   });
 }
 
@@ -139,7 +127,7 @@ int paes_keystream_encrypt(paes_keystream_context* context, uint64_t offset, con
                            uint8_t* out, size_t bytes) {
   return code_of([&] {
     given(context, "context")
-        ->context.encrypt(offset, bytes_at(in, bytes, "in"), bytes_to(out, bytes, "out"));
+        ->encrypt(offset, bytes_at(in, bytes, "in"), bytes_at(out, bytes, "out"));
   });
 }
 
@@ -147,16 +135,16 @@ int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, con
                            uint8_t* out, size_t bytes) {
   return code_of([&] {
     given(context, "context")
-        ->context.decrypt(offset, bytes_at(in, bytes, "in"), bytes_to(out, bytes, "out"));
+        ->decrypt(offset, bytes_at(in, bytes, "in"), bytes_at(out, bytes, "out"));
   });
 }
 
 int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset) {
-  return code_of([&] { given(context, "context")->context.prefetch(offset); });
+  return code_of([&] { given(context, "context")->prefetch(offset); });
 }
 
 int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes) {
-  return code_of([&] { given(context, "context")->context.mark_used(offset, bytes); });
+  return code_of([&] { given(context, "context")->mark_used(offset, bytes); });
 }
 
 paes_sealed_context_options paes_sealed_context_defaults(void) {
@@ -168,17 +156,14 @@ paes_sealed_context_options paes_sealed_context_defaults(void) {
 int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* key,
                      const uint8_t first_nonce[12], const paes_sealed_context_options* options,
                      paes_sealed_context** context) {
-  return code_of([&] {
+  return make_handle(context, "context", [&] {
     paes::SealedOptions wanted;
     if (options != nullptr) {
       wanted = {options->window_messages, options->first_message, options->stride,
                 options->priority, options->limit_messages};
     }
-    auto& made = *given(context, "context");
-    made = new paes_sealed_context{given(engine, "engine")
-                                       ->engine.open_sealed(given(key, "key")->key,
-                                                            bytes_at(first_nonce, 12, "nonce"),
-                                                            wanted)};
+    return given(engine, "engine")
+        ->open_sealed(*given(key, "key"), bytes_at(first_nonce, 12, "nonce"), wanted);
   });
 }
 
@@ -189,8 +174,8 @@ int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const ui
                         uint8_t* tag, size_t tag_bytes) {
   return code_of([&] {
     given(context, "context")
-        ->context.seal(message, bytes_at(aad, aad_bytes, "aad"), bytes_at(in, bytes, "in"),
-                       bytes_to(out, bytes, "out"), bytes_to(tag, tag_bytes, "tag"));
+        ->seal(message, bytes_at(aad, aad_bytes, "aad"), bytes_at(in, bytes, "in"),
+               bytes_at(out, bytes, "out"), bytes_at(tag, tag_bytes, "tag"));
   });
 }
 
@@ -199,31 +184,31 @@ int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const ui
                         const uint8_t* tag, size_t tag_bytes) {
   return code_of([&] {
     if (!given(context, "context")
-             ->context.open(message, bytes_at(aad, aad_bytes, "aad"), bytes_at(in, bytes, "in"),
-                            bytes_to(out, bytes, "out"), bytes_at(tag, tag_bytes, "tag"))) {
+             ->open(message, bytes_at(aad, aad_bytes, "aad"), bytes_at(in, bytes, "in"),
+                    bytes_at(out, bytes, "out"), bytes_at(tag, tag_bytes, "tag"))) {
       throw paes::Error(paes::ErrorCode::corrupt, "message: it is forged or damaged");
     }
   });
 }
 
 int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message) {
-  return code_of([&] { given(context, "context")->context.prefetch(message); });
+  return code_of([&] { given(context, "context")->prefetch(message); });
 }
 
 int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages) {
-  return code_of([&] { given(context, "context")->context.mark_used(first, messages); });
+  return code_of([&] { given(context, "context")->mark_used(first, messages); });
 }
 
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
   int is_left = 0;
   (void)code_of([&] {
     constexpr std::uint64_t longest = 3600'000'000'000;  // what the clock can add to any time
-    is_left = given(engine, "engine")
-                      ->engine.idle(
-                          std::chrono::steady_clock::now() +
-                          std::chrono::nanoseconds(std::min<std::uint64_t>(nanoseconds, longest)))
-                  ? 1
-                  : 0;
+    is_left =
+        given(engine, "engine")
+                ->idle(std::chrono::steady_clock::now() +
+                       std::chrono::nanoseconds(std::min<std::uint64_t>(nanoseconds, longest)))
+            ? 1
+            : 0;
   });
   return is_left;
 }
@@ -231,27 +216,24 @@ int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
 int paes_keystream_get_statistics(const paes_keystream_engine* engine,
                                   paes_keystream_statistics* statistics) {
   return code_of([&] {
-    const paes::KeystreamStatistics all = given(engine, "engine")->engine.statistics();
-    auto& made = *given(statistics, "statistics");
-    made = {all.use.own,         all.use.other,     all.use.direct,     all.use.late,
-            all.use.bypassed,    all.filled_chunks, all.evicted_chunks, all.memory_bytes,
-            all.keystream_bytes, all.unlocked_bytes};
+    const paes::KeystreamStatistics all = given(engine, "engine")->statistics();
+    *given(statistics, "statistics") = {all.use.own,        all.use.other,    all.use.direct,
+                                        all.use.late,       all.use.bypassed, all.filled_chunks,
+                                        all.evicted_chunks, all.memory_bytes, all.keystream_bytes,
+                                        all.unlocked_bytes};
   });
 }
 
 int paes_nonce_allocator_new(int is_3des, const char* path, paes_nonce_allocator** allocator) {
-  return code_of([&] {
-    if (path == nullptr) {
-      if (is_3des != 0) {
-        throw paes::Error(paes::ErrorCode::usage, "nonces: 3DES counts in a file alone");
-      }
-      auto& made = *given(allocator, "allocator");
-      made = new paes_nonce_allocator{paes::NonceAllocator::in_process()};
-      return;
+  return make_handle(allocator, "allocator", [&] {
+    if (path != nullptr) {
+      return paes::NonceAllocator::in_file(
+          is_3des != 0 ? paes::NonceCipher::des_ede3 : paes::NonceCipher::aes, path);
     }
-    auto& made = *given(allocator, "allocator");
-    made = new paes_nonce_allocator{paes::NonceAllocator::in_file(
-        is_3des != 0 ? paes::NonceCipher::des_ede3 : paes::NonceCipher::aes, path)};
+    if (is_3des != 0) {
+      throw paes::Error(paes::ErrorCode::usage, "nonces: 3DES counts in a file alone");
+    }
+    return paes::NonceAllocator::in_process();
   });
 }
 
@@ -262,7 +244,7 @@ int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t
   return code_of([&] {
     (void)given(counter, "counter");
     (void)given(limit_bytes, "limit_bytes");
-    const paes::Nonce nonce = given(allocator, "allocator")->allocator.allocate(bytes);
+    const paes::Nonce nonce = given(allocator, "allocator")->allocate(bytes);
     std::memcpy(counter, nonce.counter, nonce.counter_bytes);
     *limit_bytes = nonce.limit_bytes;
   });
@@ -272,7 +254,7 @@ int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messa
                                  uint8_t first_nonce[12]) {
   return code_of([&] {
     (void)given(first_nonce, "nonce");
-    const paes::NonceRow row = given(allocator, "allocator")->allocator.allocate_messages(messages);
+    const paes::NonceRow row = given(allocator, "allocator")->allocate_messages(messages);
     std::memcpy(first_nonce, row.first, sizeof row.first);
   });
 }

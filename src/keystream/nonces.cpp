@@ -37,11 +37,12 @@ constexpr std::uint64_t most_messages = std::uint64_t{1} << 48;
 
 constexpr std::size_t fixed_bytes = 4;
 
-// A record: magic, cipher (1 byte), fixed field (4), zero (4), the first number that is not yet
-// written ahead (8, big-endian), and with `paesnc2` the CRC-64 of all that (8, big-endian).
-constexpr std::uint8_t magic_alone[7] = {'p', 'a', 'e', 's', 'n', 'c', '1'};
-constexpr std::uint8_t magic_twice[7] = {'p', 'a', 'e', 's', 'n', 'c', '2'};
-constexpr std::size_t cipher_at = sizeof magic_alone;
+// A record: magic, format (1 byte), cipher (1 byte), fixed field (4), zero (4), the first number
+// that is not yet written ahead (8, big-endian), and with `paesnc2` the CRC-64 of all that (8,
+// big-endian).
+constexpr std::uint8_t magic[6] = {'p', 'a', 'e', 's', 'n', 'c'};
+constexpr std::size_t format_at = sizeof magic;
+constexpr std::size_t cipher_at = 7;
 constexpr std::size_t fixed_at = 8;
 constexpr std::size_t zero_at = 12;
 constexpr std::size_t number_at = 16;
@@ -74,27 +75,14 @@ std::uint64_t crc64(Bytes bytes) noexcept {
   return ~value;
 }
 
-Record record_of(const std::uint8_t (&magic)[7], NonceCipher cipher, const std::uint8_t* fixed,
-                 std::uint64_t number) noexcept {
-  Record record = {};
-  std::copy_n(magic, sizeof magic, record.begin());
-  record[cipher_at] = static_cast<std::uint8_t>(cipher);
-  std::copy_n(fixed, fixed_bytes, record.begin() + fixed_at);
-  store_be64(record.data() + number_at, number);
-  store_be64(record.data() + checksum_at, crc64(Bytes(record).first(checksum_at)));
-  return record;
-}
-
-// All that can be seen of a record without a checksum, too.
-bool is_whole(const std::uint8_t (&magic)[7], Bytes record) noexcept {
+// Whether it is a record of the format, as far as can be seen: only `2` has a checksum.
+bool is_whole(Bytes record, char format) noexcept {
   return std::equal(std::begin(magic), std::end(magic), record.begin()) &&
+         record[format_at] == format &&
          std::all_of(record.begin() + zero_at, record.begin() + number_at,
-                     [](std::uint8_t byte) { return byte == 0; });
-}
-
-bool is_whole_page(Bytes page) noexcept {
-  return is_whole(magic_twice, page) &&
-         load_be64(page.data() + checksum_at) == crc64(page.first(checksum_at));
+                     [](std::uint8_t byte) { return byte == 0; }) &&
+         (format == '1' ||
+          load_be64(record.data() + checksum_at) == crc64(record.first(checksum_at)));
 }
 
 void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at) {
@@ -136,43 +124,16 @@ bool place(const std::string& from, const std::string& path) noexcept {
   return false;
 }
 
-// Makes a file in which nothing is written ahead yet, or leaves one that somebody else has made
-// meanwhile. It is complete and on the disk before it has its name.
-void make_file(NonceCipher cipher, const std::string& path) {
-  std::uint8_t fixed[fixed_bytes];
-  random_bytes(fixed);
-  std::vector<std::uint8_t> content(twice_bytes);
-  const Record record = record_of(magic_twice, cipher, fixed, 0);
-  for (std::size_t page = 0; page < pages; ++page) {
-    std::copy(record.begin(), record.end(),
-              content.begin() + static_cast<std::ptrdiff_t>(page * page_bytes));
-  }
-  const std::string temporary = path.substr(0, name_at(path)) + new_temporary_name();
-  const Descriptor file(open(
-      temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.is_open()) {
-    throw_errno(path + ": cannot make it");
-  }
-  try {
-    write_synced(file.number(), path, content, 0);
-    if (!place(temporary, path) && errno != EEXIST) {
-      throw_errno(path + ": cannot make it");
-    }
-  } catch (...) {
-    (void)unlink(temporary.c_str());
-    throw;
-  }
-  (void)unlink(temporary.c_str());  // where somebody else was faster
-}
-
 }  // namespace
 
 struct NonceAllocator::State {
   explicit State(NonceCipher of_cipher) : cipher(of_cipher) {}
 
   void open_file(const std::string& at);
+  void make_file();
   void read_file();
   bool take_record(Bytes record, bool is_second) noexcept;
+  [[nodiscard]] Record record_of(std::uint64_t number) const noexcept;
   void write_ahead(std::uint64_t numbers);
   [[nodiscard]] std::uint64_t take(std::uint64_t numbers);
 
@@ -193,7 +154,7 @@ void NonceAllocator::State::open_file(const std::string& at) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   file = Descriptor(open(path.c_str(), flags));
   if (!file.is_open() && errno == ENOENT) {
-    make_file(cipher, path);
+    make_file();
     file = Descriptor(open(path.c_str(), flags));
   }
   if (!file.is_open()) {
@@ -216,6 +177,35 @@ void NonceAllocator::State::open_file(const std::string& at) {
   }
 }
 
+// Makes a file in which nothing is written ahead yet, or leaves one that somebody else has made
+// meanwhile. It is complete and on the disk before it has its name.
+void NonceAllocator::State::make_file() {
+  random_bytes(fixed);
+  is_twice = true;
+  const Record record = record_of(0);
+  std::vector<std::uint8_t> content(twice_bytes);
+  for (std::size_t page = 0; page < pages; ++page) {
+    std::copy(record.begin(), record.end(),
+              content.begin() + static_cast<std::ptrdiff_t>(page * page_bytes));
+  }
+  const std::string temporary = path.substr(0, name_at(path)) + new_temporary_name();
+  const Descriptor made(open(
+      temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!made.is_open()) {
+    throw_errno(path + ": cannot make it");
+  }
+  try {
+    write_synced(made.number(), path, content, 0);
+    if (!place(temporary, path) && errno != EEXIST) {
+      throw_errno(path + ": cannot make it");
+    }
+  } catch (...) {
+    (void)unlink(temporary.c_str());
+    throw;
+  }
+  (void)unlink(temporary.c_str());  // where somebody else was faster
+}
+
 void NonceAllocator::State::read_file() {
   // One byte more than there may be.
   std::vector<std::uint8_t> content(twice_bytes + 1);
@@ -224,16 +214,15 @@ void NonceAllocator::State::read_file() {
     throw_errno(path + ": cannot read");
   }
   const Bytes all = Bytes(content).first(static_cast<std::size_t>(got));
+  is_twice = all.size() == twice_bytes;
   bool is_found = false;
-  if (all.size() == alone_bytes && is_whole(magic_alone, all)) {
+  if (all.size() == alone_bytes && is_whole(all, '1')) {
     is_found = take_record(all, false);
-  } else if (all.size() == twice_bytes) {
-    is_twice = true;
-    for (std::size_t page = 0; page < pages; ++page) {
-      const Bytes record = all.subspan(page * page_bytes, page_bytes);
-      if (is_whole_page(record)) {
-        is_found = take_record(record, is_found);
-      }
+  }
+  for (std::size_t page = 0; is_twice && page < pages; ++page) {
+    const Bytes record = all.subspan(page * page_bytes, page_bytes);
+    if (is_whole(record, '2')) {
+      is_found = take_record(record, is_found);
     }
   }
   if (!is_found) {
@@ -255,19 +244,28 @@ bool NonceAllocator::State::take_record(Bytes record, bool is_second) noexcept {
   return true;
 }
 
+Record NonceAllocator::State::record_of(std::uint64_t number) const noexcept {
+  Record record = {};
+  std::copy(std::begin(magic), std::end(magic), record.begin());
+  record[format_at] = is_twice ? '2' : '1';
+  record[cipher_at] = static_cast<std::uint8_t>(cipher);
+  std::copy_n(fixed, fixed_bytes, record.begin() + fixed_at);
+  store_be64(record.data() + number_at, number);
+  store_be64(record.data() + checksum_at, crc64(Bytes(record).first(checksum_at)));
+  return record;
+}
+
 void NonceAllocator::State::write_ahead(std::uint64_t numbers) {
   const std::uint64_t ahead = std::max(numbers, numbers_ahead);
   if (next > ~std::uint64_t{0} - ahead) {
     throw Error(ErrorCode::failure, "nonces: all have been used", "take a new key");
   }
-  if (file.is_open() && is_twice) {
-    const Record record = record_of(magic_twice, cipher, fixed, next + ahead);
-    for (std::size_t page = 0; page < pages; ++page) {
-      write_synced(file.number(), path, record, page * page_bytes);
+  if (file.is_open()) {
+    const Record record = record_of(next + ahead);
+    for (std::size_t page = 0; page < (is_twice ? pages : 1); ++page) {
+      write_synced(file.number(), path, Bytes(record).first(is_twice ? record_bytes : alone_bytes),
+                   page * page_bytes);
     }
-  } else if (file.is_open()) {
-    const Record record = record_of(magic_alone, cipher, fixed, next + ahead);
-    write_synced(file.number(), path, Bytes(record).first(alone_bytes), 0);
   }
   covered = next + ahead;
 }
