@@ -279,7 +279,6 @@ void Precomputer::close(Candidate& candidate) noexcept {
 void Precomputer::forget(Candidate& candidate) noexcept {
   const std::lock_guard lock(mutex_);
   evict(candidate);
-  candidate.window().release_ring();
 }
 
 void Precomputer::add_to(KeystreamStatistics& statistics) const noexcept {

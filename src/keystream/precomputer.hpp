@@ -63,7 +63,7 @@ class Precomputer {
   bool idle(IdleTime::Clock::time_point deadline) noexcept;
   // Takes from it all keystream that nobody holds, and gives it none any more.
   void close(Candidate& candidate) noexcept;
-  // The same once nobody fills it any more.
+  // Takes the rest, once nobody fills it any more.
   void forget(Candidate& candidate) noexcept;
 
   // --- Workers.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <new>
 
 #include "core/secret.hpp"
@@ -16,13 +15,9 @@ constexpr std::size_t most_fetched_bytes = 8192;
 // Chunks that a search skips at most. Where a call of idle() completes less than half of a chunk,
 // none is skipped (idle_time.cpp), so that two suffice.
 constexpr std::int64_t most_skipped = 2;
-// A client may be so many chunks behind another one that has overtaken it.
-constexpr std::int64_t most_behind = 8;
-
-// Entries for chunks before the one used last, for clients that overtake each other.
-std::uint32_t kept_behind(std::uint32_t entries) {
-  return std::min(entries / 8, static_cast<std::uint32_t>(most_behind));
-}
+// A client may be so many chunks behind another one that has overtaken it. An eighth of the window,
+// up to so many entries, is kept for that.
+constexpr std::uint32_t most_behind = 8;
 
 }  // namespace
 
@@ -35,13 +30,10 @@ Window::Window(const WindowShape& shape, std::size_t chunk_bytes, std::shared_pt
                                     : static_cast<std::uint64_t>(shape.stride)),
       last_chunk_(shape.last_chunk),
       ring_entries_(shape.chunks == 0 ? 0 : std::bit_ceil(shape.chunks)),
-      ring_mask_(ring_entries_ - 1),
-      full_depth_(ring_entries_ - kept_behind(ring_entries_)),
+      full_depth_(ring_entries_ - std::min(ring_entries_ / 8, most_behind)),
       next_(shape.first_chunk),
       depth_(full_depth_),
       search_from_(shape.first_chunk) {}
-
-Window::~Window() { assert(entries_ == nullptr); }
 
 Window::Taken Window::take(std::uint64_t chunk) noexcept {
   Entry* const ring = ring_.load(std::memory_order_acquire);
@@ -82,15 +74,13 @@ void Window::discard(Entry& entry, std::uint64_t chunk) const noexcept {
   entry.publish(chunk, EntryState::empty);
 }
 
-bool Window::steps_between(std::uint64_t from, std::uint64_t to,
-                           std::int64_t& steps) const noexcept {
+std::optional<std::int64_t> Window::steps_between(std::uint64_t from,
+                                                  std::uint64_t to) const noexcept {
   if (stride_size_ == 1) {
-    steps = static_cast<std::int64_t>(stride_ == 1 ? to - from : from - to);
-    return true;
+    return static_cast<std::int64_t>(stride_ == 1 ? to - from : from - to);
   }
   const auto difference = static_cast<std::int64_t>(to - from);
-  steps = difference / stride_;
-  return difference % stride_ == 0;
+  return difference % stride_ == 0 ? std::optional(difference / stride_) : std::nullopt;
 }
 
 void Window::slide(std::uint64_t used_chunk) noexcept {
@@ -101,10 +91,9 @@ void Window::slide(std::uint64_t used_chunk) noexcept {
     next_.store(after, std::memory_order_release);
     return;
   }
-  std::int64_t steps = 0;
-  const bool is_on_course = steps_between(next_.load(std::memory_order_relaxed), used_chunk, steps);
-  const bool is_near = is_on_course && steps >= 0 && steps < full_depth_;
-  const bool is_behind = is_on_course && steps < 0 && steps >= -most_behind;
+  const auto steps = steps_between(next_.load(std::memory_order_relaxed), used_chunk);
+  const bool is_near = steps >= 0 && steps < full_depth_;
+  const bool is_behind = steps >= -std::int64_t{most_behind} && steps < 0;
   if (is_near || (!is_behind && follows)) {
     next_.store(after, std::memory_order_release);
   }
@@ -131,9 +120,8 @@ bool Window::is_filled() const noexcept {
 }
 
 std::int64_t Window::steps_in_window(std::uint64_t next, std::uint64_t chunk) const noexcept {
-  std::int64_t steps = 0;
-  const bool is_on_course = steps_between(next, chunk, steps);
-  return is_on_course && steps >= 0 && steps <= std::int64_t{depth()} ? steps : 0;
+  const auto steps = steps_between(next, chunk);
+  return steps >= 0 && steps <= depth() ? *steps : 0;
 }
 
 // The search goes on at search_from_, because all before that is filled or being filled, except
@@ -238,12 +226,9 @@ void Window::give_up(const Fill& fill) noexcept {
 // Sets the search back to this chunk, unless it has not come that far.
 void Window::search_again_from(std::uint64_t chunk) noexcept {
   const std::uint64_t next = next_.load(std::memory_order_acquire);
-  std::int64_t steps = 0;
-  if (!steps_between(next, chunk, steps) || steps < 0) {
-    return;  // no client will want it
-  }
+  const auto steps = steps_between(next, chunk);  // less than 0 or none: no client will want it
   std::uint64_t place = search_from_.load(std::memory_order_relaxed);
-  while (steps < steps_in_window(next, place) &&
+  while (steps >= 0 && steps < steps_in_window(next, place) &&
          !search_from_.compare_exchange_weak(place, chunk, std::memory_order_relaxed)) {
   }
 }
@@ -287,12 +272,6 @@ bool Window::allocate_ring() noexcept {
   ring_memory_ = std::move(memory);
   ring_.store(entries_.get(), std::memory_order_release);
   return true;
-}
-
-void Window::release_ring() noexcept {
-  ring_.store(nullptr, std::memory_order_relaxed);
-  entries_.reset();
-  ring_memory_ = Reservation();
 }
 
 Window::Evicted Window::evict(Slots& slots) noexcept {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "keystream/budget.hpp"
 #include "keystream/entry.hpp"
@@ -47,7 +48,6 @@ struct Share {
 class Window {
  public:
   Window(const WindowShape& shape, std::size_t chunk_bytes, std::shared_ptr<Budget> budget);
-  ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -108,7 +108,6 @@ class Window {
 
   // Allocates the ring, unless there is one. False: there is no memory for it.
   [[nodiscard]] bool allocate_ring() noexcept;
-  void release_ring() noexcept;
   struct Evicted {
     std::size_t slots = 0;
     std::size_t ready_chunks = 0;  // that are lost
@@ -120,9 +119,9 @@ class Window {
   [[nodiscard]] std::uint64_t chunk_at(std::uint64_t next, std::int64_t step) const noexcept {
     return next + static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(stride_);
   }
-  // How many strides lie between the two chunks. False: not a whole number.
-  [[nodiscard]] bool steps_between(std::uint64_t from, std::uint64_t to,
-                                   std::int64_t& steps) const noexcept;
+  // How many strides lie between the two chunks, if it is a whole number.
+  [[nodiscard]] std::optional<std::int64_t> steps_between(std::uint64_t from,
+                                                          std::uint64_t to) const noexcept;
   // From the window's first chunk to this one; 0 if it is not in the window.
   [[nodiscard]] std::int64_t steps_in_window(std::uint64_t next,
                                              std::uint64_t chunk) const noexcept;
@@ -134,7 +133,7 @@ class Window {
     return entry.fresh_end == chunk_bytes_ ? EntryState::ready : EntryState::begun;
   }
   [[nodiscard]] Entry& entry_of(Entry* ring, std::uint64_t chunk) const noexcept {
-    return ring[(stride_size_ == 1 ? chunk : chunk / stride_size_) & ring_mask_];
+    return ring[(stride_size_ == 1 ? chunk : chunk / stride_size_) & (ring_entries_ - 1)];
   }
 
   const std::size_t chunk_bytes_;
@@ -144,7 +143,6 @@ class Window {
   const std::uint64_t stride_size_;  // without its sign
   const std::uint64_t last_chunk_;
   const std::uint32_t ring_entries_;
-  const std::uint64_t ring_mask_;
   const std::uint32_t full_depth_;
 
   // Clients write these, and whoever fills reads the atomic ones.
