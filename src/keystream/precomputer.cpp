@@ -17,7 +17,7 @@ Precomputer::Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Devic
       device_(device == nullptr ? nullptr
                                 : std::make_unique<DeviceSource>(
                                       std::move(device), shared.chunk_bytes, shared.budget)),
-      slots_(shared.chunk_bytes, *shared.budget) {}
+      slots_(shared.chunk_bytes, shared.budget) {}
 
 void Precomputer::request(Candidate& candidate, Wake wake) noexcept {
   Candidate::Scheduling& scheduling = candidate.scheduling();
@@ -59,18 +59,13 @@ void Precomputer::stop_waiting(Candidate& candidate) noexcept {
   note_highest_waiting();
 }
 
-Candidate* Precomputer::pick() noexcept {
-  collect_requests();
-  return waiting_.is_empty() ? nullptr : waiting_.first().candidate;
-}
-
-// The one that matters most among those that this client uses, or, if it uses none of the first
-// few, the one that it has used last.
-Candidate* Precomputer::pick_for(const void* client, Candidate* last) noexcept {
+// The one that matters most; for a thread that is a client, among those that it uses, or, if it
+// uses none of the first few, the one that it has used last.
+Candidate* Precomputer::pick(const void* client, Candidate* last) noexcept {
   collect_requests();
   int looked_at = 0;
   for (const Order::Key& key : waiting_) {
-    if (key.candidate->is_used_by(client)) {
+    if (client == nullptr || key.candidate->is_used_by(client)) {
       return key.candidate;
     }
     if (++looked_at == most_looked_at) {
@@ -153,11 +148,11 @@ bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
         [&](std::size_t i, Bytes keystream) { candidate.deliver(fills[place(i)], keystream); });
   }
   in_run = is_made ? in_run : 0;
-  device_chunks_.fetch_add(in_run, std::memory_order_relaxed);
   for (std::size_t i = in_run; i < count; ++i) {
     candidate.compute(fills[i], {});
   }
   lock.lock();
+  device_chunks_ += in_run;
   rank(candidate);
   return true;
 }
@@ -165,7 +160,7 @@ bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
 bool Precomputer::work() noexcept {
   std::shared_ptr<Candidate> held;  // let go of without the mutex
   Lock lock(mutex_);
-  Candidate* const candidate = pick();
+  Candidate* const candidate = pick(nullptr, nullptr);
   if (candidate == nullptr) {
     return false;
   }
@@ -184,7 +179,7 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
   if (!shared_.mark.is_intact()) {
     return false;
   }
-  const bool is_client = last_used_here.address != nullptr;
+  const void* const client = last_used_here.address != nullptr ? this_thread() : nullptr;
   const std::shared_ptr<Candidate> last =
       last_used_here.precomputer == this ? last_used_candidate.lock() : nullptr;
   if (has_requests()) {
@@ -205,7 +200,7 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
   if (!lock.owns_lock()) {
     return true;
   }
-  while (Candidate* const candidate = is_client ? pick_for(this_thread(), last.get()) : pick()) {
+  while (Candidate* const candidate = pick(client, last.get())) {
     const Share share = time.share_for(*candidate, time.left_ns());
     if (share.bytes == 0) {
       return true;
@@ -283,7 +278,7 @@ void Precomputer::forget(Candidate& candidate) noexcept {
 
 void Precomputer::add_to(KeystreamStatistics& statistics) const noexcept {
   const std::lock_guard lock(mutex_);
-  statistics.device_chunks = device_chunks_.load(std::memory_order_relaxed);
+  statistics.device_chunks = device_chunks_;
   statistics.evicted_chunks = evicted_chunks_;
   statistics.keystream_bytes = slots_.bytes();
   statistics.unlocked_bytes = slots_.unlocked_bytes();

@@ -87,8 +87,7 @@ class Precomputer {
   void collect_requests() noexcept;
   void stop_waiting(Candidate& candidate) noexcept;
   void note_highest_waiting() noexcept;
-  [[nodiscard]] Candidate* pick() noexcept;
-  [[nodiscard]] Candidate* pick_for(const void* client, Candidate* last) noexcept;
+  [[nodiscard]] Candidate* pick(const void* client, Candidate* last) noexcept;
   [[nodiscard]] Fill next_fill(Candidate& candidate, const Share& share) noexcept;
   void fill_one(Lock& lock, Candidate& candidate, const Share& share) noexcept;
   [[nodiscard]] bool fill_by_device(Lock& lock, Candidate& candidate) noexcept;
@@ -99,8 +98,7 @@ class Precomputer {
   Shared& shared_;
   Workers& workers_;
   const std::unique_ptr<DeviceSource> device_;  // null: none
-  std::atomic<std::uint64_t> device_chunks_{0};
-  std::atomic<Candidate*> requests_{nullptr};  // those since the last collection
+  std::atomic<Candidate*> requests_{nullptr};   // those since the last collection
   // The highest priority among those that wait, as far as is known.
   std::atomic<int> highest_waiting_{nobody_waits};
 
@@ -110,6 +108,7 @@ class Precomputer {
   std::uint64_t arrivals_ = 0;
   Slots slots_;
   std::uint64_t evicted_chunks_ = 0;
+  std::uint64_t device_chunks_ = 0;
 };
 
 }  // namespace paes::keystream

@@ -5,32 +5,35 @@
 
 namespace paes::keystream {
 
-Slots::Slots(std::size_t chunk_bytes, Budget& budget) noexcept
+Slots::Slots(std::size_t chunk_bytes, std::shared_ptr<Budget> budget) noexcept
     : slot_bytes_(slot_bytes(chunk_bytes)),
       slab_bytes_(Pages::whole(slots_in_slab * slot_bytes_)),
-      budget_(budget) {}
+      budget_(std::move(budget)) {}
 
-Slots::~Slots() { budget_.release(bytes()); }
+bool Slots::add_slab() noexcept {
+  Reservation memory(budget_, slab_bytes_);
+  if (!memory.is_granted()) {
+    return false;
+  }
+  try {
+    auto slab = std::make_unique<Slab>(std::move(memory), slab_bytes_);
+    slab->free.reserve(slots_in_slab);
+    for (std::size_t i = slots_in_slab; i-- > 0;) {
+      slab->free.push_back(slab->pages.data() + i * slot_bytes_);
+    }
+    slabs_.reserve(slabs_.size() + 1);
+    with_free_.reserve(slabs_.size() + 1);  // each slab finds room there whenever it has a slot
+    with_free_.push_back(slab.get());
+    slabs_.push_back(std::move(slab));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 Slots::Slot Slots::take() noexcept {
-  if (with_free_.empty()) {
-    if (!budget_.reserve(slab_bytes_)) {
-      return {};
-    }
-    try {
-      auto slab = std::make_unique<Slab>(slab_bytes_);
-      slab->free.reserve(slots_in_slab);
-      for (std::size_t i = slots_in_slab; i-- > 0;) {
-        slab->free.push_back(slab->pages.data() + i * slot_bytes_);
-      }
-      slabs_.reserve(slabs_.size() + 1);
-      with_free_.reserve(slabs_.size() + 1);  // each slab finds room there whenever it has a slot
-      with_free_.push_back(slab.get());
-      slabs_.push_back(std::move(slab));
-    } catch (const std::bad_alloc&) {
-      budget_.release(slab_bytes_);
-      return {};
-    }
+  if (with_free_.empty() && !add_slab()) {
+    return {};
   }
   Slab* const slab = with_free_.back();
   std::uint8_t* const bytes = slab->free.back();
@@ -58,7 +61,6 @@ bool Slots::shrink() noexcept {
   const Slab* const slab = *all_free;
   with_free_.erase(all_free);
   std::erase_if(slabs_, [slab](const auto& owned) { return owned.get() == slab; });
-  budget_.release(slab_bytes_);
   return true;
 }
 

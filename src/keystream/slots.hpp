@@ -12,18 +12,16 @@
 namespace paes::keystream {
 
 struct Slab {
-  explicit Slab(std::size_t bytes) : pages(bytes) {}
-  Pages pages;
+  Slab(Reservation reserved, std::size_t bytes) : memory(std::move(reserved)), pages(bytes) {}
+  const Reservation memory;
+  const Pages pages;
   std::vector<std::uint8_t*> free;
 };
 
 // Not thread-safe: the precomputer's mutex guards it.
 class Slots {
  public:
-  Slots(std::size_t chunk_bytes, Budget& budget) noexcept;
-  ~Slots();
-  Slots(const Slots&) = delete;
-  Slots& operator=(const Slots&) = delete;
+  Slots(std::size_t chunk_bytes, std::shared_ptr<Budget> budget) noexcept;
 
   struct Slot {
     std::uint8_t* bytes = nullptr;  // null: no slot is free, and the budget has no room for more
@@ -47,9 +45,11 @@ class Slots {
   }
 
  private:
+  [[nodiscard]] bool add_slab() noexcept;
+
   const std::size_t slot_bytes_;
   const std::size_t slab_bytes_;
-  Budget& budget_;
+  const std::shared_ptr<Budget> budget_;
   std::vector<std::unique_ptr<Slab>> slabs_;
   std::vector<Slab*> with_free_;  // those that have a free slot
 };

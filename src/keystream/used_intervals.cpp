@@ -68,12 +68,4 @@ UsedIntervals::Claim UsedIntervals::add(std::uint64_t first, std::uint64_t end) 
   return Claim::granted;
 }
 
-void UsedIntervals::clear() noexcept {
-  intervals_.clear();
-  last_ = intervals_.end();
-  next_first_ = std::numeric_limits<std::uint64_t>::max();
-  budget_.release(reserved_ * interval_bytes);
-  reserved_ = 0;
-}
-
 }  // namespace paes::keystream

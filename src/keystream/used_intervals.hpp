@@ -15,7 +15,7 @@ namespace paes::keystream {
 class UsedIntervals {
  public:
   explicit UsedIntervals(Budget& budget) noexcept : budget_(budget), last_(intervals_.end()) {}
-  ~UsedIntervals() { clear(); }
+  ~UsedIntervals() { budget_.release(reserved_ * interval_bytes); }
   UsedIntervals(const UsedIntervals&) = delete;
   UsedIntervals& operator=(const UsedIntervals&) = delete;
 
@@ -34,7 +34,6 @@ class UsedIntervals {
   // Records all of [first, end), whatever is there already.
   [[nodiscard]] Claim add(std::uint64_t first, std::uint64_t end) noexcept;
 
-  void clear() noexcept;
   [[nodiscard]] std::size_t count() const noexcept { return intervals_.size(); }
 
   // What an interval costs together with the allocator's own share, and how many are reserved at a
