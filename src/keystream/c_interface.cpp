@@ -2,6 +2,7 @@
 // the thread.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <span>
@@ -23,11 +24,7 @@ namespace {
 thread_local char reason[256] = "";
 
 void set_reason(const char* text) noexcept {
-  std::size_t at = 0;
-  for (; text[at] != '\0' && at + 1 < sizeof reason; ++at) {
-    reason[at] = text[at];
-  }
-  reason[at] = '\0';
+  (void)std::snprintf(reason, sizeof reason, "%s", text);
 }
 
 template <typename Call>

@@ -10,11 +10,7 @@ namespace {
 #if defined(__SANITIZE_THREAD__)
 constexpr bool is_watched = true;
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-constexpr bool is_watched = true;
-#else
-constexpr bool is_watched = false;
-#endif
+constexpr bool is_watched = __has_feature(thread_sanitizer) != 0;
 #else
 constexpr bool is_watched = false;
 #endif
