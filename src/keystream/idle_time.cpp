@@ -25,17 +25,12 @@ Share IdleTime::share_for(const Candidate& candidate, double left_ns) const noex
   const auto chunk_bytes = static_cast<double>(candidate.window().chunk_bytes());
   const auto bytes = static_cast<std::size_t>(left_ns / chunk_ns * chunk_bytes);
   const std::size_t pass = candidate.pass_bytes();
-  return {.bytes = bytes / pass * pass, .first_step = first_step(chunk_ns, left_ns)};
-}
-
-// The client makes its next request when this call's time is over, and finds the next chunk in part
-// if it is begun now. If a call completes more than half of a chunk, it is better to begin the
-// chunk that will be whole in time: most requests find all of their keystream, and a few find none.
-// If a call completes less, each request has its part.
-std::int64_t IdleTime::first_step(double chunk_ns, double left_ns) const noexcept {
-  return chunk_ns > 2 * whole_ns_
-             ? 0
-             : static_cast<std::int64_t>(std::ceil((chunk_ns - left_ns) / whole_ns_));
+  // The client makes its next request when this call's time is over, and finds the next chunk in
+  // part if it is begun now. If a call completes more than half of a chunk, it is better to begin
+  // the chunk that will be whole in time: most requests find all of their keystream, and a few find
+  // none. If a call completes less, each request has its part.
+  const double calls = chunk_ns > 2 * whole_ns_ ? 0 : (chunk_ns - left_ns) / whole_ns_;
+  return {.bytes = bytes / pass * pass, .first_step = static_cast<std::int64_t>(std::ceil(calls))};
 }
 
 bool IdleTime::fill(Candidate& candidate) const noexcept {

@@ -31,8 +31,6 @@ class IdleTime {
   [[nodiscard]] bool fill(Candidate& candidate) const noexcept;
 
  private:
-  [[nodiscard]] std::int64_t first_step(double chunk_ns, double left_ns) const noexcept;
-
   const Clock::time_point deadline_;
   const double whole_ns_;
 };
