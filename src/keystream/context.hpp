@@ -70,24 +70,15 @@ class Context : public Candidate {
   // After a part was computed: keystream that was there is wiped.
   void discard(const Part& part, std::uint64_t chunk) const noexcept;
   // Times a request from its first line on, if this one is to be timed.
-  class Timer {
-   public:
-    explicit Timer(const Context& context) noexcept : costs_(context.costs()) {
-      if (context.decision_.is_timed()) {
-        watch_.emplace();
-      }
+  [[nodiscard]] std::optional<Stopwatch> begin_timing() const noexcept {
+    return decision_.is_timed() ? std::optional<Stopwatch>(std::in_place) : std::nullopt;
+  }
+  // For a request for one whole chunk, if it went one way from its beginning to its end.
+  void end_timing(const std::optional<Stopwatch>& watch, const Part& part) const noexcept {
+    if (watch.has_value() && (!part.lacks_end || part.is_bypassed)) {
+      costs().add(part.way, watch->elapsed_ns());
     }
-    // For a request for one whole chunk, which went one way from its beginning to its end.
-    void add(const Part& part) const noexcept {
-      if (watch_.has_value() && (!part.lacks_end || part.is_bypassed)) {
-        costs_.add(part.way, watch_->elapsed_ns());
-      }
-    }
-
-   private:
-    Costs& costs_;
-    std::optional<Stopwatch> watch_;
-  };
+  }
   void move_window(std::uint64_t chunk);
 
  private:

@@ -111,7 +111,7 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
   if (in.empty()) {
     return;
   }
-  const Timer timer(*this);
+  const auto watch = begin_timing();
   Lock lock = enter();
   if (direction == Direction::encrypt) {
     key_.count_encrypted(offset, offset + in.size());
@@ -134,7 +134,7 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     done += bytes;
     if (done == in.size()) {
       if (in.size() == shared().chunk_bytes && bytes == in.size()) {
-        timer.add(part);
+        end_timing(watch, part);
       }
       break;
     }

@@ -85,7 +85,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
                        MutableBytes tag) {
   check(message, 1);
   check_lengths(in, out, tag);
-  const Timer timer(*this);
+  const auto watch = begin_timing();
   Lock lock = enter();
   claim(lock, message, message + 1,
         "keystream: this message of the context has been sealed before");
@@ -103,7 +103,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
     discard(part, message);
   }
   if (in.size() == shared().chunk_bytes) {
-    timer.add(part);
+    end_timing(watch, part);
   }
   if (!shared().mark.is_intact()) {
     // A signal's handler has forked in the middle of this call: what was written may be the text.
@@ -116,7 +116,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
 bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, Bytes tag) {
   check(message, 1);
   check_lengths(in, out, tag);
-  const Timer timer(*this);
+  const auto watch = begin_timing();
   Lock lock = enter();
   const Part part = take(message, 0, in.size(), Beginning::is_bypassed);
   lock.unlock();
@@ -129,7 +129,7 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
     discard(part, message);
   }
   if (in.size() == shared().chunk_bytes) {
-    timer.add(part);
+    end_timing(watch, part);
   }
   return is_authentic;
 }
