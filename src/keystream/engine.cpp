@@ -52,7 +52,8 @@ std::shared_ptr<KeystreamService> KeystreamService::make(const KeystreamOptions&
 }
 
 KeystreamService::KeystreamService(const KeystreamOptions& options)
-    : shared_(options.budget_bytes, options.chunk_bytes, options.workers != 0),
+    : shared_{options.chunk_bytes, options.workers != 0,
+              std::make_shared<Budget>(options.budget_bytes)},
       precomputer_(shared_, workers_, options.device) {}
 
 KeystreamService::~KeystreamService() { assert(contexts_.empty()); }

@@ -28,14 +28,24 @@
 
 #include "keystream/candidate.hpp"
 #include "keystream/device_source.hpp"
+#include "keystream/fork_mark.hpp"
 #include "keystream/idle_time.hpp"
-#include "keystream/order.hpp"
-#include "keystream/shared.hpp"
 #include "keystream/slots.hpp"
 #include "keystream/workers.hpp"
 #include "paes/keystream.hpp"
 
 namespace paes::keystream {
+
+// What all parts of one keystream engine share, and what clients read for each chunk. Nothing in it
+// changes often.
+struct Shared {
+  const std::size_t chunk_bytes;
+  const bool has_workers;
+  const std::shared_ptr<Budget> budget;  // keys may outlive the engine
+  const ForkMark mark = {};
+  // Counts the calls that found no memory free. It is the clock of "least recently used".
+  alignas(64) std::atomic<std::uint64_t> age{1};
+};
 
 // Whom a request for keystream wakes. To wake a thread takes some ten microseconds. A client whose
 // data waits does not have them.
