@@ -36,7 +36,7 @@ class BoundKey {
   [[nodiscard]] bool draws_from(const Budget& budget) const noexcept {
     return budget_.get() == &budget;
   }
-  [[nodiscard]] virtual std::size_t block_size() const noexcept = 0;
+  [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_.cipher); }
 
   // What a request without keystream does, in place. The first guess of its cost comes from this.
   virtual void compute_directly(MutableBytes chunk) const noexcept = 0;

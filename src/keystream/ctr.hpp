@@ -16,7 +16,6 @@ class CtrKey final : public BoundKey {
   CtrKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
          std::shared_ptr<Budget> budget, std::shared_ptr<Device> device);
 
-  [[nodiscard]] std::size_t block_size() const noexcept override { return key_.block_size(); }
   void compute_directly(MutableBytes chunk) const noexcept override;
 
   // Counter mode from byte `offset` of the stream whose byte 0 has `first_counter`. `in` and `out`

@@ -21,7 +21,7 @@
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
 #include "core/secret.hpp"
-#include "keystream/fork_mark.hpp"
+#include "keystream/pages.hpp"
 #include "message/raw_key.hpp"
 
 namespace paes {

@@ -1,14 +1,24 @@
 #include "keystream/pages.hpp"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <new>
-#include <utility>
 
 #include "core/secret.hpp"
 
 namespace paes::keystream {
+
+namespace {
+
+// Each child that fork() makes adds one.
+std::atomic<std::uint32_t> fork_generation{0};
+
+void count_fork() { fork_generation.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
 
 std::size_t Pages::whole(std::size_t bytes) noexcept {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -29,16 +39,22 @@ Pages::Pages(std::size_t bytes) : bytes_(whole(bytes)) {
 }
 
 Pages::~Pages() {
-  if (data_ != nullptr) {
-    wipe(data_, bytes_);
-    (void)munmap(data_, bytes_);
-  }
+  wipe(data_, bytes_);
+  (void)munmap(data_, bytes_);
 }
 
-Pages::Pages(Pages&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      bytes_(other.bytes_),
-      is_locked_(other.is_locked_),
-      is_wiped_in_children_(other.is_wiped_in_children_) {}
+ForkMark::ForkMark() : page_(1) {
+  static const int registered = pthread_atfork(nullptr, nullptr, count_fork);
+  if (registered != 0) {
+    throw std::bad_alloc();
+  }
+  generation_ = fork_generation.load(std::memory_order_relaxed);
+  *page_.data() = 1;
+}
+
+bool ForkMark::is_intact() const noexcept {
+  return *static_cast<const volatile std::uint8_t*>(page_.data()) == 1 &&
+         fork_generation.load(std::memory_order_relaxed) == generation_;
+}
 
 }  // namespace paes::keystream

@@ -28,7 +28,6 @@
 
 #include "keystream/candidate.hpp"
 #include "keystream/device_source.hpp"
-#include "keystream/fork_mark.hpp"
 #include "keystream/idle_time.hpp"
 #include "keystream/slots.hpp"
 #include "keystream/workers.hpp"

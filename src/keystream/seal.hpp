@@ -15,7 +15,6 @@ class SealKey final : public BoundKey {
   SealKey(Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
           std::shared_ptr<Budget> budget);
 
-  [[nodiscard]] std::size_t block_size() const noexcept override { return block_bytes; }
   void compute_directly(MutableBytes chunk) const noexcept override;
   [[nodiscard]] const GcmKey& gcm() const noexcept { return key_; }
 
