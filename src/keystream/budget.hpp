@@ -1,5 +1,6 @@
-// The memory that a keystream engine may have. Keystream, keys, contexts and their records draw
-// from one number before they allocate, from any thread.
+// What there is so much of: the memory that a keystream engine may have. Keystream, keys, contexts
+// and their records draw from one number before they allocate, from any thread. And the blocks that
+// a key of 3DES may encrypt.
 #pragma once
 
 #include <atomic>

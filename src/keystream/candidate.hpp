@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <memory>
 #include <set>
-#include <tuple>
 
 #include "core/bytes.hpp"
 #include "keystream/bound_key.hpp"
@@ -18,57 +18,42 @@ namespace paes::keystream {
 
 class Candidate;
 
-// An order of candidates, by priority and by a number. A candidate's place in it is made when its
-// context is opened, and moves in and out: nothing is allocated while keystream is computed. Not
-// thread-safe: the precomputer's mutex guards it.
-class Order {
+// An order of candidates, by priority and by a number. Not thread-safe: the precomputer's mutex
+// guards it.
+struct OrderKey {
+  std::int64_t priority;  // the least is first
+  std::uint64_t at;       // then the least of these
+  Candidate* candidate;
+
+  auto operator<=>(const OrderKey&) const = default;
+};
+using Order = std::set<OrderKey>;
+
+// A candidate's place in one order. It is made when its context is opened, and moves in and out:
+// nothing is allocated while keystream is computed.
+class Place {
  public:
-  struct Key {
-    std::int64_t priority;  // the least is first
-    std::uint64_t at;       // then the least of these
-    Candidate* candidate;
-
-    bool operator<(const Key& other) const noexcept {
-      return std::tie(priority, at, candidate) <
-             std::tie(other.priority, other.at, other.candidate);
+  Place() {
+    Order order;
+    node_ = order.extract(order.insert(OrderKey{}).first);
+  }
+  [[nodiscard]] bool is_taken() const noexcept { return node_.empty(); }
+  // Unless it is there already.
+  void enter(Order& order, const OrderKey& key) noexcept {
+    if (!is_taken()) {
+      node_.value() = key;
+      at_ = order.insert(std::move(node_)).position;
     }
-  };
-  using Keys = std::set<Key>;
-
-  // Belongs to one candidate and one order.
-  class Place {
-   public:
-    Place() {
-      Keys keys;
-      node_ = keys.extract(keys.insert(Key{}).first);
+  }
+  void leave(Order& order) noexcept {
+    if (is_taken()) {
+      node_ = order.extract(at_);
     }
-    [[nodiscard]] bool is_taken() const noexcept { return node_.empty(); }
-    // Unless it is there already.
-    void enter(Order& order, const Key& key) noexcept {
-      if (!is_taken()) {
-        node_.value() = key;
-        at_ = order.keys_.insert(std::move(node_)).position;
-      }
-    }
-    void leave(Order& order) noexcept {
-      if (is_taken()) {
-        node_ = order.keys_.extract(at_);
-      }
-    }
-
-   private:
-    Keys::iterator at_;     // where it is in the order
-    Keys::node_type node_;  // else it keeps the node
-  };
-
-  [[nodiscard]] bool is_empty() const noexcept { return keys_.empty(); }
-  [[nodiscard]] const Key& first() const noexcept { return *keys_.begin(); }
-  [[nodiscard]] const Key& last() const noexcept { return *keys_.rbegin(); }
-  [[nodiscard]] Keys::const_iterator begin() const noexcept { return keys_.begin(); }
-  [[nodiscard]] Keys::const_iterator end() const noexcept { return keys_.end(); }
+  }
 
  private:
-  Keys keys_;
+  Order::iterator at_;     // where it is in the order
+  Order::node_type node_;  // else it keeps the node
 };
 
 class Candidate : public std::enable_shared_from_this<Candidate> {
@@ -140,8 +125,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   struct Scheduling {
     std::atomic<bool> is_requested{false};
     Candidate* next_requested = nullptr;  // the one after it in the list
-    Order::Place waiting;                 // for keystream
-    Order::Place ranked;                  // among those that hold slots
+    Place waiting;                        // for keystream
+    Place ranked;                         // among those that hold slots
   };
   [[nodiscard]] Scheduling& scheduling() noexcept { return scheduling_; }
 

@@ -66,22 +66,15 @@ std::uint64_t CtrKey::blocks_of(std::uint64_t first, std::uint64_t end) const no
 
 void CtrKey::count_encrypted(std::uint64_t first, std::uint64_t end) {
   const std::uint64_t blocks = blocks_of(first, end);
-  if (blocks == 0) {
-    return;
+  if (blocks != 0 && !des_blocks_.reserve(blocks)) {
+    throw Error(ErrorCode::usage,
+                "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
+                "use another key, or better AES");
   }
-  std::uint64_t before = encrypted_blocks_.load(std::memory_order_relaxed);
-  do {
-    if (blocks > max_des_blocks - before) {
-      throw Error(ErrorCode::usage,
-                  "key: 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67)",
-                  "use another key, or better AES");
-    }
-  } while (
-      !encrypted_blocks_.compare_exchange_weak(before, before + blocks, std::memory_order_relaxed));
 }
 
 void CtrKey::uncount(std::uint64_t first, std::uint64_t end) noexcept {
-  encrypted_blocks_.fetch_sub(blocks_of(first, end), std::memory_order_relaxed);
+  des_blocks_.release(blocks_of(first, end));
 }
 
 CtrContext::CtrContext(Precomputer& precomputer, Reservation memory,
@@ -123,22 +116,19 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
       throw;
     }
   }
-  std::size_t done = 0;
-  while (true) {
+  for (std::size_t done = 0, bytes = 0; done < in.size(); done += bytes) {
+    if (done != 0) {
+      lock.lock();
+    }
     const std::uint64_t at = offset + done;
     const auto within = static_cast<std::uint32_t>(at % shared().chunk_bytes);
-    const std::size_t bytes = std::min(in.size() - done, shared().chunk_bytes - within);
+    bytes = std::min(in.size() - done, shared().chunk_bytes - within);
     const Part part = take(at / shared().chunk_bytes, within, bytes, Beginning::is_used);
     lock.unlock();
     crypt_part(part, at, in.subspan(done, bytes), out.subspan(done, bytes));
-    done += bytes;
-    if (done == in.size()) {
-      if (in.size() == shared().chunk_bytes && bytes == in.size()) {
-        end_timing(watch, part);
-      }
-      break;
+    if (bytes == in.size() && bytes == shared().chunk_bytes) {
+      end_timing(watch, part);
     }
-    lock.lock();
   }
   if (!shared().mark.is_intact()) {
     // A signal's handler has forked in the middle of this call: the keystream may have been zeros,

@@ -37,7 +37,7 @@ class CtrKey final : public BoundKey {
  private:
   [[nodiscard]] std::uint64_t blocks_of(std::uint64_t first, std::uint64_t end) const noexcept;
 
-  std::atomic<std::uint64_t> encrypted_blocks_{0};
+  Budget des_blocks_{max_des_blocks};
   RawKey key_;
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<DeviceRaw> on_device_;

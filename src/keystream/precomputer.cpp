@@ -49,9 +49,8 @@ void Precomputer::collect_requests() noexcept {
 }
 
 void Precomputer::note_highest_waiting() noexcept {
-  highest_waiting_.store(
-      waiting_.is_empty() ? nobody_waits : waiting_.first().candidate->priority(),
-      std::memory_order_relaxed);
+  highest_waiting_.store(waiting_.empty() ? nobody_waits : waiting_.begin()->candidate->priority(),
+                         std::memory_order_relaxed);
 }
 
 void Precomputer::stop_waiting(Candidate& candidate) noexcept {
@@ -64,7 +63,7 @@ void Precomputer::stop_waiting(Candidate& candidate) noexcept {
 Candidate* Precomputer::pick(const void* client, Candidate* last) noexcept {
   collect_requests();
   int looked_at = 0;
-  for (const Order::Key& key : waiting_) {
+  for (const OrderKey& key : waiting_) {
     if (client == nullptr || key.candidate->is_used_by(client)) {
       return key.candidate;
     }
@@ -165,7 +164,7 @@ bool Precomputer::work() noexcept {
     return false;
   }
   held = candidate->hold();
-  if (candidate != waiting_.last().candidate) {
+  if (candidate != waiting_.rbegin()->candidate) {
     workers_.wake_another();
   }
   if (!fill_by_device(lock, *candidate)) {
@@ -232,8 +231,8 @@ std::size_t Precomputer::evict(Candidate& candidate) noexcept {
 bool Precomputer::evict_for(const Candidate& asker) noexcept {
   shared_.age.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t asker_used = asker.last_used();
-  while (!ranked_.is_empty()) {
-    const Order::Key first = ranked_.first();
+  while (!ranked_.empty()) {
+    const OrderKey first = *ranked_.begin();
     Candidate& candidate = *first.candidate;
     const std::uint64_t last_used = candidate.last_used();
     if (last_used != first.at) {  // used since it was put here
@@ -255,10 +254,10 @@ bool Precomputer::evict_for(const Candidate& asker) noexcept {
 bool Precomputer::make_room() noexcept {
   const std::lock_guard lock(mutex_);
   while (!slots_.shrink()) {
-    if (ranked_.is_empty()) {
+    if (ranked_.empty()) {
       return false;
     }
-    evict(*ranked_.first().candidate);
+    evict(*ranked_.begin()->candidate);
   }
   return true;
 }
