@@ -2,10 +2,9 @@
 // whole call, with all that precomputing does to it. These costs decide between fetching keystream
 // and computing it. If they are off for a while, that costs time and never correctness.
 //
-// Measured case (docs/performance.md, "Keystream ahead"): a client without any delay beside a
-// worker. Without a decision by costs its requests took 1.3 (`aesni`) to 1.5 times (`vaes512`) as
-// long. With plain averages in place of medians they took 2 to 6 times as long after 20
-// microseconds, because one interrupt among the samples made the engine give keystream up.
+// Measured cases (docs/performance.md, "What each mechanism gains"): a client without any delay
+// beside a worker; and medians for one with a delay, because with plain averages one interrupt
+// among the samples made the engine give keystream up.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +13,8 @@
 
 namespace paes::keystream {
 
-// A running median of nanoseconds. One sample moves it by a sixteenth at most, because an interrupt
-// may have taken a hundred times as long as what was measured. It begins with the least of the
-// first samples.
+// A running median of nanoseconds: one sample moves it by a sixteenth at most, even one that an
+// interrupt has made a hundred times as long. It begins with the least of the first samples.
 class Cost {
  public:
   void add(double sample_ns) noexcept {

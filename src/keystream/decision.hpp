@@ -57,14 +57,10 @@ class Decision {
   static constexpr std::uint32_t uses_before_try = 4096;
   // One request in so many is timed; during a try, every one.
   static constexpr std::uint32_t timed_uses = 16;
-  // Comparison runs: one request in so many computes although keystream is there, so that the cost
-  // of computing is known as it is here, where text and caches are the caller's; more often during
-  // a try.
-  //
-  // Measured case (docs/performance.md, "Keystream ahead"): `vaes512` beside a worker, 20
-  // microseconds or more between requests. What bind() measures in hot caches is too good there.
-  // Where that alone was believed, half of the requests and more went without keystream, and half
-  // took twice as long.
+  // Comparison runs: one request in so many computes although keystream is there, and more of them
+  // during a try. So the cost of computing is known as it is here, where text and caches are the
+  // caller's. What bind() measures in hot caches is too good. Measured case (docs/performance.md,
+  // "What each mechanism gains"): `vaes512` beside a worker, with a delay between requests.
   static constexpr std::uint32_t compared_uses = 256;
   static constexpr std::uint32_t compared_uses_of_try = 8;
 

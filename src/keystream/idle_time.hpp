@@ -2,11 +2,8 @@
 // late. If there is no time for a whole chunk, a part of one is computed: whole passes of the
 // kernel. The next call, a worker or the client itself completes the chunk.
 //
-// Measured cases (docs/performance.md, "Keystream ahead"), 20 microseconds between requests:
-// - 3DES with the 64-bit `bitslice` takes longer than that for a chunk. Half of the requests wait
-//   100 times shorter with parts than without them, and 30 times shorter than if each chunk were
-//   begun in the order of use.
-// - AES-GCM with `bitslice`: half of the messages wait 2.1 times shorter.
+// Measured cases (docs/performance.md, "What each mechanism gains"): 3DES and AES-GCM with the
+// 64-bit `bitslice`, which takes longer for a chunk than the client waits between requests.
 #pragma once
 
 #include <chrono>

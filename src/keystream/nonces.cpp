@@ -95,14 +95,12 @@ void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at
   }
 }
 
-std::size_t name_at(const std::string& path) noexcept {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? 0 : slash + 1;
-}
+// With the slash at its end; empty: the current one.
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 // The folder's entry of a new file.
 void make_name_last(const std::string& path, int file) {
-  const std::string folder = path.substr(0, name_at(path));
+  const std::string folder = folder_of(path);
   const Descriptor opened = open_folder(folder.empty() ? "." : folder);
   errno = opened.is_open() ? sync_folder(opened.number(), file) : errno;
   if (errno != 0) {
@@ -188,7 +186,7 @@ void NonceAllocator::State::make_file() {
     std::copy(record.begin(), record.end(),
               content.begin() + static_cast<std::ptrdiff_t>(page * page_bytes));
   }
-  const std::string temporary = path.substr(0, name_at(path)) + new_temporary_name();
+  const std::string temporary = folder_of(path) + new_temporary_name();
   const Descriptor made(open(
       temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!made.is_open()) {

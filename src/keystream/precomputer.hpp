@@ -4,20 +4,19 @@
 // One mutex guards orders and slots. While keystream is computed, it is not held. No client takes
 // it on its way to an XOR: a request for keystream goes into a list without locks. Workers run at
 // SCHED_IDLE, and the system may set one aside that holds the mutex. Therefore idle() only tries to
-// lock it, and fills the context that its thread has used last without it: by the mutex its
-// clients' requests took up to 1.3 times as long beside a worker, with 100 microseconds between
-// them.
+// lock it, and fills the context that its thread has used last without it.
 //
 // Locks are taken in this order: a context's mutex; the precomputer's mutex; the device source's;
-// the workers' mutex, after which nothing is locked. close(), forget() and
-// make_room() are called without the context's. Nobody lets go of a candidate while holding the
-// mutex, because the last one to do so calls forget().
+// the workers' mutex, after which nothing is locked. close(), forget() and make_room() are called
+// without the context's. Nobody lets go of a candidate while holding the mutex, because the last
+// one to do so calls forget().
 //
 // Eviction takes keystream from the context of the lowest priority, and among equals from the one
-// that was used least recently, unless that one was used later than the context that asks. Measured
-// case (docs/performance.md, "Keystream ahead"): 256 contexts, of which the budget holds a quarter
-// and a few are used most. Without eviction among equals their requests wait 4 times as long
-// (`aesni`), in the order of coming 1.2 times, and 3 times as long with `bitslice`.
+// that was used least recently, unless that one was used later than the context that asks.
+//
+// Measured cases (docs/performance.md, "What each mechanism gains"): for idle() without the mutex a
+// client beside a worker; for eviction 256 contexts, of which the budget holds a quarter and a few
+// are used most.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
-// The public header's classes, on top of KeystreamService and Context. They check what a caller
-// may get wrong. In a forked child they leave alone what the parent's threads may have been in the
-// middle of.
+// The public header's classes, on top of KeystreamService and Context. They check what a caller may
+// get wrong, and in a forked child leave alone what the parent's threads may have been changing.
 #include <bit>
 #include <cstddef>
 #include <cstring>

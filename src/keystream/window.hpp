@@ -95,8 +95,8 @@ class Window {
   // The entry has no slot, and gets none.
   void give_up(const Fill& fill) noexcept;
   // Has the nearest cache fetch the chunk that the client will want next, if it is ready. Measured
-  // case (docs/performance.md, "Keystream ahead"): 3DES with `bitslice_avx512`, 20 microseconds
-  // between requests, waits 1.2 times as long without; other cases gain if neighbours take caches.
+  // case (docs/performance.md, "What each mechanism gains"): 3DES with `bitslice_avx512`; others
+  // gain if neighbours take caches.
   void fetch_next() noexcept;
   // About how many chunks the window lacks, beyond the one that was asked for last.
   [[nodiscard]] std::uint32_t missing() const noexcept;

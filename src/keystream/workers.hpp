@@ -6,9 +6,6 @@
 // One worker looks by itself whether there is work, at a fixed interval. If there is none for long,
 // it looks less and less often, and then a prefetch wakes it. The other workers sleep until one
 // that works finds more to do than it can do alone.
-//
-// Adapting the interval to how drained the windows are gained nothing (docs/performance.md,
-// "Keystream ahead").
 #pragma once
 
 #include <atomic>
