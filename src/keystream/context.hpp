@@ -73,9 +73,11 @@ class Context : public Candidate {
   [[nodiscard]] std::optional<Stopwatch> begin_timing() const noexcept {
     return decision_.is_timed() ? std::optional<Stopwatch>(std::in_place) : std::nullopt;
   }
-  // For a request for one whole chunk, if it went one way from its beginning to its end.
-  void end_timing(const std::optional<Stopwatch>& watch, const Part& part) const noexcept {
-    if (watch.has_value() && (!part.lacks_end || part.is_bypassed)) {
+  // For a request of one part: if that was a whole chunk and went one way from beginning to end.
+  void end_timing(const std::optional<Stopwatch>& watch, const Part& part,
+                  std::size_t bytes) const noexcept {
+    if (watch.has_value() && bytes == shared_.chunk_bytes &&
+        (!part.lacks_end || part.is_bypassed)) {
       costs().add(part.way, watch->elapsed_ns());
     }
   }

@@ -126,8 +126,8 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     const Part part = take(at / shared().chunk_bytes, within, bytes, Beginning::is_used);
     lock.unlock();
     crypt_part(part, at, in.subspan(done, bytes), out.subspan(done, bytes));
-    if (bytes == in.size() && bytes == shared().chunk_bytes) {
-      end_timing(watch, part);
+    if (bytes == in.size()) {
+      end_timing(watch, part, bytes);
     }
   }
   if (!shared().mark.is_intact()) {

@@ -102,9 +102,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
     key_.seal(nonce_of(message).bytes, aad, in, out, tag);
     discard(part, message);
   }
-  if (in.size() == shared().chunk_bytes) {
-    end_timing(watch, part);
-  }
+  end_timing(watch, part, in.size());
   if (!shared().mark.is_intact()) {
     // A signal's handler has forked in the middle of this call: what was written may be the text.
     wipe(out);
@@ -128,9 +126,7 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
     is_authentic = key_.open(nonce_of(message).bytes, aad, in, out, tag);
     discard(part, message);
   }
-  if (in.size() == shared().chunk_bytes) {
-    end_timing(watch, part);
-  }
+  end_timing(watch, part, in.size());
   return is_authentic;
 }
 
