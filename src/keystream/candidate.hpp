@@ -152,12 +152,13 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
 // The candidate that this thread has used last, as a client. Whoever locks it must have compared
 // the precomputer before: with that, the candidate's engine lives. The addresses are not to be
-// followed, for what they led to may be gone.
+// followed, for what they led to may be gone. They are apart from the pointer because a thread's
+// variable without a destructor is cheaper to look at, which each request does.
 struct LastUsed {
   const void* precomputer = nullptr;
   const Candidate* address = nullptr;
-  std::weak_ptr<Candidate> candidate;
 };
 inline thread_local LastUsed last_used_here;
+inline thread_local std::weak_ptr<Candidate> last_used_candidate;
 
 }  // namespace paes::keystream

@@ -105,8 +105,9 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
 }
 
 void Context::end_use() noexcept {
-  if (last_used_here.address != this || last_used_here.candidate.expired()) {
-    last_used_here = {&precomputer_, this, weak_from_this()};
+  if (last_used_here.address != this || last_used_candidate.expired()) {
+    last_used_here = {&precomputer_, this};
+    last_used_candidate = weak_from_this();
   }
   const std::uint32_t depth = window().depth();
   const bool is_open = decision_.end_use();

@@ -180,7 +180,7 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
   }
   const void* const client = last_used_here.address != nullptr ? this_thread() : nullptr;
   const std::shared_ptr<Candidate> last =
-      last_used_here.precomputer == this ? last_used_here.candidate.lock() : nullptr;
+      last_used_here.precomputer == this ? last_used_candidate.lock() : nullptr;
   if (has_requests()) {
     if (const Lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
       collect_requests();
