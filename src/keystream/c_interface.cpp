@@ -59,7 +59,7 @@ std::span<Byte> bytes_at(Byte* at, size_t bytes, const char* what) {
 
 // Puts what make() returns into an object of the C interface, and its address into `made`.
 template <typename Handle, typename Make>
-int make_handle(Handle** made, const char* what, const Make& make) noexcept {
+int make_handle(Handle** made, const char* what, const Make& make) {
   return code_of([&] {
     Handle*& place = *given(made, what);
     place = new Handle{make()};

@@ -76,7 +76,7 @@ std::uint64_t crc64(Bytes bytes) noexcept {
 }
 
 // Whether it is a record of the format, as far as can be seen: only `2` has a checksum.
-bool is_whole(Bytes record, char format) noexcept {
+bool is_whole(Bytes record, std::uint8_t format) noexcept {
   return std::equal(std::begin(magic), std::end(magic), record.begin()) &&
          record[format_at] == format &&
          std::all_of(record.begin() + zero_at, record.begin() + number_at,
