@@ -16,7 +16,7 @@
 #include "core/secret.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "cuda/device_kernel.hpp"
-#include "cuda/emulated_runtime.hpp"
+#include "emulated/runtime.hpp"
 
 namespace paes::test {
 

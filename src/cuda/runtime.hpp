@@ -1,6 +1,7 @@
 // What the device needs of a device's run-time library, and no more: memory, streams, copies and
-// launches. One implementation calls CUDA (cuda_runtime.hpp), the other keeps all of it on the host
-// and can fail on demand (emulated_runtime.hpp), so that the device is tested where no GPU is.
+// launches. One implementation calls CUDA (cuda_runtime.hpp). That of the tests
+// (tests/emulated/runtime.hpp) keeps everything on the host and fails on demand, so that the device
+// is tested where there is no GPU.
 //
 // Whatever is not noexcept throws Error(failure) with the name of the call that failed and its
 // reason, or OutOfMemory. Any thread may call.

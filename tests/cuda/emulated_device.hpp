@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cuda/cuda_device.hpp"
-#include "cuda/emulated_runtime.hpp"
+#include "emulated/runtime.hpp"
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
 #include "raw_start.hpp"

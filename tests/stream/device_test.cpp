@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda/cuda_device.hpp"
-#include "cuda/emulated_runtime.hpp"
+#include "emulated/runtime.hpp"
 #include "fake_device.hpp"
 #include "stream/raw.hpp"
 #include "stream/raw_gcm.hpp"

@@ -26,7 +26,8 @@ for program in "${programs[@]}"; do
   ! nm --demangle "$program" | grep "$door" || complain "$program contains $door"
   ! nm --demangle "$program" | grep EmulatedRuntime || complain "$program contains an emulated device"
 done
-nm --demangle "$1"/src/cuda/libpaes_cuda.a 2>/dev/null | grep EmulatedRuntime >"$folder/found" || complain "libpaes_cuda.a has no EmulatedRuntime: what do tests use now?"
+! nm --demangle "$1"/src/cuda/libpaes_cuda.a | grep EmulatedRuntime || complain "libpaes_cuda.a contains an emulated device"
+nm --demangle "$1"/tests/emulated/libemulated_device.a 2>/dev/null | grep EmulatedRuntime >"$folder/found" || complain "libemulated_device.a has no EmulatedRuntime: what do tests use now?"
 
 # Every option of every subcommand.
 for program in "${programs[@]}"; do

@@ -2,7 +2,7 @@
 // done only when somebody waits for it, so that anyone who does not wait gets nothing. Copies are
 // checked against what was allocated and pinned; freed memory must be wiped; constant memory, which
 // each kernel has for each slot of a device, must be wiped before the key that it was filled from
-// goes; and any call can be made to fail. No program that users run links it.
+// goes; and any call can be made to fail.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-#include "cuda/emulated_runtime.hpp"
+#include "emulated/runtime.hpp"
 
 #include <algorithm>
 #include <cstring>
