@@ -26,7 +26,7 @@ if(PAES_CUDA STREQUAL "ON" AND NOT PAES_NVCC)
 endif()
 
 if(NOT PAES_NVCC)
-  message(STATUS "CUDA: no nvcc; the device device is emulated only")
+  message(STATUS "CUDA: no nvcc; only tests have a device, an emulated one")
 else()
   message(STATUS "CUDA: ${PAES_NVCC}")
   find_library(PAES_CUDART cudart_static NO_CACHE REQUIRED
@@ -60,16 +60,22 @@ else()
   list(APPEND nvcc_flags -Xcompiler=-fPIC)
 endif()
 
-# paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. Each is
-# compiled twice: as C++ for its emulation, always, and by nvcc for the device, where there is a compiler.
+# paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. The host's
+# compiler makes the kernels' rows of them, and nvcc, where there is one, what runs on the device. The objects of
+# TARGET_emulated are the emulation, which tests alone link (tests/emulated/grid.hpp).
 function(paes_device_kernels target)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   get_filename_component(above ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
+  add_library(${target}_emulated OBJECT EXCLUDE_FROM_ALL)
+  target_include_directories(${target}_emulated PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${target}_emulated PRIVATE ${target})
   set(objects "")
   foreach(kernel IN LISTS ARGN)
-    set(emulation ${CMAKE_CURRENT_BINARY_DIR}/emulated_${kernel}.cpp)
-    file(CONFIGURE OUTPUT ${emulation} CONTENT "#include \"${folder}/${kernel}.cu\"\n")
-    target_sources(${target} PRIVATE ${emulation})
+    set(include "#include \"${folder}/${kernel}.cu\"\n")
+    file(CONFIGURE OUTPUT ${kernel}.cpp CONTENT "${include}")
+    target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.cpp)
+    file(CONFIGURE OUTPUT emulated_${kernel}.cpp CONTENT "#include \"emulated/grid.hpp\"\n${include}")
+    target_sources(${target}_emulated PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/emulated_${kernel}.cpp)
     if(PAES_NVCC)
       set(object ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.o)
       add_custom_command(

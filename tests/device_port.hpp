@@ -88,8 +88,12 @@ class Port {
     // The runtime has no such device, so this goes past it.
     launch.shape = runtime_.devices()[0].shape;
     launch.shape.shared_bytes = shared_bytes;
+    if (is_device_emulated()) {
+      launch.stream = nullptr;  // keys are read where the image has them
+    }
     wait();
-    const cuda::DeviceRuns& runs = is_device_emulated() ? kernel.emulated : *kernel.device;
+    const cuda::DeviceRuns& runs =
+        is_device_emulated() ? cuda::Emulation::of(kernel) : *kernel.device;
     if (const int error = start(runs, launch, job); error != 0) {
       throw Error(ErrorCode::failure, "launch of " + std::string(kernel.name) + ": CUDA error " +
                                           std::to_string(error));

@@ -13,6 +13,7 @@
 #include "core/secret.hpp"
 #include "cuda/device_kernel.hpp"
 #include "device_rows.hpp"
+#include "emulated/emulation.hpp"
 
 namespace paes::test {
 
@@ -93,10 +94,10 @@ void run_emulated(const KernelKeys& keys, const Piece& piece) noexcept {
     tweaks = std::make_unique<DeviceMemory>(cuda::tweak_count(blocks, 0) * block_bytes);
     const DeviceMemory first(piece.tweak, block_bytes);
     job.tweaks = tweaks->blocks();
-    held.kernel->emulated.run_tweaks(held.launch(),
-                                     {first.blocks(), true, 0, blocks, tweaks->blocks()});
+    cuda::Emulation::of(*held.kernel)
+        .run_tweaks(held.launch(), {first.blocks(), true, 0, blocks, tweaks->blocks()});
   }
-  held.kernel->emulated.run(held.launch(), job);
+  cuda::Emulation::of(*held.kernel).run(held.launch(), job);
   if (text.bytes != 0) {
     std::memcpy(text.out, job.out, text.bytes);
   }
@@ -118,8 +119,8 @@ void run_emulated_chains(const KernelKeys& keys, std::span<Chain> chains) noexce
       if (Which == Operation::cbc_encrypt) {
         add_input();
       }
-      held.kernel->emulated.run(
-          held.launch(), cuda::Job{Operation::ecb_encrypt, block.data(), block.data(), size});
+      cuda::Emulation::of(*held.kernel)
+          .run(held.launch(), cuda::Job{Operation::ecb_encrypt, block.data(), block.data(), size});
       if (Which == Operation::cfb_encrypt) {
         add_input();
       }
@@ -152,7 +153,7 @@ inline Block run_emulated_gcm(const KernelKeys& keys, const GcmOnDevice& what) n
   job.aad_bytes = what.aad_bytes;
   job.tags = result.blocks();
   job.scratch = scratch.blocks();
-  held.kernel->emulated.run_gcm(held.launch(), job);
+  cuda::Emulation::of(*held.kernel).run_gcm(held.launch(), job);
   if (what.has_out() && text.bytes != 0) {
     std::memcpy(text.out, job.out, text.bytes);
   }
@@ -167,8 +168,8 @@ void prepare_emulated(Bytes key, KernelKeys& keys) {
   kernel.prepare(key, held->image.data());
   if (kernel.has_gcm()) {
     const DeviceMemory zero(&held->hash_key, block_bytes);
-    kernel.emulated.run(held->launch(),
-                        cuda::Job{Operation::ecb_encrypt, zero.data(), zero.data(), block_bytes});
+    cuda::Emulation::of(kernel).run(
+        held->launch(), cuda::Job{Operation::ecb_encrypt, zero.data(), zero.data(), block_bytes});
     held->hash_key = std::bit_cast<HashSubkey>(*zero.blocks());
   }
   const EmulatedKeys* const owned = held.release();

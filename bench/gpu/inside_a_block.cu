@@ -8,13 +8,12 @@
 #include "gpu/study_kernels.hpp"
 
 namespace paes::cuda {
+
+#if defined(PAES_LAUNCHES)
+
 namespace {
 
-#if defined(__CUDACC__)
-__constant__ constexpr aes_compute::Sbox study_sbox = aes_compute::make_sbox();
-#else
-constexpr const aes_compute::Sbox& study_sbox = aes_compute::sbox;
-#endif
+PAES_CONSTANT_TABLE aes_compute::Sbox study_sbox = aes_compute::make_sbox();
 
 enum class Step { add_round_key, sub_bytes, shift_rows, mix_columns };
 
@@ -196,22 +195,18 @@ int emulate(const Launch& launch, const Job& job) {
   return 0;
 }
 
-int run_all_inside(const Launch& launch, const Job& job) { return emulate(launch, job); }
-int run_all_steps(const Launch& launch, const Job& job) { return emulate(launch, job); }
+constexpr auto run_all_inside = emulate;
+constexpr auto run_all_steps = emulate;
 
 #endif
 
-constexpr DeviceRuns inside_runs = {run_all_inside, nullptr, nullptr, nullptr, nullptr};
-constexpr DeviceRuns steps_runs = {run_all_steps, nullptr, nullptr, nullptr, nullptr};
-
 }  // namespace
 
-extern const DeviceRuns on_device_study_inside;
-extern const DeviceRuns on_device_study_steps;
-#if defined(__CUDACC__)
-const DeviceRuns on_device_study_inside = inside_runs;
-const DeviceRuns on_device_study_steps = steps_runs;
+PAES_LAUNCHES(study_inside, run_all_inside, nullptr, nullptr, nullptr, nullptr);
+PAES_LAUNCHES(study_steps, run_all_steps, nullptr, nullptr, nullptr, nullptr);
+
 #else
+
 namespace {
 
 void prepare(Bytes key, std::uint8_t* image) {
@@ -231,10 +226,9 @@ const DeviceKernel study_kernel_inside = {
     .summary = "16 threads to a block, many blocks a launch",
     .warning = warning,
     .blocks = 1,
+    .takes_gcm = false,
     .image_bytes = sizeof(RoundKeys),
-    .constant_bytes = 0,
     .prepare = prepare,
-    .emulated = inside_runs,
     .device = PAES_ON_DEVICE(study_inside),
 };
 const DeviceKernel study_kernel_steps = {
@@ -243,12 +237,12 @@ const DeviceKernel study_kernel_steps = {
     .summary = "a launch for each step of each block",
     .warning = warning,
     .blocks = 1,
+    .takes_gcm = false,
     .image_bytes = sizeof(RoundKeys),
-    .constant_bytes = 0,
     .prepare = prepare,
-    .emulated = steps_runs,
     .device = PAES_ON_DEVICE(study_steps),
 };
+
 #endif
 
 }  // namespace paes::cuda

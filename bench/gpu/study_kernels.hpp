@@ -10,9 +10,11 @@ namespace paes::cuda {
 // One launch for all blocks, 16 threads to each: every byte of a state has a thread, and all wait
 // for each other after each step.
 extern const DeviceKernel study_kernel_inside;
+extern const DeviceRuns on_device_study_inside;
 
 // A launch for each step of each block: 16 threads for SubBytes and AddRoundKey, a row of ShiftRows
 // and a column of MixColumns to a thread.
 extern const DeviceKernel study_kernel_steps;
+extern const DeviceRuns on_device_study_steps;
 
 }  // namespace paes::cuda

@@ -11,15 +11,21 @@
 namespace paes::cuda {
 namespace {  // NOLINT
 
-#if defined(__CUDACC__)
-__constant__ InSlot<RoundKeys> aes_round_keys[max_slots];
-__constant__ constexpr aes_compute::Sbox aes_sbox = aes_compute::make_sbox();
-__constant__ constexpr aes_compute::Sbox aes_inverse_sbox = aes_compute::make_inverse_sbox();
-#endif
+PAES_CONSTANT_KEYS(RoundKeys, aes_round_keys);
+PAES_CONSTANT_TABLE aes_compute::Sbox aes_sbox = aes_compute::make_sbox();
+PAES_CONSTANT_TABLE aes_compute::Sbox aes_inverse_sbox = aes_compute::make_inverse_sbox();
 
 struct AesComputeKeys {
-  const RoundKeys* round_keys;  // of the emulation
-  unsigned slot;                // of the device
+  const RoundKeys* round_keys;  // where the emulation reads them
+  unsigned slot;                // where the device does
+
+  PAES_DEVICE const RoundKeys& in_slot() const {
+#if defined(__CUDA_ARCH__)
+    return aes_round_keys[slot].keys;
+#else
+    return *round_keys;
+#endif
+  }
 };
 
 template <bool Inverse>
@@ -40,19 +46,11 @@ class AesComputeCore {
 
   PAES_DEVICE void crypt(Words<16> (&state)[blocks]) const {
     store_words(&state_, state[0]);
-#if defined(__CUDA_ARCH__)
     if constexpr (Inverse) {
-      aes_compute::decrypt_block(aes_round_keys[keys_.slot].keys, state_, aes_inverse_sbox);
+      aes_compute::decrypt_block(keys_.in_slot(), state_, aes_inverse_sbox);
     } else {
-      aes_compute::encrypt_block(aes_round_keys[keys_.slot].keys, state_, aes_sbox);
+      aes_compute::encrypt_block(keys_.in_slot(), state_, aes_sbox);
     }
-#else
-    if constexpr (Inverse) {
-      aes_compute::decrypt_block(*keys_.round_keys, state_);
-    } else {
-      aes_compute::encrypt_block(*keys_.round_keys, state_);
-    }
-#endif
     state[0] = load_words<16>(&state_);
   }
 

@@ -41,17 +41,15 @@ struct AesKeyColumns {
   std::uint32_t word[4 * (RoundKeys::max_rounds + 1)];
 };
 
-#if defined(__CUDACC__)
-// Of each slot. In constant memory, because an instruction takes an operand from there.
-__constant__ InSlot<AesKeyColumns> aes_key_columns[max_slots];
-#endif
+// In constant memory, because an instruction takes an operand from there.
+PAES_CONSTANT_KEYS(AesKeyColumns, aes_key_columns);
 
 struct AesTablesKeys {
-  const AesKeyColumns* columns;  // of the emulation
-  unsigned slot;                 // of the device
+  const AesKeyColumns* columns;  // where the emulation reads them
+  unsigned slot;                 // where the device does
   unsigned rounds;
 
-  PAES_DEVICE const std::uint32_t* words() const {
+  PAES_DEVICE const std::uint32_t* in_slot() const {
 #if defined(__CUDA_ARCH__)
     return aes_key_columns[slot].keys.word;
 #else
@@ -89,7 +87,7 @@ class AesTablesCore {
   }
 
   PAES_DEVICE AesTablesCore(const std::uint8_t* shared, const Keys& keys, const Thread& thread)
-      : shared_(shared), key_(keys.words()), rounds_(keys.rounds), lane_(thread.lane() * 4) {}
+      : shared_(shared), key_(keys.in_slot()), rounds_(keys.rounds), lane_(thread.lane() * 4) {}
 
   PAES_DEVICE void crypt(Words<16> (&state)[blocks]) const {
     Words<16>& s = state[0];

@@ -1,7 +1,5 @@
 // The device kernel `cuda_bitslice`: AES in constant time, 8 blocks a thread
 // (aes_bitslice_core.hpp).
-#include <cstring>
-
 #include "cuda/aes_bitslice_core.hpp"
 #include "cuda/grid.hpp"
 #include "kernel/prepare_aes.hpp"
@@ -12,6 +10,12 @@ namespace {
 struct Image {
   AesBitsliceKeys keys[2];  // of both directions
 };
+
+}  // namespace
+
+#if defined(PAES_LAUNCHES)
+
+namespace {
 
 AesBitsliceLaunchKeys keys_of(const Launch& launch, bool is_inverse) {
   const auto& image = *static_cast<const Image*>(launch.image);
@@ -27,15 +31,13 @@ int run_tweaks(const Launch& launch, const TweakJob& job) {
   return run_tweaks_on_grid<AesBitsliceCore<false>>(launch, job, keys_of(launch, false));
 }
 
-constexpr DeviceRuns runs = {run, run_tweaks, nullptr, nullptr,
-                             find_on_grid<AesBitsliceCore<false>, Operation::ctr>};
-
 }  // namespace
 
-extern const DeviceRuns on_device_cuda_bitslice;
-#if defined(__CUDACC__)
-const DeviceRuns on_device_cuda_bitslice = runs;
+PAES_LAUNCHES(cuda_bitslice, run, run_tweaks, nullptr, nullptr,
+              find_on_grid<AesBitsliceCore<false>, Operation::ctr>);
+
 #else
+
 namespace {
 
 // One round key of one direction: `key` is what the state gets after the S-boxes, before ShiftRows
@@ -114,19 +116,18 @@ void prepare(Bytes key, std::uint8_t* image) {
 
 }  // namespace
 
-extern const DeviceKernel device_kernel_cuda_bitslice;
 const DeviceKernel device_kernel_cuda_bitslice = {
     .name = "cuda_bitslice",
     .cipher = Cipher::aes,
     .summary = "constant time, three-input logic, 8 blocks a thread",
     .warning = nullptr,
     .blocks = AesBitsliceCore<false>::blocks,
+    .takes_gcm = false,
     .image_bytes = sizeof(Image),
-    .constant_bytes = 0,
     .prepare = prepare,
-    .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_bitslice),
 };
+
 #endif
 
 }  // namespace paes::cuda

@@ -1,7 +1,5 @@
 // The device kernel `cuda_des_bitslice`: Triple DES in constant time, 32 blocks a thread
 // (des_bitslice_core.hpp).
-#include <cstring>
-
 #include "cuda/des_bitslice_core.hpp"
 #include "cuda/grid.hpp"
 #include "kernel/prepare_des.hpp"
@@ -13,21 +11,25 @@ struct Image {
   DesBitsliceKeys keys[2];  // of both directions
 };
 
+}  // namespace
+
+#if defined(PAES_LAUNCHES)
+
+namespace {
+
 int run(const Launch& launch, const Job& job) {
   const auto& image = *static_cast<const Image*>(launch.image);
   const DesBitsliceKeys* const keys = image.keys + (formula_of(job.operation).inverse ? 1 : 0);
   return run_operation<DesBitsliceCore>(launch, job, keys);
 }
 
-constexpr DeviceRuns runs = {run, nullptr, nullptr, nullptr,
-                             find_on_grid<DesBitsliceCore<false>, Operation::ctr>};
-
 }  // namespace
 
-extern const DeviceRuns on_device_cuda_des_bitslice;
-#if defined(__CUDACC__)
-const DeviceRuns on_device_cuda_des_bitslice = runs;
+PAES_LAUNCHES(cuda_des_bitslice, run, nullptr, nullptr, nullptr,
+              find_on_grid<DesBitsliceCore<false>, Operation::ctr>);
+
 #else
+
 namespace {
 
 // What round key `key` has for the half's bit b (from 0) where E sends it to an input 2 to 5.
@@ -86,19 +88,18 @@ void prepare(Bytes key, std::uint8_t* image) {
 
 }  // namespace
 
-extern const DeviceKernel device_kernel_cuda_des_bitslice;
 const DeviceKernel device_kernel_cuda_des_bitslice = {
     .name = "cuda_des_bitslice",
     .cipher = Cipher::des_ede3,
     .summary = "constant time, three-input logic, 32 blocks a thread",
     .warning = nullptr,
     .blocks = DesBitsliceCore<false>::blocks,
+    .takes_gcm = false,
     .image_bytes = sizeof(Image),
-    .constant_bytes = 0,
     .prepare = prepare,
-    .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_des_bitslice),
 };
+
 #endif
 
 }  // namespace paes::cuda

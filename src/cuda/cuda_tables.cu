@@ -1,6 +1,6 @@
 // The device kernel `cuda_tables`: AES by T-tables in shared memory, the fast one
-// (aes_tables_core.hpp). Round keys come from constant memory, of which each slot has its own part;
-// a launch first copies them there, on its stream, from the key's image in device memory.
+// (aes_tables_core.hpp). Round keys come from constant memory, where each slot has a part of its
+// own; a launch first copies them there, on its stream, from the key's image in device memory.
 #include "cuda/aes_tables_core.hpp"
 #include "cuda/gcm_runs.hpp"
 #include "cuda/grid.hpp"
@@ -14,107 +14,85 @@ struct Image {
   HashLevel hash[hash_levels];
 };
 
+}  // namespace
+
+#if defined(PAES_LAUNCHES)
+
+namespace {
+
 // Cores of both directions, as run_operation wants them.
 template <unsigned Tables, unsigned Rounds>
 struct Cores {
   template <bool Inverse>
   using Core = AesTablesCore<Tables, Inverse, Rounds>;
 };
+// These need little shared memory and take any number of rounds.
+using SmallCores = Cores<1, 0>;
 
-constexpr std::size_t four_tables_bytes = Cores<4, 10>::Core<true>::shared_bytes;
-
-// Binds the launch's slot to its key, in one direction.
-int bind_keys(const Launch& launch, bool inverse, AesTablesKeys& keys) {
-  const AesKeyColumns* const columns =
-      &static_cast<const Image*>(launch.image)->columns[inverse ? 1 : 0];
-  keys = {columns, launch.slot, static_cast<unsigned>(launch.key_bytes / 4 + 6)};
-#if defined(__CUDACC__)
-  return copy_to_slot(aes_key_columns, columns, launch);
-#else
-  keys.columns = copy_to_slot(columns, launch);
-  return 0;
-#endif
+// Calls `run(keys)` once the slot has the key of one direction.
+template <class Run>
+int with_keys(const Launch& launch, bool inverse, const Run& run) {
+  AesTablesKeys keys = {&static_cast<const Image*>(launch.image)->columns[inverse ? 1 : 0],
+                        launch.slot, static_cast<unsigned>(launch.key_bytes / 4 + 6)};
+  const int error = copy_to_slot(aes_key_columns, keys.columns, launch);
+  return error != 0 ? error : run(keys);
 }
 
-#if defined(__CUDACC__)
 int wipe_keys(const Launch& launch) { return wipe_slot(aes_key_columns, launch); }
-#else
-int wipe_keys(const Launch& launch) { return wipe_slot<AesKeyColumns>(launch); }
-#endif
 
-// Rounds are unrolled where all four tables have room.
-int run(const Launch& launch, const Job& job) {
-  AesTablesKeys keys = {};
-  if (const int error = bind_keys(launch, formula_of(job.operation).inverse, keys); error != 0) {
-    return error;
+// Calls `run(cores)`. Where `shared_bytes` have room, all four tables do, and rounds are unrolled.
+template <class Run>
+int with_cores(const Launch& launch, std::size_t shared_bytes, unsigned rounds, const Run& run) {
+  if (launch.shape.shared_bytes < shared_bytes) {
+    return run(SmallCores());
   }
-  if (launch.shape.shared_bytes < four_tables_bytes) {
-    return run_operation<Cores<1, 0>::Core>(launch, job, keys);
-  }
-  switch (keys.rounds) {
+  switch (rounds) {
     case 10:
-      return run_operation<Cores<4, 10>::Core>(launch, job, keys);
+      return run(Cores<4, 10>());
     case 12:
-      return run_operation<Cores<4, 12>::Core>(launch, job, keys);
+      return run(Cores<4, 12>());
     default:
-      return run_operation<Cores<4, 14>::Core>(launch, job, keys);
+      return run(Cores<4, 14>());
   }
 }
 
-// Little work, for which one table and any number of rounds will do.
+int run(const Launch& launch, const Job& job) {
+  return with_keys(launch, formula_of(job.operation).inverse, [&](const AesTablesKeys& keys) {
+    constexpr std::size_t shared_bytes = Cores<4, 10>::Core<true>::shared_bytes;
+    return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
+      return run_operation<Chosen::template Core>(launch, job, keys);
+    });
+  });
+}
+
 int run_tweaks(const Launch& launch, const TweakJob& job) {
-  AesTablesKeys keys = {};
-  if (const int error = bind_keys(launch, false, keys); error != 0) {
-    return error;
-  }
-  return run_tweaks_on_grid<AesTablesCore<1, false, 0>>(launch, job, keys);
-}
-
-template <unsigned Tables, unsigned Rounds>
-int run_text(const Launch& launch, const GcmJob& job, const AesTablesKeys& keys,
-             const HashLevel* level) {
-  using Core = GcmCore<AesTablesCore<Tables, false, Rounds>>;
-  return flow_of(job.operation) == TextFlow::encrypt
-             ? run_gcm_on_grid<Core, TextFlow::encrypt>(launch, job, {keys, level})
-             : run_gcm_on_grid<Core, TextFlow::decrypt>(launch, job, {keys, level});
+  return with_keys(launch, false, [&](const AesTablesKeys& keys) {
+    return run_tweaks_on_grid<SmallCores::Core<false>>(launch, job, keys);
+  });
 }
 
 int run_gcm(const Launch& launch, const GcmJob& whole_job) {
-  AesTablesKeys keys = {};
-  if (const int error = bind_keys(launch, false, keys); error != 0) {
-    return error;
-  }
-  const auto run_level0 = [&](const GcmJob& job, const HashLevel* level) {
-    if (flow_of(job.operation) == TextFlow::hash) {
-      // Of verify, one block a message is encrypted.
-      using Core = GcmCore<AesTablesCore<1, false, 0>>;
-      return run_gcm_on_grid<Core, TextFlow::hash>(launch, job, {keys, level});
-    }
-    if (launch.shape.shared_bytes < GcmCore<AesTablesCore<4, false, 10>>::shared_bytes) {
-      return run_text<1, 0>(launch, job, keys, level);
-    }
-    switch (keys.rounds) {
-      case 10:
-        return run_text<4, 10>(launch, job, keys, level);
-      case 12:
-        return run_text<4, 12>(launch, job, keys, level);
-      default:
-        return run_text<4, 14>(launch, job, keys, level);
-    }
-  };
-  return run_gcm_levels(launch, whole_job, static_cast<const Image*>(launch.image)->hash,
-                        run_level0);
+  return with_keys(launch, false, [&](const AesTablesKeys& keys) {
+    const auto run_text = [&](const GcmJob& job, const HashLevel* level) {
+      constexpr std::size_t shared_bytes = GcmCore<Cores<4, 10>::Core<false>>::shared_bytes;
+      return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
+        // When text is only hashed, one block a message is encrypted.
+        return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>>(
+            launch, job, keys, level);
+      });
+    };
+    return run_gcm_levels(launch, whole_job, static_cast<const Image*>(launch.image)->hash,
+                          run_text);
+  });
 }
-
-constexpr DeviceRuns runs = {run, run_tweaks, run_gcm, wipe_keys,
-                             find_on_grid<AesTablesCore<1, false, 0>, Operation::ctr>};
 
 }  // namespace
 
-extern const DeviceRuns on_device_cuda_tables;
-#if defined(__CUDACC__)
-const DeviceRuns on_device_cuda_tables = runs;
+PAES_LAUNCHES(cuda_tables, run, run_tweaks, run_gcm, wipe_keys,
+              find_on_grid<AesTablesCore<1, false, 0>, Operation::ctr>);
+
 #else
+
 namespace {
 
 void prepare(Bytes key, std::uint8_t* image) {
@@ -134,19 +112,18 @@ void prepare(Bytes key, std::uint8_t* image) {
 
 }  // namespace
 
-extern const DeviceKernel device_kernel_cuda_tables;
 const DeviceKernel device_kernel_cuda_tables = {
     .name = "cuda_tables",
     .cipher = Cipher::aes,
     .summary = "look-ups in shared memory, each lane in a bank of its own",
     .warning = nullptr,
     .blocks = 1,
+    .takes_gcm = true,
     .image_bytes = sizeof(Image),
-    .constant_bytes = sizeof(AesKeyColumns),
     .prepare = prepare,
-    .emulated = runs,
     .device = PAES_ON_DEVICE(cuda_tables),
 };
+
 #endif
 
 }  // namespace paes::cuda

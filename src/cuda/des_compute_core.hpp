@@ -12,14 +12,20 @@
 namespace paes::cuda {
 namespace {  // NOLINT: see device.hpp
 
-#if defined(__CUDACC__)
-__constant__ constexpr des_compute::Tables des_tables = des_compute::make_tables();
-__constant__ InSlot<std::uint64_t[DesRoundKeys::rounds]> des_round_keys[max_slots];
-#endif
+PAES_CONSTANT_TABLE des_compute::Tables des_tables = des_compute::make_tables();
+PAES_CONSTANT_KEYS(DesRoundKeys, des_round_keys);
 
 struct DesComputeKeys {
-  const std::uint64_t* key;  // of the emulation
-  unsigned slot;             // of the device
+  const DesRoundKeys* round_keys;  // where the emulation reads them
+  unsigned slot;                   // where the device does
+
+  PAES_DEVICE const std::uint64_t* in_slot() const {
+#if defined(__CUDA_ARCH__)
+    return des_round_keys[slot].keys.key;
+#else
+    return round_keys->key;
+#endif
+  }
 };
 
 template <bool Inverse>
@@ -42,15 +48,8 @@ class DesComputeCore {
     staged_ = state[0];
     const std::uint64_t block =
         std::uint64_t{swap_bytes(staged_.word[0])} << 32 | swap_bytes(staged_.word[1]);
-#if defined(__CUDA_ARCH__)
-    const des_compute::Tables& tables = des_tables;
-    const std::uint64_t* const keys = des_round_keys[keys_.slot].keys;
-#else
-    const des_compute::Tables& tables = des_compute::standard_tables;
-    const std::uint64_t* const keys = keys_.key;
-#endif
-    const std::uint64_t result = Inverse ? des_compute::decrypt(tables, keys, block)
-                                         : des_compute::encrypt(tables, keys, block);
+    const std::uint64_t result = Inverse ? des_compute::decrypt(des_tables, keys_.in_slot(), block)
+                                         : des_compute::encrypt(des_tables, keys_.in_slot(), block);
     staged_ = {{swap_bytes(static_cast<std::uint32_t>(result >> 32)),
                 swap_bytes(static_cast<std::uint32_t>(result))}};
     state[0] = staged_;

@@ -10,13 +10,15 @@
 
 #if defined(__CUDACC__)
 #define PAES_DEVICE __device__ __forceinline__
-// A table that device code reads.
+// A table that device code reads, and one in constant memory.
 #define PAES_DEVICE_TABLE __device__ constexpr
+#define PAES_CONSTANT_TABLE __constant__ constexpr
 #define PAES_UNROLL _Pragma("unroll")
 #define PAES_KEEP_LOOP _Pragma("unroll 1")
 #else
 #define PAES_DEVICE inline
 #define PAES_DEVICE_TABLE inline constexpr
+#define PAES_CONSTANT_TABLE inline constexpr
 #define PAES_UNROLL
 #define PAES_KEEP_LOOP
 #endif

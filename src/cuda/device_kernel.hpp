@@ -1,7 +1,10 @@
-// What a device kernel is: one row of functions for one cipher, as kernel/kernel.hpp has for the
-// processor. Keys are prepared on the host, as an image that is copied to the device; a launch
-// names the image's address there. The same row's `emulate` computes the same on the host, through
-// the same device functions, a thread after the other.
+// What a device kernel is: one row for one cipher, as kernel/kernel.hpp has for the processor. Keys
+// are prepared on the host, as an image that is copied to the device; a launch names the image's
+// address there.
+//
+// The files NAME.cu are compiled twice: by nvcc for their launches, and by the host's compiler for
+// their rows. For tests the host's compiler makes launches as well, which emulate a device
+// (tests/emulated/grid.hpp).
 #pragma once
 
 #include <span>
@@ -19,17 +22,24 @@ struct DeviceShape {
   unsigned threads = 0;      // of a thread block, a multiple of 32; 0: as the kernel wants it
 };
 
-// So many launches may be under way on a device at once, each in a slot of its own: constant memory
+// As many launches may be under way on a device at once, each in a slot of its own: constant memory
 // has a place for the keys of each, whoever of this process launches.
 inline constexpr unsigned max_slots = 8;
 
-// A slot's keys in constant memory; no two slots' share a line of a cache. A launch copies them
-// there and they stay until wipe(): nobody else may find them, so each call of the device ends with
-// that.
+// A slot's keys in constant memory, which share no cache line with another slot's. A launch copies
+// them there, and they stay until DeviceRuns::wipe. Nobody else may find them, so each call of the
+// device ends with that.
 template <class Keys>
 struct alignas(256) InSlot {
   Keys keys;
 };
+
+// `name` is the constant memory of all slots, and a name alone on the host.
+#if defined(__CUDACC__)
+#define PAES_CONSTANT_KEYS(Keys, name) __constant__ InSlot<Keys> name[max_slots]
+#else
+#define PAES_CONSTANT_KEYS(Keys, name) inline constexpr InSlot<Keys>* name = nullptr
+#endif
 
 struct Launch {
   const void* image;      // of the key, in device memory
@@ -37,19 +47,14 @@ struct Launch {
   DeviceShape shape;
   unsigned slot;  // below max_slots; launches of one slot follow each other on one stream
   void* stream;   // cudaStream_t
-  // In the emulation, what stands for the slot's constant memory: constant_bytes of the kernel. If
-  // it is null, keys are read where the image has them.
-  void* constant = nullptr;
 };
 
-// A kernel's launches: each answers with a cudaError_t, 0 for success. The same functions, compiled
-// for the host, are its emulation: image and addresses are then the host's, `constant` stands for
-// `slot`, `stream` means nothing, everything is done when they return, and they return 0.
+// A kernel's launches. Each answers with a cudaError_t, 0 for success.
 struct DeviceRuns {
   int (*run)(const Launch&, const Job&);
   int (*run_tweaks)(const Launch&, const TweakJob&);  // null for 3DES
   int (*run_gcm)(const Launch&, const GcmJob&);       // null without GCM
-  // Overwrites what launches of the slot left of keys in constant memory; null: they leave nothing.
+  // Overwrites the keys that launches of the slot left in constant memory. Null: they leave none.
   int (*wipe)(const Launch&);
   // Asks the driver for the kernel's code for the current device, which it may have to compile.
   int (*find)();
@@ -59,28 +64,35 @@ struct DeviceKernel {
   const char* name;
   Cipher cipher;
   const char* summary;
-  const char* warning;         // printed whenever it is used, or null
-  unsigned blocks;             // of the cipher that a thread transforms at once
-  std::size_t image_bytes;     // of a key; a multiple of 16
-  std::size_t constant_bytes;  // of a slot's keys in constant memory; 0: none are there
+  const char* warning;  // printed whenever it is used, or null
+  unsigned blocks;      // of the cipher that a thread transforms at once
+  bool takes_gcm;
+  std::size_t image_bytes;  // of a key; a multiple of 16
   // From a key of a length that the cipher has to its image, in host memory that its owner wipes.
   void (*prepare)(Bytes key, std::uint8_t* image);
-  DeviceRuns emulated;
   const DeviceRuns* device;  // null where paes was built without nvcc
 
   [[nodiscard]] bool has(Operation operation) const noexcept {
     return !formula_of(operation).is_chained() &&
            (cipher == Cipher::aes || formula_of(operation).post != Term::tweak);
   }
-  [[nodiscard]] bool has_gcm() const noexcept { return emulated.run_gcm != nullptr; }
+  [[nodiscard]] bool has_gcm() const noexcept { return takes_gcm; }
 };
 
-// What the emulation's object names as a row's `device`.
-#if defined(PAES_HAS_NVCC)
+// What a file NAME.cu ends its launches with, and how its row names them.
+#if defined(__CUDACC__)
+#define PAES_LAUNCHES(name, ...) const DeviceRuns on_device_##name = {__VA_ARGS__}
+#elif defined(PAES_HAS_NVCC)
 #define PAES_ON_DEVICE(name) &on_device_##name
 #else
 #define PAES_ON_DEVICE(name) nullptr
 #endif
+
+#define PAES_DEVICE_KERNEL(name)                  \
+  extern const DeviceKernel device_kernel_##name; \
+  extern const DeviceRuns on_device_##name;
+#include "cuda/device_kernels.def"
+#undef PAES_DEVICE_KERNEL
 
 // Every row of device_kernels.def, best first.
 [[nodiscard]] std::span<const DeviceKernel* const> device_kernels() noexcept;

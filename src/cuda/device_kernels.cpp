@@ -2,10 +2,6 @@
 
 namespace paes::cuda {
 
-#define PAES_DEVICE_KERNEL(name) extern const DeviceKernel device_kernel_##name;
-#include "cuda/device_kernels.def"
-#undef PAES_DEVICE_KERNEL
-
 namespace {
 
 #define PAES_DEVICE_KERNEL(name) &device_kernel_##name,

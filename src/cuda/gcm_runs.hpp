@@ -9,6 +9,8 @@
 namespace paes::cuda {
 namespace {  // NOLINT
 
+#if defined(PAES_LAUNCHES)
+
 // Only the hash: for text that is not encrypted here, where no cipher need be at hand.
 struct NoCipher {
   static constexpr unsigned block_bytes = 16;
@@ -37,8 +39,22 @@ struct NoCipher {
   }
 }
 
-// `run_level0(job, level)` runs the job's own text, and writes a hash for each chunk (a tag for
-// each message) to job.tags. `levels` are the image's, in the device's memory.
+// The job's flow on a grid, with the cipher's Core, or HashCore where text is only hashed.
+template <class Core, class HashCore = Core>
+int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys,
+             const HashLevel* level) {
+  switch (flow_of(job.operation)) {
+    case TextFlow::encrypt:
+      return run_gcm_on_grid<GcmCore<Core>, TextFlow::encrypt>(launch, job, {keys, level});
+    case TextFlow::decrypt:
+      return run_gcm_on_grid<GcmCore<Core>, TextFlow::decrypt>(launch, job, {keys, level});
+    default:
+      return run_gcm_on_grid<GcmCore<HashCore>, TextFlow::hash>(launch, job, {keys, level});
+  }
+}
+
+// `run_text(job, level)` runs the job's own text, and writes a hash for each chunk (a tag for each
+// message) to job.tags. `levels` are the image's, in the device's memory.
 template <class RunText>
 int run_gcm_levels(const Launch& launch, const GcmJob& job, const HashLevel* levels,
                    const RunText& run_text) {
@@ -63,7 +79,7 @@ int run_gcm_levels(const Launch& launch, const GcmJob& job, const HashLevel* lev
   return error;
 }
 
-#if !defined(__CUDACC__)
+#else
 
 inline FieldWords field_words(const Block& block) noexcept {
   return {{load_be32(block.bytes), load_be32(block.bytes + 4), load_be32(block.bytes + 8),

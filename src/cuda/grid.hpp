@@ -1,13 +1,11 @@
-// A grid of threads that runs a Core's modes: on the device a `__global__` function that does
-// nothing but find its place, and on the host a loop over all places, which calls the same
-// functions. kernel files make their rows' `launch` and `emulate` of both.
+// A grid of threads that runs a Core's modes: `__global__` functions that only find their place and
+// call what the other headers say. The files NAME.cu make their launches of it. In their place
+// tests/emulated/grid.hpp has loops over all places of a grid, which call the same functions on the
+// host.
 #pragma once
 
 #include <cstdlib>
-#include <cstring>
-#include <vector>
 
-#include "core/secret.hpp"
 #include "cuda/device_kernel.hpp"
 #include "cuda/gcm_loop.hpp"
 #include "cuda/mode_loop.hpp"
@@ -168,120 +166,10 @@ template <class Core, TextFlow Flow>
 
 #else
 
-// The same of the emulation, whose launches bring their constant memory along. The answer is where
-// the kernel reads the keys.
-template <class Keys>
-[[nodiscard]] const Keys* copy_to_slot(const Keys* from, const Launch& launch) {
-  return launch.constant == nullptr
-             ? from
-             : static_cast<const Keys*>(std::memcpy(launch.constant, from, sizeof(Keys)));
-}
-template <class Keys>
-[[nodiscard]] int wipe_slot(const Launch& launch) {
-  wipe(launch.constant, sizeof(Keys));
-  return 0;
-}
-
+// For run_operation below. The tests' emulation defines it.
 template <class Core, Operation Which>
-[[nodiscard]] int find_on_grid() {
-  return 0;
-}
-
-template <class Core>
-void fill_all(std::uint8_t* memory, const typename Core::Keys& keys, Thread thread) {
-  for (thread.index = 0; thread.index < thread.threads; ++thread.index) {
-    Core::fill(memory, keys, thread);
-  }
-}
-
-// The memory that a thread block's threads share. What a Core says is the same for all keys
-// (`constant_bytes` at the beginning) is filled once in a process, or tests would do little else.
-template <class Core>
-class EmulatedMemory {
- public:
-  EmulatedMemory(const typename Core::Keys& keys, const Thread& thread) {
-    if constexpr (requires { Core::constant_bytes; }) {
-      static std::vector<std::uint64_t> constants = [&] {
-        std::vector<std::uint64_t> filled(Core::shared_bytes / 8);
-        fill_all<Core>(reinterpret_cast<std::uint8_t*>(filled.data()), keys, thread);
-        wipe(reinterpret_cast<std::uint8_t*>(filled.data()) + Core::constant_bytes,
-             Core::shared_bytes - Core::constant_bytes);
-        return filled;
-      }();
-      data_ = reinterpret_cast<std::uint8_t*>(constants.data());
-      if constexpr (Core::constant_bytes != Core::shared_bytes) {
-        own_ = constants;
-        for (Thread filler = thread; filler.index < filler.threads; ++filler.index) {
-          Core::fill_keys(reinterpret_cast<std::uint8_t*>(own_.data()), keys, filler);
-        }
-      }
-    } else {
-      own_.resize(Core::shared_bytes / 8);
-      fill_all<Core>(reinterpret_cast<std::uint8_t*>(own_.data()), keys, thread);
-    }
-    if (!own_.empty()) {
-      data_ = reinterpret_cast<std::uint8_t*>(own_.data());
-    }
-  }
-  ~EmulatedMemory() { wipe(own_.data(), own_.size() * 8); }
-  EmulatedMemory(const EmulatedMemory&) = delete;
-  EmulatedMemory& operator=(const EmulatedMemory&) = delete;
-
-  [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
-
- private:
-  std::vector<std::uint64_t> own_;
-  std::uint8_t* data_ = nullptr;
-};
-
-// Calls `body(memory, thread)` for each thread of a grid, block after block.
-template <class Core, class AnyJob, class Body>
-int emulate_threads(const Launch& launch, const AnyJob& job, const typename Core::Keys& keys,
-                    const Body& body) {
-  const std::uint64_t rows = rows_of<Core>(launch, job);
-  Thread thread = {0, launch.shape.multiprocessors, 0, threads_of<Core>(launch)};
-  thread.blocks = rows < thread.blocks ? static_cast<unsigned>(rows) : thread.blocks;
-  for (thread.block = 0; thread.block < thread.blocks; ++thread.block) {
-    const EmulatedMemory<Core> memory(keys, thread);
-    for (thread.index = 0; thread.index < thread.threads; ++thread.index) {
-      body(memory.data(), thread);
-    }
-    thread.index = 0;
-  }
-  return 0;
-}
-
-template <class Core, Operation Which>
-int run_on_grid(const Launch& launch, const Job& job, const typename Core::Keys& keys) {
-  return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& thread) {
-    run_core<Core, Which>(Core(memory, keys, thread), job, thread);
-  });
-}
-
-template <class Core>
-int run_tweaks_on_grid(const Launch& launch, const TweakJob& job, const typename Core::Keys& keys) {
-  return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& thread) {
-    run_tweaks(Core(memory, keys, thread), job, thread);
-  });
-}
-
-// A warp's first thread stands for its lanes, which the device runs together and sums up by
-// shuffles.
-template <class Core, TextFlow Flow>
-int run_gcm_on_grid(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys) {
-  return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& first) {
-    for (GcmUnits units(job, first); first.lane() == 0 && units.has_more(); units.next()) {
-      const HashUnit unit = hash_unit<Flow>(job, units.at);
-      FieldWords sum = {};
-      Thread thread = first;
-      for (unsigned lane = 0; lane < warp_lanes; ++lane, ++thread.index) {
-        sum = sum ^ Core(memory, keys, thread).template lane_part<Flow>(job, unit);
-      }
-      --thread.index;
-      store_words(job.tags + units.at, Core(memory, keys, thread).result(job, unit, sum));
-    }
-  });
-}
+[[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
+                              const typename Core::Keys& keys);
 
 #endif
 

@@ -63,10 +63,16 @@ class Jobs : public ::testing::TestWithParam<const DeviceKernel*> {
     job.in = in.data();
     job.out = out.data();
     job.bytes = text.size();
-    EXPECT_EQ(kernel().emulated.run(DeviceKey(kernel(), key()).on(shape), job), 0);
+    EXPECT_EQ(cuda::Emulation::of(kernel()).run(DeviceKey(kernel(), key()).on(shape), job), 0);
     return contents(out, text.size());
   }
 };
+
+TEST_P(Jobs, ARowSaysWhatItsLaunchesAre) {
+  const cuda::DeviceRuns& runs = cuda::Emulation::of(kernel());
+  EXPECT_EQ(kernel().has(Operation::xts_encrypt), runs.run_tweaks != nullptr);
+  EXPECT_EQ(kernel().has_gcm(), runs.run_gcm != nullptr);
+}
 
 TEST_P(Jobs, CountersCarryThroughAllTheirBits) {
   const std::size_t size = block_size();
@@ -159,7 +165,7 @@ TEST_P(Jobs, DataUnits) {
         const DeviceMemory first(number.data(), 16);
         const DeviceMemory tweaks(std::size_t{16} *
                                   cuda::tweak_count(unit.text_blocks, unit.blocks));
-        ASSERT_EQ(kernel().emulated.run_tweaks(
+        ASSERT_EQ(cuda::Emulation::of(kernel()).run_tweaks(
                       DeviceKey(kernel(), tweak_key).on(shape),
                       {first.blocks(), false, unit.blocks, unit.text_blocks, tweaks.blocks()}),
                   0);
@@ -229,7 +235,7 @@ void seal_and_open(const DeviceKernel& kernel, const Messages& set, const Device
        {GcmOperation::seal, GcmOperation::verify, GcmOperation::open}) {
     job.operation = operation;
     std::memset(tags.data(), 0, expected_tags.size());
-    ASSERT_EQ(kernel.emulated.run_gcm(device_key.on(shape), job), 0);
+    ASSERT_EQ(cuda::Emulation::of(kernel).run_gcm(device_key.on(shape), job), 0);
     const bool is_open = operation == GcmOperation::open;
     ASSERT_TRUE(contents(data, text.size()) == (is_open ? text : expected))
         << "operation " << static_cast<unsigned>(operation) << ", " << set.count << " messages";
@@ -275,7 +281,7 @@ TEST_P(Jobs, HashesOfLongTexts) {
     job.text_bytes = text.size();
     job.tags = hash.blocks();
     job.scratch = scratch.blocks();
-    ASSERT_EQ(kernel().emulated.run_gcm(device_key.on(shapes[1]), job), 0);
+    ASSERT_EQ(cuda::Emulation::of(kernel()).run_gcm(device_key.on(shapes[1]), job), 0);
     ASSERT_EQ(std::memcmp(hash.data(), expected.bytes, 16), 0) << blocks << " blocks";
   }
 }

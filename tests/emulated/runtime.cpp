@@ -233,9 +233,7 @@ void EmulatedRuntime::fill_zero(Stream stream, void* device_memory, std::size_t 
 
 EmulatedRuntime::Constant& EmulatedRuntime::constant_of(Stream stream, const DeviceKernel& kernel,
                                                         unsigned slot) {
-  Constant& constant = slots_[stream.device][slot].constants[&kernel];
-  constant.memory.resize(kernel.constant_bytes);
-  return constant;
+  return slots_[stream.device][slot].constants[&kernel];
 }
 
 Launch EmulatedRuntime::begin_launch(Stream stream, const DeviceKernel& kernel, Launch launch) {
@@ -243,16 +241,14 @@ Launch EmulatedRuntime::begin_launch(Stream stream, const DeviceKernel& kernel, 
     const std::lock_guard lock(mutex_);
     Constant& constant = constant_of(stream, kernel, launch.slot);
     constant.image = launch.image;
-    launch.constant = kernel.constant_bytes == 0 ? nullptr : constant.memory.data();
+    launch.stream = &constant.memory;
   }
   // The copy of the key comes first, so that it is there even if the kernel then does not start.
-  if (launch.constant != nullptr) {
-    enter(stream,
-          [=, bytes = kernel.constant_bytes] { std::memset(launch.constant, fresh, bytes); });
+  if (Emulation::of(kernel).wipe != nullptr) {
+    enter(stream, [=] { static_cast<EmulatedConstant*>(launch.stream)->assign(1, fresh); });
   }
   begin((std::string("launch of ") + kernel.name).c_str());
   launch.shape = devices_[stream.device].shape;
-  launch.stream = stream.handle;
   const std::lock_guard lock(mutex_);
   ++launches_[stream.device];
   SlotState& state = slots_[stream.device][launch.slot];
@@ -285,20 +281,21 @@ bool EmulatedRuntime::has_copy(unsigned device, const std::uint8_t* memory,
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                              const Job& job) {
-  enter(stream, [run = kernel.emulated.run, launch = begin_launch(stream, kernel, launch), job] {
-    (void)run(launch, job);  // an emulation cannot fail
-  });
+  enter(stream,
+        [run = Emulation::of(kernel).run, launch = begin_launch(stream, kernel, launch), job] {
+          (void)run(launch, job);  // an emulation cannot fail
+        });
 }
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                              const TweakJob& job) {
-  enter(stream, [run = kernel.emulated.run_tweaks, launch = begin_launch(stream, kernel, launch),
-                 job] { (void)run(launch, job); });
+  enter(stream, [run = Emulation::of(kernel).run_tweaks,
+                 launch = begin_launch(stream, kernel, launch), job] { (void)run(launch, job); });
 }
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                              const GcmJob& job) {
-  enter(stream, [run = kernel.emulated.run_gcm, launch = begin_launch(stream, kernel, launch),
+  enter(stream, [run = Emulation::of(kernel).run_gcm, launch = begin_launch(stream, kernel, launch),
                  job] { (void)run(launch, job); });
 }
 
@@ -338,15 +335,16 @@ void EmulatedRuntime::give_slot(unsigned device, unsigned slot) noexcept {
 
 void EmulatedRuntime::wipe_keys(Stream stream, const DeviceKernel& kernel, unsigned slot) {
   begin("wiping the keys of launches");
-  if (kernel.emulated.wipe == nullptr) {
+  const auto wipe = Emulation::of(kernel).wipe;
+  if (wipe == nullptr) {
     return;
   }
   Launch launch = {nullptr, 0, {}, slot, nullptr};
   {
     const std::lock_guard lock(mutex_);
-    launch.constant = constant_of(stream, kernel, slot).memory.data();
+    launch.stream = &constant_of(stream, kernel, slot).memory;
   }
-  enter(stream, [wipe = kernel.emulated.wipe, launch] { (void)wipe(launch); });
+  enter(stream, [wipe, launch] { (void)wipe(launch); });
 }
 
 }  // namespace paes::cuda

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cuda/runtime.hpp"
+#include "emulated/emulation.hpp"
 
 namespace paes::cuda {
 
@@ -94,7 +95,7 @@ class EmulatedRuntime final : public Runtime {
   void release(Regions& regions, void* memory, const char* what) noexcept;
   // A kernel's constant memory for a slot, and from where a launch last filled it.
   struct Constant {
-    std::vector<std::uint8_t> memory;
+    EmulatedConstant memory;
     const void* image = nullptr;
   };
   // What the device keeps for a slot, and which stream's launches use it.

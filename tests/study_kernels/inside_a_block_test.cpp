@@ -18,7 +18,7 @@ class InsideABlock : public ::testing::TestWithParam<const DeviceKernel*> {
   static int run(std::size_t key_bytes, Job job) {
     const DeviceMemory image(GetParam()->image_bytes);
     GetParam()->prepare(varied_bytes(key_bytes, 1), image.data());
-    return GetParam()->emulated.run({image.data(), key_bytes, {2, 0}, 0, nullptr}, job);
+    return cuda::Emulation::of(*GetParam()).run({image.data(), key_bytes, {2, 0}, 0, nullptr}, job);
   }
 };
 
