@@ -1,6 +1,9 @@
-// The device kernel `cuda_compute`: AES step by step (aes_compute_core.hpp), which others are
-// measured against. Its GHASH is that of the other kernels (ghash_tables.hpp).
-#include "cuda/aes_compute_core.hpp"
+// The device kernel `cuda_compute`: AES step by step, as the studies first had it. S-boxes and
+// round keys are in constant memory, each thread's block is staged through shared memory, and a
+// thread block has 256 threads. The steps are those of cipher/aes_compute.hpp, and GHASH is that of
+// the other kernels. It is there to be read and to be measured against: a look-up in constant
+// memory takes longer the more the addresses of a warp differ, so its time depends on secrets.
+#include "cipher/aes_compute.hpp"
 #include "cuda/gcm_runs.hpp"
 #include "cuda/grid.hpp"
 
@@ -17,6 +20,54 @@ struct Image {
 #if defined(PAES_LAUNCHES)
 
 namespace {
+
+PAES_CONSTANT_KEYS(RoundKeys, aes_round_keys);
+PAES_CONSTANT_TABLE aes_compute::Sbox aes_sbox = aes_compute::make_sbox();
+PAES_CONSTANT_TABLE aes_compute::Sbox aes_inverse_sbox = aes_compute::make_inverse_sbox();
+
+struct AesComputeKeys {
+  const RoundKeys* round_keys;  // where the emulation reads them
+  unsigned slot;                // where the device does
+
+  PAES_DEVICE const RoundKeys& in_slot() const {
+#if defined(__CUDA_ARCH__)
+    return aes_round_keys[slot].keys;
+#else
+    return *round_keys;
+#endif
+  }
+};
+
+template <bool Inverse>
+class AesComputeCore {
+ public:
+  static constexpr unsigned block_bytes = 16;
+  static constexpr unsigned blocks = 1;
+  static constexpr bool inverse = Inverse;
+  using Keys = AesComputeKeys;
+  static constexpr unsigned threads = 256;
+  static constexpr unsigned shared_bytes = threads * sizeof(Block);
+
+  PAES_DEVICE static void fill(std::uint8_t* /*shared*/, const Keys& /*keys*/,
+                               const Thread& /*thread*/) {}
+
+  PAES_DEVICE AesComputeCore(std::uint8_t* shared, const Keys& keys, const Thread& thread)
+      : state_(reinterpret_cast<Block*>(shared)[thread.index]), keys_(keys) {}
+
+  PAES_DEVICE void crypt(Words<16> (&state)[blocks]) const {
+    store_words(&state_, state[0]);
+    if constexpr (Inverse) {
+      aes_compute::decrypt_block(keys_.in_slot(), state_, aes_inverse_sbox);
+    } else {
+      aes_compute::encrypt_block(keys_.in_slot(), state_, aes_sbox);
+    }
+    state[0] = load_words<16>(&state_);
+  }
+
+ private:
+  Block& state_;  // this thread's, in shared memory
+  Keys keys_;
+};
 
 // Calls `run(keys)` once the slot has the key.
 template <class Run>
@@ -59,14 +110,12 @@ PAES_LAUNCHES(cuda_compute, run, run_tweaks, run_gcm, wipe_keys,
 namespace {
 
 void prepare(Bytes key, std::uint8_t* image) {
-  RoundKeys round_keys;
-  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(&round_keys), sizeof round_keys});
+  auto& [round_keys, hash] = *reinterpret_cast<Image*>(image);
   expand_key(key, round_keys);
-  std::memcpy(image + offsetof(Image, round_keys), &round_keys, sizeof round_keys);
   Block h = {};
-  const WipeOnExit wiped_h(h.bytes);
+  const WipeOnExit wiped(h.bytes);
   aes_compute::encrypt_block(round_keys, h);
-  make_hash_levels(h, reinterpret_cast<Image*>(image)->hash);
+  make_hash_levels(h, hash);
 }
 
 }  // namespace

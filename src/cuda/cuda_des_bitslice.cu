@@ -1,11 +1,184 @@
-// The device kernel `cuda_des_bitslice`: Triple DES in constant time, 32 blocks a thread
-// (des_bitslice_core.hpp).
-#include "cuda/des_bitslice_core.hpp"
+// The device kernel `cuda_des_bitslice`: Triple DES on 32 blocks in the registers of one thread, by
+// three-input logic alone. No branch and no address depends on data or key. Circuits, places and
+// rounds are those of cipher/des_bitslice_rounds.hpp; the way in which keys are added differs.
+//
+// A half carries the key of the round that reads it next: the XOR that adds an S-box's output takes
+// the change of that key as its third operand, so two thirds of the key additions cost nothing. E
+// gives each bit to one of a box's inputs 2 to 5. It gives 16 of them to an input 1 or 6 as well,
+// and those get the difference of the two key bits there. Operations:
+//
+//   gates               48 rounds x 185        8880
+//   outputs with keys   48 x 32                1536
+//   inputs 1 and 6      48 x 16                 768
+//   other keys          4 x 32                  128
+//   to slices and back  4 x (64 PRMT, 96 shifts, 96 LOP3)
+//                                              1024
+//                                             ------
+//                                             12336 for 32 blocks: 385.5 each
+#include <cstring>
+
+#include "cipher/des_bitslice_rounds.hpp"
+#include "cipher/des_key.hpp"
+#include "cipher/des_sbox_three_input.hpp"
+#include "core/secret.hpp"
 #include "cuda/grid.hpp"
-#include "kernel/prepare_des.hpp"
+#include "cuda/lanes.hpp"
 
 namespace paes::cuda {
 namespace {
+
+// For one direction, all zeros or all ones.
+struct DesBitsliceKeys {
+  std::uint32_t pass[3][32];    // for the half that a pass reads first
+  std::uint32_t round[48][48];  // for each box: outputs 1 to 4, inputs 1 and 6
+  std::uint32_t last[32];       // for the half that the last round read
+};
+
+// Round i of a pass changes the left half (0) or the right one (1). Between passes the halves
+// change places, which only renames them.
+[[nodiscard]] constexpr unsigned changed_half(unsigned pass, unsigned i) noexcept {
+  return (pass + i) % 2;
+}
+
+// ---- Rounds.
+
+struct DesWord : des_bitslice::PlainWord<std::uint32_t, DesThreeInputSboxes> {
+  static_assert(Sboxes::complemented_outputs[0] == 0);
+  template <unsigned Table>
+  [[gnu::always_inline]] static constexpr Slice lut3(Slice a, Slice b, Slice c) noexcept {
+    return cuda::lut3<Table>(a, b, c);
+  }
+};
+
+PAES_DEVICE_TABLE des_bitslice::Slots des_slots = des_bitslice::make_slots<DesWord>();
+
+// Of bit `place` (from 0) of E's result, and of the S-boxes' outputs. Whatever the circuits call is
+// constexpr, so nvcc compiles it for the host as well, where nothing calls it and a device's table
+// is out of reach.
+[[gnu::always_inline]] constexpr unsigned input_slot(unsigned place) noexcept {
+#if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
+  return place;
+#else
+  return des_slots.input[place];
+#endif
+}
+[[gnu::always_inline]] constexpr unsigned output_slot(unsigned place) noexcept {
+#if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
+  return place;
+#else
+  return des_slots.output[place];
+#endif
+}
+
+template <class Word, unsigned Box>
+struct DesKeyedPorts {
+  using Slice = typename Word::Slice;
+  Slice* l;
+  const Slice* r;
+  const std::uint32_t* mask;
+
+  [[gnu::always_inline]] constexpr Slice input(unsigned i) const noexcept {
+    const Slice bit = r[input_slot(6 * Box + i - 1)];
+    return i == 1 ? bit ^ mask[6 * Box + 4] : i == 6 ? bit ^ mask[6 * Box + 5] : bit;
+  }
+  [[gnu::always_inline]] constexpr void output(unsigned i, Slice value) const noexcept {
+    Slice& bit = l[output_slot(4 * Box + i - 1)];
+    bit = xor3(bit, value, mask[6 * Box + i - 1]);
+  }
+  template <unsigned Table>
+  [[gnu::always_inline]] static constexpr Slice lut3(Slice a, Slice b, Slice c) noexcept {
+    return Word::template lut3<Table>(a, b, c);
+  }
+};
+
+PAES_DEVICE void add_masks(std::uint32_t* half, const std::uint32_t* mask) {
+  PAES_UNROLL
+  for (unsigned b = 0; b < 32; ++b) {
+    half[input_slot(6 * (b / 4) + 1 + b % 4)] ^= mask[b];
+  }
+}
+
+// All 48 rounds; the left half's bit i is slice[half_slot(i)], the right half's the next. Two
+// rounds of code for 48, and no half ever moves to other registers.
+PAES_DEVICE void crypt_slices(const DesBitsliceKeys& keys, std::uint32_t (&slice)[64]) {
+  std::uint32_t* const l = slice;
+  std::uint32_t* const r = slice + 1;
+  PAES_KEEP_LOOP
+  for (unsigned pass = 0; pass < 3; ++pass) {
+    if (changed_half(pass, 0) == 0) {
+      add_masks(r, keys.pass[pass]);
+    } else {
+      add_masks(l, keys.pass[pass]);
+    }
+    PAES_KEEP_LOOP
+    for (unsigned i = 0; i < 16; ++i) {
+      const std::uint32_t* const mask = keys.round[16 * pass + i];
+      if (changed_half(pass, i) == 0) {
+        des_bitslice::round<DesWord, DesKeyedPorts>(l, r, mask);
+      } else {
+        des_bitslice::round<DesWord, DesKeyedPorts>(r, l, mask);
+      }
+    }
+  }
+  add_masks(l, keys.last);
+}
+
+// The Core of both directions, which differ in their keys alone (mode_loop.hpp says what a Core
+// is).
+template <bool Inverse>
+class DesBitsliceCore {
+ public:
+  static constexpr unsigned block_bytes = 8;
+  static constexpr unsigned blocks = 32;
+  static constexpr bool inverse = Inverse;
+  using TakesTiles = void;
+  using Keys = const DesBitsliceKeys*;      // in device memory
+  static constexpr unsigned threads = 512;  // so at most 128 registers
+  static constexpr unsigned shared_bytes = sizeof(DesBitsliceKeys);
+
+  PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
+    copy_to_shared(shared, keys, shared_bytes, thread);
+  }
+
+  PAES_DEVICE DesBitsliceCore(const std::uint8_t* shared, const Keys& /*keys*/,
+                              const Thread& /*thread*/)
+      : keys_(*reinterpret_cast<const DesBitsliceKeys*>(shared)) {}
+
+  PAES_DEVICE void crypt(Words<8> (&block)[blocks]) const {
+    std::uint32_t slice[64];
+    PAES_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      std::uint32_t row[32];
+      PAES_UNROLL
+      for (unsigned i = 0; i < 32; ++i) {
+        row[i] = block[i].word[half];
+      }
+      transpose(row);
+      PAES_UNROLL
+      for (unsigned i = 0; i < 32; ++i) {
+        slice[32 * half + i] = row[i];
+      }
+    }
+    crypt_slices(keys_, slice);
+    // The halves leave the last round exchanged: each slot takes what its neighbour holds.
+    PAES_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      std::uint32_t row[32];
+      PAES_UNROLL
+      for (unsigned i = 0; i < 32; ++i) {
+        row[i] = slice[32 * half + (i ^ 1)];
+      }
+      transpose(row);
+      PAES_UNROLL
+      for (unsigned i = 0; i < 32; ++i) {
+        block[i].word[half] = row[i];
+      }
+    }
+  }
+
+ private:
+  const DesBitsliceKeys& keys_;
+};
 
 struct Image {
   DesBitsliceKeys keys[2];  // of both directions
@@ -79,11 +252,9 @@ void prepare(Bytes key, std::uint8_t* image) {
   DesRoundKeys round_keys;
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(&round_keys), sizeof round_keys});
   expand_des_key(key, round_keys);
-  Image ready;
-  const WipeOnExit wiped_ready({reinterpret_cast<std::uint8_t*>(&ready), sizeof ready});
-  prepare_direction(round_keys, false, ready.keys[0]);
-  prepare_direction(round_keys, true, ready.keys[1]);
-  std::memcpy(image, &ready, sizeof ready);
+  auto& keys = reinterpret_cast<Image*>(image)->keys;
+  prepare_direction(round_keys, false, keys[0]);
+  prepare_direction(round_keys, true, keys[1]);
 }
 
 }  // namespace

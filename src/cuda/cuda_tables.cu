@@ -1,13 +1,255 @@
-// The device kernel `cuda_tables`: AES by T-tables in shared memory, the fast one
-// (aes_tables_core.hpp). Round keys come from constant memory, where each slot has a part of its
-// own; a launch first copies them there, on its stream, from the key's image in device memory.
-#include "cuda/aes_tables_core.hpp"
+// The device kernel `cuda_tables`, the fast one for AES: T-tables (cipher/aes_tables.hpp says what
+// they are) in shared memory, 32 times over. Entry b of a table is a row of 32 words, one in each
+// bank, and a lane reads only its own bank's. So look-ups never conflict, whatever the data, and
+// their time does not depend on it.
+//
+// Where shared memory has room there are four tables. Two lie side by side in rows of 256 bytes, so
+// that one byte permutation makes an address (byte << 8 | lane << 2), and the other two 64 KiB
+// further. Elsewhere there is one table, with rows of 128 bytes, and a rotation stands for each of
+// the other three.
+//
+// Round keys come from constant memory, where each slot has a part of its own. A launch first
+// copies them there, on its stream, from the key's image in device memory.
+#include <cstring>
+
+#include "cipher/aes_tables.hpp"
 #include "cuda/gcm_runs.hpp"
 #include "cuda/grid.hpp"
-#include "kernel/prepare_aes.hpp"
 
 namespace paes::cuda {
 namespace {
+
+struct AesTableEntries {
+  std::uint32_t forward[256];
+  std::uint32_t inverse[256];
+  std::uint32_t inverse_last[256];  // the inverse S-box in all four bytes
+};
+
+constexpr AesTableEntries make_aes_table_entries() {
+  AesTableEntries entries = {};
+  const aes_tables::Tables forward = aes_tables::make_tables(aes_compute::sbox, {2, 1, 1, 3});
+  const aes_tables::Tables inverse =
+      aes_tables::make_tables(aes_compute::inverse_sbox, {14, 9, 13, 11});
+  for (unsigned b = 0; b < 256; ++b) {
+    entries.forward[b] = forward.entry[0][b];
+    entries.inverse[b] = inverse.entry[0][b];
+    entries.inverse_last[b] = aes_compute::inverse_sbox.image[b] * 0x01010101U;
+  }
+  return entries;
+}
+
+PAES_DEVICE_TABLE AesTableEntries aes_table_entries = make_aes_table_entries();
+
+// Round keys in the order of use.
+struct AesKeyColumns {
+  std::uint32_t word[4 * (RoundKeys::max_rounds + 1)];
+};
+
+// In constant memory, because an instruction takes an operand from there.
+PAES_CONSTANT_KEYS(AesKeyColumns, aes_key_columns);
+
+struct AesTablesKeys {
+  const AesKeyColumns* columns;  // where the emulation reads them
+  unsigned slot;                 // where the device does
+  unsigned rounds;
+
+  PAES_DEVICE const std::uint32_t* in_slot() const {
+#if defined(__CUDA_ARCH__)
+    return aes_key_columns[slot].keys.word;
+#else
+    return columns->word;
+#endif
+  }
+};
+
+template <unsigned Tables, bool Inverse, unsigned Rounds>
+class AesTablesCore {
+ public:
+  static constexpr unsigned block_bytes = 16;
+  static constexpr unsigned blocks = 1;
+  static constexpr bool inverse = Inverse;
+  using Keys = AesTablesKeys;
+  static constexpr unsigned threads = Tables == 4 ? 1024 : 512;
+  static constexpr unsigned table_bytes = Tables * 32768;
+  static constexpr unsigned shared_bytes = table_bytes + (Inverse ? 32768 : 0);
+  using FillsNoKeys = void;
+
+  PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& /*keys*/, const Thread& thread) {
+    auto* const words = reinterpret_cast<std::uint32_t*>(shared);
+    for (unsigned at = thread.index; at < table_bytes / 4; at += thread.threads) {
+      const unsigned table = Tables == 4 ? (at >> 14) * 2 + ((at >> 5) & 1) : 0;
+      const unsigned byte = Tables == 4 ? (at >> 6) & 255 : at >> 5;
+      const std::uint32_t entry =
+          Inverse ? aes_table_entries.inverse[byte] : aes_table_entries.forward[byte];
+      words[at] = shift_left(entry, entry, 8 * table);
+    }
+    if constexpr (Inverse) {
+      for (unsigned at = thread.index; at < 8192; at += thread.threads) {
+        words[table_bytes / 4 + at] = aes_table_entries.inverse_last[at >> 5];
+      }
+    }
+  }
+
+  PAES_DEVICE AesTablesCore(const std::uint8_t* shared, const Keys& keys, const Thread& thread)
+      : shared_(shared), key_(keys.in_slot()), rounds_(keys.rounds), lane_(thread.lane() * 4) {}
+
+  PAES_DEVICE void crypt(Words<16> (&state)[blocks]) const {
+    Words<16>& s = state[0];
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      s.word[column] ^= key_[column];
+    }
+    finish<0>(s);
+  }
+
+  // Counter blocks that differ in one byte of the last column: round 1 sends it to one column of
+  // which the three other bytes are the same, and round 2 that column to one byte of each.
+  using SharesCounters = void;
+
+  template <unsigned Byte>
+  struct CounterStart {
+    static constexpr unsigned row = Byte - 12;
+    static constexpr unsigned column = 3 - row;  // where round 1 sends it
+    static constexpr std::uint32_t varying_bits = 0xffU << (8 * (3 - row));  // of the count
+    std::uint32_t first;
+    std::uint32_t second[4];
+  };
+
+  template <unsigned Byte>
+  PAES_DEVICE CounterStart<Byte> start_counter(Words<16> counter) const {
+    using Start = CounterStart<Byte>;
+    Start start = {};
+    Words<16> after = {};
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      counter.word[column] ^= key_[column];
+    }
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      after.word[column] = key_[4 + column];
+      add_rows<Start::column, Start::row>(after.word[column], counter, column);
+    }
+    start.first = after.word[Start::column];
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      start.second[column] = key_[8 + column];
+      PAES_UNROLL
+      for (unsigned row = 0; row < 4; ++row) {
+        if ((column + row) % 4 != Start::column) {
+          start.second[column] ^= look_up(after.word[(column + row) % 4], row);
+        }
+      }
+    }
+    return start;
+  }
+
+  // `last` is the counter's last column.
+  template <unsigned Byte>
+  PAES_DEVICE Words<16> crypt_counter(const CounterStart<Byte>& start, std::uint32_t last) const {
+    using Start = CounterStart<Byte>;
+    const std::uint32_t first = start.first ^ look_up(last ^ key_[3], Start::row);
+    Words<16> state = {};
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      state.word[column] = start.second[column] ^ look_up(first, (4 + Start::column - column) % 4);
+    }
+    finish<2>(state);
+    return state;
+  }
+
+ private:
+  // Column `column` of round 1, without the byte that varies.
+  template <unsigned VaryingColumn, unsigned VaryingRow>
+  PAES_DEVICE void add_rows(std::uint32_t& sum, const Words<16>& from, unsigned column) const {
+    PAES_UNROLL
+    for (unsigned row = 0; row < 4; ++row) {
+      if (column != VaryingColumn || row != VaryingRow) {
+        sum ^= look_up(from.word[(column + row) % 4], row);
+      }
+    }
+  }
+
+  PAES_DEVICE static constexpr unsigned source(unsigned column, unsigned row) {
+    return (column + (Inverse ? 4 - row : row)) % 4;
+  }
+
+  PAES_DEVICE std::uint32_t load(std::uint32_t address) const {
+    return *reinterpret_cast<const std::uint32_t*>(shared_ + address);
+  }
+
+  // Table `row` at byte `row` of the column.
+  PAES_DEVICE std::uint32_t look_up(std::uint32_t column, unsigned row) const {
+    return look_up(column, row, row);
+  }
+  PAES_DEVICE std::uint32_t look_up(std::uint32_t column, unsigned row, unsigned table) const {
+    if constexpr (Tables == 4) {
+      return load(byte_permute(column, lane_, 0x5504 | (row << 4)) + (table >> 1) * 65536 +
+                  (table & 1) * 128);
+    } else {
+      const std::uint32_t entry = load(narrow_address(column, row));
+      return shift_left(entry, entry, 8 * table);
+    }
+  }
+  // byte << 7 | lane << 2.
+  PAES_DEVICE std::uint32_t narrow_address(std::uint32_t column, unsigned row) const {
+    return byte_permute(column, lane_ * 2, 0x5504 | (row << 4)) >> 1;
+  }
+
+  // One byte of the last round's column, at its place in the word; the others are to be masked.
+  PAES_DEVICE std::uint32_t last_look_up(std::uint32_t column, unsigned row) const {
+    if constexpr (Inverse) {
+      return load(table_bytes + narrow_address(column, row));
+    } else {
+      // Table t has the S-box's byte itself in bytes t + 1 and t + 2.
+      constexpr unsigned table = 0;
+      return look_up(column, row, row == 0 || row == 3 ? table + 2 : table);
+    }
+  }
+
+  PAES_DEVICE void round(Words<16>& s, const std::uint32_t* key) const {
+    Words<16> next = {};
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      next.word[column] = look_up(s.word[source(column, 0)], 0) ^
+                          look_up(s.word[source(column, 1)], 1) ^
+                          look_up(s.word[source(column, 2)], 2) ^
+                          look_up(s.word[source(column, 3)], 3) ^ key[column];
+    }
+    s = next;
+  }
+
+  // What is left after `Done` rounds, the key of round Done added.
+  template <unsigned Done>
+  PAES_DEVICE void finish(Words<16>& s) const {
+    const unsigned rounds = Rounds == 0 ? rounds_ : Rounds;
+    if constexpr (Rounds != 0) {
+      PAES_UNROLL
+      for (unsigned r = Done + 1; r < Rounds; ++r) {
+        round(s, key_ + std::size_t{4} * r);
+      }
+    } else {
+      PAES_KEEP_LOOP
+      for (unsigned r = Done + 1; r < rounds; ++r) {
+        round(s, key_ + std::size_t{4} * r);
+      }
+    }
+    Words<16> last = {};
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      const std::uint32_t low = byte_permute(last_look_up(s.word[source(column, 0)], 0),
+                                             last_look_up(s.word[source(column, 1)], 1), 0x5550);
+      const std::uint32_t high = byte_permute(last_look_up(s.word[source(column, 2)], 2),
+                                              last_look_up(s.word[source(column, 3)], 3), 0x7244);
+      last.word[column] = byte_permute(low, high, 0x7610) ^ key_[std::size_t{4} * rounds + column];
+    }
+    s = last;
+  }
+
+  const std::uint8_t* shared_;
+  const std::uint32_t* key_;
+  unsigned rounds_;
+  std::uint32_t lane_;  // times 4
+};
 
 struct Image {
   AesKeyColumns columns[2];  // of both directions
@@ -102,12 +344,13 @@ void prepare(Bytes key, std::uint8_t* image) {
   aes_tables::Keys keys = {};
   const WipeOnExit wiped_keys({reinterpret_cast<std::uint8_t*>(&keys), sizeof keys});
   aes_tables::prepare(round_keys, keys);
-  std::memcpy(image + offsetof(Image, columns[0]), keys.forward, sizeof keys.forward);
-  std::memcpy(image + offsetof(Image, columns[1]), keys.inverse, sizeof keys.inverse);
+  auto& [columns, hash] = *reinterpret_cast<Image*>(image);
+  std::memcpy(columns[0].word, keys.forward, sizeof keys.forward);
+  std::memcpy(columns[1].word, keys.inverse, sizeof keys.inverse);
   Block h = {};
   const WipeOnExit wiped_h(h.bytes);
   aes_tables::encrypt_blocks<1>(keys, h.bytes, h.bytes);
-  make_hash_levels(h, reinterpret_cast<Image*>(image)->hash);
+  make_hash_levels(h, hash);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ class GcmCore {
   // Fewer than the cipher alone would have, for the product needs registers.
   static constexpr unsigned threads = Core::threads < 640 ? Core::threads : 640;
   static constexpr unsigned shared_bytes = Core::shared_bytes + HashTables::shared_bytes;
-  // Of the emulation (grid.hpp): a cipher's memory without keys in it comes first.
+  // The cipher's memory comes first, and `fill` leaves no keys in it.
   static constexpr unsigned constant_bytes = Core::shared_bytes;
   struct Keys {
     typename Core::Keys cipher;

@@ -11,15 +11,13 @@
 //     static constexpr unsigned shared_bytes; // of shared memory
 //     // What the threads of a block do together before any of them goes on.
 //     PAES_DEVICE static void fill(std::uint8_t* shared, const Keys&, const Thread&);
-//     static constexpr unsigned constant_bytes;  // of them, at the beginning, that are the same
-//     for
-//                                                // all keys; may be missing (grid.hpp)
+//     using FillsNoKeys = void;  // optional, where that is the same for all keys
 //     PAES_DEVICE Core(std::uint8_t* shared, const Keys&, const Thread&);
 //     PAES_DEVICE void crypt(Words<block_bytes> (&state)[blocks]) const;
 //   };
 //
 // and, if blocks whose counters differ in one byte share work, CounterStart, start_counter and
-// crypt_counter (aes_tables_core.hpp has them).
+// crypt_counter (cuda_tables.cu has them).
 //
 // The blocks of a message lie in rows, one block of a row to each thread, so that the accesses of a
 // warp are contiguous; each thread block takes a contiguous share of the rows.

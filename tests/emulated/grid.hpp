@@ -51,30 +51,42 @@ void fill_all(std::uint8_t* memory, const typename Core::Keys& keys, Thread thre
   }
 }
 
-// The memory that a thread block's threads share. What a Core says is the same for all keys
-// (`constant_bytes` at the beginning) is filled once in a process, or tests would do little else.
+// How much of a thread block's memory, at its beginning, is the same for all keys.
+template <class Core>
+constexpr unsigned constant_bytes() {
+  if constexpr (requires { Core::constant_bytes; }) {
+    return Core::constant_bytes;
+  } else {
+    return requires { typename Core::FillsNoKeys; }
+    ? Core::shared_bytes : 0;
+  }
+}
+
+// The memory that a thread block's threads share. What is the same for all keys is filled once in a
+// process, or tests would do little else.
 template <class Core>
 class EmulatedMemory {
  public:
   EmulatedMemory(const typename Core::Keys& keys, const Thread& thread) {
-    if constexpr (requires { Core::constant_bytes; }) {
+    constexpr unsigned constant = constant_bytes<Core>();
+    if constexpr (constant == 0) {
+      own_.resize(Core::shared_bytes / 8);
+      fill_all<Core>(reinterpret_cast<std::uint8_t*>(own_.data()), keys, thread);
+    } else {
       static std::vector<std::uint64_t> constants = [&] {
         std::vector<std::uint64_t> filled(Core::shared_bytes / 8);
-        fill_all<Core>(reinterpret_cast<std::uint8_t*>(filled.data()), keys, thread);
-        wipe(reinterpret_cast<std::uint8_t*>(filled.data()) + Core::constant_bytes,
-             Core::shared_bytes - Core::constant_bytes);
+        auto* const memory = reinterpret_cast<std::uint8_t*>(filled.data());
+        fill_all<Core>(memory, keys, thread);
+        wipe(memory + constant, Core::shared_bytes - constant);
         return filled;
       }();
       data_ = reinterpret_cast<std::uint8_t*>(constants.data());
-      if constexpr (Core::constant_bytes != Core::shared_bytes) {
+      if constexpr (constant != Core::shared_bytes) {
         own_ = constants;
         for (Thread filler = thread; filler.index < filler.threads; ++filler.index) {
           Core::fill_keys(reinterpret_cast<std::uint8_t*>(own_.data()), keys, filler);
         }
       }
-    } else {
-      own_.resize(Core::shared_bytes / 8);
-      fill_all<Core>(reinterpret_cast<std::uint8_t*>(own_.data()), keys, thread);
     }
     if (!own_.empty()) {
       data_ = reinterpret_cast<std::uint8_t*>(own_.data());
