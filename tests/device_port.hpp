@@ -77,9 +77,8 @@ class Port {
   void wait() { runtime_.wait(stream_); }
 
   // `shared_bytes`: as if the device had so little shared memory; 0: as it is.
-  template <class AnyJob>
   void launch(const cuda::DeviceKernel& kernel, std::size_t key_bytes, std::size_t image_at,
-              std::size_t shared_bytes, const AnyJob& job) {
+              std::size_t shared_bytes, const cuda::AnyJob& job) {
     cuda::Launch launch = {device_ + image_at, key_bytes, {}, slot_, stream_.handle};
     if (shared_bytes == 0) {
       runtime_.launch(stream_, kernel, launch, job);
@@ -94,25 +93,13 @@ class Port {
     wait();
     const cuda::DeviceRuns& runs =
         is_device_emulated() ? cuda::Emulation::of(kernel) : *kernel.device;
-    if (const int error = start(runs, launch, job); error != 0) {
+    if (const int error = runs.start(launch, job); error != 0) {
       throw Error(ErrorCode::failure, "launch of " + std::string(kernel.name) + ": CUDA error " +
                                           std::to_string(error));
     }
   }
 
  private:
-  static int start(const cuda::DeviceRuns& runs, const cuda::Launch& launch, const cuda::Job& job) {
-    return runs.run(launch, job);
-  }
-  static int start(const cuda::DeviceRuns& runs, const cuda::Launch& launch,
-                   const cuda::TweakJob& job) {
-    return runs.run_tweaks(launch, job);
-  }
-  static int start(const cuda::DeviceRuns& runs, const cuda::Launch& launch,
-                   const cuda::GcmJob& job) {
-    return runs.run_gcm(launch, job);
-  }
-
   void release() {
     if (bytes_ != 0) {
       runtime_.fill_zero(stream_, device_, bytes_);

@@ -223,68 +223,52 @@ class CudaGcm final : public DeviceGcm {
 
   [[nodiscard]] bool run(GcmOperation operation, const GcmMessages& messages,
                          WhenBusy when_busy) const override {
-    return messages.stride_bytes % block_bytes == 0 &&
-           device_.takes(messages.memory_bytes(), messages.count) &&
-           device_.all_slots().run(when_busy,
-                                   [&](Slot& slot) { run_messages(slot, operation, messages); });
-  }
-
-  [[nodiscard]] bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
-                         MutableBytes out, HashValue& hash, WhenBusy when_busy) const override {
-    return device_.takes(in.size()) && device_.all_slots().run(when_busy, [&](Slot& slot) {
-      run_part(slot, operation, counter, in, out, hash);
-    });
-  }
-
- private:
-  void run_messages(Slot& slot, GcmOperation operation, const GcmMessages& messages) const {
-    Runtime& runtime = slot.runtime();
-    const std::size_t list_bytes = messages.count * sizeof(Block);
-    const std::size_t text_bytes = messages.memory_bytes();
-    Block* const counters = slot.other().blocks();
-    Block* const tags = counters + messages.count;
-    Block* const host_tags = slot.host_blocks() + messages.count;
-    std::memcpy(slot.host_blocks(), messages.pre_counters, list_bytes);
-    runtime.copy_in(slot.stream(), counters, slot.host_blocks(), list_bytes);
-    device_.copy_text_in(slot, messages.text, text_bytes);
     GcmJob job = {};
     job.operation = operation;
-    job.in = slot.text();
-    job.out = slot.text();
     job.in_stride = job.out_stride = messages.stride_bytes;
     job.count = static_cast<std::uint32_t>(messages.count);
     job.text_bytes = messages.text_bytes;
     job.last_text_bytes = messages.last_text_bytes;
-    job.counters = counters;
-    job.tags = tags;
-    key_->launch(slot, job);
-    runtime.copy_out(slot.stream(), host_tags, tags, list_bytes);
-    device_.copy_text_out(slot, messages.text, slot.text(),
-                          operation == GcmOperation::verify ? 0 : text_bytes);
-    std::memcpy(messages.tags, host_tags, list_bytes);
+    const Bytes in(messages.text, messages.memory_bytes());
+    const MutableBytes out(messages.text, operation == GcmOperation::verify ? 0 : in.size());
+    return messages.stride_bytes % block_bytes == 0 && device_.takes(in.size(), messages.count) &&
+           device_.all_slots().run(when_busy, [&](Slot& slot) {
+             run(slot, job, messages.pre_counters, in, out, messages.tags);
+           });
   }
 
-  void run_part(Slot& slot, GcmOperation operation, const CounterBlock& counter, Bytes in,
-                MutableBytes out, HashValue& hash) const {
-    Runtime& runtime = slot.runtime();
-    Block* const device_counter = slot.other().blocks();
-    Block* const device_hash = device_counter + 1;
-    slot.host_blocks()[0] = std::bit_cast<Block>(counter);
-    runtime.copy_in(slot.stream(), device_counter, slot.host_blocks(), sizeof(Block));
-    device_.copy_text_in(slot, in.data(), in.size());
+  [[nodiscard]] bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
+                         MutableBytes out, HashValue& hash, WhenBusy when_busy) const override {
     GcmJob job = {};
     job.operation = operation;
-    job.in = slot.text();
-    job.out = slot.text();
     job.count = 1;
     job.text_bytes = job.last_text_bytes = in.size();
-    job.counters = device_counter;
-    job.tags = device_hash;
-    job.scratch = device_hash + 1;
+    return device_.takes(in.size()) && device_.all_slots().run(when_busy, [&](Slot& slot) {
+      run(slot, job, &counter, in, out, &hash);
+    });
+  }
+
+ private:
+  // Sets the job's addresses. `counters` and `results` have a block for each message, or one for a
+  // part; device memory has them in this order, and then the scratch.
+  void run(Slot& slot, GcmJob job, const CounterBlock* counters, Bytes in, MutableBytes out,
+           void* results) const {
+    Runtime& runtime = slot.runtime();
+    const std::size_t list_bytes = job.count * sizeof(Block);
+    Block* const device_counters = slot.other().blocks();
+    Block* const device_results = device_counters + job.count;
+    Block* const host_results = slot.host_blocks() + job.count;
+    std::memcpy(slot.host_blocks(), counters, list_bytes);
+    runtime.copy_in(slot.stream(), device_counters, slot.host_blocks(), list_bytes);
+    device_.copy_text_in(slot, in.data(), in.size());
+    job.in = job.out = slot.text();
+    job.counters = device_counters;
+    job.tags = device_results;
+    job.scratch = device_results + job.count;
     key_->launch(slot, job);
-    runtime.copy_out(slot.stream(), slot.host_blocks() + 1, device_hash, sizeof(Block));
+    runtime.copy_out(slot.stream(), host_results, device_results, list_bytes);
     device_.copy_text_out(slot, out.data(), slot.text(), out.size());
-    hash = std::bit_cast<HashValue>(slot.host_blocks()[1]);
+    std::memcpy(results, host_results, list_bytes);
   }
 
   CudaDevice& device_;

@@ -28,6 +28,14 @@ void check(cudaError_t error, const char* what, const char* before = "") {
   throw Error(ErrorCode::failure, what_why);
 }
 
+// For what must not throw. A call that gives something back can only fail because the context is
+// lost, and with it what was to be given back. The error must not be blamed on the next launch.
+// True where there was none.
+bool ignore(cudaError_t error) noexcept {
+  (void)cudaGetLastError();
+  return error == cudaSuccess;
+}
+
 #define PAES_CHECKED(function, ...) check(function(__VA_ARGS__), #function)
 
 cudaStream_t handle_of(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
@@ -124,12 +132,9 @@ class CudaRuntime final : public Runtime {
     PAES_CHECKED(cudaMalloc, &memory, bytes);
     return memory;
   }
-  // Here and below: a call that gives something back can only fail because the context is lost, and
-  // with it what was to be given back. What failed must not be blamed on the next launch.
   void free(unsigned device, void* memory) noexcept override {
     (void)cudaSetDevice(ordinal_of(device));
-    (void)cudaFree(memory);
-    (void)cudaGetLastError();
+    ignore(cudaFree(memory));
   }
 
   [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
@@ -137,22 +142,12 @@ class CudaRuntime final : public Runtime {
     PAES_CHECKED(cudaHostAlloc, &memory, bytes, cudaHostAllocPortable);
     return memory;
   }
-  void free_pinned(void* memory) noexcept override {
-    (void)cudaFreeHost(memory);
-    (void)cudaGetLastError();
-  }
+  void free_pinned(void* memory) noexcept override { ignore(cudaFreeHost(memory)); }
 
   [[nodiscard]] bool pin(void* memory, std::size_t bytes) noexcept override {
-    if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess) {
-      return true;
-    }
-    (void)cudaGetLastError();
-    return false;
+    return ignore(cudaHostRegister(memory, bytes, cudaHostRegisterPortable));
   }
-  void unpin(void* memory) noexcept override {
-    (void)cudaHostUnregister(memory);
-    (void)cudaGetLastError();
-  }
+  void unpin(void* memory) noexcept override { ignore(cudaHostUnregister(memory)); }
 
   [[nodiscard]] Stream open_stream(unsigned device) override {
     select(device);
@@ -162,8 +157,7 @@ class CudaRuntime final : public Runtime {
   }
   void close_stream(Stream stream) noexcept override {
     (void)cudaSetDevice(ordinal_of(stream.device));
-    (void)cudaStreamDestroy(handle_of(stream));
-    (void)cudaGetLastError();
+    ignore(cudaStreamDestroy(handle_of(stream)));
   }
 
   void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) override {
@@ -181,16 +175,9 @@ class CudaRuntime final : public Runtime {
     PAES_CHECKED(cudaMemsetAsync, device_memory, 0, bytes, handle_of(stream));
   }
 
-  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const Job& job) override {
-    check_launch(kernel, kernel.device->run(placed(stream, launch), job));
-  }
   void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-              const TweakJob& job) override {
-    check_launch(kernel, kernel.device->run_tweaks(placed(stream, launch), job));
-  }
-  void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-              const GcmJob& job) override {
-    check_launch(kernel, kernel.device->run_gcm(placed(stream, launch), job));
+              const AnyJob& job) override {
+    check_launch(kernel, kernel.device->start(placed(stream, launch), job));
   }
   void wait(Stream stream) override {
     select(stream.device);

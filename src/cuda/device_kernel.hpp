@@ -8,6 +8,7 @@
 #pragma once
 
 #include <span>
+#include <variant>
 
 #include "core/bytes.hpp"
 #include "cuda/job.hpp"
@@ -49,11 +50,21 @@ struct Launch {
   void* stream;   // cudaStream_t
 };
 
+using AnyJob = std::variant<Job, TweakJob, GcmJob>;
+
 // A kernel's launches. Each answers with a cudaError_t, 0 for success.
 struct DeviceRuns {
   int (*run)(const Launch&, const Job&);
   int (*run_tweaks)(const Launch&, const TweakJob&);  // null for 3DES
   int (*run_gcm)(const Launch&, const GcmJob&);       // null without GCM
+  // The one of them for the job.
+  [[nodiscard]] int start(const Launch& launch, const AnyJob& job) const {
+    if (const auto* const tweaks = std::get_if<TweakJob>(&job)) {
+      return run_tweaks(launch, *tweaks);
+    }
+    const auto* const gcm = std::get_if<GcmJob>(&job);
+    return gcm != nullptr ? run_gcm(launch, *gcm) : run(launch, std::get<Job>(job));
+  }
   // Overwrites the keys that launches of the slot left in constant memory. Null: they leave none.
   int (*wipe)(const Launch&);
   // Asks the driver for the kernel's code for the current device, which it may have to compile.

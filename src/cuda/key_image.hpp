@@ -61,7 +61,6 @@ class KeyImage {
   KeyImage(const KeyImage&) = delete;
   KeyImage& operator=(const KeyImage&) = delete;
 
-  template <typename AnyJob>
   void launch(Slot& slot, const AnyJob& job) const {
     slot.launch(kernel_, images_[slot.device()]->data(), key_bytes_, job);
   }

@@ -9,6 +9,21 @@
 
 namespace paes::cuda {
 
+// Calls `work`, and once more after an error, which may be an earlier call's: the second try does
+// not see that again. An error that stays has lost the context. Nothing of it runs any more, and
+// its memory cannot be read.
+template <class Work>
+void try_twice(const Work& work) noexcept {
+  for (int tries = 0; tries < 2; ++tries) {
+    try {
+      work();
+      return;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
 class OwnedStream {
  public:
   OwnedStream(Runtime& runtime, unsigned device)
@@ -51,7 +66,10 @@ class DeviceMemory {
         bytes_(bytes),
         data_(static_cast<std::uint8_t*>(runtime.allocate(stream.device, bytes))) {}
   ~DeviceMemory() {
-    wipe();
+    try_twice([this] {
+      runtime_.fill_zero(stream_, data_, bytes_);
+      runtime_.wait(stream_);
+    });
     runtime_.free(stream_.device, data_);
   }
   DeviceMemory(const DeviceMemory&) = delete;
@@ -62,20 +80,6 @@ class DeviceMemory {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  void wipe() noexcept {
-    // An error may be an earlier call's, which the next call does not see again. One that stays has
-    // lost the context, and its memory with it.
-    for (int tries = 0; tries < 2; ++tries) {
-      try {
-        runtime_.fill_zero(stream_, data_, bytes_);
-        runtime_.wait(stream_);
-        return;
-      } catch (const Error&) {
-        continue;
-      }
-    }
-  }
-
   Runtime& runtime_;
   Stream stream_;
   std::size_t bytes_;

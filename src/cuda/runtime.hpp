@@ -66,12 +66,10 @@ class Runtime {
   virtual void copy_out(Stream stream, void* host, const void* device_memory,
                         std::size_t bytes) = 0;
   virtual void fill_zero(Stream stream, void* device_memory, std::size_t bytes) = 0;
-  // `launch` as the kernel wants it, but for the stream and the device's shape, which are set here.
-  virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const Job& job) = 0;
+  // `launch` is as the kernel wants it, except for the stream and the device's shape, which are set
+  // here.
   virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-                      const TweakJob& job) = 0;
-  virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-                      const GcmJob& job) = 0;
+                      const AnyJob& job) = 0;
   // Sleeps, and does not spin, until all work of the stream is done.
   virtual void wait(Stream stream) = 0;
 

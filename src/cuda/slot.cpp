@@ -70,19 +70,6 @@ void Slot::finish() {
   launched_ = nullptr;
 }
 
-void Slot::drain() noexcept {
-  // As in DeviceMemory: once more, because the first error may be another's. One that stays has
-  // lost the context, and nothing of it runs or can be read any more.
-  for (int tries = 0; tries < 2; ++tries) {
-    try {
-      finish();
-      return;
-    } catch (const Error&) {
-      continue;
-    }
-  }
-}
-
 Slots::Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note)
     : note_(std::move(note)), piece_bytes_(piece_bytes) {
   assert(for_each_device > 0);

@@ -51,7 +51,6 @@ class Slot {
   // Slots::failed_tries() when the call began.
   [[nodiscard]] unsigned failed_before() const noexcept { return failed_before_; }
   // All launches of a call are of one kernel.
-  template <typename AnyJob>
   void launch(const DeviceKernel& kernel, const void* image, std::size_t key_bytes,
               const AnyJob& job) {
     assert(launched_ == nullptr || launched_ == &kernel);
@@ -62,7 +61,9 @@ class Slot {
   // more.
   void finish();
   // The same after a failure.
-  void drain() noexcept;
+  void drain() noexcept {
+    try_twice([this] { finish(); });
+  }
 
  private:
   Runtime& runtime_;

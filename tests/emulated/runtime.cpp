@@ -280,23 +280,9 @@ bool EmulatedRuntime::has_copy(unsigned device, const std::uint8_t* memory,
 }
 
 void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-                             const Job& job) {
-  enter(stream,
-        [run = Emulation::of(kernel).run, launch = begin_launch(stream, kernel, launch), job] {
-          (void)run(launch, job);  // an emulation cannot fail
-        });
-}
-
-void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-                             const TweakJob& job) {
-  enter(stream, [run = Emulation::of(kernel).run_tweaks,
-                 launch = begin_launch(stream, kernel, launch), job] { (void)run(launch, job); });
-}
-
-void EmulatedRuntime::launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-                             const GcmJob& job) {
-  enter(stream, [run = Emulation::of(kernel).run_gcm, launch = begin_launch(stream, kernel, launch),
-                 job] { (void)run(launch, job); });
+                             const AnyJob& job) {
+  enter(stream, [&runs = Emulation::of(kernel), launch = begin_launch(stream, kernel, launch),
+                 job] { (void)runs.start(launch, job); });  // an emulation cannot fail
 }
 
 void EmulatedRuntime::wait(Stream stream) {

@@ -63,10 +63,7 @@ class EmulatedRuntime final : public Runtime {
   void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) override;
   void copy_out(Stream stream, void* host, const void* device_memory, std::size_t bytes) override;
   void fill_zero(Stream stream, void* device_memory, std::size_t bytes) override;
-  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const Job& job) override;
-  void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
-              const TweakJob& job) override;
-  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const GcmJob& job) override;
+  void launch(Stream stream, const DeviceKernel& kernel, Launch launch, const AnyJob& job) override;
   void wait(Stream stream) override;
   [[nodiscard]] std::optional<unsigned> take_slot(unsigned device) override;
   void give_slot(unsigned device, unsigned slot) noexcept override;
