@@ -30,10 +30,10 @@
 namespace paes::cuda {
 namespace {
 
-// Of each row the words of bits 0 to 7.
+// The words of bits 0 to 7 of each row.
 using AesSlices = std::uint32_t[4][8];
 
-// For one direction, in the order of use; all but the first as the S-boxes take them.
+// For one direction, in the order of use. All after the first are as the S-boxes take them.
 struct AesBitsliceKeys {
   std::uint32_t round[RoundKeys::max_rounds + 1][4][8];
 };

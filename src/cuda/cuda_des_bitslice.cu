@@ -27,7 +27,7 @@
 namespace paes::cuda {
 namespace {
 
-// For one direction, all zeros or all ones.
+// For one direction. Each word is all zeros or all ones.
 struct DesBitsliceKeys {
   std::uint32_t pass[3][32];    // for the half that a pass reads first
   std::uint32_t round[48][48];  // for each box: outputs 1 to 4, inputs 1 and 6
@@ -52,9 +52,9 @@ struct DesWord : des_bitslice::PlainWord<std::uint32_t, DesThreeInputSboxes> {
 
 PAES_DEVICE_TABLE des_bitslice::Slots des_slots = des_bitslice::make_slots<DesWord>();
 
-// Of bit `place` (from 0) of E's result, and of the S-boxes' outputs. Whatever the circuits call is
-// constexpr, so nvcc compiles it for the host as well, where nothing calls it and a device's table
-// is out of reach.
+// The slots of bit `place` (from 0) of E's result, and of the S-boxes' outputs. Whatever the
+// circuits call is constexpr, so nvcc compiles it for the host as well. There nothing calls it, and
+// a device's table is out of reach.
 [[gnu::always_inline]] constexpr unsigned input_slot(unsigned place) noexcept {
 #if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
   return place;
@@ -211,7 +211,7 @@ namespace {
   return 0U - static_cast<std::uint32_t>(key >> (47 - place) & 1);
 }
 
-// What it has besides for an input 1 or 6, bit `place` (from 0) of E's result.
+// What it has in addition for an input 1 or 6, bit `place` (from 0) of E's result.
 [[nodiscard]] constexpr std::uint32_t other_mask(std::uint64_t key, unsigned place) noexcept {
   const auto mask = 0U - static_cast<std::uint32_t>(key >> (47 - place) & 1);
   return mask ^ main_mask(key, des_standard::expansion[place] - 1U);

@@ -13,7 +13,7 @@ namespace paes::cuda {
 
 namespace {
 
-// The kernel by this name, or the first of the table that `fits`; null where it lacks something.
+// The first kernel of the table that `fits`, or the one by this name; null where that does not fit.
 template <typename Fits>
 const DeviceKernel* find_kernel(const std::string& name, Fits&& fits) {
   for (const DeviceKernel* const kernel : device_kernels()) {
@@ -105,7 +105,7 @@ class CudaDevice final : public Device {
     runtime_->copy_in(slot.stream(), slot.text(), source, bytes);
   }
 
-  // And finishes the call.
+  // Also finishes the call.
   void copy_text_out(Slot& slot, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
     const bool is_direct = bytes == 0 || pinned_.contains(to, bytes);
     std::uint8_t* const target = is_direct ? to : slot.staging();
@@ -120,7 +120,7 @@ class CudaDevice final : public Device {
   }
 
  private:
-  // Null: no memory for it.
+  // Null where there is no memory for it.
   std::unique_ptr<KeyImage> make_image(const DeviceKernel& kernel, Bytes key) {
     const unsigned failed_before = slots_.failed_tries();
     try {
@@ -140,7 +140,7 @@ class CudaDevice final : public Device {
 
 class CudaRaw final : public DeviceRaw {
  public:
-  // `tweak_key` is XTS's alone.
+  // Only XTS has a `tweak_key`.
   CudaRaw(CudaDevice& device, Operation operation, std::size_t cipher_block_bytes,
           std::size_t unit_bytes, std::unique_ptr<KeyImage> key,
           std::unique_ptr<KeyImage> tweak_key)
@@ -192,7 +192,7 @@ class CudaRaw final : public DeviceRaw {
     }
   }
 
-  // The first unit's number goes to the device, and the tweaks are made behind it.
+  // The first unit's number goes to the device, and the tweaks are made after it.
   void add_tweaks(Slot& slot, const UnitNumber& number, Job& job) const {
     Block* const first = slot.other().blocks();
     const auto blocks = static_cast<std::uint32_t>(job.bytes / block_bytes);

@@ -1,8 +1,8 @@
 // The CUDA device: message/device.hpp over a runtime. Each call takes a slot, copies its text in,
-// launches, copies out and waits; pieces of several calls overlap. Buffers that their owner has
-// pinned are copied directly, everything else through pinned staging of the slot. Texts, keys,
+// launches, copies out and waits. Several calls overlap. Buffers that their owner has pinned are
+// copied directly, and everything else goes through the slot's pinned staging memory. Texts, keys,
 // hashes and tags are wiped from the device and from staging before the memory is given back, and
-// round keys from constant memory at the end of each call.
+// round keys are wiped from constant memory at the end of each call.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ namespace paes::cuda {
 struct DeviceOptions {
   unsigned slots = 4;  // of each device, 1 to max_slots
   std::size_t piece_bytes = std::size_t{4} << 20;
-  // CTR's keystream alone comes from the device, and the caller's thread adds it to the text: saves
-  // the copy to the device.
+  // In CTR the device makes the keystream alone, and the caller's thread adds it to the text. That
+  // saves the copy to the device.
   bool copies_keystream = false;
   std::string kernel = {};  // a device kernel by name; empty: the best of each cipher
-  Note note = {};           // is told when memory is short, and when it is given up; any thread
+  Note note = {};           // is told, in any thread, that memory is short or that paes gave up
 };
 
-// Throws Error(usage) where the kernel's name is unknown. Null, and one line of why, which is a
-// note as well, where there is no memory for anything or no slot.
+// Throws Error(usage) where the kernel's name is unknown. Where there is no memory or no slot, the
+// answer is null, and `why` is one line, which is a note as well.
 [[nodiscard]] std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime,
                                                   const DeviceOptions& options, std::string& why);
 

@@ -58,8 +58,8 @@ DeviceProperties describe(int ordinal) {
       ordinal};
 }
 
-// Why a device is of no use, or nothing. What only a context of it would tell is not asked here.
-// The oldest architecture's PTX is in every build, so any device at least that new can run.
+// Why a device is of no use, or nothing. Does not ask what needs a context on the device. The
+// oldest architecture's PTX is in every build, so any device that is at least as new can run.
 std::string refusal_of(int ordinal) {
   if (attribute_of(ordinal, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
     return "its compute mode is \"prohibited\"";
@@ -73,9 +73,10 @@ std::string refusal_of(int ordinal) {
   return "";
 }
 
-// Throws unless the driver has code of ours for the device, or can compile it. Only the driver
-// knows: an old one may not take the PTX of a new compiler. All kernels are compiled for the same
-// architectures, and the last row's file is the smallest, should it have to be compiled now.
+// Throws unless the driver has code of paes for the device, or can compile it. Only the driver
+// knows that, because an old one may not take the PTX of a new compiler. One kernel answers for
+// all, because all are compiled for the same architectures. It is the last row's, whose file is the
+// smallest, in case the driver compiles it now.
 void check_code(const DeviceProperties& device) {
   PAES_CHECKED(cudaSetDevice, device.ordinal);
   if (const int error = device_kernels().back()->device->find(); error != cudaSuccess) {
@@ -86,8 +87,8 @@ void check_code(const DeviceProperties& device) {
   }
 }
 
-// The numbers of slots that are taken, of each device by its ordinal. All runtimes of the process
-// share them, because they share the devices' constant memory.
+// The slots of each device, by its ordinal, that are taken. All runtimes of the process share them,
+// because they share the devices' constant memory.
 class TakenSlots {
  public:
   [[nodiscard]] std::optional<unsigned> take(int ordinal) {
@@ -198,7 +199,7 @@ class CudaRuntime final : public Runtime {
 
  private:
   [[nodiscard]] int ordinal_of(unsigned device) const noexcept { return devices_[device].ordinal; }
-  // What follows in this thread is for this device.
+  // Calls that follow in this thread are for this device.
   void select(unsigned device) const { PAES_CHECKED(cudaSetDevice, ordinal_of(device)); }
 
   [[nodiscard]] Launch placed(Stream stream, Launch launch) const {
@@ -215,7 +216,7 @@ class CudaRuntime final : public Runtime {
   std::vector<DeviceProperties> devices_;
 };
 
-// The library says of a driver that is missing that it is too old.
+// Where a driver is missing, the library says that it is too old.
 std::string reason_of(cudaError_t error) {
   int driver = 0;
   if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
@@ -252,19 +253,19 @@ std::vector<DeviceProperties> list_cuda_devices(std::string& why) {
 std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsigned> share) {
   std::vector<DeviceProperties> listed = list_cuda_devices(why);
   if (share && !listed.empty()) {
-    // Before any is initialised: that costs memory on each.
+    // The choice comes before initialisation, which costs memory on each device.
     listed = {std::move(listed[*share % listed.size()])};
   }
   std::vector<DeviceProperties> devices;
   for (DeviceProperties& device : listed) {
     try {
-      // Threads that wait sleep: the processor has work of its own.
+      // Waiting threads sleep, because the processor has work of its own.
       PAES_CHECKED(cudaInitDevice, device.ordinal, cudaDeviceScheduleBlockingSync,
                    cudaInitDeviceFlagsAreValid);
       check_code(device);
       devices.push_back(std::move(device));
     } catch (const Error& error) {
-      why = error.what();  // another process has it for itself, say
+      why = error.what();  // for example, another process has the device for itself
     }
   }
   if (devices.empty()) {

@@ -1,5 +1,5 @@
-// NVIDIA's run-time library behind the interface that the device knows. Linked statically, it finds
-// the driver when it is first asked, so that a program with it starts where there is none.
+// The Runtime of NVIDIA's run-time library. The library is linked statically and looks for the
+// driver when it is first asked, so that a program with it starts where there is no driver.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace paes::cuda {
 
-// Devices that are no older than what paes is built for and that the system lets programs use.
-// Starts nothing on them. Empty, with one line of why, where there are none.
+// The devices that are no older than what paes is built for, and that the system lets programs use.
+// Starts nothing on them. Where there are none, the answer is empty and `why` is one line.
 [[nodiscard]] std::vector<DeviceProperties> list_cuda_devices(std::string& why);
 
-// On those of them that no other process has for itself and that the driver has code of ours for;
-// `share`: on one of them, the number of it modulo how many there are, for processes of one machine
-// that share its devices out. Null, with one line of why, where this build has no CUDA or this
-// machine no driver or device.
+// A runtime with those of the listed devices that no other process has for itself and for which the
+// driver has code of paes. With `share`, it looks at one listed device alone, number `share` modulo
+// their count: so the processes of one machine share its devices out. Where no device is left, or
+// this build has no CUDA, the answer is null and `why` is one line.
 [[nodiscard]] std::unique_ptr<Runtime> open_cuda_runtime(
     std::string& why, std::optional<unsigned> share = std::nullopt);
 

@@ -102,8 +102,9 @@ class AesTablesCore {
     finish<0>(s);
   }
 
-  // Counter blocks that differ in one byte of the last column: round 1 sends it to one column of
-  // which the three other bytes are the same, and round 2 that column to one byte of each.
+  // For counter blocks that differ in one byte of the last column. Round 1 sends that byte to one
+  // column, whose other three bytes are the same for all, and round 2 sends that column to one byte
+  // of each column.
   using SharesCounters = void;
 
   template <unsigned Byte>
@@ -195,7 +196,8 @@ class AesTablesCore {
     return byte_permute(column, lane_ * 2, 0x5504 | (row << 4)) >> 1;
   }
 
-  // One byte of the last round's column, at its place in the word; the others are to be masked.
+  // One byte of the last round's column, at its place in the word. The caller drops the other
+  // bytes.
   PAES_DEVICE std::uint32_t last_look_up(std::uint32_t column, unsigned row) const {
     if constexpr (Inverse) {
       return load(table_bytes + narrow_address(column, row));
@@ -218,7 +220,7 @@ class AesTablesCore {
     s = next;
   }
 
-  // What is left after `Done` rounds, the key of round Done added.
+  // The rounds that are left after `Done` rounds and their keys.
   template <unsigned Done>
   PAES_DEVICE void finish(Words<16>& s) const {
     const unsigned rounds = Rounds == 0 ? rounds_ : Rounds;
@@ -282,7 +284,8 @@ int with_keys(const Launch& launch, bool inverse, const Run& run) {
 
 int wipe_keys(const Launch& launch) { return wipe_slot(aes_key_columns, launch); }
 
-// Calls `run(cores)`. Where `shared_bytes` have room, all four tables do, and rounds are unrolled.
+// Calls `run(cores)`. Where the device has `shared_bytes`, the cores have all four tables, and
+// their rounds are unrolled.
 template <class Run>
 int with_cores(const Launch& launch, std::size_t shared_bytes, unsigned rounds, const Run& run) {
   if (launch.shape.shared_bytes < shared_bytes) {

@@ -1,6 +1,6 @@
-// What device code is written in: every function and table of a kernel is compiled twice, by nvcc
-// for the device and by the host's compiler for the emulation. The few instructions that have no
-// name in C++ are here, each with its meaning in C++ beside it.
+// What device code is written in. nvcc compiles every function and table of a kernel for the
+// device, and the host's compiler for tests, which emulate the device. The few instructions that
+// have no name in C++ are here, each with its meaning in C++ beside it.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 #endif
 
 namespace paes::cuda {
-namespace {  // NOLINT: what two compilers make of these may never be merged by the linker
+namespace {  // NOLINT: the linker may never merge what two compilers make of these
 
 inline constexpr unsigned warp_lanes = 32;
 
@@ -108,8 +108,8 @@ PAES_DEVICE void store_words(void* address, const Words<Bytes>& words) {
 #endif
 }
 
-// The first `bytes` of a block, the others zero; and back. Indices are constants, or the words
-// would have to leave their registers.
+// The first `bytes` of a block, with zeros for the others, and back. Indices are constants, because
+// otherwise the words would have to leave their registers.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> load_partial(const void* address, unsigned bytes) {
   Words<Bytes> words = {};

@@ -1,5 +1,5 @@
-// What a device kernel is: one row for one cipher, as kernel/kernel.hpp has for the processor. Keys
-// are prepared on the host, as an image that is copied to the device; a launch names the image's
+// What a device kernel is: one row for one cipher, as kernel/kernel.hpp has for the processor. The
+// host prepares a key as an image, which is copied to the device. A launch names the image's
 // address there.
 //
 // The files NAME.cu are compiled twice: by nvcc for their launches, and by the host's compiler for
@@ -23,19 +23,18 @@ struct DeviceShape {
   unsigned threads = 0;      // of a thread block, a multiple of 32; 0: as the kernel wants it
 };
 
-// As many launches may be under way on a device at once, each in a slot of its own: constant memory
-// has a place for the keys of each, whoever of this process launches.
+// How many launches of this process may be under way on a device at once, each in a slot of its
+// own: constant memory has a place for the keys of each slot.
 inline constexpr unsigned max_slots = 8;
 
 // A slot's keys in constant memory, which share no cache line with another slot's. A launch copies
-// them there, and they stay until DeviceRuns::wipe. Nobody else may find them, so each call of the
-// device ends with that.
+// them there, and they stay until DeviceRuns::wipe, with which each call of the device ends.
 template <class Keys>
 struct alignas(256) InSlot {
   Keys keys;
 };
 
-// `name` is the constant memory of all slots, and a name alone on the host.
+// Declares the constant memory of all slots. On the host it is a name and no more.
 #if defined(__CUDACC__)
 #define PAES_CONSTANT_KEYS(Keys, name) __constant__ InSlot<Keys> name[max_slots]
 #else

@@ -1,8 +1,7 @@
-// GCM as a warp sees it: it takes a whole message, or a chunk of a part of one, encrypts or
-// decrypts it in counter mode and hashes the ciphertext, each lane every 32nd block. What the
-// lanes' parts sum up to is the device's or the emulation's business; everything else is here. A
-// Core as in mode_loop.hpp that transforms one block at a time forward, or nothing but the hash's
-// own.
+// GCM as a warp sees it. The warp takes a whole message, or a chunk of a part of one, encrypts or
+// decrypts it in counter mode, and hashes the ciphertext, each lane every 32nd block. The grid adds
+// up what the lanes have; everything else is here. The Core is one of mode_loop.hpp that encrypts
+// one block at a time, or one without a cipher where text is only hashed.
 #pragma once
 
 #include "cuda/ghash_tables.hpp"
@@ -14,7 +13,7 @@ namespace {  // NOLINT
 // What happens to the text between in and out.
 enum class TextFlow : unsigned { encrypt, decrypt, hash };
 
-// A warp's part of the job: `text` to the end of `bytes`.
+// A warp's part of the job.
 struct HashUnit {
   const std::uint8_t* in;
   std::uint8_t* out;
@@ -23,7 +22,8 @@ struct HashUnit {
   Words<16> pre_counter;
 };
 
-// Of a part's chunks the first is the short one, so that all others are equally far from the end.
+// The first of a part's chunks is the short one, so that the ends of all chunks lie a whole number
+// of chunks before the part's end.
 template <TextFlow Flow>
 [[nodiscard]] PAES_DEVICE HashUnit hash_unit(const GcmJob& job, std::uint64_t index) {
   HashUnit unit = {};
@@ -35,8 +35,8 @@ template <TextFlow Flow>
     before = 1;
   } else {
     const std::uint64_t blocks = (job.text_bytes + block_bytes - 1) / block_bytes;
-    const std::uint64_t behind = (hash_chunks(blocks) - index - 1) * hash_chunk_blocks;
-    const std::uint64_t end = blocks == 0 ? 0 : blocks - behind;
+    const std::uint64_t after = (hash_chunks(blocks) - index - 1) * hash_chunk_blocks;
+    const std::uint64_t end = blocks == 0 ? 0 : blocks - after;
     before = index == 0 ? 0 : end - hash_chunk_blocks;
     first = before * block_bytes;
     unit.bytes = (end * block_bytes < job.text_bytes ? end * block_bytes : job.text_bytes) - first;
@@ -56,8 +56,8 @@ template <TextFlow Flow>
   return unit;
 }
 
-// The units of one warp. They go round the thread blocks, so that few of them still keep all
-// multiprocessors busy.
+// The units of one warp. Consecutive units go to different thread blocks, so that even a few keep
+// all multiprocessors busy.
 struct GcmUnits {
   std::uint64_t at;
   std::uint64_t end;
@@ -99,7 +99,7 @@ class GcmCore {
         hash_(shared + Core::shared_bytes, thread.lane()),
         lane_(thread.lane()) {}
 
-  // This lane's part of the hash, from zero, of what the unit's text is encrypted.
+  // This lane's part of the hash, from zero, of the unit's ciphertext.
   template <TextFlow Flow>
   PAES_DEVICE FieldWords lane_part(const GcmJob& job, const HashUnit& unit) const {
     FieldWords sum = {};
@@ -109,7 +109,7 @@ class GcmCore {
       return has_aad && lane_ == 0 ? field_of(load_words<16>(job.aad_hash)) : sum;
     }
     CounterBlocks counters(cipher_);
-    // Padded at the front, so that the last block is the last lane's.
+    // Rows are padded at the front, so that the last block is the last lane's.
     const std::uint64_t rows = (blocks + warp_lanes - 1) / warp_lanes;
     std::int64_t index = static_cast<std::int64_t>(blocks - rows * warp_lanes) + lane_;
     PAES_KEEP_LOOP
@@ -127,7 +127,7 @@ class GcmCore {
   }
 
   // From the sum over the lanes to what is stored: the unit's hash, or the message's tag (section
-  // 7.1, steps 5 and 6), which the last lane makes, whose own power is H itself.
+  // 7.1, steps 5 and 6). The last lane makes the tag, because its own power is H itself.
   PAES_DEVICE Words<16> result(const GcmJob& job, const HashUnit& unit,
                                const FieldWords& sum) const {
     if (!takes_messages(job.operation)) {

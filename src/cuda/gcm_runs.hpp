@@ -1,5 +1,5 @@
-// What AES rows share of GCM: the hash's part of a key image, and the launches of a job, of which
-// one hashes the text in chunks and the others the chunks' hashes.
+// What all AES rows share for GCM: the launches of a job, the first of which hashes the text in
+// chunks and the others the chunks' hashes; and the hash's part of a key image.
 #pragma once
 
 #include "cipher/ghash.hpp"
@@ -11,7 +11,7 @@ namespace {  // NOLINT
 
 #if defined(PAES_LAUNCHES)
 
-// Only the hash: for text that is not encrypted here, where no cipher need be at hand.
+// Stands for a cipher where text is only hashed.
 struct NoCipher {
   static constexpr unsigned block_bytes = 16;
   static constexpr unsigned blocks = 1;

@@ -1,12 +1,12 @@
-// GHASH (SP 800-38D, section 6.4) on a device, which has no carry-less multiplication: a product
-// with a power of H is a sum of its multiples by the 16 polynomials of four bits, looked up in
-// shared memory for each four bits of the other factor, and reduced once. The multiples are
-// replicated for all 32 lanes, 16 bytes a lane, so that look-ups never conflict and their time does
-// not depend on data.
+// GHASH (SP 800-38D, section 6.4) on a device, which has no carry-less multiplication. A product
+// with a power of H is a sum of that power's multiples by the 16 polynomials of four bits. They are
+// looked up in shared memory, one for each four bits of the other factor, and the sum is reduced
+// once. Each of the 32 lanes has multiples of its own, 16 bytes each, so that look-ups never
+// conflict and their time does not depend on data.
 //
-// Each lane of a warp hashes every 32nd block by Horner's rule with H^32; then lane l multiplies by
-// H^(32 - l), from multiples of its own, and the sum over the lanes is the hash. Hashes of chunks
-// join in the same way, with H^1024 for H, as often as it takes (hash_levels).
+// Each lane of a warp hashes every 32nd block by Horner's rule with H^32. Then lane l multiplies by
+// H^(32 - l), and the sum over the lanes is the hash. The hashes of chunks are joined in the same
+// way, with H^1024 for H, and the hashes of those again (hash_levels).
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -42,7 +42,7 @@ PAES_DEVICE Words<16> block_of(const FieldWords& value) {
            swap_bytes(value.word[3])}};
 }
 
-// Modulo x^128 + x^7 + x^2 + x + 1, a word of the upper half after the other.
+// Modulo x^128 + x^7 + x^2 + x + 1, one word of the upper half after the other.
 PAES_DEVICE FieldWords reduce(std::uint32_t (&z)[8]) {
   PAES_UNROLL
   for (unsigned i = 7; i >= 4; --i) {

@@ -1,7 +1,7 @@
-// A grid of threads that runs a Core's modes: `__global__` functions that only find their place and
-// call what the other headers say. The files NAME.cu make their launches of it. In their place
-// tests/emulated/grid.hpp has loops over all places of a grid, which call the same functions on the
-// host.
+// A grid of threads that runs a Core's modes: `__global__` functions, which find their place and
+// call the functions of the other headers, and what launches them. For tests,
+// tests/emulated/grid.hpp has loops over all places of a grid instead, which call the same
+// functions on the host.
 #pragma once
 
 #include <cstdlib>
@@ -19,7 +19,8 @@ template <class Core>
   return launch.shape.threads != 0 ? launch.shape.threads : Core::threads;
 }
 
-// What keeps one thread block busy once; more of them than that would have nothing to do.
+// How often a job keeps one thread block busy. More thread blocks than that would have nothing to
+// do.
 template <class Core>
 [[nodiscard]] std::uint64_t rows_of(const Launch& launch, const Job& job) noexcept {
   const std::uint64_t row_bytes =
@@ -42,8 +43,8 @@ template <class Core>
   return {blockIdx.x, gridDim.x, threadIdx.x, blockDim.x};
 }
 
-// A slot's keys, from the image in device memory to the slot's place in constant memory. On the
-// launch's stream, so that no other launch still reads what they replace.
+// Copies a slot's keys from the image in device memory to the slot's place in constant memory. It
+// does so on the launch's stream, so that no other launch still reads what they replace.
 template <class Keys>
 [[nodiscard]] int copy_to_slot(const InSlot<Keys> (&symbol)[max_slots], const void* from,
                                const Launch& launch) {
@@ -58,17 +59,17 @@ template <class Keys>
                                  cudaMemcpyHostToDevice, static_cast<cudaStream_t>(launch.stream));
 }
 
-// What a thread block's threads share: filled, then only read.
+// The memory that a thread block's threads share. From here on it is only read.
 template <class Core>
 PAES_DEVICE std::uint8_t* filled_memory(const typename Core::Keys& keys) {
-  extern __shared__ __align__(16) std::uint8_t shared[];  // Cores read words and blocks of it
+  extern __shared__ __align__(16) std::uint8_t shared[];  // Cores read words and blocks in it
   Core::fill(shared, keys, this_thread());
   __syncthreads();
   return shared;
 }
 
-// The last two parameters stand in the kernels' names for tools/cuda_resources.py, since shared
-// memory that is asked for at launch is nothing that the compiler reports.
+// The last two parameters are there for tools/cuda_resources.py, which reads them in the kernels'
+// names: the compiler does not report shared memory that is asked for at launch.
 template <class Core, Operation Which, unsigned Threads = Core::threads,
           unsigned SharedBytes = Core::shared_bytes>
 __global__ void __launch_bounds__(Threads, 1)
@@ -107,8 +108,8 @@ __global__ void __launch_bounds__(Threads, 1)
   }
 }
 
-// Starts `kernel` on as many thread blocks as the device has multiprocessors, or so few as there is
-// work for: each stays until the job is done.
+// Starts `kernel` on as many thread blocks as the device has room for, or on fewer where there is
+// not work for all. Each stays until the job is done.
 template <class Core, class AnyJob>
 [[nodiscard]] int start_grid(void (*kernel)(AnyJob, typename Core::Keys), const Launch& launch,
                              const AnyJob& job, const typename Core::Keys& keys) {
@@ -116,14 +117,14 @@ template <class Core, class AnyJob>
   if (rows == 0) {
     return cudaSuccess;
   }
-  // Above 48 KiB a kernel must be told.
+  // A kernel that uses more than 48 KiB must be told.
   if (const cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(Core::shared_bytes));
       error != cudaSuccess) {
     return error;
   }
-  int blocks = 0;  // that a multiprocessor has room for
+  int blocks = 0;  // for which a multiprocessor has room
   const unsigned threads = threads_of<Core>(launch);
   if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
           &blocks, kernel, static_cast<int>(threads), Core::shared_bytes);
@@ -145,7 +146,7 @@ template <class Core, Operation Which>
   return cudaFuncGetAttributes(&attributes, run_grid<Core, Which>);
 }
 
-// What a row's functions run a Core with, here on the device and below on the host.
+// A file's launches run a Core with these.
 template <class Core, Operation Which>
 [[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
                               const typename Core::Keys& keys) {
@@ -166,15 +167,14 @@ template <class Core, TextFlow Flow>
 
 #else
 
-// For run_operation below. The tests' emulation defines it.
+// For run_operation below. Without nvcc only tests define it.
 template <class Core, Operation Which>
 [[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
                               const typename Core::Keys& keys);
 
 #endif
 
-// The Core of the operation's direction on a grid: the one switch over operations that device
-// kernels need. `keys` are those of that direction.
+// Runs the operation with the Core of its direction. `keys` are those of that direction.
 template <template <bool Inverse> class Core, class Keys>
 int run_operation(const Launch& launch, const Job& job, const Keys& keys) {
   if constexpr (Core<false>::block_bytes == 16) {

@@ -1,7 +1,7 @@
-// What one launch computes: plain data that the device fills, and that the device and the emulation
-// read. All addresses are the device's (of the emulation: the host's) and multiples of 16. Secrets
-// are never in a job itself, because drivers keep copies of launch parameters: they are at
-// addresses whose memory the device wipes.
+// What one launch computes: plain data that CudaDevice fills and a kernel reads. All addresses are
+// in the device's memory, or in the host's where a test emulates the device, and are multiples
+// of 16. A job itself has no secrets, because drivers keep copies of launch parameters. Secrets are
+// at its addresses, in memory that CudaDevice wipes.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,28 @@ namespace paes::cuda {
 struct Job {
   Operation operation;
   const void* in;
-  // May be `in`, except where a block needs the one before it (CBC and CFB decryption): there the
-  // two may not overlap.
+  // May be `in`. In CBC and CFB decryption, where a block needs the one before it, the two may not
+  // overlap.
   void* out;
-  // A whole number of blocks, but of CTR and CFB decryption any length.
+  // Any length in CTR and CFB decryption, elsewhere a whole number of blocks.
   std::uint64_t bytes;
-  // CTR: the counter block of the part's first block. Of its last `counter_bits` bits the device
-  // counts on, big-endian, and wraps: 32 as GCM does, else all: 128, for 3DES 64.
+  // CTR: the counter block of the part's first block. Its last `counter_bits` bits count,
+  // big-endian, and wrap. They are 32, as in GCM, or the whole block: 128, and 64 for 3DES.
   Block counter = {};
   unsigned counter_bits = 128;
   // CBC and CFB decryption: the ciphertext block before the part, or the IV.
   Block before = {};
-  // XTS: what a TweakJob of the same number of blocks has left.
+  // XTS: what a TweakJob for the same number of blocks wrote.
   const Block* tweaks = nullptr;
-  std::uint32_t unit_blocks = 0;  // of a data unit; 0: the part lies in one. As in the TweakJob.
+  std::uint32_t unit_blocks = 0;  // of a data unit, as in the TweakJob; 0: the part lies in one
 };
 
-// The tweaks that XTS starts from, one for every 32 blocks and each unit: the part begins where a
-// unit begins, or lies in one unit from wherever.
+// The tweaks that XTS starts from: one for every 32 blocks of each data unit. The part begins where
+// a unit begins, or it lies in one unit.
 struct TweakJob {
-  // The number of the first unit (16 bytes, little-endian), whose key image is the second key's;
-  // or, if `is_tweak`, T of the part's first block, and the part lies in one unit.
+  // The number of the first unit (16 bytes, little-endian), and then the launch's image is that of
+  // the second key. If `is_tweak`, it is T of the part's first block, and the part lies in one
+  // unit.
   const Block* first;
   bool is_tweak;
   std::uint32_t unit_blocks;  // 0: the part lies in one unit
@@ -55,7 +56,7 @@ inline constexpr std::uint32_t tweak_step = 32;
   return blocks == 0 ? 0 : ((blocks + unit - 1) / unit) * ((unit + tweak_step - 1) / tweak_step);
 }
 
-// Whole messages, or else a part of one.
+// Whether the job has whole messages; otherwise it has a part of one.
 [[nodiscard]] constexpr bool takes_messages(GcmOperation operation) noexcept {
   return operation == GcmOperation::seal || operation == GcmOperation::open ||
          operation == GcmOperation::verify;
@@ -64,10 +65,11 @@ inline constexpr std::uint32_t tweak_step = 32;
 // GCM: many whole messages, or a part of one.
 struct GcmJob {
   GcmOperation operation;
-  // seal, open, verify: message i is `text_bytes` long (the last one `last_text_bytes`) and stands
-  // at in + i * in_stride; its tag goes to tags[i]. Strides are multiples of 16.
-  // encrypt, decrypt, hash: one part of `text_bytes`, of which only a message's last may be other
-  // than whole blocks (it is padded with zeros to be hashed); its hash from zero goes to tags[0].
+  // seal, open, verify: message i has `text_bytes`, the last one `last_text_bytes`, and stands at
+  // in + i * in_stride. Its tag goes to tags[i]. Strides are multiples of 16.
+  // encrypt, decrypt, hash: one part of `text_bytes`, whose hash from zero goes to tags[0]. A
+  // message's last part may end within a block, which is padded with zeros to be hashed; any other
+  // part is whole blocks.
   const void* in;
   void* out;  // may be `in`; unused by verify and hash
   std::uint64_t in_stride;
@@ -86,7 +88,7 @@ struct GcmJob {
   Block* scratch;
 };
 
-// A warp hashes a chunk of so many blocks; the hashes of 1024 chunks are hashed in their turn.
+// A warp hashes a chunk of this many blocks. The hashes of 1024 chunks are hashed in their turn.
 inline constexpr std::uint32_t hash_chunk_blocks = 1024;
 inline constexpr unsigned hash_levels = 3;
 
@@ -102,7 +104,7 @@ inline constexpr unsigned hash_levels = 3;
   return count;
 }
 
-// Warps that a job keeps busy: one a message or chunk, and one even for a part without text.
+// How many warps a job keeps busy: one for each message or chunk, and one for a part without text.
 [[nodiscard]] constexpr std::uint64_t hash_units(const GcmJob& job) noexcept {
   const std::uint64_t chunks = hash_chunks((job.text_bytes + block_bytes - 1) / block_bytes);
   return takes_messages(job.operation) ? job.count : chunks == 0 ? 1 : chunks;

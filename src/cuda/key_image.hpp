@@ -1,6 +1,6 @@
-// Keys on the device: the image that a kernel makes of one, in the memory of every device, wiped
-// when the key goes. Images pass through one piece of pinned memory, for a driver would keep copies
-// of what it copies from elsewhere.
+// Keys on devices. The image that a kernel makes of a key is in the memory of every device, and is
+// wiped when the key goes. All images pass through one piece of pinned memory, because a driver
+// keeps copies of what it copies from other memory.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace paes::cuda {
 
-// What images are copied through, and the streams that do it.
+// The memory through which images are copied, and the streams that copy them.
 struct KeyRoom {
   explicit KeyRoom(Runtime& runtime) : staging(runtime, largest_image()) {
     for (unsigned device = 0; device < runtime.devices().size(); ++device) {
@@ -50,7 +50,7 @@ class KeyImage {
         runtime.wait(stream->get());
       }
     } catch (const Error&) {
-      images_.clear();  // while nobody else uses the streams
+      images_.clear();  // under the mutex, because this uses the streams
       throw;
     }
   }

@@ -1,11 +1,11 @@
-// What bit slicing on a device lives by, where a bit of a word is a lane: any three-input gate as
-// one instruction, and exchanges of bits between words.
+// What bit slicing on a device is made of, where each bit of a word is a lane: three-input gates,
+// any of which is one instruction, and exchanges of bits between words.
 #pragma once
 
 #include "cuda/device_code.hpp"
 
 namespace paes::cuda {
-namespace {  // NOLINT: see device.hpp
+namespace {  // NOLINT: see device_code.hpp
 
 // Bit (a << 2 | b << 1 | c) of Table, in every lane (LOP3). Compilers do not turn the sum of cells
 // back into the one instruction. constexpr, because the circuits that call it are.
@@ -38,8 +38,8 @@ template <unsigned Table>
   return lut3<0xca>(mask, a, b);
 }
 
-// Of two rows of a matrix of bits whose numbers differ by Distance: exchanges the bits of `a` in
-// the upper half of each group of 2 * Distance with those of `b` in the lower half.
+// `a` and `b` are rows of a matrix of bits whose numbers differ by Distance. Exchanges the bits of
+// `a` in the upper half of each group of 2 * Distance with those of `b` in the lower half.
 template <unsigned Distance>
 PAES_DEVICE void exchange(std::uint32_t& a, std::uint32_t& b) {
   const std::uint32_t before = a;

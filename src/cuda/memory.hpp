@@ -1,5 +1,5 @@
-// What the device owns of a runtime, given back when it goes: streams, and memory that is wiped
-// before it is freed, whatever path leads there.
+// What CudaDevice owns of a runtime, and gives back when it goes: streams, numbers of slots, and
+// memory that is wiped before it is freed, on every path.
 #pragma once
 
 #include <utility>
@@ -42,7 +42,7 @@ class OwnedStream {
 // A slot's number, of which a device has few.
 class OwnedSlotNumber {
  public:
-  // Takes over what take_slot() gave.
+  // Owns from here on the number that take_slot() gave.
   OwnedSlotNumber(Runtime& runtime, unsigned device, unsigned number) noexcept
       : runtime_(runtime), device_(device), number_(number) {}
   ~OwnedSlotNumber() { runtime_.give_slot(device_, number_); }
@@ -57,7 +57,7 @@ class OwnedSlotNumber {
   unsigned number_;
 };
 
-// On the device of `stream`, which wipes it and must outlive it.
+// Memory on the device of `stream`, which wipes it and must outlive it.
 class DeviceMemory {
  public:
   DeviceMemory(Runtime& runtime, Stream stream, std::size_t bytes)
@@ -86,7 +86,7 @@ class DeviceMemory {
   std::uint8_t* data_;
 };
 
-// On the host, for copies.
+// Memory on the host, for copies.
 class PinnedMemory {
  public:
   PinnedMemory(Runtime& runtime, std::size_t bytes)

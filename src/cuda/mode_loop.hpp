@@ -1,4 +1,4 @@
-// The formulas of mode/mode.hpp as one thread of a grid sees them. A kernel file supplies a `Core`,
+// The formulas of mode/mode.hpp as one thread of a grid sees them. A kernel's file has a `Core`,
 // which transforms the blocks of one thread in one direction:
 //
 //   struct Core {
@@ -9,15 +9,15 @@
 //     using Keys = ...;                       // what the kernel is launched with: addresses
 //     static constexpr unsigned threads;      // of a thread block, unless the shape says another
 //     static constexpr unsigned shared_bytes; // of shared memory
-//     // What the threads of a block do together before any of them goes on.
+//     // What the threads of a thread block do together before any of them goes on.
 //     PAES_DEVICE static void fill(std::uint8_t* shared, const Keys&, const Thread&);
-//     using FillsNoKeys = void;  // optional, where that is the same for all keys
+//     using FillsNoKeys = void;  // says that `fill` does the same for all keys; optional
 //     PAES_DEVICE Core(std::uint8_t* shared, const Keys&, const Thread&);
 //     PAES_DEVICE void crypt(Words<block_bytes> (&state)[blocks]) const;
 //   };
 //
-// and, if blocks whose counters differ in one byte share work, CounterStart, start_counter and
-// crypt_counter (cuda_tables.cu has them).
+// If blocks whose counters differ in one byte can share work, it also has SharesCounters,
+// CounterStart, start_counter and crypt_counter, as in cuda_tables.cu.
 //
 // The blocks of a message lie in rows, one block of a row to each thread, so that the accesses of a
 // warp are contiguous; each thread block takes a contiguous share of the rows.
@@ -45,12 +45,12 @@ struct Share {
   std::uint64_t end;
 };
 
-// This thread block's part of so many rows.
+// This thread block's share of all rows.
 PAES_DEVICE Share share_of(std::uint64_t rows, const Thread& thread) {
   return {rows * thread.block / thread.blocks, rows * (thread.block + 1) / thread.blocks};
 }
 
-// A counter in registers, counted on by any number of blocks.
+// A counter in registers, which can be advanced by any number of blocks.
 struct Counter {
   std::uint64_t high;  // unused by 3DES
   std::uint64_t low;
@@ -87,8 +87,8 @@ PAES_DEVICE Words<Bytes> counter_block(const Counter& counter, std::uint64_t ste
   }
 }
 
-// A block's places, and how much of it there is: less than all at the end of a message of any
-// length, nothing behind it.
+// Where a block is, and how many bytes of it there are: fewer than all at the end of a message of
+// any length, and none after that.
 template <unsigned Bytes>
 struct BlockPlace {
   const std::uint8_t* in;
@@ -149,9 +149,9 @@ PAES_DEVICE Words<Core::block_bytes> after_cipher(const Job& job, std::uint64_t 
   }
 }
 
-// The blocks of a thread that transforms one at a time: `whole` of them, a row apart, and at the
-// end of a message of any length perhaps one of `rest` bytes. Counted ahead, because the loops
-// below have few instructions to spare.
+// The blocks of a thread that transforms one at a time. There are `whole` of them, a row apart, and
+// perhaps one of `rest` bytes at the end of a message of any length. They are counted ahead,
+// because the loops below have few instructions to spare.
 struct Walk {
   std::uint64_t index;  // of the block
   std::uint32_t whole;
@@ -176,8 +176,8 @@ struct Walk {
   }
 };
 
-// Counter mode where counters that differ in byte 14 alone share most of two rounds: in a thread
-// block of a multiple of 256 threads, those of 256 rows that follow each other.
+// Counter mode where counters that differ in byte 14 alone share most of two rounds. In a thread
+// block of a multiple of 256 threads a thread's next counter does so, until that byte wraps.
 template <class Core>
 PAES_DEVICE void run_shared_counters(const Core& core, const Job& job, const Thread& thread) {
   using Start = typename Core::template CounterStart<14>;
@@ -229,8 +229,8 @@ PAES_DEVICE void run_thread(const Core& core, const Job& job, const Thread& thre
   }
 }
 
-// A part's tweaks: each thread encrypts the number of a data unit, goes to its place in the unit
-// and from there on in steps of 32 blocks.
+// A part's tweaks. Each thread encrypts the number of a data unit, goes to its place in the unit,
+// and goes on from there in steps of 32 blocks.
 template <class Core>
 PAES_DEVICE void run_tweaks(const Core& core, const TweakJob& job, const Thread& thread) {
   const std::uint32_t unit =

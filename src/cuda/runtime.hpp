@@ -3,8 +3,8 @@
 // (tests/emulated/runtime.hpp) keeps everything on the host and fails on demand, so that the device
 // is tested where there is no GPU.
 //
-// Whatever is not noexcept throws Error(failure) with the name of the call that failed and its
-// reason, or OutOfMemory. Any thread may call.
+// Functions that are not noexcept throw OutOfMemory, or Error(failure) with the name of the call
+// that failed and its reason. Any thread may call.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace paes::cuda {
 
-// The one failure that has a remedy: less, or none of it, goes to the device.
+// The one failure that has a remedy: less work, or none, goes to the device.
 class OutOfMemory : public Error {
  public:
   explicit OutOfMemory(const std::string& what_why) : Error(ErrorCode::failure, what_why) {}
@@ -27,11 +27,10 @@ struct DeviceProperties {
   std::string architecture;  // sm_90
   std::size_t memory_bytes;
   DeviceShape shape;
-  int ordinal =
-      0;  // as the run-time library counts, which counts devices that are of no use as well
+  int ordinal = 0;  // in the run-time library's count, which includes devices that are of no use
 };
 
-// Work that is done in its order; that of several streams overlaps.
+// Work that is done in the order in which it was entered. The work of several streams overlaps.
 struct Stream {
   unsigned device = 0;
   void* handle = nullptr;
@@ -44,24 +43,24 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // At least one; a device is its number here.
+  // There is at least one. A device's number is its place here.
   [[nodiscard]] virtual std::span<const DeviceProperties> devices() const noexcept = 0;
 
-  // On the device, at a multiple of 256. What is freed has been wiped by its owner.
+  // On the device, at a multiple of 256. The owner wipes memory before it frees it.
   [[nodiscard]] virtual void* allocate(unsigned device, std::size_t bytes) = 0;
   virtual void free(unsigned device, void* memory) noexcept = 0;
   // On the host, for copies to and from any device.
   [[nodiscard]] virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void free_pinned(void* memory) noexcept = 0;
-  // Makes memory that exists fit for copies. False where the system refuses.
+  // Prepares memory that exists for copies. False where the system refuses.
   [[nodiscard]] virtual bool pin(void* memory, std::size_t bytes) noexcept = 0;
   virtual void unpin(void* memory) noexcept = 0;
 
   [[nodiscard]] virtual Stream open_stream(unsigned device) = 0;
   virtual void close_stream(Stream stream) noexcept = 0;
 
-  // These only enter work into the stream: host memory must be pinned, and stay as it is until
-  // wait() has returned. An error of any of them can come from work entered before.
+  // These only enter work into the stream. Host memory must be pinned, and must stay as it is until
+  // wait() has returned. An error may come from work that was entered before.
   virtual void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) = 0;
   virtual void copy_out(Stream stream, void* host, const void* device_memory,
                         std::size_t bytes) = 0;
@@ -73,8 +72,9 @@ class Runtime {
   // Sleeps, and does not spin, until all work of the stream is done.
   virtual void wait(Stream stream) = 0;
 
-  // A number for the launches of one stream, below max_slots, that nobody else in this process has
-  // on this device: launches copy keys to a place of it. Nothing where all are taken.
+  // A number below max_slots for the launches of one stream, which no other stream of this process
+  // has on this device: it says where in constant memory launches copy keys. Nothing where all
+  // numbers are taken.
   [[nodiscard]] virtual std::optional<unsigned> take_slot(unsigned device) = 0;
   virtual void give_slot(unsigned device, unsigned slot) noexcept = 0;
   // Enters work into the stream that overwrites what its launches of the kernel left in the slot.

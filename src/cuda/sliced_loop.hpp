@@ -1,14 +1,14 @@
-// The formulas of mode/mode.hpp for Cores that transform many blocks of a thread at once and say so
-// with a member TakesTiles. A warp takes a tile: block i of lane l is block 32 i + l of it. So each
-// access of a warp is contiguous, and the places of a thread's blocks lie a constant apart.
+// The formulas of mode/mode.hpp for Cores that transform many blocks of a thread at once, and say
+// so with a member TakesTiles. A warp takes a tile, in which block i of lane l is block 32 i + l.
+// So each access of a warp is contiguous, and a thread's blocks lie at constant distances.
 #pragma once
 
 #include "cuda/mode_loop.hpp"
 
 namespace paes::cuda {
-namespace {  // NOLINT: see device.hpp
+namespace {  // NOLINT: see device_code.hpp
 
-// What such a Core's `fill` is: a multiple of 16 bytes from device memory.
+// What `fill` does in such a Core: it copies a multiple of 16 bytes from device memory.
 PAES_DEVICE void copy_to_shared(std::uint8_t* shared, const void* from, unsigned bytes,
                                 const Thread& thread) {
   for (unsigned at = 16 * thread.index; at < bytes; at += 16 * thread.threads) {
@@ -20,8 +20,8 @@ PAES_DEVICE void copy_to_shared(std::uint8_t* shared, const void* from, unsigned
 template <unsigned Blocks>
 struct TilePlace {
   std::uint64_t first;  // the thread's first block
-  unsigned full;        // how many of its blocks are full ones; those behind the end are not
-  unsigned all;         // with the one that is not full, if it is the thread's
+  unsigned full;        // how many of its blocks are there in full
+  unsigned all;         // with the one that is there in part, if it is the thread's
 
   PAES_DEVICE TilePlace(const Job& job, unsigned size, std::uint64_t first_block)
       : first(first_block),

@@ -7,16 +7,16 @@ namespace paes::cuda {
 
 namespace {
 
-// Below this a copy's start costs more than its bytes.
+// In smaller pieces the start of a copy costs more than its bytes.
 constexpr std::size_t least_piece_bytes = std::size_t{64} << 10;
 
 std::size_t room_bytes(std::size_t piece_bytes) {
   constexpr std::size_t unit = 256;
-  // One more for what lies before a text's tweaks, of which there can be one a block.
+  // XTS can have a tweak for each block, and before them lies the number of the first unit.
   return (Slot::max_text_bytes(piece_bytes) + unit - 1) / unit * unit + unit;
 }
 
-// No smaller piece would help.
+// Smaller pieces would not help.
 class NoSlots final : public OutOfMemory {
  public:
   NoSlots()
@@ -109,7 +109,7 @@ void Slots::fail_try(unsigned failed_before, const OutOfMemory& error) {
   bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
-    // What fails at the same time in several slots is one try.
+    // Failures at the same time in several slots count as one try.
     if (failed_tries_ != failed_before || failed_tries_ == most_tries) {
       return;
     }
@@ -142,7 +142,7 @@ void Slots::fail(const Error& error) {
   changed_.notify_all();
 }
 
-// With the mutex held.
+// The caller holds the mutex.
 bool Slots::declines_unasked() noexcept {
   if (failed_tries_ == most_tries) {
     return true;
@@ -206,7 +206,7 @@ bool Slots::run(WhenBusy when_busy, const std::function<void(Slot&)>& work) {
     fail(error);
     throw;
   } catch (...) {
-    // The call's memory is its caller's again as soon as this is thrown on.
+    // As soon as this is thrown on, the call's memory belongs to its caller again.
     slot->drain();
     throw;
   }

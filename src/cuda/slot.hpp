@@ -1,5 +1,6 @@
-// What one call has to itself while it runs: a stream and memory on both sides, all of it allocated
-// once. Several slots overlap their copies and work; a call waits for the first that is free.
+// What one call has to itself while it runs: a stream, and memory on both sides. All of it is
+// allocated once. The copies of one slot overlap the work of another, and a call waits for the
+// first slot that is free.
 #pragma once
 
 #include <cassert>
@@ -18,10 +19,10 @@ namespace paes::cuda {
 
 class Slot {
  public:
-  // Takes `number` over, which take_slot() gave.
+  // Owns from here on the `number` that take_slot() gave.
   Slot(Runtime& runtime, unsigned device, unsigned number, std::size_t piece_bytes);
 
-  // The most that one call may bring: text with the gaps in it, and messages.
+  // The most that one call may bring: text, with the gaps in it, and messages.
   [[nodiscard]] static constexpr std::size_t max_text_bytes(std::size_t piece_bytes) noexcept {
     return piece_bytes + piece_bytes / 64;
   }
@@ -34,14 +35,15 @@ class Slot {
   [[nodiscard]] Stream stream() const noexcept { return stream_.get(); }
   [[nodiscard]] unsigned number() const noexcept { return number_.get(); }
   [[nodiscard]] std::uint8_t* text() const noexcept { return text_.data(); }
-  // As large: for what cannot be in place, or a call's tweaks, counters, tags and hashes.
+  // As large as text(): for output that cannot be in place, or for tweaks, counters, tags and
+  // hashes.
   [[nodiscard]] DeviceMemory& other() noexcept { return other_; }
-  // On the host: blocks that go along, two for each message.
+  // On the host: counters, tags and hashes of a call, with room for two blocks for each message.
   [[nodiscard]] Block* host_blocks() const noexcept { return host_blocks_.blocks(); }
-  // On the host, for text in memory that is not pinned; allocated when first asked for.
+  // On the host: text whose own memory is not pinned. Allocated when it is first asked for.
   [[nodiscard]] std::uint8_t* staging();
 
-  // From here on the call changes memory of its caller's.
+  // From here on the call changes its caller's memory.
   void touch() noexcept { touched_ = true; }
   [[nodiscard]] bool is_touched() const noexcept { return touched_; }
   void begin(unsigned failed_tries) noexcept {
@@ -57,10 +59,9 @@ class Slot {
     launched_ = &kernel;
     runtime_.launch(stream(), kernel, {image, key_bytes, {}, number(), nullptr}, job);
   }
-  // Waits for all that the call has entered. After it constant memory has nothing of the key any
-  // more.
+  // Wipes the key from constant memory, and waits for all that the call has entered.
   void finish();
-  // The same after a failure.
+  // finish() after a failure.
   void drain() noexcept {
     try_twice([this] { finish(); });
   }
@@ -76,37 +77,38 @@ class Slot {
   std::optional<PinnedMemory> staging_;
   bool touched_ = false;
   unsigned failed_before_ = 0;
-  const DeviceKernel* launched_ = nullptr;  // whose launches left the key in constant memory
+  const DeviceKernel* launched_ = nullptr;  // the kernel that left the key in constant memory
 };
 
 using Note = std::function<void(const std::string&)>;
 inline constexpr const char* cpu_does_the_work = "; the CPU does the work";
 inline constexpr const char* cpu_stands_in = "; the CPU does the work until a later try finds some";
 
-// All slots of all devices, and how their device stands.
+// All slots of all devices, and whether calls can still be taken.
 //
-// Memory that a call lacks may be there for the next one: other programs come and go. A call that
-// finds none is declined, and a later one tries again, after ever more calls that are declined
-// without a try. When as many tries have failed in a row as most_tries, every call is declined from
-// then on.
+// Other programs come and go, so memory that one call lacks may be there for a later one. A call
+// that finds none is declined. After each failed try about twice as many calls as before are
+// declined until one tries again. Once most_tries tries have failed in a row, every call is
+// declined.
 class Slots {
  public:
   static constexpr unsigned most_tries = 16;
 
-  // With out of memory, slots of half the size, and so on; throws OutOfMemory where there is not
-  // even one. Fewer where others have slots of the device. Says so through `note`.
+  // Where memory is short, halves the pieces until there is a slot, and says so through `note`.
+  // Throws OutOfMemory where there is none. There are fewer slots than asked for where other users
+  // in this process have slots of the device.
   Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note);
 
-  // 0: no call is taken any more.
+  // 0 once every call is declined.
   [[nodiscard]] unsigned count() const noexcept;
   [[nodiscard]] std::size_t piece_bytes() const noexcept { return piece_bytes_; }
 
-  // Runs `work` on a slot. False: declined. Rethrows what it throws but OutOfMemory before touch();
-  // after any other error each call throws it again.
+  // Runs `work` on a slot. The call is declined, with false, if `work` throws OutOfMemory before
+  // touch(). Any other Error is thrown on, and every later call throws it again.
   bool run(WhenBusy when_busy, const std::function<void(Slot&)>& work);
 
-  // For something else without which calls cannot be taken, where a failed try counts as well: what
-  // failed_tries() was before, and the error.
+  // Counts a failed try to get something else that calls need. `failed_before` is what
+  // failed_tries() was before the try.
   [[nodiscard]] unsigned failed_tries() const noexcept;
   void fail_try(unsigned failed_before, const OutOfMemory& error);
 
@@ -122,7 +124,7 @@ class Slots {
   std::vector<std::unique_ptr<Slot>> all_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Slot*> free_;        // the one free for longest first, so that devices take turns
+  std::deque<Slot*> free_;        // first the one that was free longest, so that devices take turns
   unsigned failed_tries_ = 0;     // in a row
   std::uint64_t to_decline_ = 0;  // calls before the next try
   bool is_noted_ = false;

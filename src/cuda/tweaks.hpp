@@ -1,6 +1,6 @@
-// XTS's tweaks in the words of a thread (IEEE 1619, section 5): byte 0 is the least significant, so
-// a multiplication by x^n is a shift to the left, and what falls out at the top comes back times
-// x^7 + x^2 + x + 1.
+// XTS's tweaks in the words of a thread (IEEE 1619, section 5). Byte 0 is the least significant, so
+// a multiplication by x^n is a shift to the left. What falls out at the top comes back, multiplied
+// by x^7 + x^2 + x + 1.
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -9,7 +9,7 @@
 namespace paes::cuda {
 namespace {  // NOLINT
 
-// As many steps of 32 blocks as one thread goes on from one start.
+// How many steps of 32 blocks a thread takes from one start.
 inline constexpr std::uint32_t tweak_run = 64;
 
 PAES_DEVICE void add_overflow(Words<16>& tweak, std::uint32_t overflow) {

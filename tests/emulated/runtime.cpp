@@ -81,11 +81,6 @@ void EmulatedRuntime::begin(const char* what) {
   }
 }
 
-void EmulatedRuntime::complain(const std::string& what) {
-  const std::lock_guard lock(mutex_);
-  complaints_.push_back(what);
-}
-
 bool EmulatedRuntime::has(const Regions& regions, const void* memory, std::size_t bytes,
                           unsigned device) {
   auto* const first = static_cast<std::uint8_t*>(const_cast<void*>(memory));

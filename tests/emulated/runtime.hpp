@@ -1,8 +1,8 @@
-// Devices that are memory of the host, for tests: launches go to the kernels' emulation. Work is
-// done only when somebody waits for it, so that anyone who does not wait gets nothing. Copies are
-// checked against what was allocated and pinned; freed memory must be wiped; constant memory, which
-// each kernel has for each slot of a device, must be wiped before the key that it was filled from
-// goes; and any call can be made to fail.
+// Devices in the host's memory, for tests. Launches go to the kernels' emulation. Work is done only
+// when a caller waits for it, so that a caller that does not wait gets nothing. Copies are checked
+// against what was allocated and pinned. Freed memory must be wiped. Each kernel has constant
+// memory for each slot of a device, which must be wiped before the key goes that it was filled
+// from. Any call can be made to fail.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ class EmulatedRuntime final : public Runtime {
  public:
   enum class Fault {
     once,           // one call fails
-    context_lost,   // it and all behind it
+    context_lost,   // it and all after it
     out_of_memory,  // one call, as if memory were short
   };
 
   explicit EmulatedRuntime(const EmulatedOptions& options = {});
   ~EmulatedRuntime() override;
 
-  // The call with this number, from 1, fails; of those that can.
+  // Lets the call with this number fail. Calls that can fail are counted from 1.
   void fail_at(std::uint64_t call, Fault fault);
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_.load(); }
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(); }
@@ -81,7 +81,6 @@ class EmulatedRuntime final : public Runtime {
   };
 
   void begin(const char* what);
-  void complain(const std::string& what);
   [[nodiscard]] static bool has(const Regions& regions, const void* memory, std::size_t bytes,
                                 unsigned device);
   [[nodiscard]] bool check_copy(const char* what, Stream stream, const void* device_memory,
