@@ -110,12 +110,12 @@ PAES_LAUNCHES(cuda_compute, run, run_tweaks, run_gcm, wipe_keys,
 namespace {
 
 void prepare(Bytes key, std::uint8_t* image) {
-  auto& [round_keys, hash] = *reinterpret_cast<Image*>(image);
-  expand_key(key, round_keys);
+  auto* const ready = reinterpret_cast<Image*>(image);
+  expand_key(key, ready->round_keys);
   Block h = {};
   const WipeOnExit wiped(h.bytes);
-  aes_compute::encrypt_block(round_keys, h);
-  make_hash_levels(h, hash);
+  aes_compute::encrypt_block(ready->round_keys, h);
+  make_hash_levels(h, ready->hash);
 }
 
 }  // namespace

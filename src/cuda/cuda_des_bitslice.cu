@@ -252,9 +252,9 @@ void prepare(Bytes key, std::uint8_t* image) {
   DesRoundKeys round_keys;
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(&round_keys), sizeof round_keys});
   expand_des_key(key, round_keys);
-  auto& keys = reinterpret_cast<Image*>(image)->keys;
-  prepare_direction(round_keys, false, keys[0]);
-  prepare_direction(round_keys, true, keys[1]);
+  auto* const ready = reinterpret_cast<Image*>(image);
+  prepare_direction(round_keys, false, ready->keys[0]);
+  prepare_direction(round_keys, true, ready->keys[1]);
 }
 
 }  // namespace

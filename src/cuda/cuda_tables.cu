@@ -347,13 +347,13 @@ void prepare(Bytes key, std::uint8_t* image) {
   aes_tables::Keys keys = {};
   const WipeOnExit wiped_keys({reinterpret_cast<std::uint8_t*>(&keys), sizeof keys});
   aes_tables::prepare(round_keys, keys);
-  auto& [columns, hash] = *reinterpret_cast<Image*>(image);
-  std::memcpy(columns[0].word, keys.forward, sizeof keys.forward);
-  std::memcpy(columns[1].word, keys.inverse, sizeof keys.inverse);
+  auto* const ready = reinterpret_cast<Image*>(image);
+  std::memcpy(ready->columns[0].word, keys.forward, sizeof keys.forward);
+  std::memcpy(ready->columns[1].word, keys.inverse, sizeof keys.inverse);
   Block h = {};
   const WipeOnExit wiped_h(h.bytes);
   aes_tables::encrypt_blocks<1>(keys, h.bytes, h.bytes);
-  make_hash_levels(h, hash);
+  make_hash_levels(h, ready->hash);
 }
 
 }  // namespace
