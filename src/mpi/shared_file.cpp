@@ -37,26 +37,12 @@ Attributes attributes_of(const stream::Input& input) {
   return {now.bytes, now.inode, now.modified_s, now.modified_ns};
 }
 
-// At offsets through a descriptor, as stream::Output does for its own.
-void write_all(int descriptor, const std::string& name, const std::optional<stream::Need>& need,
-               std::uint64_t offset, std::span<const iovec> from) {
-  stream::VectorCursor rest(from);
-  auto at = static_cast<off_t>(offset);
-  while (!rest.is_done()) {
-    const ssize_t put = pwritev(descriptor, rest.data(), rest.count(), at);
-    if (put >= 0) {
-      rest.advance(static_cast<std::size_t>(put));
-      at += put;
-    } else if (errno != EINTR) {
-      throw stream::write_error(name, descriptor, need);
-    }
-  }
-}
-
 }  // namespace
 
 void DescriptorSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
-  write_all(descriptor_, name_, std::nullopt, offset, from);
+  if (!stream::write_file_at(descriptor_, offset, from)) {
+    throw stream::write_error(name_, descriptor_, std::nullopt);
+  }
 }
 
 SharedInput::SharedInput(Communicator& communicator, const std::string& path, FileAccess access)
@@ -164,8 +150,8 @@ void SharedOutput::find(const std::string& path) {
 void SharedOutput::write_at(std::uint64_t offset, std::span<const iovec> from) {
   if (by_mpi_ != nullptr) {
     by_mpi_->write_at(offset, from);
-  } else {
-    write_all(here_.number(), name_, need_, offset, from);
+  } else if (!stream::write_file_at(here_.number(), offset, from)) {
+    throw stream::write_error(name_, here_.number(), need_);
   }
 }
 

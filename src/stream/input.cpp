@@ -130,24 +130,11 @@ std::size_t Input::read_at(std::uint64_t offset, std::span<const iovec> to) cons
   if (!seekable_) {
     return read(to);
   }
-  VectorCursor rest(to);
-  const auto begin = static_cast<off_t>(start_ + offset);
-  off_t at = begin;
-  while (!rest.is_done()) {
-    const ssize_t got = preadv(descriptor_.number(), rest.data(), rest.count(), at);
-    if (got == 0) {
-      throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
-    }
-    if (got > 0) {
-      rest.advance(static_cast<std::size_t>(got));
-      at += got;
-    } else if (errno != EINTR) {
-      throw_errno(name_);
-    } else {
-      check(cancel_);
-    }
+  const std::size_t got = read_file_at(descriptor_.number(), start_ + offset, to, name_, cancel_);
+  if (got != bytes_of(to)) {
+    throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
   }
-  return static_cast<std::size_t>(at - begin);
+  return got;
 }
 
 void Input::check_same_size() const {

@@ -309,18 +309,8 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) {
     write(from);
     return;
   }
-  VectorCursor rest(from);
-  auto at = static_cast<off_t>(start_ + offset);
-  while (!rest.is_done()) {
-    const ssize_t put = pwritev(number(), rest.data(), rest.count(), at);
-    if (put >= 0) {
-      rest.advance(static_cast<std::size_t>(put));
-      at += put;
-    } else if (errno != EINTR) {
-      fail_to_write();
-    } else {
-      check(options_.cancel);
-    }
+  if (!write_file_at(number(), start_ + offset, from, options_.cancel)) {
+    fail_to_write();
   }
 }
 

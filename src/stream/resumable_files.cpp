@@ -119,18 +119,14 @@ void ResumableFiles::lock_journal() {
 // An empty journal, or one that a power loss left without its contents, was never used.
 void ResumableFiles::read_header() {
   JournalHeader header = {};
-  ssize_t got = 0;
-  do {
-    got = pread(journal_.number(), header.data(), header.size(), 0);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) {
-    throw_errno(journal_name());
-  }
+  const iovec to = {header.data(), header.size()};
+  const std::size_t got =
+      read_file_at(journal_.number(), 0, std::span(&to, 1), journal_name(), nullptr);
   if (header == JournalHeader{}) {
     journal_is_new_ = true;
-  } else if (!claims_to_be_journal(Bytes(header).first(static_cast<std::size_t>(got)))) {
+  } else if (!claims_to_be_journal(Bytes(header).first(got))) {
     refuse(journal_name(), "and is no journal of paes");
-  } else if (got == static_cast<ssize_t>(header.size())) {
+  } else if (got == header.size()) {
     found_ = header;
   }
 }
@@ -146,8 +142,8 @@ void ResumableFiles::protect() const noexcept {
 
 // Between any two steps an interruption leaves either nothing that looks like a partial file, or a
 // journal that does not fit it, or both as they should be.
-void ResumableFiles::start(const JournalHeader& header, std::uint64_t bytes,
-                           std::uint64_t stripes) {
+void ResumableFiles::start(const JournalHeader& header, std::uint64_t stripes, std::uint64_t bytes,
+                           Bytes head) {
   const std::string name = journal_name();
   if (partial_.is_open()) {
     if (unlinkat(folder_, partial_file().c_str(), 0) != 0) {
@@ -180,7 +176,9 @@ void ResumableFiles::start(const JournalHeader& header, std::uint64_t bytes,
   in_use_ = true;
   try {
     check_own(partial_.number(), partial_name());
-    if (ftruncate(partial_.number(), static_cast<off_t>(bytes)) != 0) {
+    const iovec from = {const_cast<std::uint8_t*>(head.data()), head.size()};
+    if (ftruncate(partial_.number(), static_cast<off_t>(bytes)) != 0 ||
+        !write_file_at(partial_.number(), 0, std::span(&from, 1))) {
       throw_errno(partial_name());
     }
   } catch (...) {
@@ -195,43 +193,6 @@ std::uint64_t ResumableFiles::partial_bytes() const {
     throw_errno(partial_name());
   }
   return static_cast<std::uint64_t>(status.st_size);
-}
-
-std::size_t ResumableFiles::Written::read_at(std::uint64_t offset,
-                                             std::span<const iovec> to) const {
-  VectorCursor rest(to);
-  const auto begin = static_cast<off_t>(offset);
-  off_t at = begin;
-  while (!rest.is_done()) {
-    const ssize_t got = preadv(files_.partial(), rest.data(), rest.count(), at);
-    if (got == 0) {
-      break;
-    }
-    if (got > 0) {
-      rest.advance(static_cast<std::size_t>(got));
-      at += got;
-    } else if (errno != EINTR) {
-      throw_errno(name_);
-    }
-  }
-  for (; !rest.is_done(); rest.advance(rest.data()->iov_len)) {
-    std::memset(rest.data()->iov_base, 0, rest.data()->iov_len);
-    at += static_cast<off_t>(rest.data()->iov_len);
-  }
-  return static_cast<std::size_t>(at - begin);
-}
-
-void ResumableFiles::write(std::uint64_t offset, Bytes from) const {
-  while (!from.empty()) {
-    const ssize_t put =
-        pwrite(partial_.number(), from.data(), from.size(), static_cast<off_t>(offset));
-    if (put >= 0) {
-      from = from.subspan(static_cast<std::size_t>(put));
-      offset += static_cast<std::uint64_t>(put);
-    } else if (errno != EINTR) {
-      throw_errno(partial_name());
-    }
-  }
 }
 
 void ResumableFiles::sync_folder() const {

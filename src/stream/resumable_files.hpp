@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "core/descriptor.hpp"
 #include "stream/journal.hpp"
-#include "stream/source.hpp"
 
 namespace paes::stream {
 
@@ -41,9 +41,10 @@ class ResumableFiles {
 
   // One of these two before anything is written.
   void take_up();
-  // Whatever was there is removed first. The new partial file is so long and full of zeros, and the
-  // journal has room for so many records.
-  void start(const JournalHeader& header, std::uint64_t bytes, std::uint64_t stripes);
+  // Whatever was there is removed first. The journal has room for so many records. The new partial
+  // file is so long, begins with `head` and is full of zeros after that.
+  void start(const JournalHeader& header, std::uint64_t stripes, std::uint64_t bytes,
+             Bytes head = {});
   [[nodiscard]] bool is_in_use() const noexcept { return in_use_; }
 
   [[nodiscard]] std::string partial_file() const { return partial_path(file_); }
@@ -53,10 +54,7 @@ class ResumableFiles {
   [[nodiscard]] int partial() const noexcept { return partial_.number(); }
   [[nodiscard]] int journal() const noexcept { return journal_.number(); }
   [[nodiscard]] std::uint64_t partial_bytes() const;
-  // What lies in the partial file; beyond its end that is zero.
-  [[nodiscard]] const Source& written() const noexcept { return written_; }
 
-  void write(std::uint64_t offset, Bytes from) const;
   // For the owner alone, whatever permissions it had got already.
   void protect() const noexcept;
   // The partial file has its final name.
@@ -69,25 +67,9 @@ class ResumableFiles {
   void read_header();
   void sync_folder() const;
 
-  // The partial file, read at offsets.
-  class Written : public Source {
-   public:
-    explicit Written(const ResumableFiles& files) : files_(files), name_(files.partial_name()) {}
-    [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-    [[nodiscard]] bool is_seekable() const noexcept override { return true; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept override { return UINT64_MAX; }
-    using Source::read_at;
-    std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
-
-   private:
-    const ResumableFiles& files_;
-    std::string name_;
-  };
-
   int folder_;
   std::string file_;
   std::string name_;
-  Written written_{*this};
   Descriptor journal_;
   Descriptor partial_;
   std::optional<JournalHeader> found_;

@@ -26,6 +26,11 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
   }
 }
 
+// What an earlier run wrote. The descriptor stays that of the files.
+Input read_partial(const ResumableFiles& files) {
+  return Input::of(Descriptor(files.partial(), false), files.partial_name());
+}
+
 // Does the work that was decided upon and commits. What a failure leaves is there for the next run,
 // if it is worth it.
 ResumedTotals run_and_commit(Input& input, Output& output, const ChunkCipher& cipher,
@@ -34,9 +39,12 @@ ResumedTotals run_and_commit(Input& input, Output& output, const ChunkCipher& ci
   ResumableFiles& files = *output.resumable();
   Journal journal(key, started.header, files.journal(), files.partial(), files.partial_name());
   std::atomic<std::uint64_t> kept{0};
-  const StripeWork work{cipher, started.extent, journal,
-                        input,  output,         started.continues ? &files.written() : nullptr,
-                        kept};
+  std::optional<Input> written;
+  if (started.continues) {
+    written.emplace(read_partial(files));
+  }
+  const StripeWork work{
+      cipher, started.extent, journal, input, output, written ? &*written : nullptr, kept};
   try {
     output.expect(need);
     work_on(work);
@@ -75,8 +83,7 @@ struct Left {
 
 std::optional<Left> read_left(const ResumableFiles& files) {
   try {
-    (void)lseek(files.partial(), 0, SEEK_SET);
-    Input partial = Input::of(Descriptor(files.partial(), false), files.partial_name());
+    const Input partial = read_partial(files);
     Left left{read_preamble(partial), {}};
     if (!partial.is_seekable()) {
       return std::nullopt;
@@ -211,13 +218,7 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   const JournalHeader journal_header =
       JournalKey(fresh.input_key, salt)
           .header({Work::encrypt, extent.text_bytes, source, head, task.settings});
-  files.start(journal_header, extent.file_bytes(), extent.stripes());
-  try {
-    files.write(0, head);
-  } catch (const Error&) {
-    files.remove();
-    throw;
-  }
+  files.start(journal_header, extent.stripes(), extent.file_bytes(), head);
   return {{extent, journal_header, false}, std::move(fresh.input_key), prefix};
 }
 
@@ -277,7 +278,7 @@ Started start_decryption(const Input& input, ResumableFiles& files, const Preamb
     tell_afresh(note, files, why);
   }
   const JournalHeader header = journal_key.header(facts);
-  files.start(header, extent.text_bytes, extent.stripes());
+  files.start(header, extent.stripes(), extent.text_bytes);
   return {extent, header, false};
 }
 

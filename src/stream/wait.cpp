@@ -37,4 +37,44 @@ void enlarge_pipe(int descriptor) noexcept {
   }
 }
 
+std::size_t read_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> to,
+                         const std::string& name, const Cancel* cancel) {
+  VectorCursor rest(to);
+  std::size_t filled = 0;
+  while (!rest.is_done()) {
+    const auto at = static_cast<off_t>(offset + filled);
+    const ssize_t got = preadv(descriptor, rest.data(), rest.count(), at);
+    if (got == 0) {
+      break;
+    }
+    if (got > 0) {
+      rest.advance(static_cast<std::size_t>(got));
+      filled += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      throw_errno(name);
+    } else {
+      check(cancel);
+    }
+  }
+  return filled;
+}
+
+bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> from,
+                   const Cancel* cancel) {
+  VectorCursor rest(from);
+  auto at = static_cast<off_t>(offset);
+  while (!rest.is_done()) {
+    const ssize_t put = pwritev(descriptor, rest.data(), rest.count(), at);
+    if (put >= 0) {
+      rest.advance(static_cast<std::size_t>(put));
+      at += put;
+    } else if (errno != EINTR) {
+      return false;
+    } else {
+      check(cancel);
+    }
+  }
+  return true;
+}
+
 }  // namespace paes::stream

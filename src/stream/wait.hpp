@@ -1,5 +1,5 @@
-// What Input and Output share: waiting for a pipe without missing a request to stop, and walking a
-// list of buffers through partial transfers.
+// What Input and Output share: waiting for a pipe without missing a request to stop, and moving a
+// list of buffers in as many partial transfers as the system makes of it.
 #pragma once
 
 #include <sys/uio.h>
@@ -8,7 +8,9 @@
 #include <array>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 
 #include "stream/cancel.hpp"
 
@@ -70,5 +72,14 @@ class VectorCursor {
   std::size_t first_ = 0;
   std::size_t count_ = 0;
 };
+
+// Fills the buffers from the offset on, and gives back how many bytes came: fewer only at the end
+// of the file. Throws "NAME: why". `cancel` may be null, as below.
+[[nodiscard]] std::size_t read_file_at(int descriptor, std::uint64_t offset,
+                                       std::span<const iovec> to, const std::string& name,
+                                       const Cancel* cancel);
+// Writes all of the buffers. False: errno says why not.
+[[nodiscard]] bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> from,
+                                 const Cancel* cancel = nullptr);
 
 }  // namespace paes::stream
