@@ -1,26 +1,52 @@
-// Values of rank 0 on all ranks. Plain ones travel as they lie in memory: the hosts of a job have
-// the same processors and the same program.
+// Values of one rank on all ranks: of rank 0, unless another is named. Plain ones travel as they
+// lie in memory: the hosts of a job have the same processors and the same program.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
+#include <vector>
 
+#include "core/secret.hpp"
 #include "mpi/communicator.hpp"
 
 namespace paes::mpi {
 
 template <typename Plain>
 requires std::is_trivially_copyable_v<Plain>
-void broadcast(Communicator& communicator, Plain& value) {
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&value), sizeof value});
+void broadcast(Communicator& communicator, Plain& value, unsigned from = 0) {
+  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&value), sizeof value}, from);
 }
 
-inline void broadcast(Communicator& communicator, std::string& text) {
-  std::uint64_t bytes = text.size();
-  broadcast(communicator, bytes);
-  text.resize(static_cast<std::size_t>(bytes));
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+// Strings and vectors of bytes.
+template <typename Growing>
+requires requires(Growing& bytes) { bytes.resize(1); }
+void broadcast(Communicator& communicator, Growing& bytes, unsigned from = 0) {
+  std::uint64_t count = bytes.size();
+  broadcast(communicator, count, from);
+  bytes.resize(static_cast<std::size_t>(count));
+  communicator.broadcast({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, from);
+}
+
+// From the Secret of rank 0 into those of the others.
+inline void broadcast(Communicator& communicator, SecretBytes& secret) {
+  std::uint64_t count = secret.size();
+  broadcast(communicator, count);
+  if (!communicator.is_first()) {
+    secret = SecretBytes(static_cast<std::size_t>(count));
+  }
+  communicator.broadcast(secret);
+}
+
+// What each rank has, on all of them and in their order.
+template <typename Plain>
+requires std::is_trivially_copyable_v<Plain>
+[[nodiscard]] std::vector<Plain> gathered(Communicator& communicator, const Plain& mine) {
+  std::vector<Plain> all(communicator.ranks());
+  const MutableBytes bytes = {reinterpret_cast<std::uint8_t*>(all.data()),
+                              all.size() * sizeof mine};
+  communicator.gather({reinterpret_cast<const std::uint8_t*>(&mine), sizeof mine}, bytes);
+  communicator.broadcast(bytes);
+  return all;
 }
 
 }  // namespace paes::mpi

@@ -120,8 +120,6 @@ Communicator::Communicator(const stream::Cancel& signals)
       MPI_Comm_split_type(handles_->world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
   handles_->check(MPI_Comm_rank(host, &number));
   local_rank_ = static_cast<unsigned>(number);
-  handles_->check(MPI_Comm_size(host, &number));
-  local_ranks_ = static_cast<unsigned>(number);
   handles_->check(MPI_Comm_free(&host));
   char name[256] = {};
   host_ = gethostname(name, sizeof name - 1) == 0 ? name : "unknown host";
@@ -147,14 +145,8 @@ std::string Communicator::library() {
   }
   // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\n...".
   const std::string all(text, static_cast<std::size_t>(length));
-  std::string shown;
-  for (const char c : all.substr(0, all.find_first_of(",\n"))) {
-    if (c == '\t') {
-      shown += ' ';
-    } else {
-      shown += c;
-    }
-  }
+  std::string shown = all.substr(0, all.find_first_of(",\n"));
+  std::replace(shown.begin(), shown.end(), '\t', ' ');
   return shown;
 }
 

@@ -42,9 +42,8 @@ class Communicator {
   [[nodiscard]] unsigned rank() const noexcept { return rank_; }
   [[nodiscard]] unsigned ranks() const noexcept { return ranks_; }
   [[nodiscard]] bool is_first() const noexcept { return rank_ == 0; }
-  // Among the ranks of this host, and how many they are.
+  // Among the ranks of this host.
   [[nodiscard]] unsigned local_rank() const noexcept { return local_rank_; }
-  [[nodiscard]] unsigned local_ranks() const noexcept { return local_ranks_; }
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
   [[nodiscard]] const stream::Cancel& signals() const noexcept { return signals_; }
   // "Open MPI v4.1.4", "MPICH 4.0.2".
@@ -71,6 +70,10 @@ class Communicator {
   void broadcast(MutableBytes bytes, unsigned from = 0);
   // To all ranks the sums, and the least.
   void sum(std::span<std::int64_t> values);
+  [[nodiscard]] std::int64_t sum(std::int64_t value) {
+    sum(std::span(&value, 1));
+    return value;
+  }
   [[nodiscard]] std::int64_t least(std::int64_t value);
   // To rank 0 what each rank has, the same number of bytes, in the order of the ranks; `all` is of
   // no meaning on the others.
@@ -90,7 +93,6 @@ class Communicator {
   unsigned rank_ = 0;
   unsigned ranks_ = 1;
   unsigned local_rank_ = 0;
-  unsigned local_ranks_ = 1;
   std::string host_;
 };
 

@@ -19,9 +19,6 @@ struct Sealed {
   SecretBytes input_key;  // what the envelope holds
 };
 
-// From the Secret of rank 0 into those of the others. Collective.
-void share_key(Communicator& communicator, container::Suite suite, SecretBytes& key);
-
 // All are collective, and throw the same Error on all ranks. Of the options each rank has its own;
 // `cancel` is not looked at (the communicator has one), and `progress` follows the work of all.
 

@@ -17,10 +17,9 @@ Range share_of(std::uint64_t count, unsigned ranks, unsigned rank) noexcept {
 Range share_of_groups(std::uint64_t count, std::uint64_t group, unsigned ranks,
                       unsigned rank) noexcept {
   assert(group != 0);
-  const std::uint64_t last = count % group;  // things in an incomplete last group
-  const Range groups = share_of(count / group + (last != 0 ? 1 : 0), ranks, rank);
-  // The end of the incomplete group is `count` itself, which its number times `group` is not.
   const std::uint64_t whole = count / group;
+  const Range groups = share_of(whole + (count % group != 0 ? 1 : 0), ranks, rank);
+  // The end of an incomplete last group is `count` itself, which its number times `group` is not.
   const auto start_of = [&](std::uint64_t number) {
     return number > whole ? count : number * group;
   };

@@ -1,6 +1,5 @@
 #include "mpi/raw.hpp"
 
-#include <array>
 #include <cstring>
 
 #include "message/gcm_message.hpp"
@@ -26,18 +25,6 @@ Range own_items(const Communicator& communicator, const stream::Layout& layout) 
   const std::uint64_t run = (least_share_bytes + layout.in_bytes - 1) / layout.in_bytes;
   return share_of_groups(layout.all_items().count(), run, communicator.ranks(),
                          communicator.rank());
-}
-
-void share(Communicator& communicator, std::vector<std::uint8_t>& bytes) {
-  std::uint64_t count = bytes.size();
-  broadcast(communicator, count);
-  bytes.resize(static_cast<std::size_t>(count));
-  communicator.broadcast(bytes);
-}
-
-void sync_and_commit(Communicator& communicator, SharedOutput& output, std::uint64_t bytes) {
-  together(communicator, [&] { output.sync(); });
-  output.commit(bytes);
 }
 
 // The ranks' hashes, which are as secret as a key, on rank 0 and joined there in the order of the
@@ -67,14 +54,9 @@ GhashPart join_in_order(Communicator& communicator, const GcmMessage& message, G
 }  // namespace
 
 void share(Communicator& communicator, RawSecrets& secrets) {
-  std::uint64_t key_bytes = secrets.key.size();
-  broadcast(communicator, key_bytes);
-  if (!communicator.is_first()) {
-    secrets.key = SecretBytes(static_cast<std::size_t>(key_bytes));
-  }
-  communicator.broadcast(secrets.key);
-  share(communicator, secrets.iv);
-  share(communicator, secrets.aad);
+  broadcast(communicator, secrets.key);
+  broadcast(communicator, secrets.iv);
+  broadcast(communicator, secrets.aad);
 }
 
 stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
@@ -99,16 +81,15 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
     input.check_unchanged();
   });
   // Only the rank with the last piece knows how long the text before its padding is.
-  std::array<std::int64_t, 1> written = {static_cast<std::int64_t>(own.written_bytes)};
-  communicator.sum(written);
-  const auto written_bytes = static_cast<std::uint64_t>(written[0]);
+  const auto written_bytes =
+      static_cast<std::uint64_t>(communicator.sum(static_cast<std::int64_t>(own.written_bytes)));
   const std::uint64_t padding = task.pads && !task.encrypts() ? task.key.block_size() : 0;
   together(communicator, [&] {
     if (written_bytes < need.bytes || written_bytes > need.bytes + padding) {
       throw Error(ErrorCode::failure, output.name() + ": the ranks' shares do not fit together");
     }
   });
-  sync_and_commit(communicator, output, written_bytes);
+  output.commit(written_bytes);
   return {task.encrypts() ? input.bytes() : written_bytes};
 }
 
@@ -130,14 +111,12 @@ stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOu
   });
   GhashPart all = join_in_order(communicator, message.message(), message.joined());
   const WipeOnExit wiped(all.value.bytes);
-  together(communicator, [&] {
-    if (communicator.is_first()) {
-      Tag tag;
-      message.message().tag(all, text_bytes, tag);
-      output.write_at(text_bytes, Bytes(tag.bytes, raw_tag_bytes));
-    }
+  on_first(communicator, [&] {
+    Tag tag;
+    message.message().tag(all, text_bytes, tag);
+    output.write_at(text_bytes, Bytes(tag.bytes, raw_tag_bytes));
   });
-  sync_and_commit(communicator, output, text_bytes + raw_tag_bytes);
+  output.commit(text_bytes + raw_tag_bytes);
   return {text_bytes};
 }
 
@@ -157,17 +136,13 @@ stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOu
            [&](const Touch& touch) { message.hash(input, own, touch.in_place_of(options)); });
   GhashPart all = join_in_order(communicator, message.message(), message.joined());
   const WipeOnExit wiped_all(all.value.bytes);
-  together(communicator, [&] {
-    if (communicator.is_first()) {
-      message.check_tag(input, all);
-    }
-  });
+  on_first(communicator, [&] { message.check_tag(input, all); });
   together(communicator, options.progress, [&](const Touch& touch) {
     touch.done_bytes.store(message.layout().text_bytes_of(own) / 2);
     message.open(input, output, touch.in_place_of(options));
     input.check_unchanged();
   });
-  sync_and_commit(communicator, output, text_bytes);
+  output.commit(text_bytes);
   return {text_bytes};
 }
 

@@ -20,161 +20,121 @@ namespace paes::mpi {
 
 namespace {
 
-using stream::Extent;
-
-// What rank 0 has decided, for all to work by; the key travels beside it.
-struct Decided {
-  container::Suite suite;
-  stream::PayloadPrefix prefix;
-  Extent extent;
-  stream::JournalHeader header;
-  bool continues;
-};
-
-// The unfinished output and its journal as this rank has them open.
-class UnfinishedFiles {
- public:
-  // Collective.
-  UnfinishedFiles(Communicator& communicator, stream::Output* output,
-                  const stream::JournalHeader& header)
-      : communicator_(communicator) {
-    std::string journal_name;
-    if (output != nullptr) {
-      name_ = std::filesystem::absolute(output->resumable()->partial_name()).string();
-      journal_name = std::filesystem::absolute(output->resumable()->journal_name()).string();
-    }
-    broadcast(communicator, name_);
-    broadcast(communicator, journal_name);
-    together(communicator, [&] {
-      if (output != nullptr) {
-        data_ = Descriptor(output->resumable()->partial(), false);
-        journal_ = Descriptor(output->resumable()->journal(), false);
-      } else {
-        data_ = find(name_);
-        journal_ = find(journal_name);
-        check_header(journal_name, header);
-      }
-      written_.emplace(stream::Input::of(Descriptor(data_.number(), false), name_, nullptr));
-      sink_.emplace(data_.number(), name_);
-    });
+// A file of rank 0's as this rank finds it.
+Descriptor find(const std::string& path) {
+  Descriptor found = stream::open_own_file(AT_FDCWD, path, path);
+  if (!found.is_open()) {
+    throw_not_here(path);
   }
+  return found;
+}
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] int data() const noexcept { return data_.number(); }
-  [[nodiscard]] int journal() const noexcept { return journal_.number(); }
-  [[nodiscard]] const stream::Source& written() const noexcept { return *written_; }
-  [[nodiscard]] stream::Sink& sink() noexcept { return *sink_; }
-
-  // Collective.
-  void sync() {
-    together(communicator_, [&] {
-      if (fdatasync(data_.number()) != 0) {
-        throw_errno(name_);
-      }
-    });
-  }
-
- private:
-  static Descriptor find(const std::string& path) {
-    Descriptor found = stream::open_own_file(AT_FDCWD, path, path);
-    if (!found.is_open()) {
-      throw Error(ErrorCode::failure, path + ": is not here what it is on rank 0", shared_hint);
-    }
-    return found;
-  }
-
-  // It is this work's and no other's: what it says of the work is authenticated.
-  void check_header(const std::string& name, const stream::JournalHeader& header) const {
-    stream::JournalHeader found = {};
-    if (pread(journal_.number(), found.data(), found.size(), 0) !=
-            static_cast<ssize_t>(found.size()) ||
-        found != header) {
-      throw Error(ErrorCode::failure, name + ": is another file here than on rank 0", shared_hint);
-    }
-  }
-
-  Communicator& communicator_;
-  std::string name_;
-  Descriptor data_;
-  Descriptor journal_;
-  std::optional<stream::Input> written_;
-  std::optional<DescriptorSink> sink_;
-};
-
-// One attempt at the work that was decided upon.
+// One attempt at the work that was decided upon. Each rank has the unfinished output and its
+// journal open.
 class Attempt {
  public:
-  using WorkOn = std::function<void(const stream::StripeWork& work, const Range& stripes,
-                                    const UnfinishedFiles& files, const stream::Options& options)>;
+  using WorkOn = std::function<void(const stream::StripeWork& work, Range stripes,
+                                    const stream::Options& options)>;
 
+  // `output` is rank 0's, and null on the others.
   Attempt(Communicator& communicator, SharedInput& input, stream::Output* output,
-          const Decided& decided, Bytes key, const stream::Options& options)
+          const stream::Started& started, const stream::Options& options)
       : communicator_(communicator),
         input_(input),
         output_(output),
-        decided_(decided),
-        options_(options),
-        files_(communicator, output, decided.header) {
-    together(communicator, [&] {
-      cipher_.emplace(decided.suite, key, stream::salt_of(decided.prefix), options.kernel,
-                      options.device_use);
-      journal_key_.emplace(key, stream::salt_of(decided.prefix));
-      journal_.emplace(*journal_key_, decided.header, files_.journal(), files_.data(),
-                       files_.name());
-    });
-  }
+        started_(started),
+        options_(options) {}
   ~Attempt() { communicator_.at_signal(nullptr); }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // Commits. False where other text was written under these nonces before; the files are then as
-  // they were.
-  bool run(const stream::Need& need, const WorkOn& work_on) {
-    communicator_.at_signal([this] { keep(); });
+  // Collective. Commits. Nothing where other text was written under these nonces before; the files
+  // are then as they were.
+  std::optional<stream::ResumedTotals> run(Bytes key, const stream::Need& need,
+                                           const WorkOn& work_on) {
     try {
-      together(communicator_, [&] {
-        if (output_ != nullptr) {
-          output_->expect(need);
-        }
-      });
+      open(key);
+      has_begun_ = true;
+      communicator_.at_signal([this] { keep(); });
+      on_first(communicator_, [&] { output_->expect(need); });
       together(communicator_, options_.progress,
                [&](const Touch& touch) { run_own(touch, work_on); });
-      files_.sync();
       together(communicator_, [&] {
-        if (output_ != nullptr) {
-          output_->commit(need.bytes);
+        if (fdatasync(data_.number()) != 0) {
+          throw_errno(name_);
         }
       });
-      return true;
+      on_first(communicator_, [&] { output_->commit(need.bytes); });
     } catch (const Agreed& error) {
       keep();
-      std::array<std::int64_t, 2> sums = {is_other_text_.load() ? 1 : 0,
-                                          static_cast<std::int64_t>(journal_->recorded())};
+      std::array<std::int64_t, 2> sums = {
+          is_other_text_.load() ? 1 : 0,
+          journal_ ? static_cast<std::int64_t>(journal_->recorded()) : 0};
       communicator_.sum(sums);
       if (sums[0] != 0) {
-        return false;
+        return std::nullopt;
       }
       throw_what_is_left(error, sums[1] != 0);
     }
-  }
-
-  // Collective.
-  [[nodiscard]] std::uint64_t kept_text_bytes() const {
     std::array<std::int64_t, 1> kept = {static_cast<std::int64_t>(kept_.load())};
     communicator_.sum(kept);
-    return static_cast<std::uint64_t>(kept[0]);
+    return stream::ResumedTotals{started_.extent.text_bytes, static_cast<std::uint64_t>(kept[0])};
   }
 
  private:
+  // Collective.
+  void open(Bytes key) {
+    std::string journal_name;
+    if (output_ != nullptr) {
+      name_ = std::filesystem::absolute(output_->resumable()->partial_name()).string();
+      journal_name = std::filesystem::absolute(output_->resumable()->journal_name()).string();
+    }
+    broadcast(communicator_, name_);
+    broadcast(communicator_, journal_name);
+    together(communicator_, [&] {
+      if (output_ != nullptr) {
+        data_ = Descriptor(output_->resumable()->partial(), false);
+        journal_file_ = Descriptor(output_->resumable()->journal(), false);
+      } else {
+        data_ = find(name_);
+        journal_file_ = find(journal_name);
+        check_header(journal_name);
+      }
+      written_.emplace(stream::Input::of(Descriptor(data_.number(), false), name_));
+      sink_.emplace(data_.number(), name_);
+    });
+    together(communicator_, [&] {
+      const Bytes salt = stream::salt_of(started_.prefix);
+      cipher_.emplace(started_.suite, key, salt, options_.kernel, options_.device_use);
+      journal_key_.emplace(key, salt);
+      journal_.emplace(*journal_key_, started_.header, journal_file_.number(), data_.number(),
+                       name_);
+    });
+  }
+
+  // The journal is this work's and no other's: what it says of the work is authenticated.
+  void check_header(const std::string& name) const {
+    stream::JournalHeader found = {};
+    if (pread(journal_file_.number(), found.data(), found.size(), 0) !=
+            static_cast<ssize_t>(found.size()) ||
+        found != started_.header) {
+      throw_other_file(name);
+    }
+  }
+
   void run_own(const Touch& touch, const WorkOn& work_on) {
-    const stream::StripeWork work{*cipher_,      decided_.extent,
-                                  *journal_,     input_,
-                                  files_.sink(), decided_.continues ? &files_.written() : nullptr,
+    const stream::StripeWork work{*cipher_,
+                                  started_.extent,
+                                  *journal_,
+                                  input_,
+                                  *sink_,
+                                  data_.number(),
+                                  started_.continues ? &*written_ : nullptr,
                                   kept_};
     const Range stripes =
-        share_of(decided_.extent.stripes(), communicator_.ranks(), communicator_.rank());
+        share_of(started_.extent.stripes(), communicator_.ranks(), communicator_.rank());
     try {
-      work_on(work, stripes, files_, touch.in_place_of(options_));
+      work_on(work, stripes, touch.in_place_of(options_));
     } catch (const stream::OtherTextWritten&) {
       is_other_text_.store(true);
       throw;
@@ -184,7 +144,9 @@ class Attempt {
   // What is complete is synced and recorded. What could not be is done again.
   void keep() noexcept {
     try {
-      journal_->flush();
+      if (journal_) {
+        journal_->flush();
+      }
     } catch (...) {
     }
   }
@@ -194,53 +156,40 @@ class Attempt {
     bool is_left = false;
     if (output_ != nullptr) {
       stream::ResumableFiles& files = *output_->resumable();
-      if (files.is_in_use() && !decided_.continues && !recorded) {
+      if (files.is_in_use() && !started_.continues && !recorded) {
         files.remove();
       }
-      is_left = files.is_in_use();
+      is_left = files.is_in_use() && has_begun_;
     }
     broadcast(communicator_, is_left);
-    const Error told = is_left ? stream::with_resume_hint(error, files_.name()) : error;
+    const Error told = is_left ? stream::with_resume_hint(error, name_) : error;
     throw Agreed(told.code, told.what(), told.hint);
   }
 
   Communicator& communicator_;
   SharedInput& input_;
   stream::Output* output_;
-  const Decided& decided_;
+  const stream::Started& started_;
   const stream::Options& options_;
-  UnfinishedFiles files_;
+  std::string name_;  // of the unfinished output
+  Descriptor data_;
+  Descriptor journal_file_;
+  std::optional<stream::Input> written_;
+  std::optional<DescriptorSink> sink_;
   std::optional<stream::ChunkCipher> cipher_;
   std::optional<stream::JournalKey> journal_key_;
   std::optional<stream::Journal> journal_;
+  bool has_begun_ = false;
   std::atomic<std::uint64_t> kept_{0};
   std::atomic<bool> is_other_text_{false};
 };
-
-// Collective. Of files that could not be worked on nothing is left but what there was before.
-void begin(std::optional<Attempt>& attempt, Communicator& communicator, SharedInput& input,
-           stream::Output* output, const Decided& decided, Bytes key,
-           const stream::Options& options) {
-  try {
-    attempt.emplace(communicator, input, output, decided, key, options);
-  } catch (const Agreed&) {
-    if (output != nullptr && !decided.continues) {
-      output->resumable()->remove();
-    }
-    throw;
-  }
-}
 
 // The source as this rank sees it, when it is what rank 0 sees. Numbers of devices are each host's
 // own.
 stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& input,
                               const stream::Options& options) {
   stream::SourceStamp first;
-  together(communicator, [&] {
-    if (communicator.is_first()) {
-      first = stream::distinct_stamp(input.here(), options.cancel);
-    }
-  });
+  on_first(communicator, [&] { first = stream::distinct_stamp(input.here(), options.cancel); });
   broadcast(communicator, first);
   stream::SourceStamp own;
   together(communicator, [&] {
@@ -251,8 +200,7 @@ stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& inp
     own = input.here().stamp();
     first.device = own.device;
     if (own != first) {
-      throw Error(ErrorCode::failure, input.name() + ": is another file here than on rank 0",
-                  shared_hint);
+      throw_other_file(input.name());
     }
   });
   return own;
@@ -264,45 +212,33 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
                                         stream::Output* output,
                                         const stream::ResumableEncryption& task,
                                         const stream::Options& options) {
-  together(communicator, [&] {
-    if (output != nullptr) {
-      stream::refuse_unless_resumable(input.here(), *output);
-    }
-  });
+  on_first(communicator, [&] { stream::refuse_unless_resumable(input.here(), *output); });
   const stream::SourceStamp source = own_stamp(communicator, input, options);
   const auto check_source = [&] { stream::check_stamp(input.here(), source); };
+  const auto seal = [&](const stream::StripeWork& work, Range stripes,
+                        const stream::Options& inside) {
+    stream::seal_stripes(work, stripes, check_source, inside);
+  };
   for (bool never_continue = false;; never_continue = true) {
-    Decided decided = {};
-    SecretBytes key;
-    together(communicator, [&] {
-      if (output != nullptr) {
-        stream::StartedEncryption started = stream::start_encryption(
-            input.here(), *output->resumable(), task, source, never_continue, options);
-        decided = {task.suite, started.prefix, started.extent, started.header, started.continues};
-        key = std::move(started.input_key);
-      }
+    stream::StartedEncryption started = {};
+    on_first(communicator, [&] {
+      started = stream::start_encryption(input.here(), *output->resumable(), task, source,
+                                         never_continue, options);
     });
-    broadcast(communicator, decided);
-    share_key(communicator, decided.suite, key);
-    std::optional<Attempt> attempt;
-    begin(attempt, communicator, input, output, decided, key, options);
+    broadcast(communicator, started.work);
+    broadcast(communicator, started.input_key);
+    Attempt attempt(communicator, input, output, started.work, options);
     try {
-      const bool is_done =
-          attempt->run({decided.extent.file_bytes(), stream::Filling::whole},
-                       [&](const stream::StripeWork& work, const Range& stripes,
-                           const UnfinishedFiles& files, const stream::Options& inside) {
-                         stream::seal_stripes(files.name(), work, stripes, check_source, inside);
-                         check_source();
-                       });
-      if (is_done) {
-        return {decided.extent.text_bytes, attempt->kept_text_bytes()};
+      if (const auto totals =
+              attempt.run(started.input_key,
+                          {started.work.extent.file_bytes(), stream::Filling::whole}, seal)) {
+        return *totals;
       }
     } catch (const Agreed& error) {
       // Nothing of a source that changed can be continued, hence nothing is left.
       bool has_changed = false;
-      together(communicator, [&] {
-        if (output != nullptr && output->resumable()->is_in_use() &&
-            input.here().stamp() != source) {
+      on_first(communicator, [&] {
+        if (output->resumable()->is_in_use() && input.here().stamp() != source) {
           output->resumable()->remove();
           has_changed = true;
         }
@@ -320,34 +256,19 @@ stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput&
                                         stream::Output* output, const stream::Preamble& preamble,
                                         SecretBytes input_key, const stream::Note& note,
                                         const stream::Options& options) {
-  Decided decided = {};
-  together(communicator, [&] {
-    if (output == nullptr) {
-      return;
-    }
-    stream::refuse_unless_resumable(input.here(), *output);
-    const Extent extent = stream::extent_of(input.here(), preamble.header);
-    const stream::PayloadPrefix prefix = stream::read_prefix(input.here(), preamble.header);
-    const stream::ChunkCipher cipher(preamble.header.suite, input_key, stream::salt_of(prefix),
-                                     options.kernel);
-    stream::check_commitment(input.name(), cipher, prefix);
-    stream::check_last_chunk(input.here(), cipher, extent);
-    const stream::Started started = stream::start_decryption(
-        input.here(), *output->resumable(), preamble, prefix, extent, input_key, note);
-    decided = {preamble.header.suite, prefix, extent, started.header, started.continues};
+  stream::Started started = {};
+  on_first(communicator, [&] {
+    started = stream::start_decryption(input.here(), *output, preamble, input_key, note, options);
   });
-  broadcast(communicator, decided);
-  share_key(communicator, decided.suite, input_key);
-  std::optional<Attempt> attempt;
-  begin(attempt, communicator, input, output, decided, input_key, options);
-  (void)attempt->run({decided.extent.text_bytes, stream::Filling::sparse},
-                     [&](const stream::StripeWork& work, const Range& stripes,
-                         const UnfinishedFiles& files, const stream::Options& inside) {
-                       stream::open_stripes(work, stripes, stream::hole_maker(files.data()),
-                                            inside);
-                       input.check_unchanged();
-                     });
-  return {decided.extent.text_bytes, attempt->kept_text_bytes()};
+  broadcast(communicator, started);
+  broadcast(communicator, input_key);
+  Attempt attempt(communicator, input, output, started, options);
+  return *attempt.run(
+      input_key, {started.extent.text_bytes, stream::Filling::sparse},
+      [&](const stream::StripeWork& work, Range stripes, const stream::Options& inside) {
+        stream::open_stripes(work, stripes, inside);
+        input.check_unchanged();
+      });
 }
 
 }  // namespace paes::mpi

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "core/descriptor.hpp"
@@ -21,23 +20,21 @@ namespace paes::mpi {
 
 namespace {
 
+constexpr const char* shared_hint =
+    "all ranks must see it under this name, on a file system that their hosts share";
+
 // What rank 0 writes into a new output for the others to find there; its contents replace it.
 using Token = std::array<std::uint8_t, 16>;
 
-// What the same file has on every host. Numbers of devices are each host's own.
-struct Attributes {
-  std::uint64_t bytes;
-  std::uint64_t inode;
-  std::uint64_t modified_s;
-  std::uint64_t modified_ns;
-};
+}  // namespace
 
-Attributes attributes_of(const stream::Input& input) {
-  const stream::SourceStamp now = input.stamp();
-  return {now.bytes, now.inode, now.modified_s, now.modified_ns};
+void throw_other_file(const std::string& name) {
+  throw Error(ErrorCode::failure, name + ": is another file here than on rank 0", shared_hint);
 }
 
-}  // namespace
+void throw_not_here(const std::string& name) {
+  throw Error(ErrorCode::failure, name + ": is not here what it is on rank 0", shared_hint);
+}
 
 void DescriptorSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
   if (!stream::write_file_at(descriptor_, offset, from)) {
@@ -71,13 +68,15 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
 }
 
 void SharedInput::check_same_file(Communicator& communicator) {
-  Attributes first = {};
-  together(communicator, [&] { first = attributes_of(*here_); });
-  const Attributes own = first;
+  stream::SourceStamp own;
+  together(communicator, [&] { own = here_->stamp(); });
+  // Numbers of devices are each host's own, and a new name or other permissions do not count.
+  own.device = own.changed_s = own.changed_ns = 0;
+  stream::SourceStamp first = own;
   broadcast(communicator, first);
   together(communicator, [&] {
-    if (std::memcmp(&own, &first, sizeof own) != 0) {
-      throw Error(ErrorCode::failure, name_ + ": is another file here than on rank 0", shared_hint);
+    if (own != first) {
+      throw_other_file(name_);
     }
   });
 }
@@ -97,10 +96,7 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
     : communicator_(communicator), name_(path) {
   Token token = {};
   std::string found_as;
-  together(communicator, [&] {
-    if (!communicator.is_first()) {
-      return;
-    }
+  on_first(communicator, [&] {
     options.is_shared = true;
     made_.emplace(stream::Output::create(path, options));
     communicator.at_signal([this] { made_->discard(); });
@@ -123,25 +119,21 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
       }
     }
     if (seen != token) {
-      throw Error(ErrorCode::failure, name_ + ": is another file here than on rank 0", shared_hint);
+      throw_other_file(name_);
     }
   });
 }
 
 void SharedOutput::expect(const stream::Need& need) {
   need_ = need;
-  together(communicator_, [&] {
-    if (made_) {
-      made_->expect(need);
-    }
-  });
+  on_first(communicator_, [&] { made_->expect(need); });
 }
 
 void SharedOutput::find(const std::string& path) {
   here_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!here_.is_open()) {
     if (errno == ENOENT) {
-      throw Error(ErrorCode::failure, name_ + ": is not here what it is on rank 0", shared_hint);
+      throw_not_here(name_);
     }
     throw_errno(name_);
   }
@@ -155,21 +147,16 @@ void SharedOutput::write_at(std::uint64_t offset, std::span<const iovec> from) {
   }
 }
 
-void SharedOutput::sync() {
-  if (by_mpi_ != nullptr) {
-    by_mpi_->sync();
-  } else if (fsync(here_.number()) != 0) {
-    throw stream::write_error(name_, here_.number(), need_);
-  }
-}
-
 void SharedOutput::commit(std::uint64_t bytes) {
-  by_mpi_.reset();  // collective
   together(communicator_, [&] {
-    if (made_) {
-      made_->commit(bytes);
+    if (by_mpi_ != nullptr) {
+      by_mpi_->sync();
+    } else if (fsync(here_.number()) != 0) {
+      throw stream::write_error(name_, here_.number(), need_);
     }
   });
+  by_mpi_.reset();  // collective
+  on_first(communicator_, [&] { made_->commit(bytes); });
 }
 
 }  // namespace paes::mpi

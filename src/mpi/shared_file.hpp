@@ -17,9 +17,9 @@ enum class FileAccess : unsigned {
   mpi,    // MPI-IO: what the MPI library reaches
 };
 
-// The hint where a rank does not see the file that rank 0 sees.
-inline constexpr const char* shared_hint =
-    "all ranks must see it under this name, on a file system that their hosts share";
+// Error(failure): a rank does not see the file that rank 0 sees, or sees none.
+[[noreturn]] void throw_other_file(const std::string& name);
+[[noreturn]] void throw_not_here(const std::string& name);
 
 // A file that is open already, written at offsets. The descriptor stays the caller's.
 class DescriptorSink : public stream::Sink {
@@ -101,10 +101,8 @@ class SharedOutput : public stream::Sink {
   void expect(const stream::Need& need);
   using Sink::write_at;
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
-  // Collective: all that this rank wrote is where rank 0 finds it, and stays. Throws on this rank
-  // alone, so call it in `together`; with MPI-IO in the thread that makes collective calls.
-  void sync();
-  // Collective. The file is complete, `bytes` long, and gets its name.
+  // Collective. Syncs what each rank wrote. The file is then complete, `bytes` long, and gets its
+  // name.
   void commit(std::uint64_t bytes);
   // The file as rank 0 has it; null on the others.
   [[nodiscard]] const stream::Output* made() const noexcept { return made_ ? &*made_ : nullptr; }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/current_error.hpp"
+#include "mpi/broadcast.hpp"
 
 namespace paes::mpi {
 
@@ -29,13 +30,6 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   }
 }
 
-// Texts travel behind their lengths.
-struct ErrorHead {
-  std::int32_t code;
-  std::uint32_t what_bytes;
-  std::uint32_t hint_bytes;
-};
-
 // Collective, when some rank has an error of its own: throws that of the first of them everywhere.
 [[noreturn]] void throw_agreed(Communicator& communicator, std::optional<Error> own) {
   // What fails after a signal may have failed only because some rank has taken back, at that
@@ -45,22 +39,21 @@ struct ErrorHead {
   }
   const std::int64_t mine = own ? communicator.rank() : communicator.ranks();
   const auto first = static_cast<unsigned>(communicator.least(mine));
-  ErrorHead head = {};
-  std::string text;
+  ErrorCode code = ErrorCode::failure;
+  std::string what;
+  std::string hint;
   if (communicator.rank() == first) {
-    std::string what = own->what();
+    code = own->code;
+    what = own->what();
+    hint = own->hint;
     if (first != 0) {
       what += " (rank " + std::to_string(first) + " on " + communicator.host() + ")";
     }
-    text = what + own->hint;
-    head = {static_cast<std::int32_t>(own->code), static_cast<std::uint32_t>(what.size()),
-            static_cast<std::uint32_t>(own->hint.size())};
   }
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(&head), sizeof head}, first);
-  text.resize(std::size_t{head.what_bytes} + head.hint_bytes);
-  communicator.broadcast({reinterpret_cast<std::uint8_t*>(text.data()), text.size()}, first);
-  throw Agreed(static_cast<ErrorCode>(head.code), text.substr(0, head.what_bytes),
-               text.substr(head.what_bytes));
+  broadcast(communicator, code, first);
+  broadcast(communicator, what, first);
+  broadcast(communicator, hint, first);
+  throw Agreed(code, what, hint);
 }
 
 // Work in a thread of its own, until it ends or the other ranks say that it is in vain.
@@ -107,11 +100,17 @@ class Worker {
 
 void together(Communicator& communicator, const std::function<void()>& step) {
   const std::optional<Error> own = failure_of(step);
-  std::array<std::int64_t, 1> failed = {own ? 1 : 0};
-  communicator.sum(failed);
-  if (failed[0] != 0) {
+  if (communicator.sum(own ? 1 : 0) != 0) {
     throw_agreed(communicator, own);
   }
+}
+
+void on_first(Communicator& communicator, const std::function<void()>& step) {
+  together(communicator, [&] {
+    if (communicator.is_first()) {
+      step();
+    }
+  });
 }
 
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,

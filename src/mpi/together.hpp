@@ -21,6 +21,8 @@ class Agreed : public Error {
 // Collective. Runs the step; returns when every rank's has succeeded, else throws the same Agreed
 // on all ranks: that of the first of those that failed, with its rank where it is not the first.
 void together(Communicator& communicator, const std::function<void()>& step);
+// The same for a step of rank 0 alone.
+void on_first(Communicator& communicator, const std::function<void()>& step);
 
 // What long work is given, on each rank.
 struct Touch {

@@ -18,7 +18,11 @@ namespace {
 
 Secret<cobblestone::StreamKeys> derive_checked(container::Suite suite, Bytes input_key,
                                                Bytes salt) {
-  check_key_length(suite, input_key.size());
+  if (input_key.size() != container::key_bytes(suite)) {
+    throw Error(ErrorCode::corrupt, "envelope: holds " + std::to_string(input_key.size()) +
+                                        " bytes, not a key of " +
+                                        std::to_string(container::key_bytes(suite)));
+  }
   const auto header = container::encode({suite, 0, 0});
   return cobblestone::derive(suite, input_key, salt, Bytes(header).first(container::context_bytes));
 }
@@ -39,14 +43,6 @@ std::string place_of(std::uint64_t payload_offset, std::uint64_t chunk) {
 }
 
 }  // namespace
-
-void check_key_length(container::Suite suite, std::size_t bytes) {
-  if (bytes != container::key_bytes(suite)) {
-    throw Error(ErrorCode::corrupt, "envelope: holds " + std::to_string(bytes) +
-                                        " bytes, not a key of " +
-                                        std::to_string(container::key_bytes(suite)));
-  }
-}
 
 ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
                          DeviceUse use)

@@ -18,14 +18,11 @@
 
 namespace paes::stream {
 
-// Throws Error(corrupt) unless the key that an envelope held has the length that the suite asks
-// for.
-void check_key_length(container::Suite suite, std::size_t bytes);
-
 // The cipher of a payload. Immutable, hence shared by all threads.
 class ChunkCipher {
  public:
-  // Throws as check_key_length.
+  // Throws Error(corrupt) unless the key that an envelope held has the length that the suite asks
+  // for.
   ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
               DeviceUse use = {});
 

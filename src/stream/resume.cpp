@@ -14,15 +14,9 @@ namespace paes::stream {
 
 namespace {
 
-void tell(const Note& note, const std::string& what_why) {
-  if (note) {
-    note(what_why);
-  }
-}
-
 void tell_afresh(const Note& note, const ResumableFiles& files, const std::string& why) {
-  if (files.was_interrupted()) {
-    tell(note, files.partial_name() + ": starting afresh, because " + why);
+  if (files.was_interrupted() && note) {
+    note(files.partial_name() + ": starting afresh, because " + why);
   }
 }
 
@@ -33,18 +27,27 @@ Input read_partial(const ResumableFiles& files) {
 
 // Does the work that was decided upon and commits. What a failure leaves is there for the next run,
 // if it is worth it.
-ResumedTotals run_and_commit(Input& input, Output& output, const ChunkCipher& cipher,
-                             const JournalKey& key, const Started& started, const Need& need,
+ResumedTotals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
+                             const Need& need, const Options& options,
                              const std::function<void(const StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
+  const Bytes salt = salt_of(started.prefix);
+  const ChunkCipher cipher(started.suite, input_key, salt, options.kernel, options.device_use);
+  const JournalKey key(input_key, salt);
   Journal journal(key, started.header, files.journal(), files.partial(), files.partial_name());
-  std::atomic<std::uint64_t> kept{0};
   std::optional<Input> written;
   if (started.continues) {
     written.emplace(read_partial(files));
   }
-  const StripeWork work{
-      cipher, started.extent, journal, input, output, written ? &*written : nullptr, kept};
+  std::atomic<std::uint64_t> kept{0};
+  const StripeWork work{cipher,
+                        started.extent,
+                        journal,
+                        input,
+                        output,
+                        files.partial(),
+                        written ? &*written : nullptr,
+                        kept};
   try {
     output.expect(need);
     work_on(work);
@@ -99,44 +102,47 @@ std::optional<Left> read_left(const ResumableFiles& files) {
 std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& files,
                                          const ResumableEncryption& task, const SourceStamp& source,
                                          const Options& options, std::string& why) {
-  if (!files.found()) {
-    why = "its journal is damaged";
+  const auto not_because = [&why](const std::string& reason) -> std::optional<StartedEncryption> {
+    why = reason;
     return std::nullopt;
+  };
+  if (!files.found()) {
+    return not_because("its journal is damaged");
   }
   const std::optional<Left> left = read_left(files);
   if (!left) {
-    why = "its beginning is damaged";
-    return std::nullopt;
+    return not_because("its beginning is damaged");
   }
   if (left->preamble.header.suite != task.suite) {
-    why = "it is of another suite";
-    return std::nullopt;
+    return not_because("it is of another suite");
   }
   std::optional<SecretBytes> key = task.open(left->preamble.envelope());
   if (!key) {
-    why = "no identity or passphrase given opens it";
-    return std::nullopt;
+    return not_because("no identity or passphrase given opens it");
   }
   if (key->size() != container::key_bytes(task.suite)) {
-    why = "it is damaged";
-    return std::nullopt;
+    return not_because("it is damaged");
   }
-  const ChunkCipher cipher(task.suite, *key, salt_of(left->prefix), options.kernel);
+  const Bytes salt = salt_of(left->prefix);
+  const ChunkCipher cipher(task.suite, *key, salt, options.kernel);
   const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
   const std::vector<std::uint8_t> head = left->head();
-  const JournalFacts facts{Work::encrypt, extent.text_bytes, source, head, task.settings};
-  const JournalKey journal_key(*key, salt_of(left->prefix));
-  why = journal_key.difference(*files.found(), facts, input.name());
-  if (why.empty() && (!equal_constant_time(cipher.commitment(),
-                                           Bytes(left->prefix).subspan(cobblestone::salt_bytes)) ||
-                      files.partial_bytes() != extent.file_bytes())) {
-    why = "it is damaged";
+  const std::string different =
+      JournalKey(*key, salt)
+          .difference(*files.found(),
+                      {Work::encrypt, extent.text_bytes, source, head, task.settings},
+                      input.name());
+  if (!different.empty()) {
+    return not_because(different);
   }
-  if (!why.empty()) {
-    return std::nullopt;
+  if (!equal_constant_time(cipher.commitment(),
+                           Bytes(left->prefix).subspan(cobblestone::salt_bytes)) ||
+      files.partial_bytes() != extent.file_bytes()) {
+    return not_because("it is damaged");
   }
   files.take_up();
-  return StartedEncryption{{extent, *files.found(), true}, std::move(*key), left->prefix};
+  return StartedEncryption{{task.suite, left->prefix, extent, *files.found(), true},
+                           std::move(*key)};
 }
 
 void wait_for_later_stamps(const SourceStamp& source, const Cancel* cancel) {
@@ -219,7 +225,7 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
       JournalKey(fresh.input_key, salt)
           .header({Work::encrypt, extent.text_bytes, source, head, task.settings});
   files.start(journal_header, extent.stripes(), extent.file_bytes(), head);
-  return {{extent, journal_header, false}, std::move(fresh.input_key), prefix};
+  return {{task.suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
 }
 
 ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
@@ -231,18 +237,13 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
   for (bool never_continue = false;; never_continue = true) {
     const StartedEncryption started =
         start_encryption(input, files, task, source, never_continue, options);
-    const ChunkCipher cipher(task.suite, started.input_key, salt_of(started.prefix), options.kernel,
-                             options.device_use);
-    const JournalKey journal_key(started.input_key, salt_of(started.prefix));
     const auto check_source = [&] { check_stamp(input, source); };
     const auto seal = [&](const StripeWork& work) {
-      seal_stripes(files.partial_name(), work, {0, started.extent.stripes()}, check_source,
-                   options);
-      check_source();
+      seal_stripes(work, {0, work.extent.stripes()}, check_source, options);
     };
     try {
-      return run_and_commit(input, output, cipher, journal_key, started,
-                            {started.extent.file_bytes(), Filling::whole}, seal);
+      return run_and_commit(input, output, started.work, started.input_key,
+                            {started.work.extent.file_bytes(), Filling::whole}, options, seal);
     } catch (const OtherTextWritten&) {
       continue;
     } catch (const Error& error) {
@@ -256,9 +257,16 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
   }
 }
 
-Started start_decryption(const Input& input, ResumableFiles& files, const Preamble& preamble,
-                         const PayloadPrefix& prefix, const Extent& extent, Bytes input_key,
-                         const Note& note) {
+Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
+                         Bytes input_key, const Note& note, const Options& options) {
+  refuse_unless_resumable(input, output);
+  ResumableFiles& files = *output.resumable();
+  const container::Suite suite = preamble.header.suite;
+  const Extent extent = extent_of(input, preamble.header);
+  const PayloadPrefix prefix = read_prefix(input, preamble.header);
+  const ChunkCipher cipher(suite, input_key, salt_of(prefix), options.kernel);
+  check_commitment(input.name(), cipher, prefix);
+  check_last_chunk(input, cipher, extent);
   // What binds key and text: a changed envelope opens the same payload.
   std::vector<std::uint8_t> head(preamble.bytes.begin(),
                                  preamble.bytes.begin() + container::context_bytes);
@@ -273,33 +281,25 @@ Started start_decryption(const Input& input, ResumableFiles& files, const Preamb
     }
     if (why.empty()) {
       files.take_up();
-      return {extent, *files.found(), true};
+      return {suite, prefix, extent, *files.found(), true};
     }
     tell_afresh(note, files, why);
   }
   const JournalHeader header = journal_key.header(facts);
   files.start(header, extent.stripes(), extent.text_bytes);
-  return {extent, header, false};
+  return {suite, prefix, extent, header, false};
 }
 
 ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
                                 Bytes input_key, const Note& note, const Options& options) {
-  refuse_unless_resumable(input, output);
-  ResumableFiles& files = *output.resumable();
   input.expect_sequential();
-  const Extent extent = extent_of(input, preamble.header);
-  const PayloadPrefix prefix = read_prefix(input, preamble.header);
-  const ChunkCipher cipher(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
-                           options.device_use);
-  check_commitment(input.name(), cipher, prefix);
-  check_last_chunk(input, cipher, extent);
-  const Started started = start_decryption(input, files, preamble, prefix, extent, input_key, note);
+  const Started started = start_decryption(input, output, preamble, input_key, note, options);
   const auto open = [&](const StripeWork& work) {
-    open_stripes(work, {0, extent.stripes()}, hole_maker(files.partial()), options);
+    open_stripes(work, {0, work.extent.stripes()}, options);
     input.check_same_size();
   };
-  return run_and_commit(input, output, cipher, JournalKey(input_key, salt_of(prefix)), started,
-                        {extent.text_bytes, Filling::sparse}, open);
+  return run_and_commit(input, output, started, input_key,
+                        {started.extent.text_bytes, Filling::sparse}, options, open);
 }
 
 }  // namespace paes::stream

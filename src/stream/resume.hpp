@@ -74,16 +74,19 @@ void refuse_unless_resumable(const Input& input, Output& output);
 // The error, with how to go on with what was left in this file.
 [[nodiscard]] Error with_resume_hint(const Error& error, const std::string& partial_name);
 
-// Work decided upon: the files are started or taken up.
+// Work decided upon: the files are started or taken up. It travels between processes as it lies in
+// memory.
 struct Started {
+  container::Suite suite;
+  PayloadPrefix prefix;  // salt and commitment
   Extent extent;
   JournalHeader header;
-  bool continues = false;
+  bool continues;
 };
 
-struct StartedEncryption : Started {
+struct StartedEncryption {
+  Started work;
   SecretBytes input_key;
-  PayloadPrefix prefix;  // salt and commitment
 };
 // `never_continue`: what was found has been seen not to fit.
 [[nodiscard]] StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
@@ -91,8 +94,8 @@ struct StartedEncryption : Started {
                                                  const SourceStamp& source, bool never_continue,
                                                  const Options& options);
 
-[[nodiscard]] Started start_decryption(const Input& input, ResumableFiles& files,
-                                       const Preamble& preamble, const PayloadPrefix& prefix,
-                                       const Extent& extent, Bytes input_key, const Note& note);
+// Throws as decrypt_resumably, before anything is written.
+[[nodiscard]] Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
+                                       Bytes input_key, const Note& note, const Options& options);
 
 }  // namespace paes::stream

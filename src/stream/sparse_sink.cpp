@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 
-// Its time depends on the text. So do the holes, which anyone who sees the file can see.
-bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept {
-  return from[0] == 0 && std::memcmp(from, from + 1, bytes - 1) == 0;
+// Removes what lies in a part of a file, so that it reads as zero; false where that cannot be done.
+bool makes_hole(int file, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  return bytes != 0 && fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                 static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
 }
 
 // Consecutive parts of the output, gathered until a hole.
@@ -59,16 +60,13 @@ class Run {
 
 }  // namespace
 
-MakeHole hole_maker(int descriptor) {
-  return [descriptor](std::uint64_t offset, std::uint64_t bytes) {
-    return bytes != 0 && fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                   static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
-  };
+bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept {
+  return bytes == 0 || (from[0] == 0 && std::memcmp(from, from + 1, bytes - 1) == 0);
 }
 
 void SparseSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
   const bool can_have_holes =
-      sink_.is_seekable() && (!is_dirty_ || (make_hole_ && make_hole_(offset, bytes_of(from))));
+      sink_.is_seekable() && (!dirty_file_ || makes_hole(*dirty_file_, offset, bytes_of(from)));
   if (!can_have_holes) {
     sink_.write_at(offset, from);
     return;
@@ -80,6 +78,7 @@ void SparseSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
     while (rest != 0) {
       // Up to the next page of the file, so that what is left out is always a page of its own.
       const std::size_t bytes = std::min<std::size_t>(rest, page_bytes - run.end() % page_bytes);
+      // How long this takes tells of the text no more than the holes, which anyone can see.
       if (bytes == page_bytes && is_zero(at, bytes)) {
         run.skip(bytes);
       } else {

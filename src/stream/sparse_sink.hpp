@@ -2,24 +2,23 @@
 // written to it must be authentic: the holes show where the text is zero.
 #pragma once
 
-#include <functional>
+#include <cstddef>
+#include <optional>
 
 #include "stream/sink.hpp"
 
 namespace paes::stream {
 
-// Removes what lies in a part of a file, so that it reads as zero; false where that cannot be done.
-using MakeHole = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
-[[nodiscard]] MakeHole hole_maker(int descriptor);
+// Its time depends on the bytes. `bytes` may be 0.
+[[nodiscard]] bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept;
 
 class SparseSink : public Sink {
  public:
-  // `sink` must outlive it. A pipe has no holes, and gets everything.
-  explicit SparseSink(Sink& sink) : sink_(sink) {}
-  // For a sink that an earlier run may have written to: the place of each write is cleared by
-  // `make_hole` first, and what cannot be cleared is written as a whole.
-  SparseSink(Sink& sink, MakeHole make_hole)
-      : sink_(sink), is_dirty_(true), make_hole_(std::move(make_hole)) {}
+  // `sink` must outlive it. A pipe has no holes, and gets everything. Where an earlier run may have
+  // written to the sink, `dirty_file` is its descriptor: the place of each write is cleared first,
+  // and what cannot be cleared is written as a whole.
+  explicit SparseSink(Sink& sink, std::optional<int> dirty_file = std::nullopt)
+      : sink_(sink), dirty_file_(dirty_file) {}
 
   [[nodiscard]] const std::string& name() const noexcept override { return sink_.name(); }
   [[nodiscard]] bool is_seekable() const noexcept override { return sink_.is_seekable(); }
@@ -29,8 +28,7 @@ class SparseSink : public Sink {
 
  private:
   Sink& sink_;
-  bool is_dirty_ = false;
-  MakeHole make_hole_;
+  std::optional<int> dirty_file_;
 };
 
 }  // namespace paes::stream

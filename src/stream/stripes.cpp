@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "stream/payload.hpp"
+#include "stream/sparse_sink.hpp"
 
 namespace paes::stream {
 
@@ -31,7 +31,7 @@ class StripeByStripe : public Continuation {
 
   bool is_done(Range chunks, Buffer& scratch) final {
     const std::uint64_t stripe = chunks.first / stripe_chunks;
-    if (!was_complete(stripe)) {
+    if (work_.written == nullptr || !work_.journal.is_complete(stripe)) {
       const std::lock_guard lock(mutex_);
       buffers_left_.try_emplace(stripe, buffers_of(stripe));
       return false;
@@ -64,8 +64,11 @@ class StripeByStripe : public Continuation {
   // Whether these chunks of a stripe that was complete are still what they should be.
   [[nodiscard]] virtual bool is_kept(Range chunks, Buffer& scratch) = 0;
 
-  [[nodiscard]] bool was_complete(std::uint64_t stripe) const {
-    return work_.written != nullptr && work_.journal.is_complete(stripe);
+  // Whether the stripe was incomplete, and is still. Every other one was complete, as long as a
+  // buffer of it is to come.
+  [[nodiscard]] bool is_at_work(std::uint64_t stripe) {
+    const std::lock_guard lock(mutex_);
+    return buffers_left_.contains(stripe);
   }
   // Fills the buffer with what an earlier run wrote of these bytes of the file.
   void read_written(Buffer& buffer, Range bytes, std::span<const iovec> to) const {
@@ -85,10 +88,6 @@ class StripeByStripe : public Continuation {
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> buffers_left_;  // of the stripes at work
 };
-
-bool is_zero(const std::uint8_t* from, std::size_t bytes) {
-  return bytes == 0 || (from[0] == 0 && std::memcmp(from, from + 1, bytes - 1) == 0);
-}
 
 // Whether one chunk of a buffer of ciphertext is authentic.
 bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, std::size_t bytes) {
@@ -125,12 +124,9 @@ bool may_follow(const ChunkCipher& cipher, Buffer& sealed, Buffer& written, bool
 
 class SealedStripes : public StripeByStripe {
  public:
-  SealedStripes(const std::string& name, const StripeWork& work, const Layout& layout,
+  SealedStripes(const StripeWork& work, const Layout& layout,
                 const std::function<void()>& check_source)
-      : StripeByStripe(work, layout),
-        name_(name),
-        check_source_(check_source),
-        written_pool_(layout) {}
+      : StripeByStripe(work, layout), check_source_(check_source), written_pool_(layout) {}
 
   void check(Buffer& sealed) override {
     check_source_();
@@ -141,8 +137,8 @@ class SealedStripes : public StripeByStripe {
     const Range chunks{sealed.first_item, sealed.first_item + sealed.items};
     (*written).first_item = sealed.first_item;
     read_written(*written, work_.extent.file_of(chunks), (*written).out({0, sealed.bytes}));
-    if (!may_follow(work_.cipher, sealed, *written, was_complete(chunks.first / stripe_chunks))) {
-      throw OtherTextWritten(name_);
+    if (!may_follow(work_.cipher, sealed, *written, !is_at_work(chunks.first / stripe_chunks))) {
+      throw OtherTextWritten(work_.written->name());
     }
   }
 
@@ -153,7 +149,6 @@ class SealedStripes : public StripeByStripe {
     return work_.cipher.verify(scratch).empty();
   }
 
-  const std::string& name_;
   const std::function<void()>& check_source_;
   BufferPool written_pool_;
 };
@@ -191,21 +186,21 @@ class OpenedStripes : public StripeByStripe {
 
 }  // namespace
 
-void seal_stripes(const std::string& name, const StripeWork& work, Range stripes,
-                  const std::function<void()>& check_source, const Options& options) {
-  const Layout layout =
-      within_stripes(sealing_layout(work.extent.payload_offset, work.extent.text_bytes, options));
-  SealedStripes continuation(name, work, layout, check_source);
-  (void)transfer(work.source, &work.output, layout, sealing(work.cipher),
-                 work.extent.chunks_of(stripes), options, &continuation);
-}
-
-void open_stripes(const StripeWork& work, Range stripes, const MakeHole& make_hole,
+void seal_stripes(const StripeWork& work, Range stripes, const std::function<void()>& check_source,
                   const Options& options) {
   const Layout layout =
+      within_stripes(sealing_layout(work.extent.payload_offset, work.extent.text_bytes, options));
+  SealedStripes continuation(work, layout, check_source);
+  (void)transfer(work.source, &work.output, layout, sealing(work.cipher),
+                 work.extent.chunks_of(stripes), options, &continuation);
+  check_source();
+}
+
+void open_stripes(const StripeWork& work, Range stripes, const Options& options) {
+  const Layout layout =
       within_stripes(opening_layout(work.extent.payload_offset, work.extent.text_bytes, options));
-  SparseSink sink =
-      work.written == nullptr ? SparseSink(work.output) : SparseSink(work.output, make_hole);
+  SparseSink sink(work.output,
+                  work.written == nullptr ? std::nullopt : std::optional(work.output_file));
   OpenedStripes continuation(work, layout);
   (void)transfer(work.source, &sink, layout,
                  opening(work.cipher, work.source.name(), work.extent.payload_offset),

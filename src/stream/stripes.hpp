@@ -12,7 +12,6 @@
 #include "stream/extent.hpp"
 #include "stream/journal.hpp"
 #include "stream/payload.hpp"
-#include "stream/sparse_sink.hpp"
 #include "stream/transfer.hpp"
 
 namespace paes::stream {
@@ -24,6 +23,7 @@ struct StripeWork {
   Journal& journal;
   Source& source;
   Sink& output;           // the unfinished file
+  int output_file;        // its descriptor
   const Source* written;  // what an earlier run wrote there; null when there was none
   std::atomic<std::uint64_t>& kept_text_bytes;
 };
@@ -34,15 +34,13 @@ struct OtherTextWritten : Error {
       : Error(ErrorCode::failure, name + ": is not the beginning of what would be written now") {}
 };
 
-// Keeps what is complete and authentic of the stripes, and seals the rest. After each read and
-// before anything of it is written `check_source` is called, which throws if the source is not what
-// it was. `name` is the unfinished file's.
-void seal_stripes(const std::string& name, const StripeWork& work, Range stripes,
-                  const std::function<void()>& check_source, const Options& options);
-
-// Keeps the text of these stripes that is complete and authentic, and opens the rest. `make_hole`
-// may be empty (sparse_sink.hpp).
-void open_stripes(const StripeWork& work, Range stripes, const MakeHole& make_hole,
+// Keeps what is complete and authentic of the stripes, and seals the rest. `check_source` throws if
+// the source is not what it was; it is called after each read, before anything of it is written,
+// and at the end.
+void seal_stripes(const StripeWork& work, Range stripes, const std::function<void()>& check_source,
                   const Options& options);
+
+// Keeps the text of these stripes that is complete and authentic, and opens the rest.
+void open_stripes(const StripeWork& work, Range stripes, const Options& options);
 
 }  // namespace paes::stream

@@ -75,19 +75,21 @@ class Resume : public testing::Test {
     const SourceStamp source = distinct_stamp(input, nullptr);
     const StartedEncryption started =
         start_encryption(input, files, task(), source, false, options());
-    const ChunkCipher cipher(suite, started.input_key, salt_of(started.prefix),
-                             best_kernel(Cipher::aes));
-    const JournalKey key(started.input_key, salt_of(started.prefix));
-    Journal journal(key, started.header, files.journal(), files.partial(), "out.partial");
+    const Extent& extent = started.work.extent;
+    const PayloadPrefix& prefix = started.work.prefix;
+    const ChunkCipher cipher(suite, started.input_key, salt_of(prefix), best_kernel(Cipher::aes));
+    const JournalKey key(started.input_key, salt_of(prefix));
+    Journal journal(key, started.work.header, files.journal(), files.partial(), "out.partial");
     std::atomic<std::uint64_t> kept{0};
-    const StripeWork work{cipher, started.extent, journal, input, output, nullptr, kept};
+    const int file = files.partial();
+    const StripeWork work{cipher, extent, journal, input, output, file, nullptr, kept};
     seal_stripes(
-        "out.partial", work, {0, stripes}, [] {}, options());
+        work, {0, stripes}, [] {}, options());
     journal.flush();
     HalfSink half(output);
-    const StripeWork torn{cipher, started.extent, journal, input, half, nullptr, kept};
+    const StripeWork torn{cipher, extent, journal, input, half, file, nullptr, kept};
     seal_stripes(
-        "out.partial", torn, {stripes, stripes + 1}, [] {}, options());
+        torn, {stripes, stripes + 1}, [] {}, options());
   }
 
   ResumedTotals encrypt(bool overwrite = false) {
@@ -389,15 +391,14 @@ class ResumedDecryption : public Resume {
     Output output = output_for("out", input);
     ResumableFiles& files = *output.resumable();
     const Preamble preamble = read_preamble(input);
-    const PayloadPrefix prefix = read_prefix(input, preamble.header);
-    const Extent extent = extent_of(input, preamble.header);
-    const Started started = start_decryption(input, files, preamble, prefix, extent, key_, nullptr);
-    const ChunkCipher cipher(suite, key_, salt_of(prefix), best_kernel(Cipher::aes));
-    const JournalKey key(key_, salt_of(prefix));
+    const Started started = start_decryption(input, output, preamble, key_, nullptr, options());
+    const ChunkCipher cipher(suite, key_, salt_of(started.prefix), best_kernel(Cipher::aes));
+    const JournalKey key(key_, salt_of(started.prefix));
     Journal journal(key, started.header, files.journal(), files.partial(), "out.partial");
     std::atomic<std::uint64_t> kept{0};
-    const StripeWork work{cipher, extent, journal, input, output, nullptr, kept};
-    open_stripes(work, {0, stripes}, nullptr, options());
+    const StripeWork work{cipher, started.extent,  journal, input,
+                          output, files.partial(), nullptr, kept};
+    open_stripes(work, {0, stripes}, options());
     journal.flush();
   }
 
@@ -452,8 +453,9 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   const Contents nothing;
   const MemorySource unread(nothing);
   MemorySink sink(written);
-  const StripeWork work{cipher, extent, journal, input, sink, &unread, kept};
-  open_stripes(work, {1, extent.stripes()}, nullptr, options());
+  const int not_a_file = -1;
+  const StripeWork work{cipher, extent, journal, input, sink, not_a_file, &unread, kept};
+  open_stripes(work, {1, extent.stripes()}, options());
   EXPECT_TRUE(written == text_);
 }
 
