@@ -36,6 +36,20 @@ void append(std::vector<Range>& ranges, std::uint64_t chunk) {
   }
 }
 
+struct Chunk {
+  std::uint64_t number;
+  MutableBytes text;
+  MutableBytes tag;  // after the text
+};
+
+Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes) noexcept {
+  const std::size_t before = index * chunk_text_bytes;
+  assert(before <= text_bytes && text_bytes <= buffer.items * chunk_text_bytes);
+  const std::size_t bytes = std::min(text_bytes - before, chunk_text_bytes);
+  std::uint8_t* const text = buffer.item(index);
+  return {buffer.first_item + index, {text, bytes}, {text + bytes, tag_bytes}};
+}
+
 // " (from byte 16384 of the plaintext, 20480 of the file)"
 std::string place_of(std::uint64_t payload_offset, std::uint64_t chunk) {
   return " (from byte " + std::to_string(chunk * chunk_text_bytes) + " of the plaintext, " +
@@ -73,101 +87,53 @@ bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::siz
 }
 
 void ChunkCipher::seal(Buffer& buffer) const {
-  if (std::vector<Tag> tags; run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags)) {
-    for (std::size_t i = 0; i < buffer.items; ++i) {
-      const std::size_t bytes = std::min(buffer.bytes - i * chunk_text_bytes, chunk_text_bytes);
-      std::memcpy(buffer.item(i) + bytes, tags[i].bytes, tag_bytes);
-    }
-    buffer.bytes += buffer.items * tag_bytes;
-    return;
-  }
-  std::size_t rest = buffer.bytes;
+  std::vector<Tag> tags;
+  const bool is_sealed = run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags);
   for (std::size_t i = 0; i < buffer.items; ++i) {
-    const std::size_t text_bytes = std::min(rest, chunk_text_bytes);
-    std::uint8_t* chunk = buffer.item(i);
-    const auto nonce = cobblestone::chunk_nonce(*keys_, buffer.first_item + i);
-    gcm_.seal(nonce, {}, Bytes(chunk, text_bytes), MutableBytes(chunk, text_bytes),
-              MutableBytes(chunk + text_bytes, tag_bytes));
-    rest -= text_bytes;
+    const Chunk chunk = chunk_at(buffer, i, buffer.bytes);
+    if (is_sealed) {
+      std::memcpy(chunk.tag.data(), tags[i].bytes, tag_bytes);
+    } else {
+      gcm_.seal(cobblestone::chunk_nonce(*keys_, chunk.number), {}, chunk.text, chunk.text,
+                chunk.tag);
+    }
   }
-  assert(rest == 0);
   buffer.bytes += buffer.items * tag_bytes;
 }
 
-template <typename Check, typename OnDamage>
-void ChunkCipher::each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage) const {
-  std::size_t rest = buffer.bytes;
-  for (std::size_t i = 0; i < buffer.items; ++i) {
-    const std::uint64_t number = buffer.first_item + i;
-    const std::size_t bytes = std::min(rest, chunk_bytes);
-    assert(bytes >= tag_bytes);
-    std::uint8_t* chunk = buffer.item(i);
-    const auto nonce = cobblestone::chunk_nonce(*keys_, number);
-    if (!check(nonce, MutableBytes(chunk, bytes - tag_bytes),
-               Bytes(chunk + bytes - tag_bytes, tag_bytes)) &&
-        !on_damage(number)) {
-      return;
-    }
-    rest -= bytes;
-  }
-  assert(rest == 0);
-  buffer.bytes -= buffer.items * tag_bytes;
-}
-
-bool ChunkCipher::check_on_device(GcmOperation operation, Buffer& buffer,
-                                  std::vector<Range>& damaged) const {
-  std::vector<Tag> tags;
+std::vector<Range> ChunkCipher::check(GcmOperation operation, Buffer& buffer) const {
   const std::size_t text_bytes = buffer.bytes - buffer.items * tag_bytes;
-  if (!run_on_device(operation, buffer, text_bytes, tags)) {
-    return false;
-  }
+  std::vector<Tag> tags;
+  const bool has_tags = run_on_device(operation, buffer, text_bytes, tags);
   // A tag that a forger did not guess is the key to the next forgery.
-  const WipeOnExit wiped({tags.data()->bytes, tags.size() * sizeof(Tag)});
+  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tags.data()), tags.size() * sizeof(Tag)});
+  std::vector<Range> damaged;
   for (std::size_t i = 0; i < buffer.items; ++i) {
-    const std::size_t bytes = std::min(text_bytes - i * chunk_text_bytes, chunk_text_bytes);
-    if (!equal_constant_time(Bytes(tags[i].bytes, tag_bytes),
-                             Bytes(buffer.item(i) + bytes, tag_bytes))) {
-      append(damaged, buffer.first_item + i);
+    const Chunk chunk = chunk_at(buffer, i, text_bytes);
+    const auto is_authentic = [&](Bytes nonce) {
+      return operation == GcmOperation::open
+                 ? gcm_.open(nonce, {}, chunk.text, chunk.text, chunk.tag)
+                 : gcm_.verify(nonce, {}, chunk.text, chunk.tag);
+    };
+    if (!(has_tags ? equal_constant_time(Bytes(tags[i].bytes, tag_bytes), chunk.tag)
+                   : is_authentic(cobblestone::chunk_nonce(*keys_, chunk.number)))) {
+      append(damaged, chunk.number);
     }
   }
-  if (!damaged.empty() && operation == GcmOperation::open) {
+  if (has_tags && !damaged.empty() && operation == GcmOperation::open) {
     wipe(buffer.item(0), buffer.items * buffer.stride_bytes());
   }
   buffer.bytes = text_bytes;
-  return true;
+  return damaged;
 }
 
 std::optional<std::uint64_t> ChunkCipher::open(Buffer& buffer) const {
-  if (std::vector<Range> damaged; check_on_device(GcmOperation::open, buffer, damaged)) {
-    return damaged.empty() ? std::nullopt : std::optional(damaged.front().first);
-  }
-  std::optional<std::uint64_t> first_damaged;
-  each_chunk(
-      buffer,
-      [&](Bytes nonce, MutableBytes text, Bytes tag) {
-        return gcm_.open(nonce, {}, text, text, tag);
-      },
-      [&](std::uint64_t number) {
-        first_damaged = number;
-        return false;
-      });
-  return first_damaged;
+  const std::vector<Range> damaged = check(GcmOperation::open, buffer);
+  return damaged.empty() ? std::nullopt : std::optional(damaged.front().first);
 }
 
 std::vector<Range> ChunkCipher::verify(Buffer& buffer) const {
-  std::vector<Range> damaged;
-  if (!check_on_device(GcmOperation::verify, buffer, damaged)) {
-    each_chunk(
-        buffer,
-        [&](Bytes nonce, MutableBytes text, Bytes tag) {
-          return gcm_.verify(nonce, {}, text, tag);
-        },
-        [&](std::uint64_t number) {
-          append(damaged, number);
-          return true;
-        });
-  }
-  return damaged;
+  return check(GcmOperation::verify, buffer);
 }
 
 void check_commitment(const std::string& name, const ChunkCipher& cipher,

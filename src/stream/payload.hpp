@@ -46,12 +46,8 @@ class ChunkCipher {
   // The whole buffer in one call of the device; false when it has to be done chunk by chunk.
   bool run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
                      std::vector<Tag>& tags) const;
-  // Whether the device took the buffer; then `damaged` are its chunks that are not authentic.
-  bool check_on_device(GcmOperation operation, Buffer& buffer, std::vector<Range>& damaged) const;
-  // `check` decides about a chunk, and `on_damage` whether to go on after one that is not
-  // authentic.
-  template <typename Check, typename OnDamage>
-  void each_chunk(Buffer& buffer, Check&& check, OnDamage&& on_damage) const;
+  // Opens or verifies: all chunks that are not authentic, in order, neighbours joined.
+  [[nodiscard]] std::vector<Range> check(GcmOperation operation, Buffer& buffer) const;
 
   Device* device_;
   Secret<cobblestone::StreamKeys> keys_;
