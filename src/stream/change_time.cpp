@@ -19,8 +19,6 @@ namespace paes::stream {
 
 namespace {
 
-enum class Answer { kept, lost, unknown };
-
 // An overlay gives files that nobody has changed the device of another file system.
 constexpr std::uint32_t overlayfs = 0x794c7630;
 
@@ -79,13 +77,13 @@ struct RemoveOnExit {
 
 // Sets mtime back by a day, as anyone would who hides a change, and looks whether ctime
 // went back as well. The times are asked of a server anew where the file system has one.
-Answer try_out(const Descriptor& folder) {
+ChangeTime try_out(const Descriptor& folder) {
   const Temporary trial = make_temporary(folder.number(), true);
   const RemoveOnExit remove{folder.number(), trial.name};
   const int file = trial.file.number();
   struct timespec now = {};
   if (!trial.file.is_open() || clock_gettime(CLOCK_REALTIME, &now) != 0) {
-    return Answer::unknown;
+    return ChangeTime::unknown;
   }
   constexpr time_t day_s = 86400;
   const time_t earlier_s = now.tv_sec - day_s;
@@ -93,39 +91,35 @@ Answer try_out(const Descriptor& folder) {
   struct statx status = {};
   if (futimens(file, times) != 0 || statx(file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC,
                                           STATX_MTIME | STATX_CTIME, &status) != 0) {
-    return Answer::unknown;
+    return ChangeTime::unknown;
   }
   constexpr std::int64_t coarsest_s = 2;
   if (status.stx_mtime.tv_sec > earlier_s + coarsest_s) {
-    return Answer::unknown;
+    return ChangeTime::unknown;
   }
-  return status.stx_ctime.tv_sec > status.stx_mtime.tv_sec + day_s / 2 ? Answer::kept
-                                                                       : Answer::lost;
+  return status.stx_ctime.tv_sec > status.stx_mtime.tv_sec + day_s / 2 ? ChangeTime::kept
+                                                                       : ChangeTime::lost;
 }
 
-Answer find_out(const Input& input) {
+ChangeTime find_out(const Input& input) {
   const Place source = place_of(input.descriptor());
-  const std::optional<bool> known = source.system.keeps_change_time;
-  if (known == false) {
-    return Answer::lost;
+  if (source.system.change_time == ChangeTime::lost) {
+    return ChangeTime::lost;
   }
-  if (const Descriptor folder = folder_of(input, source); folder.is_open()) {
-    if (const Answer answer = try_out(folder); answer != Answer::unknown) {
-      return answer;
-    }
-  }
-  return known ? Answer::kept : Answer::unknown;
+  const Descriptor folder = folder_of(input, source);
+  const ChangeTime tried = folder.is_open() ? try_out(folder) : ChangeTime::unknown;
+  return tried != ChangeTime::unknown ? tried : source.system.change_time;
 }
 
 }  // namespace
 
 void refuse_unless_change_time_is_kept(const Input& input) {
-  const Answer answer = find_out(input);
-  if (answer == Answer::kept) {
+  const ChangeTime answer = find_out(input);
+  if (answer == ChangeTime::kept) {
     return;
   }
   throw Error(ErrorCode::usage,
-              input.name() + (answer == Answer::lost
+              input.name() + (answer == ChangeTime::lost
                                   ? ": its file system keeps no time of change (ctime) apart from "
                                     "that of modification, which --resume needs"
                                   : ": its file system may keep no time of change (ctime), which "

@@ -11,12 +11,6 @@ namespace paes::stream {
 
 namespace {
 
-enum class ChangeTime {
-  kept,       // and content changes in no way that does not move it
-  forgotten,  // some move it while a file is in memory: trying that out would deceive
-  unknown,
-};
-
 struct Kind {
   std::uint32_t number;  // statfs(2)
   bool keeps_lengths;
@@ -25,28 +19,28 @@ struct Kind {
 };
 
 constexpr Kind kinds[] = {
-    {0xef53, true, true, ChangeTime::kept},            // ext2, ext3, ext4
-    {0x58465342, true, true, ChangeTime::kept},        // xfs
-    {0x01021994, true, true, ChangeTime::kept},        // tmpfs
-    {0x9123683e, false, true, ChangeTime::kept},       // btrfs
-    {0x2fc12fc1, false, true, ChangeTime::kept},       // zfs
-    {0xf2f52010, false, true, ChangeTime::kept},       // f2fs
-    {0xca451a4e, false, true, ChangeTime::kept},       // bcachefs
-    {0x794c7630, false, true, ChangeTime::kept},       // overlayfs
-    {0x00c36400, false, false, ChangeTime::kept},      // ceph
-    {0x0bd00bd0, false, false, ChangeTime::kept},      // lustre
-    {0x47504653, false, false, ChangeTime::kept},      // gpfs
-    {0x19830326, false, false, ChangeTime::kept},      // beegfs
-    {0x7366746e, false, true, ChangeTime::unknown},    // ntfs3
-    {0x4d44, false, true, ChangeTime::forgotten},      // msdos, vfat
-    {0x2011bab0, false, true, ChangeTime::forgotten},  // exfat
-    {0x4244, false, true, ChangeTime::forgotten},      // hfs
-    {0xadf5, false, true, ChangeTime::forgotten},      // adfs
-    {0xadff, false, true, ChangeTime::forgotten},      // affs
-    {0xf995e849, false, true, ChangeTime::forgotten},  // hpfs
-    {0x137f, false, true, ChangeTime::forgotten},      // minix
-    {0x138f, false, true, ChangeTime::forgotten},      // minix
-    {0xc2993d87, false, true, ChangeTime::forgotten},  // omfs
+    {0xef53, true, true, ChangeTime::kept},          // ext2, ext3, ext4
+    {0x58465342, true, true, ChangeTime::kept},      // xfs
+    {0x01021994, true, true, ChangeTime::kept},      // tmpfs
+    {0x9123683e, false, true, ChangeTime::kept},     // btrfs
+    {0x2fc12fc1, false, true, ChangeTime::kept},     // zfs
+    {0xf2f52010, false, true, ChangeTime::kept},     // f2fs
+    {0xca451a4e, false, true, ChangeTime::kept},     // bcachefs
+    {0x794c7630, false, true, ChangeTime::kept},     // overlayfs
+    {0x00c36400, false, false, ChangeTime::kept},    // ceph
+    {0x0bd00bd0, false, false, ChangeTime::kept},    // lustre
+    {0x47504653, false, false, ChangeTime::kept},    // gpfs
+    {0x19830326, false, false, ChangeTime::kept},    // beegfs
+    {0x7366746e, false, true, ChangeTime::unknown},  // ntfs3
+    {0x4d44, false, true, ChangeTime::lost},         // msdos, vfat
+    {0x2011bab0, false, true, ChangeTime::lost},     // exfat
+    {0x4244, false, true, ChangeTime::lost},         // hfs
+    {0xadf5, false, true, ChangeTime::lost},         // adfs
+    {0xadff, false, true, ChangeTime::lost},         // affs
+    {0xf995e849, false, true, ChangeTime::lost},     // hpfs
+    {0x137f, false, true, ChangeTime::lost},         // minix
+    {0x138f, false, true, ChangeTime::lost},         // minix
+    {0xc2993d87, false, true, ChangeTime::lost},     // omfs
 };
 
 constexpr std::uint32_t fuse = 0x65735546;
@@ -89,9 +83,7 @@ FileSystem file_system_of(int descriptor) noexcept {
   if (known != std::end(kinds)) {
     found.keeps_lengths = known->keeps_lengths;
     found.is_local = known->is_local;
-    if (known->change_time != ChangeTime::unknown) {
-      found.keeps_change_time = known->change_time == ChangeTime::kept;
-    }
+    found.change_time = known->change_time;
   }
   found.has_own_locks = found.is_local || found.kind == fuse;
   return found;

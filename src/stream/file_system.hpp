@@ -6,6 +6,13 @@
 
 namespace paes::stream {
 
+// Whether a file system keeps the time of the last status change (ctime) as POSIX has it.
+enum class ChangeTime : unsigned {
+  unknown,
+  kept,  // and content changes in no way that does not move it
+  lost,  // some move it while a file is in memory: trying that out would deceive
+};
+
 struct FileSystem {
   // The numbers of statfs(2): the kind of file system, and which one of that kind.
   std::uint32_t kind = 0;
@@ -22,9 +29,7 @@ struct FileSystem {
   bool is_local = false;
   // Its locks are this host's own, which no server has to answer for.
   bool has_own_locks = false;
-  // Whether it keeps the time of the last status change (ctime) as POSIX has it, where that is
-  // known.
-  std::optional<bool> keeps_change_time;
+  ChangeTime change_time = ChangeTime::unknown;
 };
 
 // Knows nothing where the system refuses to say.
