@@ -14,7 +14,7 @@
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
-#include "stream/source.hpp"
+#include "stream/ends.hpp"
 
 namespace paes::stream {
 

@@ -19,9 +19,9 @@
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
+#include "stream/ends.hpp"
 #include "stream/input.hpp"
 #include "stream/room.hpp"
-#include "stream/sink.hpp"
 
 namespace paes::stream {
 

@@ -9,8 +9,8 @@
 
 #include "format/cobblestone.hpp"
 #include "format/container.hpp"
+#include "stream/ends.hpp"
 #include "stream/extent.hpp"
-#include "stream/source.hpp"
 
 namespace paes::stream {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "stream/sink.hpp"
+#include "stream/ends.hpp"
 
 namespace paes::stream {
 

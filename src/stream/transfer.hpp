@@ -15,9 +15,8 @@
 #include "message/device.hpp"
 #include "stream/buffer.hpp"
 #include "stream/cancel.hpp"
+#include "stream/ends.hpp"
 #include "stream/layout.hpp"
-#include "stream/sink.hpp"
-#include "stream/source.hpp"
 
 namespace paes::stream {
 

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "stream/ends.hpp"
 #include "stream/sample.hpp"
-#include "stream/sink.hpp"
-#include "stream/source.hpp"
 
 namespace paes::stream {
 

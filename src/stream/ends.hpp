@@ -1,0 +1,58 @@
+// The two ends of a transfer: where bytes come from and where they go. A file, a pipe, a file that
+// ranks share, memory.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/bytes.hpp"
+
+namespace paes::stream {
+
+class End {
+ public:
+  virtual ~End() = default;
+
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;  // for errors
+  // True: any thread may use any offset. False: a pipe, which is used in order, so that `offset` is
+  // where the last call ended.
+  [[nodiscard]] virtual bool is_seekable() const noexcept = 0;
+  // Makes a call that waits, and every later one, throw: another thread has failed.
+  virtual void stop_waiting() noexcept {}
+
+ protected:
+  End() = default;
+  End(const End&) = default;
+  End(End&&) = default;
+  End& operator=(const End&) = default;
+  End& operator=(End&&) = default;
+};
+
+class Source : public End {
+ public:
+  // Of a seekable one.
+  [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+  // Exactly these bytes, or an exception; on a pipe fewer come at the end. Returns how many came.
+  virtual std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const = 0;
+  std::size_t read_at(std::uint64_t offset, MutableBytes to) const {
+    const iovec one = {to.data(), to.size()};
+    return read_at(offset, std::span(&one, 1));
+  }
+};
+
+// What is never written of a seekable one reads as zero.
+class Sink : public End {
+ public:
+  // All of these bytes, or an exception.
+  virtual void write_at(std::uint64_t offset, std::span<const iovec> from) = 0;
+  void write_at(std::uint64_t offset, Bytes from) {
+    const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};
+    write_at(offset, std::span(&one, 1));
+  }
+};
+
+}  // namespace paes::stream
