@@ -19,6 +19,14 @@ FileIdentity identity_of(const struct stat& status) noexcept {
                                  : FileIdentity{status.st_dev, status.st_ino};
 }
 
+struct stat status_of(int descriptor, const std::string& name) {
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0) {
+    throw_errno(name);
+  }
+  return status;
+}
+
 bool is_storage(mode_t mode) noexcept { return S_ISREG(mode) || S_ISBLK(mode); }
 
 Input Input::open(const std::string& path, const Cancel* cancel) {
@@ -41,14 +49,13 @@ Input Input::standard_input(const Cancel* cancel) {
 std::optional<Input> Input::open_regular(const std::string& path, const Cancel* cancel) {
   Descriptor descriptor(
       ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  struct stat status = {};
   if (!descriptor.is_open() && errno == ELOOP) {
     return std::nullopt;
   }
-  if (!descriptor.is_open() || fstat(descriptor.number(), &status) != 0) {
+  if (!descriptor.is_open()) {
     throw_errno(path);
   }
-  if (!S_ISREG(status.st_mode)) {
+  if (!S_ISREG(status_of(descriptor.number(), path).st_mode)) {
     return std::nullopt;
   }
   return Input(path, std::move(descriptor), cancel);
@@ -60,36 +67,28 @@ Input Input::of(Descriptor descriptor, std::string name, const Cancel* cancel) {
 
 Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
     : name_(std::move(name)), descriptor_(std::move(descriptor)), cancel_(cancel) {
-  struct stat status = {};
-  if (fstat(descriptor_.number(), &status) != 0) {
-    throw_errno(name_);
-  }
-  if (S_ISDIR(status.st_mode)) {
+  opened_ = status_of(descriptor_.number(), name_);
+  if (S_ISDIR(opened_.st_mode)) {
     throw Error(ErrorCode::failure, name_ + ": is a directory",
                 "archive it first, for example with tar");
   }
-  identity_ = identity_of(status);
-  mode_ = status.st_mode;
-  modified_ = status.st_mtim;
-  if (!is_storage()) {
-    stop_ = std::make_unique<Cancel>();
-    return;
+  if (is_storage()) {
+    const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);
+    const off_t end = is_regular() ? opened_.st_size : lseek(descriptor_.number(), 0, SEEK_END);
+    // Files of size 0 may still have contents (under /proc), so they are read to their end as pipes
+    // are.
+    if (here >= 0 && end > here) {
+      (void)lseek(descriptor_.number(), here, SEEK_SET);
+      seekable_ = true;
+      start_ = static_cast<std::uint64_t>(here);
+      bytes_ = static_cast<std::uint64_t>(end - here);
+      return;
+    }
   }
-  const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);
-  const off_t end = S_ISREG(mode_) ? status.st_size : lseek(descriptor_.number(), 0, SEEK_END);
-  // Files of size 0 may still have contents (under /proc), so they are read to their end as pipes
-  // are.
-  if (here < 0 || end <= here) {
-    stop_ = std::make_unique<Cancel>();
-    return;
-  }
-  (void)lseek(descriptor_.number(), here, SEEK_SET);
-  seekable_ = true;
-  start_ = static_cast<std::uint64_t>(here);
-  bytes_ = static_cast<std::uint64_t>(end - here);
+  stop_ = std::make_unique<Cancel>();
 }
 
-mode_t Input::permissions() const noexcept { return is_regular() ? mode_ & 0777 : 0666; }
+mode_t Input::permissions() const noexcept { return is_regular() ? opened_.st_mode & 0777 : 0666; }
 
 bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
 
@@ -138,8 +137,7 @@ std::size_t Input::read_at(std::uint64_t offset, std::span<const iovec> to) cons
 }
 
 void Input::check_same_size() const {
-  if (seekable_ && is_regular() &&
-      static_cast<std::uint64_t>(status_now().st_size) != start_ + bytes_) {
+  if (seekable_ && is_regular() && stamp().bytes != start_ + bytes_) {
     throw Error(ErrorCode::failure, name_ + ": changed its size while it was read");
   }
 }
@@ -149,27 +147,19 @@ void Input::check_unchanged() const {
   if (!seekable_ || !is_regular()) {
     return;
   }
-  const struct timespec now = status_now().st_mtim;
-  if (now.tv_sec != modified_.tv_sec || now.tv_nsec != modified_.tv_nsec) {
+  const struct timespec now = status_of(descriptor_.number(), name_).st_mtim;
+  if (now.tv_sec != opened_.st_mtim.tv_sec || now.tv_nsec != opened_.st_mtim.tv_nsec) {
     throw Error(ErrorCode::failure, name_ + ": changed while it was read");
   }
 }
 
 SourceStamp Input::stamp() const {
-  const struct stat now = status_now();
+  const struct stat now = status_of(descriptor_.number(), name_);
   const auto unsigned_of = [](auto value) { return static_cast<std::uint64_t>(value); };
   return {unsigned_of(now.st_dev),          unsigned_of(now.st_ino),
           unsigned_of(now.st_size),         unsigned_of(now.st_mtim.tv_sec),
           unsigned_of(now.st_mtim.tv_nsec), unsigned_of(now.st_ctim.tv_sec),
           unsigned_of(now.st_ctim.tv_nsec)};
-}
-
-struct stat Input::status_now() const {
-  struct stat status = {};
-  if (fstat(descriptor_.number(), &status) != 0) {
-    throw_errno(name_);
-  }
-  return status;
 }
 
 void Input::expect_sequential() const noexcept {

@@ -25,6 +25,8 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 [[nodiscard]] FileIdentity identity_of(const struct stat& status) noexcept;
+// Throws "NAME: why".
+[[nodiscard]] struct stat status_of(int descriptor, const std::string& name);
 // Whether it keeps what is written to it: a regular file or a block device.
 [[nodiscard]] bool is_storage(mode_t mode) noexcept;
 
@@ -58,9 +60,9 @@ class Input : public Source {
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
-  [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
-  [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(mode_); }
-  [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(mode_); }
+  [[nodiscard]] FileIdentity identity() const noexcept { return identity_of(opened_); }
+  [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(opened_.st_mode); }
+  [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(opened_.st_mode); }
   // True when read_at takes any offset and bytes() is known: regular files (also as standard input,
   // from where it stands) and block devices.
   [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
@@ -88,18 +90,15 @@ class Input : public Source {
 
  private:
   Input(std::string name, Descriptor descriptor, const Cancel* cancel);
-  [[nodiscard]] struct stat status_now() const;
 
   std::string name_;
   Descriptor descriptor_;
   const Cancel* cancel_;
   std::unique_ptr<Cancel> stop_;  // only where reads can wait
-  FileIdentity identity_ = {};
-  mode_t mode_ = 0;
+  struct stat opened_ = {};       // what it was then
   bool seekable_ = false;
   std::uint64_t start_ = 0;  // where standard input stood when we got it
   std::uint64_t bytes_ = 0;
-  struct timespec modified_ = {};
 };
 
 }  // namespace paes::stream

@@ -19,14 +19,6 @@ namespace paes::stream {
 
 namespace {
 
-struct stat status_of(int descriptor, const std::string& name) {
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0) {
-    throw_errno(name);
-  }
-  return status;
-}
-
 bool is_in_proc(int descriptor) { return file_system_of(descriptor).kind == PROC_SUPER_MAGIC; }
 
 bool is_own_or_roots(const struct stat& status) {

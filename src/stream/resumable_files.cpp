@@ -26,10 +26,7 @@ constexpr int open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEX
 }
 
 void check_own(int descriptor, const std::string& name) {
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0) {
-    throw_errno(name);
-  }
+  const struct stat status = status_of(descriptor, name);
   if (const char* const why = why_not_own(status); why != nullptr) {
     refuse(name, std::string("and ") + why);
   }
@@ -38,9 +35,13 @@ void check_own(int descriptor, const std::string& name) {
   }
 }
 
-// Not open when the file is not there.
-Descriptor open_checked(int folder, const std::string& file, int more_flags,
-                        const std::string& name) {
+}  // namespace
+
+std::string partial_path(const std::string& target) { return target + ".partial"; }
+std::string journal_path(const std::string& target) { return target + ".journal"; }
+
+Descriptor open_own_file(int folder, const std::string& file, const std::string& name,
+                         int more_flags) {
   Descriptor descriptor(openat(folder, file.c_str(), open_flags | more_flags, S_IRUSR | S_IWUSR));
   if (descriptor.is_open()) {
     check_own(descriptor.number(), name);
@@ -54,15 +55,6 @@ Descriptor open_checked(int folder, const std::string& file, int more_flags,
     throw_errno(name);
   }
   return descriptor;
-}
-
-}  // namespace
-
-std::string partial_path(const std::string& target) { return target + ".partial"; }
-std::string journal_path(const std::string& target) { return target + ".journal"; }
-
-Descriptor open_own_file(int folder, const std::string& file, const std::string& name) {
-  return open_checked(folder, file, 0, name);
 }
 
 ResumableFiles::ResumableFiles(int folder, std::string file, std::string path)
@@ -94,7 +86,7 @@ void ResumableFiles::lock_journal() {
   const std::string file = journal_path(file_);
   const std::string name = journal_name();
   for (;;) {
-    journal_ = open_checked(folder_, file, O_CREAT, name);
+    journal_ = open_own_file(folder_, file, name, O_CREAT);
     if (!journal_.is_open()) {
       throw_errno(name);
     }
@@ -104,13 +96,9 @@ void ResumableFiles::lock_journal() {
       }
       throw_errno(name);
     }
-    struct stat locked = {};
     struct stat named = {};
-    if (fstat(journal_.number(), &locked) != 0) {
-      throw_errno(name);
-    }
     if (fstatat(folder_, file.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        named.st_dev == locked.st_dev && named.st_ino == locked.st_ino) {
+        identity_of(named) == identity_of(status_of(journal_.number(), name))) {
       return;
     }
   }
@@ -188,11 +176,7 @@ void ResumableFiles::start(const JournalHeader& header, std::uint64_t stripes, s
 }
 
 std::uint64_t ResumableFiles::partial_bytes() const {
-  struct stat status = {};
-  if (fstat(partial_.number(), &status) != 0) {
-    throw_errno(partial_name());
-  }
-  return static_cast<std::uint64_t>(status.st_size);
+  return static_cast<std::uint64_t>(status_of(partial_.number(), partial_name()).st_size);
 }
 
 void ResumableFiles::sync_folder() const {

@@ -21,8 +21,8 @@ namespace paes::stream {
 
 // For reading and writing. `folder` may be AT_FDCWD; `name` is for errors. Not open when there is
 // no such file; throws Error(failure) when it is no regular file of this user alone.
-[[nodiscard]] Descriptor open_own_file(int folder, const std::string& file,
-                                       const std::string& name);
+[[nodiscard]] Descriptor open_own_file(int folder, const std::string& file, const std::string& name,
+                                       int more_flags = 0);
 
 class ResumableFiles {
  public:
