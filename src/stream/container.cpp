@@ -32,14 +32,12 @@ Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Byte
   input.expect_sequential();
   output.expect_sequential();
   Moved moved;
-  try {
+  output.complete([&] {
     output.write(encode_head(header, envelope, salt, cipher.commitment()));
     moved = transfer(input, &output, layout, sealing(cipher), layout.all_items(), options);
     input.check_unchanged();
-  } catch (const Error& error) {
-    output.rethrow_with_written(error);
-  }
-  output.commit(layout.out_offset + moved.written_bytes);
+    return layout.out_offset + moved.written_bytes;
+  });
   return {moved.text_bytes};
 }
 
@@ -127,7 +125,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   }
   SparseSink sink(output);
   Moved moved;
-  try {
+  output.complete([&] {
     moved = transfer(input, &sink, layout,
                      opening(payload.cipher, input.name(), payload.extent.payload_offset), chunks,
                      options);
@@ -135,10 +133,8 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
     if (range && !input.is_seekable()) {
       check_not_beyond(*range, moved.text_bytes);
     }
-  } catch (const Error& error) {
-    output.rethrow_with_written(error);
-  }
-  output.commit(moved.written_bytes);
+    return moved.written_bytes;
+  });
   return {moved.written_bytes};
 }
 

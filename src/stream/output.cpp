@@ -36,23 +36,11 @@ void refuse_source(const std::string& name, const struct stat& status, const Inp
   }
 }
 
-// A description of our own for the pipe behind `descriptor`, so that it can be non-blocking without
-// changing what other processes share. Not open where the system does not give one.
-Descriptor reopen_nonblocking(int descriptor) {
-  const std::string path = path_of_descriptor(descriptor);
-  return Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
-}
-
 // It keeps nothing that anybody could read, and in a container its owner may have no name.
 bool is_null_device(const struct stat& status) noexcept {
   constexpr unsigned memory = 1;
   constexpr unsigned null = 3;
   return S_ISCHR(status.st_mode) && status.st_rdev == makedev(memory, null);
-}
-
-bool is_pipe(int descriptor) noexcept {
-  struct stat status = {};
-  return fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 bool appends_to_file(int descriptor) noexcept {
@@ -91,9 +79,8 @@ Output Output::create(const std::string& path, const OutputOptions& options) {
   output.folder_ = std::move(target.folder);
   output.in_folder_ = std::move(target.in_folder);
   output.file_ = std::move(target.file);
+  output.kind_ = Kind::new_file;
   if (options.resumable) {
-    output.kind_ = Kind::resumable;
-    output.seekable_ = true;
     output.resumable_ = std::make_unique<ResumableFiles>(output.folder_.number(), output.file_,
                                                          output.in_folder_ + output.file_);
   } else {
@@ -152,14 +139,12 @@ void Output::open_direct(const Target& target) {
   descriptor_ = open_found(target, name_, options_.cancel);
   is_storage_ = is_storage(target.status.st_mode);
   stop_ = std::make_unique<Cancel>();
-  const int number = descriptor_.number();
-  if (is_pipe(number)) {
-    (void)fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK);
+  if (S_ISFIFO(target.status.st_mode)) {
+    (void)fcntl(number(), F_SETFL, fcntl(number(), F_GETFL) | O_NONBLOCK);
   }
 }
 
 void Output::open_new() {
-  seekable_ = true;
   // A file without a name gets one through /proc, so it is of use only where that is mounted.
   const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared &&
                               access(path_of_descriptor(folder_.number()).c_str(), F_OK) == 0;
@@ -167,7 +152,6 @@ void Output::open_new() {
   if (!made.file.is_open()) {
     throw_errno(name_);
   }
-  kind_ = made.name.empty() ? Kind::unnamed : Kind::temporary;
   descriptor_ = std::move(made.file);
   temporary_ = std::move(made.name);
 }
@@ -179,14 +163,15 @@ Output Output::standard_output(const OutputOptions& options) {
   output.options_ = options;
   output.descriptor_ = Descriptor(STDOUT_FILENO, false);
   output.stop_ = std::make_unique<Cancel>();
-  struct stat status = {};
-  if (fstat(STDOUT_FILENO, &status) != 0) {
-    throw_errno(output.name_);
-  }
+  const struct stat status = status_of(STDOUT_FILENO, output.name_);
   refuse_source(output.name_, status, options.source);
   output.is_storage_ = is_storage(status.st_mode);
   if (S_ISFIFO(status.st_mode)) {
-    if (Descriptor own = reopen_nonblocking(STDOUT_FILENO); own.is_open()) {
+    // A description of our own, where the system gives one, can be non-blocking without changing
+    // what other processes share.
+    const std::string path = path_of_descriptor(STDOUT_FILENO);
+    Descriptor own(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    if (own.is_open()) {
       output.descriptor_ = std::move(own);
     }
   } else if (S_ISREG(status.st_mode)) {
@@ -197,7 +182,6 @@ Output Output::standard_output(const OutputOptions& options) {
       output.start_ = static_cast<std::uint64_t>(status.st_size);
     } else if (here >= 0 && here == status.st_size) {
       output.kind_ = Kind::standard_file;
-      output.seekable_ = true;
       output.start_ = static_cast<std::uint64_t>(here);
     }
   }
@@ -212,26 +196,7 @@ void Output::throw_exists() const {
 
 Output::~Output() { discard(); }
 
-Output::Output(Output&& other) noexcept
-    : kind_(other.kind_),
-      name_(std::move(other.name_)),
-      file_(std::move(other.file_)),
-      in_folder_(std::move(other.in_folder_)),
-      temporary_(std::exchange(other.temporary_, {})),
-      warning_(std::move(other.warning_)),
-      folder_(std::move(other.folder_)),
-      resumable_(std::move(other.resumable_)),
-      descriptor_(std::move(other.descriptor_)),
-      options_(std::move(other.options_)),
-      stop_(std::move(other.stop_)),
-      seekable_(other.seekable_),
-      is_storage_(other.is_storage_),
-      has_its_name_(other.has_its_name_),
-      standard_output_(other.standard_output_),
-      finished_(std::exchange(other.finished_, true)),
-      start_(other.start_),
-      position_(other.position_),
-      need_(other.need_) {}
+Output::Output(Output&& other) noexcept = default;
 
 std::string Output::temporary_path() const {
   if (resumable_ != nullptr) {
@@ -241,7 +206,7 @@ std::string Output::temporary_path() const {
 }
 
 std::string Output::folder() const {
-  if (kind_ == Kind::direct || kind_ == Kind::standard_file) {
+  if (kind_ != Kind::new_file) {
     return "";
   }
   return in_folder_.empty() ? "." : in_folder_;
@@ -262,7 +227,7 @@ void Output::expect(const Need& need) {
       throw Error(ErrorCode::failure, name_ + ": has " + std::to_string(end) + " bytes, and " +
                                           std::to_string(need.bytes) + " are needed");
     }
-  } else if (seekable_ || appends_to_file(number())) {
+  } else if (is_seekable() || appends_to_file(number())) {
     const std::string warning =
         check_room(name_, number(), need, resumable_ != nullptr ? taken_bytes(number()) : 0);
     if (!warning.empty() && options_.warn) {
@@ -272,7 +237,7 @@ void Output::expect(const Need& need) {
 }
 
 void Output::write(std::span<const iovec> from) {
-  if (seekable_) {
+  if (is_seekable()) {
     write_at(position_, from);
     position_ += bytes_of(from);
     return;
@@ -304,7 +269,7 @@ void Output::write(Bytes from) {
 }
 
 void Output::write_at(std::uint64_t offset, std::span<const iovec> from) {
-  if (!seekable_) {
+  if (!is_seekable()) {
     assert(offset == position_);
     write(from);
     return;
@@ -314,16 +279,22 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) {
   }
 }
 
-void Output::rethrow_with_written(const Error& error) const {
-  if (is_discardable() || position_ == 0) {
-    throw;
+void Output::complete(const std::function<std::uint64_t()>& write_all) {
+  std::uint64_t bytes = 0;
+  try {
+    bytes = write_all();
+  } catch (const Error& error) {
+    if (is_discardable() || position_ == 0) {
+      throw;
+    }
+    const std::string what = std::string(error.what()) + "; " + std::to_string(position_) +
+                             " bytes before that were already written to " + name_;
+    if (dynamic_cast<const ClosedOutput*>(&error) != nullptr) {
+      throw ClosedOutput(error.code, what, error.hint);
+    }
+    throw Error(error.code, what, error.hint);
   }
-  const std::string what = std::string(error.what()) + "; " + std::to_string(position_) +
-                           " bytes before that were already written to " + name_;
-  if (dynamic_cast<const ClosedOutput*>(&error) != nullptr) {
-    throw ClosedOutput(error.code, what, error.hint);
-  }
-  throw Error(error.code, what, error.hint);
+  commit(bytes);
 }
 
 void Output::fail_to_write() const { throw write_error(name_, number(), need_, start_); }
@@ -335,7 +306,7 @@ void Output::stop_waiting() noexcept {
 }
 
 void Output::expect_sequential() const noexcept {
-  if (!seekable_) {
+  if (!is_seekable()) {
     enlarge_pipe(number());
   }
 }
@@ -346,10 +317,10 @@ void Output::expect_sequential() const noexcept {
 
 void Output::commit(std::uint64_t bytes) {
   check(options_.cancel);
-  if (seekable_ && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
+  if (is_seekable() && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
     fail_to_write();
   }
-  if (kind_ == Kind::direct || kind_ == Kind::standard_file) {
+  if (kind_ != Kind::new_file) {
     if (is_storage_) {
       sync_written(number(), name_);
     }
@@ -362,19 +333,17 @@ void Output::commit(std::uint64_t bytes) {
     if (fsync(number()) != 0) {
       fail_to_write();
     }
-    if (resumable_ != nullptr) {
-      temporary_ = resumable_->partial_file();
-    }
     try {
       set_permissions();
       place();
-      has_its_name_ = true;
     } catch (const Error&) {
       if (resumable_ != nullptr) {
         resumable_->protect();
       }
       throw;
     }
+    temporary_.clear();
+    has_its_name_ = true;
     sync_name();
   }
   finished_ = true;
@@ -425,27 +394,36 @@ void Output::set_permissions() {
 // Gives the finished file its name: as one step, and never over a file that is there unless asked.
 void Output::place() {
   const int folder = folder_.number();
-  if (kind_ == Kind::unnamed) {
-    if (link_unnamed(file_)) {
+  std::string from = resumable_ != nullptr ? resumable_->partial_file() : temporary_;
+  if (from.empty()) {
+    const std::string unnamed = path_of_descriptor(number());
+    const auto is_linked_as = [&](const std::string& name) {
+      return linkat(AT_FDCWD, unnamed.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (is_linked_as(file_)) {
       return;
     }
     if (errno != EEXIST || !options_.overwrite) {
       fail_to_place();
     }
     // A link cannot replace what is there, but a rename can, and needs a name for that.
-    const std::string name = new_temporary_name();
-    if (!link_unnamed(name)) {
+    from = new_temporary_name();
+    if (!is_linked_as(from)) {
       fail_to_place();
     }
-    temporary_ = name;
+    temporary_ = from;
   }
+  const auto rename_it = [&] {
+    if (renameat(folder, from.c_str(), folder, file_.c_str()) != 0) {
+      throw_errno(name_);
+    }
+  };
   if (options_.overwrite) {
-    rename_temporary();
+    rename_it();
     return;
   }
   if (!options_.avoid_noreplace) {
-    if (renameat2(folder, temporary_.c_str(), folder, file_.c_str(), RENAME_NOREPLACE) == 0) {
-      temporary_.clear();
+    if (renameat2(folder, from.c_str(), folder, file_.c_str(), RENAME_NOREPLACE) == 0) {
       return;
     }
     if (errno != EINVAL && errno != ENOSYS) {
@@ -453,9 +431,8 @@ void Output::place() {
     }
   }
   if (!options_.avoid_link) {
-    if (linkat(folder, temporary_.c_str(), folder, file_.c_str(), 0) == 0) {
-      (void)unlinkat(folder, temporary_.c_str(), 0);
-      temporary_.clear();
+    if (linkat(folder, from.c_str(), folder, file_.c_str(), 0) == 0) {
+      (void)unlinkat(folder, from.c_str(), 0);
       return;
     }
     if (errno == EEXIST) {
@@ -469,23 +446,11 @@ void Output::place() {
     fail_to_place();
   }
   try {
-    rename_temporary();
+    rename_it();
   } catch (...) {
     (void)unlinkat(folder, file_.c_str(), 0);
     throw;
   }
-}
-
-bool Output::link_unnamed(const std::string& name) const {
-  return linkat(AT_FDCWD, path_of_descriptor(descriptor_.number()).c_str(), folder_.number(),
-                name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-}
-
-void Output::rename_temporary() {
-  if (renameat(folder_.number(), temporary_.c_str(), folder_.number(), file_.c_str()) != 0) {
-    throw_errno(name_);
-  }
-  temporary_.clear();
 }
 
 void Output::fail_to_place() const {
@@ -495,11 +460,9 @@ void Output::fail_to_place() const {
   throw_errno(name_);
 }
 
+// Does nothing where the descriptors have moved to another Output.
 void Output::discard() noexcept {
-  if (resumable_ != nullptr) {
-    temporary_.clear();
-    resumable_.reset();  // which leaves what the next run can use
-  }
+  resumable_.reset();  // which leaves what the next run can use
   if (!temporary_.empty()) {
     (void)unlinkat(folder_.number(), temporary_.c_str(), 0);
     temporary_.clear();

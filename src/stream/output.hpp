@@ -77,10 +77,10 @@ class Output : public Sink {
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   // True when write_at takes any offset: our own new file, or standard output at the end of a
   // regular file.
-  [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
+  [[nodiscard]] bool is_seekable() const noexcept override { return kind_ != Kind::direct; }
   [[nodiscard]] bool is_terminal() const noexcept;
   // True when a failure leaves nothing behind: no reader can have seen what was written.
-  [[nodiscard]] bool is_discardable() const noexcept { return seekable_; }
+  [[nodiscard]] bool is_discardable() const noexcept { return is_seekable(); }
 
   // The path of the folder in which a new file will be; empty for any other output.
   [[nodiscard]] std::string folder() const;
@@ -98,9 +98,6 @@ class Output : public Sink {
   // Of a resumable output, which can be written to once they have been started or taken up; else
   // null.
   [[nodiscard]] ResumableFiles* resumable() noexcept { return resumable_.get(); }
-  // In a catch block: throws the error that ended the work again, of the same type, and says how
-  // much went out and cannot be taken back.
-  [[noreturn]] void rethrow_with_written(const Error& error) const;
   void stop_waiting() noexcept override;
   // For pipes: more room between us and the reader.
   void expect_sequential() const noexcept;
@@ -109,6 +106,10 @@ class Output : public Sink {
   // its permissions and its name, syncs the folder. A block device, and standard output that is a
   // file, is synced; for anything else that is not a new file, nothing of that.
   void commit(std::uint64_t bytes);
+  // Has everything written by `write_all`, which gives back how many bytes that is, and commits. An
+  // Error of it is thrown on, of the same type, and says how much went out and cannot be taken
+  // back.
+  void complete(const std::function<std::uint64_t()>& write_all);
   // True once the complete file has its name, also when commit fails after that.
   [[nodiscard]] bool has_its_name() const noexcept { return has_its_name_; }
   // What is not as it should be with a committed file, "NAME: why"; mostly empty.
@@ -117,9 +118,7 @@ class Output : public Sink {
 
  private:
   enum class Kind {
-    unnamed,        // new, without a name until it is complete (O_TMPFILE)
-    temporary,      // new, under an unpredictable name until it is complete
-    resumable,      // new or taken up, under a name that the next run finds
+    new_file,       // or one that is taken up; it gets its name when it is complete
     direct,         // what exists and is no regular file, or cannot be written at offsets
     standard_file,  // standard output at the end of a regular file
   };
@@ -134,23 +133,20 @@ class Output : public Sink {
   void set_permissions();
   void place();
   void sync_name();
-  [[nodiscard]] bool link_unnamed(const std::string& name) const;
-  void rename_temporary();
   [[noreturn]] void fail_to_place() const;
 
   Kind kind_ = Kind::direct;
   std::string name_;       // as the user gave it
   std::string file_;       // the target's name in its folder
   std::string in_folder_;  // the path of that folder, empty or with a slash at its end
-  std::string temporary_;  // the name there of what is being written, or empty
+  std::string temporary_;  // the name there of a file that goes with this, or empty
   std::string warning_;
   Descriptor folder_;
   std::unique_ptr<ResumableFiles> resumable_;
   Descriptor descriptor_;
   OutputOptions options_;
   std::unique_ptr<Cancel> stop_;  // only where writes can wait
-  bool seekable_ = false;
-  bool is_storage_ = false;  // what exists and keeps what is written to it
+  bool is_storage_ = false;       // what exists and keeps what is written to it
   bool has_its_name_ = false;
   bool standard_output_ = false;
   bool finished_ = false;

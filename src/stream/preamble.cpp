@@ -6,10 +6,7 @@
 
 namespace paes::stream {
 
-namespace {
-
-// The bytes from `offset` on, which on a pipe are the next ones; fewer at the end of the input.
-std::size_t read_some(const Source& source, std::uint64_t offset, MutableBytes to) {
+std::size_t read_head(const Source& source, MutableBytes to, std::uint64_t offset) {
   if (source.is_seekable()) {
     const std::uint64_t left = source.bytes() - std::min(source.bytes(), offset);
     to = to.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, to.size())));
@@ -17,17 +14,15 @@ std::size_t read_some(const Source& source, std::uint64_t offset, MutableBytes t
   return source.read_at(offset, to);
 }
 
-}  // namespace
-
 Preamble read_preamble(const Source& source) {
   try {
     std::array<std::uint8_t, container::header_bytes> first_bytes;
-    const std::size_t got = read_some(source, 0, first_bytes);
+    const std::size_t got = read_head(source, first_bytes);
     Preamble preamble{container::parse(Bytes(first_bytes).first(got)), {}};
     preamble.bytes.resize(static_cast<std::size_t>(preamble.header.payload_offset()));
     std::copy(first_bytes.begin(), first_bytes.end(), preamble.bytes.begin());
     const MutableBytes rest = MutableBytes(preamble.bytes).subspan(first_bytes.size());
-    if (read_some(source, first_bytes.size(), rest) != rest.size()) {
+    if (read_head(source, rest, first_bytes.size()) != rest.size()) {
       throw Error(ErrorCode::corrupt, "header: the file ends before the payload",
                   "it is truncated; get a complete copy");
     }

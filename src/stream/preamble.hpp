@@ -14,6 +14,11 @@
 
 namespace paes::stream {
 
+// The first bytes, or those from `offset` on, which on a pipe are the next ones. Fewer come where
+// the source ends.
+[[nodiscard]] std::size_t read_head(const Source& source, MutableBytes to,
+                                    std::uint64_t offset = 0);
+
 // What precedes the payload, parsed; nothing in it is authenticated yet.
 struct Preamble {
   container::Header header;

@@ -145,31 +145,23 @@ Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Option
     bytes = input.bytes() - (task.encrypts() ? 0 : task.head.size());
     check_raw_length(input.name(), task, *bytes, true);
   }
-  RawTransfer message(input.name(), task, options, bytes);
+  RawTransfer message(input.name(), task, options, bytes,
+                      RawTransfer::item_bytes_of(task, options));
   input.expect_sequential();
   output.expect_sequential();
   if (bytes) {
     output.expect(raw_need(task, *bytes));
   }
   Moved moved;
-  try {
+  output.complete([&] {
     if (message.layout().out_offset != 0) {
       output.write(task.head);
     }
     moved = message.run(input, output, message.layout().all_items(), options);
     input.check_unchanged();
-  } catch (const Error& error) {
-    output.rethrow_with_written(error);
-  }
-  output.commit(message.layout().out_offset + moved.written_bytes);
+    return message.layout().out_offset + moved.written_bytes;
+  });
   return {moved.text_bytes};
-}
-
-std::size_t read_head(const Input& input, MutableBytes to) {
-  if (input.is_seekable()) {
-    to = to.first(static_cast<std::size_t>(std::min<std::uint64_t>(input.bytes(), to.size())));
-  }
-  return input.read_at(0, to);
 }
 
 }  // namespace paes::stream

@@ -40,12 +40,9 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
 // last item.
 class RawTransfer {
  public:
-  // `bytes` of message lie in the source, without the head; nothing for a pipe. `task` must outlive
+  // `bytes` of the message lie in the source, without the head; nothing for a pipe. `item_bytes` is
+  // item_bytes_of, or what several processes have agreed upon: the least of it. `task` must outlive
   // it.
-  RawTransfer(std::string name, const RawTask& task, const Options& options,
-              std::optional<std::uint64_t> bytes)
-      : RawTransfer(std::move(name), task, options, bytes, item_bytes_of(task, options)) {}
-  // With items of a length that several processes have agreed upon: the least of what each likes.
   RawTransfer(std::string name, const RawTask& task, const Options& options,
               std::optional<std::uint64_t> bytes, std::size_t item_bytes);
   RawTransfer(const RawTransfer&) = delete;
@@ -73,8 +70,5 @@ class RawTransfer {
 // the mode cannot take, Error(corrupt) for such a ciphertext and for wrong padding: before anything
 // is written where the length is known.
 Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options);
-
-// The first bytes of an input; fewer at its end. A pipe is left behind them.
-[[nodiscard]] std::size_t read_head(const Input& input, MutableBytes to);
 
 }  // namespace paes::stream

@@ -79,45 +79,44 @@ GcmTransfer::~GcmTransfer() {
   wipe(reinterpret_cast<std::uint8_t*>(hashes_.data()), hashes_.size() * sizeof(HashValue));
 }
 
+Moved GcmTransfer::run(Source& source, Sink* sink, Pass pass, const Options& options,
+                       const Work& work) {
+  const auto run_piece = [&](Buffer& buffer) {
+    work(static_cast<std::size_t>(buffer.first_item - pieces_.first),
+         buffer.first_item * layout_.in_bytes, buffer.contents());
+  };
+  return transfer(source, sink, layout_,
+                  {.run = run_piece, .device = options.device_use.device, .pass = pass}, pieces_,
+                  options);
+}
+
 Moved GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Options& options) {
   pieces_ = pieces;
-  const auto seal_piece = [this](Buffer& buffer) {
-    const MutableBytes bytes = buffer.contents();
-    parts_.add(buffer.first_item - pieces_.first,
-               message_.encrypt(buffer.first_item * layout_.in_bytes, bytes, bytes));
-  };
-  return transfer(source, &sink, layout_, {.run = seal_piece, .device = options.device_use.device},
-                  pieces, options);
+  return run(source, &sink, Pass::only, options,
+             [this](std::size_t index, std::uint64_t offset, MutableBytes piece) {
+               parts_.add(index, message_.encrypt(offset, piece, piece));
+             });
 }
 
 void GcmTransfer::hash(Source& source, Range pieces, const Options& options) {
   pieces_ = pieces;
   hashes_.resize(static_cast<std::size_t>(pieces.count()));
-  const auto hash_piece = [this](Buffer& buffer) {
-    const GhashPart part = message_.hash(buffer.contents());
-    hashes_[static_cast<std::size_t>(buffer.first_item - pieces_.first)] = part.value;
-    parts_.add(buffer.first_item - pieces_.first, part);
-  };
-  (void)transfer(
-      source, nullptr, layout_,
-      {.run = hash_piece, .device = options.device_use.device, .pass = Pass::first_of_two}, pieces,
-      options);
+  (void)run(source, nullptr, Pass::first_of_two, options,
+            [this](std::size_t index, std::uint64_t, MutableBytes piece) {
+              const GhashPart part = message_.hash(piece);
+              hashes_[index] = part.value;
+              parts_.add(index, part);
+            });
 }
 
 void GcmTransfer::open(Source& source, Sink& sink, const Options& options) {
-  const auto open_piece = [this](Buffer& buffer) {
-    const MutableBytes bytes = buffer.contents();
-    const GhashPart part = message_.decrypt(buffer.first_item * layout_.in_bytes, bytes, bytes);
-    const HashValue& expected =
-        hashes_[static_cast<std::size_t>(buffer.first_item - pieces_.first)];
-    if (!equal_constant_time(part.value.bytes, expected.bytes)) {
-      throw Error(ErrorCode::corrupt, name_ + ": changed between its check and its use");
-    }
-  };
-  (void)transfer(
-      source, &sink, layout_,
-      {.run = open_piece, .device = options.device_use.device, .pass = Pass::second_of_two},
-      pieces_, options);
+  (void)run(source, &sink, Pass::second_of_two, options,
+            [this](std::size_t index, std::uint64_t offset, MutableBytes piece) {
+              const GhashPart part = message_.decrypt(offset, piece, piece);
+              if (!equal_constant_time(part.value.bytes, hashes_[index].bytes)) {
+                throw Error(ErrorCode::corrupt, name_ + ": changed between its check and its use");
+              }
+            });
 }
 
 void GcmTransfer::check_tag(const Source& source, const GhashPart& all) const {
@@ -146,7 +145,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   input.expect_sequential();
   output.expect_sequential();
   Moved moved;
-  try {
+  output.complete([&] {
     moved = message.seal(input, output, message.layout().all_items(), options);
     input.check_unchanged();
     GhashPart all = message.joined();
@@ -154,10 +153,8 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
     Tag tag;
     message.message().tag(all, moved.text_bytes, tag);
     output.write_at(moved.written_bytes, Bytes(tag.bytes, raw_tag_bytes));
-  } catch (const Error& error) {
-    output.rethrow_with_written(error);
-  }
-  output.commit(moved.written_bytes + raw_tag_bytes);
+    return moved.written_bytes + raw_tag_bytes;
+  });
   return {moved.text_bytes};
 }
 
@@ -180,13 +177,11 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
     const WipeOnExit wiped(all.value.bytes);
     message.check_tag(sealed, all);
   }
-  try {
+  output.complete([&] {
     message.open(sealed, output, options);
     input.check_unchanged();
-  } catch (const Error& error) {
-    output.rethrow_with_written(error);
-  }
-  output.commit(text_bytes);
+    return text_bytes;
+  });
   return {text_bytes};
 }
 

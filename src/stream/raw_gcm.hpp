@@ -51,6 +51,10 @@ class GcmTransfer {
   void check_tag(const Source& source, const GhashPart& all) const;
 
  private:
+  // What is done with a piece: its index among those here, and its offset in the text.
+  using Work = std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
+  Moved run(Source& source, Sink* sink, Pass pass, const Options& options, const Work& work);
+
   std::string name_;
   GcmMessage message_;
   GcmParts parts_;
