@@ -11,7 +11,7 @@
 #include <string>
 
 #include "paes/error.hpp"
-#include "stream/journal_layout.hpp"
+#include "stream/journal.hpp"
 #include "stream/output.hpp"
 
 namespace paes::cli {

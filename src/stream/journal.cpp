@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/descriptor.hpp"
+#include "format/cobblestone.hpp"
 #include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 #include "stream/extent.hpp"
@@ -21,6 +22,7 @@ using namespace journal_layout;
 constexpr std::string_view label = "paes journal of an unfinished file, version 1";
 
 constexpr std::size_t tag_bytes = libcrypto::hmac_sha256_bytes;
+constexpr std::uint64_t stripe_text_bytes = stripe_chunks * cobblestone::chunk_text_bytes;
 
 // What a tag is made over comes first in it, so that none can stand for another.
 enum Tagged : std::uint8_t {
@@ -45,6 +47,38 @@ constexpr int pause_per_sync = 4;
 }
 
 }  // namespace
+
+bool claims_to_be_journal(Bytes first_bytes) noexcept {
+  return first_bytes.size() >= magic.size() &&
+         std::equal(magic.begin(), magic.end(), first_bytes.begin());
+}
+
+std::uint64_t JournalClaims::stripes() const noexcept { return Extent{0, text_bytes}.stripes(); }
+
+void JournalClaims::add_records(std::uint64_t first, Bytes records) noexcept {
+  const std::uint64_t end = std::min(stripes(), first + records.size() / sizeof(JournalRecord));
+  for (std::uint64_t stripe = first; stripe < end; ++stripe) {
+    const Bytes record = records.first(sizeof(JournalRecord));
+    records = records.subspan(sizeof(JournalRecord));
+    if (std::any_of(record.begin(), record.end(), [](std::uint8_t byte) { return byte != 0; })) {
+      complete_text_bytes += std::min(stripe_text_bytes, text_bytes - stripe * stripe_text_bytes);
+    }
+  }
+}
+
+std::optional<JournalClaims> parse_claims(Bytes header) noexcept {
+  if (header.size() < sizeof(JournalHeader) || !claims_to_be_journal(header) ||
+      header[version_at] != version || load_be32(&header[stripe_at]) != stripe_chunks) {
+    return std::nullopt;
+  }
+  const auto work = static_cast<Work>(header[work_at]);
+  const std::uint64_t text_bytes = load_be64(&header[text_bytes_at]);
+  if ((work != Work::encrypt && work != Work::decrypt) ||
+      text_bytes > cobblestone::max_chunks * cobblestone::chunk_text_bytes) {
+    return std::nullopt;
+  }
+  return JournalClaims{work, text_bytes};
+}
 
 JournalKey::JournalKey(Bytes input_key, Bytes salt) {
   libcrypto::hkdf_sha256(input_key, salt, libcrypto::bytes_of(label), *key_);
@@ -72,12 +106,9 @@ JournalHeader JournalKey::header(const JournalFacts& facts) const {
     store_be64(to + source_at + 8 * i, of_source[i]);
   }
   static_assert(source_at + sizeof of_source == head_at);
-  const auto head = tag(tagged_head, facts.head);
-  std::copy(head.begin(), head.end(), to + head_at);
-  const auto settings = tag(tagged_settings, facts.settings);
-  std::copy(settings.begin(), settings.end(), to + settings_at);
-  const auto all = tag(tagged_header, part_of(header, 0, tag_at));
-  std::copy(all.begin(), all.end(), to + tag_at);
+  std::ranges::copy(tag(tagged_head, facts.head), to + head_at);
+  std::ranges::copy(tag(tagged_settings, facts.settings), to + settings_at);
+  std::ranges::copy(tag(tagged_header, part_of(header, 0, tag_at)), to + tag_at);
   return header;
 }
 
