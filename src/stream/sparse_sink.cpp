@@ -20,44 +20,6 @@ bool makes_hole(int file, std::uint64_t offset, std::uint64_t bytes) noexcept {
                                  static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
 }
 
-// Consecutive parts of the output, gathered until a hole.
-class Run {
- public:
-  Run(Sink& sink, std::uint64_t offset) : sink_(sink), offset_(offset) {}
-
-  void add(std::uint8_t* from, std::size_t bytes) {
-    if (!parts_.empty() &&
-        static_cast<std::uint8_t*>(parts_.back().iov_base) + parts_.back().iov_len == from) {
-      parts_.back().iov_len += bytes;
-    } else {
-      parts_.push_back({from, bytes});
-    }
-    bytes_ += bytes;
-  }
-
-  void skip(std::size_t bytes) {
-    flush();
-    offset_ += bytes;
-  }
-
-  void flush() {
-    if (!parts_.empty()) {
-      sink_.write_at(offset_, parts_);
-    }
-    offset_ += bytes_;
-    bytes_ = 0;
-    parts_.clear();
-  }
-
-  [[nodiscard]] std::uint64_t end() const noexcept { return offset_ + bytes_; }
-
- private:
-  Sink& sink_;
-  std::uint64_t offset_;
-  std::size_t bytes_ = 0;
-  std::vector<iovec> parts_;
-};
-
 }  // namespace
 
 bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept {
@@ -71,24 +33,39 @@ void SparseSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
     sink_.write_at(offset, from);
     return;
   }
-  Run run(sink_, offset);
+  // What is written as one, up to the next hole.
+  std::vector<iovec> run;
+  std::size_t run_bytes = 0;
+  const auto end_run = [&](std::size_t hole_bytes) {
+    if (!run.empty()) {
+      sink_.write_at(offset, run);
+    }
+    offset += run_bytes + hole_bytes;
+    run_bytes = 0;
+    run.clear();
+  };
   for (const iovec& part : from) {
     auto* at = static_cast<std::uint8_t*>(part.iov_base);
-    std::size_t rest = part.iov_len;
-    while (rest != 0) {
+    std::uint8_t* const end = at + part.iov_len;
+    while (at != end) {
       // Up to the next page of the file, so that what is left out is always a page of its own.
-      const std::size_t bytes = std::min<std::size_t>(rest, page_bytes - run.end() % page_bytes);
+      const std::size_t bytes = std::min(static_cast<std::size_t>(end - at),
+                                         page_bytes - (offset + run_bytes) % page_bytes);
       // How long this takes tells of the text no more than the holes, which anyone can see.
       if (bytes == page_bytes && is_zero(at, bytes)) {
-        run.skip(bytes);
+        end_run(bytes);
       } else {
-        run.add(at, bytes);
+        if (run.empty() ||
+            static_cast<std::uint8_t*>(run.back().iov_base) + run.back().iov_len != at) {
+          run.push_back({at, 0});
+        }
+        run.back().iov_len += bytes;
+        run_bytes += bytes;
       }
       at += bytes;
-      rest -= bytes;
     }
   }
-  run.flush();
+  end_run(0);
 }
 
 }  // namespace paes::stream
