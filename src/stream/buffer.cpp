@@ -56,13 +56,14 @@ Buffer::~Buffer() {
 
 std::span<const iovec> Buffer::list(Range range, std::size_t item_bytes) {
   list_.clear();
+  if (max_items_ == 1) {
+    item_bytes = static_cast<std::size_t>(range.end);  // padding may have made it longer
+  }
   while (range.first < range.end) {
-    // Padding makes the only item of a buffer longer; of several, each ends where the next begins.
-    const auto index = max_items_ == 1 ? 0 : static_cast<std::size_t>(range.first / item_bytes);
-    const auto skipped = static_cast<std::size_t>(range.first - index * item_bytes);
-    const auto part = static_cast<std::size_t>(
-        max_items_ == 1 ? range.count()
-                        : std::min<std::uint64_t>(range.count(), item_bytes - skipped));
+    const auto index = static_cast<std::size_t>(range.first / item_bytes);
+    const auto skipped = static_cast<std::size_t>(range.first % item_bytes);
+    const auto part =
+        static_cast<std::size_t>(std::min<std::uint64_t>(range.count(), item_bytes - skipped));
     assert((index + 1) * stride_bytes_ <= mapped_bytes_);
     list_.push_back({item(index) + skipped, part});
     range.first += part;

@@ -4,11 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <climits>
 #include <cstdint>
-#include <optional>
+#include <filesystem>
+#include <system_error>
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
@@ -42,22 +40,17 @@ Place place_of(int descriptor) noexcept {
 // The folder in which the source lies, also that of standard input. Not open where it cannot be
 // found, or where a name there leads into another file system (a file that was mounted alone).
 Descriptor folder_of(const Input& input, const Place& source) {
-  const std::string link = path_of_descriptor(input.descriptor());
-  std::array<char, PATH_MAX> text = {};
-  const ssize_t got = readlink(link.c_str(), text.data(), text.size());
-  if (got <= 0 || got == static_cast<ssize_t>(text.size())) {
-    return {};
-  }
-  const std::string path(text.data(), static_cast<std::size_t>(got));
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) {
+  std::error_code error;
+  const std::filesystem::path path =
+      std::filesystem::read_symlink(path_of_descriptor(input.descriptor()), error);
+  if (error || !path.has_parent_path()) {
     return {};
   }
   Descriptor folder(
-      open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat named = {};
   if (!folder.is_open() ||
-      fstatat(folder.number(), path.c_str() + slash + 1, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+      fstatat(folder.number(), path.filename().c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
       FileIdentity{named.st_dev, named.st_ino} != input.identity() ||
       !place_of(folder.number()).is_in_file_system_of(source)) {
     return {};
@@ -75,8 +68,8 @@ struct RemoveOnExit {
   }
 };
 
-// Sets mtime back by a day, as anyone would who hides a change, and looks whether ctime
-// went back as well. The times are asked of a server anew where the file system has one.
+// Sets mtime back by a day, as anyone would who hides a change, and looks whether ctime went back
+// as well. Where the file system has a server, it is asked for the times anew.
 ChangeTime try_out(const Descriptor& folder) {
   const Temporary trial = make_temporary(folder.number(), true);
   const RemoveOnExit remove{folder.number(), trial.name};

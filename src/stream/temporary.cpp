@@ -53,15 +53,6 @@ bool is_abandoned(int folder, const char* name, bool asks_for_lock) {
   return fcntl(file.number(), F_OFD_GETLK, &held) != 0 || held.l_type == F_UNLCK;
 }
 
-void lock_temporary(int descriptor) noexcept {
-  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
-  // there for each of their writes.
-  if (file_system_of(descriptor).has_own_locks) {
-    struct flock lock = last_byte();
-    (void)fcntl(descriptor, F_OFD_SETLK, &lock);
-  }
-}
-
 }  // namespace
 
 bool is_temporary_name(std::string_view name) noexcept {
@@ -86,7 +77,12 @@ Temporary make_temporary(int folder, bool may_be_unnamed) {
       return made;
     }
   }
-  lock_temporary(made.file.number());
+  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
+  // there for each of their writes.
+  if (file_system_of(made.file.number()).has_own_locks) {
+    struct flock lock = last_byte();
+    (void)fcntl(made.file.number(), F_OFD_SETLK, &lock);
+  }
   return made;
 }
 
