@@ -30,7 +30,6 @@ Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Byte
     check_chunk_limit(input.name(), bytes / chunk_text_bytes + (is_all ? 1 : 0));
   };
   input.expect_sequential();
-  output.expect_sequential();
   Moved moved;
   output.complete([&] {
     output.write(encode_head(header, envelope, salt, cipher.commitment()));
@@ -107,7 +106,6 @@ Totals encrypt_with_salt(Input& input, Output& output, container::Suite suite, B
 Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
                const std::optional<ByteRange>& range, const Options& options) {
   input.expect_sequential();
-  output.expect_sequential();
   Payload payload(input, preamble, input_key, options);
   Layout& layout = payload.layout;
   layout.wanted = resolve(range);

@@ -280,6 +280,9 @@ void Output::write_at(std::uint64_t offset, std::span<const iovec> from) {
 }
 
 void Output::complete(const std::function<std::uint64_t()>& write_all) {
+  if (!is_seekable()) {
+    enlarge_pipe(number());
+  }
   std::uint64_t bytes = 0;
   try {
     bytes = write_all();
@@ -302,12 +305,6 @@ void Output::fail_to_write() const { throw write_error(name_, number(), need_, s
 void Output::stop_waiting() noexcept {
   if (stop_ != nullptr) {
     stop_->request();
-  }
-}
-
-void Output::expect_sequential() const noexcept {
-  if (!is_seekable()) {
-    enlarge_pipe(number());
   }
 }
 

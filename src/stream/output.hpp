@@ -95,12 +95,10 @@ class Output : public Sink {
   void write(Bytes from);
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
   using Sink::write_at;
-  // Of a resumable output, which can be written to once they have been started or taken up; else
-  // null.
+  // Null unless the output is resumable. It can then be written to once these have been started or
+  // taken up.
   [[nodiscard]] ResumableFiles* resumable() noexcept { return resumable_.get(); }
   void stop_waiting() noexcept override;
-  // For pipes: more room between us and the reader.
-  void expect_sequential() const noexcept;
 
   // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
   // its permissions and its name, syncs the folder. A block device, and standard output that is a

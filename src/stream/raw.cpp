@@ -148,7 +148,6 @@ Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Option
   RawTransfer message(input.name(), task, options, bytes,
                       RawTransfer::item_bytes_of(task, options));
   input.expect_sequential();
-  output.expect_sequential();
   if (bytes) {
     output.expect(raw_need(task, *bytes));
   }

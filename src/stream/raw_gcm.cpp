@@ -143,7 +143,6 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   }
   GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   input.expect_sequential();
-  output.expect_sequential();
   Moved moved;
   output.complete([&] {
     moved = message.seal(input, output, message.layout().all_items(), options);
@@ -162,7 +161,6 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
                 const Options& options) {
   const std::size_t piece_bytes = buffer_bytes(options);
   input.expect_sequential();
-  output.expect_sequential();
   std::optional<KeptPipe> kept;
   if (!input.is_seekable()) {
     kept.emplace(input);
