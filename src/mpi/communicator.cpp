@@ -106,7 +106,8 @@ Communicator::Communicator(const stream::Cancel& signals)
     (void)MPI_Finalize();
     throw Error(ErrorCode::failure, "MPI: this library was built without threads");
   }
-  // Of our own, so that nothing of ours meets messages of others, and errors are ours to report.
+  // A communicator of our own: nothing of ours meets messages of others, and errors are ours to
+  // report.
   handles_->check(MPI_Comm_dup(MPI_COMM_WORLD, &handles_->world));
   handles_->check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   handles_->check(MPI_Comm_set_errhandler(handles_->world, MPI_ERRORS_RETURN));

@@ -19,7 +19,7 @@ struct Sealed {
   SecretBytes input_key;  // what the envelope holds
 };
 
-// All are collective, and throw the same Error on all ranks. Of the options each rank has its own;
+// All are collective, and throw the same Error on all ranks. Each rank has options of its own;
 // `cancel` is not looked at (the communicator has one), and `progress` follows the work of all.
 
 // Writes the container, and commits it.

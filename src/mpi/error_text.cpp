@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// "CALL(LINE)....: CAUSE" without the call, whose name and line are for who reads MPICH's sources.
+// "CALL(LINE)....: CAUSE" without the call, whose name and line are for readers of MPICH.
 std::string_view without_call(std::string_view line) {
   const std::size_t colon = line.find(": ");
   if (colon == std::string_view::npos) {

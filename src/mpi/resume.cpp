@@ -15,6 +15,7 @@
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "stream/change_time.hpp"
+#include "stream/wait.hpp"
 
 namespace paes::mpi {
 
@@ -28,6 +29,26 @@ Descriptor find(const std::string& path) {
   }
   return found;
 }
+
+// The unfinished output, written at offsets through a descriptor that stays its owner's.
+class UnfinishedSink : public stream::Sink {
+ public:
+  UnfinishedSink(int descriptor, std::string name)
+      : descriptor_(descriptor), name_(std::move(name)) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
+  using Sink::write_at;
+  void write_at(std::uint64_t offset, std::span<const iovec> from) override {
+    if (!stream::write_file_at(descriptor_, offset, from)) {
+      throw stream::write_error(name_, descriptor_, std::nullopt);
+    }
+  }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
 
 // One attempt at the work that was decided upon. Each rank has the unfinished output and its
 // journal open.
@@ -55,7 +76,7 @@ class Attempt {
     try {
       open(key);
       has_begun_ = true;
-      communicator_.at_signal([this] { keep(); });
+      communicator_.at_signal([this] { journal_->keep(); });
       on_first(communicator_, [&] { output_->expect(need); });
       together(communicator_, options_.progress,
                [&](const Touch& touch) { run_own(touch, work_on); });
@@ -66,7 +87,9 @@ class Attempt {
       });
       on_first(communicator_, [&] { output_->commit(need.bytes); });
     } catch (const Agreed& error) {
-      keep();
+      if (journal_) {
+        journal_->keep();
+      }
       std::array<std::int64_t, 2> sums = {
           is_other_text_.load() ? 1 : 0,
           journal_ ? static_cast<std::int64_t>(journal_->recorded()) : 0};
@@ -76,9 +99,9 @@ class Attempt {
       }
       throw_what_is_left(error, sums[1] != 0);
     }
-    std::array<std::int64_t, 1> kept = {static_cast<std::int64_t>(kept_.load())};
-    communicator_.sum(kept);
-    return stream::ResumedTotals{started_.extent.text_bytes, static_cast<std::uint64_t>(kept[0])};
+    return stream::ResumedTotals{
+        started_.extent.text_bytes,
+        static_cast<std::uint64_t>(communicator_.sum(static_cast<std::int64_t>(kept_.load())))};
   }
 
  private:
@@ -112,7 +135,7 @@ class Attempt {
     });
   }
 
-  // The journal is this work's and no other's: what it says of the work is authenticated.
+  // Throws unless the journal is this work's: what it says of the work is authenticated.
   void check_header(const std::string& name) const {
     stream::JournalHeader found = {};
     if (pread(journal_file_.number(), found.data(), found.size(), 0) !=
@@ -123,14 +146,9 @@ class Attempt {
   }
 
   void run_own(const Touch& touch, const WorkOn& work_on) {
-    const stream::StripeWork work{*cipher_,
-                                  started_.extent,
-                                  *journal_,
-                                  input_,
-                                  *sink_,
-                                  data_.number(),
-                                  started_.continues ? &*written_ : nullptr,
-                                  kept_};
+    const stream::Source* const before = started_.continues ? &*written_ : nullptr;
+    const stream::StripeWork work{*cipher_, started_.extent, *journal_, input_,
+                                  *sink_,   data_.number(),  before,    kept_};
     const Range stripes =
         share_of(started_.extent.stripes(), communicator_.ranks(), communicator_.rank());
     try {
@@ -138,16 +156,6 @@ class Attempt {
     } catch (const stream::OtherTextWritten&) {
       is_other_text_.store(true);
       throw;
-    }
-  }
-
-  // What is complete is synced and recorded. What could not be is done again.
-  void keep() noexcept {
-    try {
-      if (journal_) {
-        journal_->flush();
-      }
-    } catch (...) {
     }
   }
 
@@ -175,7 +183,7 @@ class Attempt {
   Descriptor data_;
   Descriptor journal_file_;
   std::optional<stream::Input> written_;
-  std::optional<DescriptorSink> sink_;
+  std::optional<UnfinishedSink> sink_;
   std::optional<stream::ChunkCipher> cipher_;
   std::optional<stream::JournalKey> journal_key_;
   std::optional<stream::Journal> journal_;

@@ -13,7 +13,7 @@ namespace paes::mpi {
 
 // Both are collective, throw the same Agreed on all ranks, and commit the output. `output` is rank
 // 0's, made resumable, and null on the others, which find its files under their names. The input is
-// reached by FileAccess::posix. Of `task`, `preamble` and `input_key` only rank 0's are looked at.
+// reached by FileAccess::posix. Only rank 0's `task`, `preamble` and `input_key` are looked at.
 
 stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,
                                         stream::Output* output,

@@ -1,5 +1,5 @@
-// The shared files but for what MPI-IO itself does. Ranks find the same file by its name; that it
-// is the same is checked, because hosts may mount different file systems in one place.
+// The shared files, apart from what MPI-IO itself does. Ranks find the same file by its name; that
+// it is the same is checked, because hosts may mount different file systems in one place.
 #include "mpi/shared_file.hpp"
 
 #include <fcntl.h>
@@ -34,12 +34,6 @@ void throw_other_file(const std::string& name) {
 
 void throw_not_here(const std::string& name) {
   throw Error(ErrorCode::failure, name + ": is not here what it is on rank 0", shared_hint);
-}
-
-void DescriptorSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
-  if (!stream::write_file_at(descriptor_, offset, from)) {
-    throw stream::write_error(name_, descriptor_, std::nullopt);
-  }
 }
 
 SharedInput::SharedInput(Communicator& communicator, const std::string& path, FileAccess access)

@@ -21,22 +21,6 @@ enum class FileAccess : unsigned {
 [[noreturn]] void throw_other_file(const std::string& name);
 [[noreturn]] void throw_not_here(const std::string& name);
 
-// A file that is open already, written at offsets. The descriptor stays the caller's.
-class DescriptorSink : public stream::Sink {
- public:
-  DescriptorSink(int descriptor, std::string name)
-      : descriptor_(descriptor), name_(std::move(name)) {}
-
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
-  using Sink::write_at;
-  void write_at(std::uint64_t offset, std::span<const iovec> from) override;
-
- private:
-  int descriptor_;
-  std::string name_;
-};
-
 // A file opened by MPI-IO (mpi_file.cpp), on each rank by itself: what the ranks write does not
 // overlap, and errors are agreed upon by `together`. Calls at offsets come from any thread.
 class MpiFile {

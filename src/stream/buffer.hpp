@@ -42,7 +42,7 @@ class Buffer {
   std::uint64_t first_item = 0;
   std::size_t items = 0;
   std::size_t bytes = 0;
-  bool is_last = false;  // the message ends with it
+  bool is_last = false;  // the text ends with it
 
  private:
   [[nodiscard]] std::span<const iovec> list(Range range, std::size_t item_bytes);

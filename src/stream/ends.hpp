@@ -34,7 +34,7 @@ class End {
 
 class Source : public End {
  public:
-  // Of a seekable one.
+  // Only a seekable source knows it.
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
   // Exactly these bytes, or an exception; on a pipe fewer come at the end. Returns how many came.
   virtual std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const = 0;
@@ -44,7 +44,7 @@ class Source : public End {
   }
 };
 
-// What is never written of a seekable one reads as zero.
+// What is never written to a seekable sink reads as zero.
 class Sink : public End {
  public:
   // All of these bytes, or an exception.

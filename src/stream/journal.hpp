@@ -117,6 +117,8 @@ class Journal {
 
   // Syncs the data and writes all records that wait.
   void flush();
+  // The same after a failure, which is the error to tell: what cannot be synced is done again.
+  void keep() noexcept;
 
   // How many records were written through this object.
   [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_.load(); }

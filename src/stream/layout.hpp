@@ -1,4 +1,4 @@
-// Where the items of a message lie in a source and in a sink.
+// Where the items of a text lie in a source and in a sink.
 //
 // An item is what a transform works on as a whole: a container's chunk, a piece of a raw message, a
 // data unit of XTS. All items but the last have the same number of bytes. So every place is
@@ -17,7 +17,7 @@ namespace paes::stream {
 
 // What tells the last item from the others.
 enum class LastItem : unsigned {
-  may_be_whole,  // nothing; only an empty message has an empty item
+  may_be_whole,  // nothing; only an empty text has an empty item
   is_short,      // it is shorter, also where that leaves it without text
 };
 
@@ -56,7 +56,7 @@ struct Layout {
                ? bytes / in_bytes + 1
                : std::max<std::uint64_t>((bytes + in_bytes - 1) / in_bytes, 1);
   }
-  // Nothing of a pipe: they cannot be counted.
+  // An empty range for a pipe, whose items cannot be counted.
   [[nodiscard]] Range all_items() const noexcept {
     return total_bytes ? Range{0, items_in(*total_bytes)} : Range{};
   }

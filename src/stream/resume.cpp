@@ -1,7 +1,6 @@
 #include "stream/resume.hpp"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -39,15 +38,10 @@ ResumedTotals run_and_commit(Input& input, Output& output, const Started& starte
   if (started.continues) {
     written.emplace(read_partial(files));
   }
+  const Source* const before = written ? &*written : nullptr;
   std::atomic<std::uint64_t> kept{0};
-  const StripeWork work{cipher,
-                        started.extent,
-                        journal,
-                        input,
-                        output,
-                        files.partial(),
-                        written ? &*written : nullptr,
-                        kept};
+  const StripeWork work{cipher, started.extent,  journal, input,
+                        output, files.partial(), before,  kept};
   try {
     output.expect(need);
     work_on(work);
@@ -56,11 +50,7 @@ ResumedTotals run_and_commit(Input& input, Output& output, const Started& starte
   } catch (const OtherTextWritten&) {
     throw;
   } catch (const Error& error) {
-    try {
-      journal.flush();
-    } catch (const Error&) {
-      // What could not be synced is done again; the first error is the one to tell.
-    }
+    journal.keep();
     if (!files.is_in_use()) {
       throw;
     }
@@ -76,12 +66,6 @@ ResumedTotals run_and_commit(Input& input, Output& output, const Started& starte
 struct Left {
   Preamble preamble;
   PayloadPrefix prefix;
-
-  [[nodiscard]] std::vector<std::uint8_t> head() const {
-    std::vector<std::uint8_t> head = preamble.bytes;
-    head.insert(head.end(), prefix.begin(), prefix.end());
-    return head;
-  }
 };
 
 std::optional<Left> read_left(const ResumableFiles& files) {
@@ -126,14 +110,13 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
   const Bytes salt = salt_of(left->prefix);
   const ChunkCipher cipher(task.suite, *key, salt, options.kernel);
   const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
-  const std::vector<std::uint8_t> head = left->head();
-  const std::string different =
-      JournalKey(*key, salt)
-          .difference(*files.found(),
-                      {Work::encrypt, extent.text_bytes, source, head, task.settings},
-                      input.name());
-  if (!different.empty()) {
-    return not_because(different);
+  std::vector<std::uint8_t> head = left->preamble.bytes;
+  head.insert(head.end(), left->prefix.begin(), left->prefix.end());
+  const JournalFacts facts{Work::encrypt, extent.text_bytes, source, head, task.settings};
+  const std::string why_not =
+      JournalKey(*key, salt).difference(*files.found(), facts, input.name());
+  if (!why_not.empty()) {
+    return not_because(why_not);
   }
   if (!equal_constant_time(cipher.commitment(),
                            Bytes(left->prefix).subspan(cobblestone::salt_bytes)) ||
