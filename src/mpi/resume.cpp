@@ -54,8 +54,8 @@ class UnfinishedSink : public stream::Sink {
 // journal open.
 class Attempt {
  public:
-  using WorkOn = std::function<void(const stream::StripeWork& work, Range stripes,
-                                    const stream::Options& options)>;
+  using WorkOn =
+      std::function<void(stream::StripeWork& work, Range stripes, const stream::Options& options)>;
 
   // `output` is rank 0's, and null on the others.
   Attempt(Communicator& communicator, SharedInput& input, stream::Output* output,
@@ -76,7 +76,7 @@ class Attempt {
     try {
       open(key);
       has_begun_ = true;
-      communicator_.at_signal([this] { journal_->keep(); });
+      communicator_.at_signal([this] { work_->journal.keep(); });
       on_first(communicator_, [&] { output_->expect(need); });
       together(communicator_, options_.progress,
                [&](const Touch& touch) { run_own(touch, work_on); });
@@ -87,21 +87,20 @@ class Attempt {
       });
       on_first(communicator_, [&] { output_->commit(need.bytes); });
     } catch (const Agreed& error) {
-      if (journal_) {
-        journal_->keep();
+      std::array<std::int64_t, 2> sums = {is_other_text_.load() ? 1 : 0, 0};
+      if (work_) {
+        work_->journal.keep();
+        sums[1] = static_cast<std::int64_t>(work_->journal.recorded());
       }
-      std::array<std::int64_t, 2> sums = {
-          is_other_text_.load() ? 1 : 0,
-          journal_ ? static_cast<std::int64_t>(journal_->recorded()) : 0};
       communicator_.sum(sums);
       if (sums[0] != 0) {
         return std::nullopt;
       }
       throw_what_is_left(error, sums[1] != 0);
     }
-    return stream::ResumedTotals{
-        started_.extent.text_bytes,
-        static_cast<std::uint64_t>(communicator_.sum(static_cast<std::int64_t>(kept_.load())))};
+    return stream::ResumedTotals{started_.extent.text_bytes,
+                                 static_cast<std::uint64_t>(communicator_.sum(
+                                     static_cast<std::int64_t>(work_->kept_text_bytes.load())))};
   }
 
  private:
@@ -123,15 +122,11 @@ class Attempt {
         journal_file_ = find(journal_name);
         check_header(journal_name);
       }
-      written_.emplace(stream::Input::of(Descriptor(data_.number(), false), name_));
       sink_.emplace(data_.number(), name_);
     });
     together(communicator_, [&] {
-      const Bytes salt = stream::salt_of(started_.prefix);
-      cipher_.emplace(started_.suite, key, salt, options_.kernel, options_.device_use);
-      journal_key_.emplace(key, salt);
-      journal_.emplace(*journal_key_, started_.header, journal_file_.number(), data_.number(),
-                       name_);
+      work_.emplace(started_, key, input_, *sink_, journal_file_.number(), data_.number(), name_,
+                    options_);
     });
   }
 
@@ -146,13 +141,10 @@ class Attempt {
   }
 
   void run_own(const Touch& touch, const WorkOn& work_on) {
-    const stream::Source* const before = started_.continues ? &*written_ : nullptr;
-    const stream::StripeWork work{*cipher_, started_.extent, *journal_, input_,
-                                  *sink_,   data_.number(),  before,    kept_};
     const Range stripes =
         share_of(started_.extent.stripes(), communicator_.ranks(), communicator_.rank());
     try {
-      work_on(work, stripes, touch.in_place_of(options_));
+      work_on(*work_, stripes, touch.in_place_of(options_));
     } catch (const stream::OtherTextWritten&) {
       is_other_text_.store(true);
       throw;
@@ -182,13 +174,9 @@ class Attempt {
   std::string name_;  // of the unfinished output
   Descriptor data_;
   Descriptor journal_file_;
-  std::optional<stream::Input> written_;
   std::optional<UnfinishedSink> sink_;
-  std::optional<stream::ChunkCipher> cipher_;
-  std::optional<stream::JournalKey> journal_key_;
-  std::optional<stream::Journal> journal_;
+  std::optional<stream::StripeWork> work_;
   bool has_begun_ = false;
-  std::atomic<std::uint64_t> kept_{0};
   std::atomic<bool> is_other_text_{false};
 };
 
@@ -223,8 +211,7 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
   on_first(communicator, [&] { stream::refuse_unless_resumable(input.here(), *output); });
   const stream::SourceStamp source = own_stamp(communicator, input, options);
   const auto check_source = [&] { stream::check_stamp(input.here(), source); };
-  const auto seal = [&](const stream::StripeWork& work, Range stripes,
-                        const stream::Options& inside) {
+  const auto seal = [&](stream::StripeWork& work, Range stripes, const stream::Options& inside) {
     stream::seal_stripes(work, stripes, check_source, inside);
   };
   for (bool never_continue = false;; never_continue = true) {
@@ -271,12 +258,11 @@ stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput&
   broadcast(communicator, started);
   broadcast(communicator, input_key);
   Attempt attempt(communicator, input, output, started, options);
-  return *attempt.run(
-      input_key, {started.extent.text_bytes, stream::Filling::sparse},
-      [&](const stream::StripeWork& work, Range stripes, const stream::Options& inside) {
-        stream::open_stripes(work, stripes, inside);
-        input.check_unchanged();
-      });
+  return *attempt.run(input_key, {started.extent.text_bytes, stream::Filling::sparse},
+                      [&](stream::StripeWork& work, Range stripes, const stream::Options& inside) {
+                        stream::open_stripes(work, stripes, inside);
+                        input.check_unchanged();
+                      });
 }
 
 }  // namespace paes::mpi

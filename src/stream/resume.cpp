@@ -19,42 +19,27 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
   }
 }
 
-// What an earlier run wrote. The descriptor stays that of the files.
-Input read_partial(const ResumableFiles& files) {
-  return Input::of(Descriptor(files.partial(), false), files.partial_name());
-}
-
 // Does the work that was decided upon and commits. What a failure leaves is there for the next run,
 // if it is worth it.
 ResumedTotals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
                              const Need& need, const Options& options,
-                             const std::function<void(const StripeWork& work)>& work_on) {
+                             const std::function<void(StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
-  const Bytes salt = salt_of(started.prefix);
-  const ChunkCipher cipher(started.suite, input_key, salt, options.kernel, options.device_use);
-  const JournalKey key(input_key, salt);
-  Journal journal(key, started.header, files.journal(), files.partial(), files.partial_name());
-  std::optional<Input> written;
-  if (started.continues) {
-    written.emplace(read_partial(files));
-  }
-  const Source* const before = written ? &*written : nullptr;
-  std::atomic<std::uint64_t> kept{0};
-  const StripeWork work{cipher, started.extent,  journal, input,
-                        output, files.partial(), before,  kept};
+  StripeWork work(started, input_key, input, output, files.journal(), files.partial(),
+                  files.partial_name(), options);
   try {
     output.expect(need);
     work_on(work);
     output.commit(need.bytes);
-    return {started.extent.text_bytes, kept.load()};
+    return {started.extent.text_bytes, work.kept_text_bytes.load()};
   } catch (const OtherTextWritten&) {
     throw;
   } catch (const Error& error) {
-    journal.keep();
+    work.journal.keep();
     if (!files.is_in_use()) {
       throw;
     }
-    if (!started.continues && journal.recorded() == 0) {
+    if (!started.continues && work.journal.recorded() == 0) {
       files.remove();
       throw;
     }
@@ -70,7 +55,7 @@ struct Left {
 
 std::optional<Left> read_left(const ResumableFiles& files) {
   try {
-    const Input partial = read_partial(files);
+    const Input partial = Input::of(Descriptor(files.partial(), false), files.partial_name());
     Left left{read_preamble(partial), {}};
     if (!partial.is_seekable()) {
       return std::nullopt;
@@ -221,7 +206,7 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
     const StartedEncryption started =
         start_encryption(input, files, task, source, never_continue, options);
     const auto check_source = [&] { check_stamp(input, source); };
-    const auto seal = [&](const StripeWork& work) {
+    const auto seal = [&](StripeWork& work) {
       seal_stripes(work, {0, work.extent.stripes()}, check_source, options);
     };
     try {
@@ -277,7 +262,7 @@ ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& pr
                                 Bytes input_key, const Note& note, const Options& options) {
   input.expect_sequential();
   const Started started = start_decryption(input, output, preamble, input_key, note, options);
-  const auto open = [&](const StripeWork& work) {
+  const auto open = [&](StripeWork& work) {
     open_stripes(work, {0, work.extent.stripes()}, options);
     input.check_same_size();
   };

@@ -74,16 +74,6 @@ void refuse_unless_resumable(const Input& input, Output& output);
 // The error, with how to go on with what was left in this file.
 [[nodiscard]] Error with_resume_hint(const Error& error, const std::string& partial_name);
 
-// Work decided upon: the files are started or taken up. It travels between processes as it lies in
-// memory.
-struct Started {
-  container::Suite suite;
-  PayloadPrefix prefix;  // salt and commitment
-  Extent extent;
-  JournalHeader header;
-  bool continues;
-};
-
 struct StartedEncryption {
   Started work;
   SecretBytes input_key;

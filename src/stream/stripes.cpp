@@ -27,11 +27,11 @@ Layout within_stripes(Layout layout) {
 // Which stripes the journal has, and which are complete with the buffer that is written now.
 class StripeByStripe : public Continuation {
  public:
-  StripeByStripe(const StripeWork& work, const Layout& layout) : work_(work), layout_(layout) {}
+  StripeByStripe(StripeWork& work, const Layout& layout) : work_(work), layout_(layout) {}
 
   bool is_done(Range chunks, Buffer& scratch) final {
     const std::uint64_t stripe = chunks.first / stripe_chunks;
-    if (work_.written == nullptr || !work_.journal.is_complete(stripe)) {
+    if (!work_.written || !work_.journal.is_complete(stripe)) {
       const std::lock_guard lock(mutex_);
       buffers_left_.try_emplace(stripe, buffers_of(stripe));
       return false;
@@ -76,7 +76,7 @@ class StripeByStripe : public Continuation {
     work_.written->read_at(bytes.first, to);
   }
 
-  const StripeWork& work_;
+  StripeWork& work_;
   const Layout& layout_;
 
  private:
@@ -124,13 +124,12 @@ bool may_follow(const ChunkCipher& cipher, Buffer& sealed, Buffer& written, bool
 
 class SealedStripes : public StripeByStripe {
  public:
-  SealedStripes(const StripeWork& work, const Layout& layout,
-                const std::function<void()>& check_source)
+  SealedStripes(StripeWork& work, const Layout& layout, const std::function<void()>& check_source)
       : StripeByStripe(work, layout), check_source_(check_source), written_pool_(layout) {}
 
   void check(Buffer& sealed) override {
     check_source_();
-    if (work_.written == nullptr) {
+    if (!work_.written) {
       return;
     }
     BufferPool::Loan written(written_pool_);
@@ -186,7 +185,22 @@ class OpenedStripes : public StripeByStripe {
 
 }  // namespace
 
-void seal_stripes(const StripeWork& work, Range stripes, const std::function<void()>& check_source,
+StripeWork::StripeWork(const Started& started, Bytes input_key, Source& from, Sink& to,
+                       int journal_file, int to_file, const std::string& to_name,
+                       const Options& options)
+    : extent(started.extent),
+      source(from),
+      output(to),
+      output_file(to_file),
+      cipher(started.suite, input_key, salt_of(started.prefix), options.kernel, options.device_use),
+      journal_key(input_key, salt_of(started.prefix)),
+      journal(journal_key, started.header, journal_file, to_file, to_name) {
+  if (started.continues) {
+    written.emplace(Input::of(Descriptor(to_file, false), to_name));
+  }
+}
+
+void seal_stripes(StripeWork& work, Range stripes, const std::function<void()>& check_source,
                   const Options& options) {
   const Layout layout =
       within_stripes(sealing_layout(work.extent.payload_offset, work.extent.text_bytes, options));
@@ -196,11 +210,10 @@ void seal_stripes(const StripeWork& work, Range stripes, const std::function<voi
   check_source();
 }
 
-void open_stripes(const StripeWork& work, Range stripes, const Options& options) {
+void open_stripes(StripeWork& work, Range stripes, const Options& options) {
   const Layout layout =
       within_stripes(opening_layout(work.extent.payload_offset, work.extent.text_bytes, options));
-  SparseSink sink(work.output,
-                  work.written == nullptr ? std::nullopt : std::optional(work.output_file));
+  SparseSink sink(work.output, work.written ? std::optional(work.output_file) : std::nullopt);
   OpenedStripes continuation(work, layout);
   (void)transfer(work.source, &sink, layout,
                  opening(work.cipher, work.source.name(), work.extent.payload_offset),

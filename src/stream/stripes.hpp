@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "paes/error.hpp"
@@ -16,16 +17,31 @@
 
 namespace paes::stream {
 
-// What the threads of one process share.
+// Work decided upon: the files are started or taken up. It travels between processes as it lies in
+// memory.
+struct Started {
+  container::Suite suite;
+  PayloadPrefix prefix;  // salt and commitment
+  Extent extent;
+  JournalHeader header;
+  bool continues;
+};
+
+// The share that one process has in it, and what its threads have in common.
 struct StripeWork {
-  const ChunkCipher& cipher;
-  const Extent& extent;
-  Journal& journal;
+  // The ends and the descriptors must outlive it. `to` is the unfinished file.
+  StripeWork(const Started& started, Bytes input_key, Source& from, Sink& to, int journal_file,
+             int to_file, const std::string& to_name, const Options& options);
+
+  Extent extent;
   Source& source;
-  Sink& output;           // the unfinished file
-  int output_file;        // its descriptor
-  const Source* written;  // what an earlier run wrote there; null when there was none
-  std::atomic<std::uint64_t>& kept_text_bytes;
+  Sink& output;
+  int output_file;
+  ChunkCipher cipher;
+  JournalKey journal_key;
+  Journal journal;
+  std::optional<Input> written;  // what an earlier run left, if this one continues it
+  std::atomic<std::uint64_t> kept_text_bytes{0};
 };
 
 // Thrown by seal_stripes when another text was sealed under these nonces before: start afresh.
@@ -37,10 +53,10 @@ struct OtherTextWritten : Error {
 // Keeps what is complete and authentic of the stripes, and seals the rest. `check_source` throws if
 // the source is not what it was; it is called after each read, before anything of it is written,
 // and at the end.
-void seal_stripes(const StripeWork& work, Range stripes, const std::function<void()>& check_source,
+void seal_stripes(StripeWork& work, Range stripes, const std::function<void()>& check_source,
                   const Options& options);
 
 // Keeps the text of these stripes that is complete and authentic, and opens the rest.
-void open_stripes(const StripeWork& work, Range stripes, const Options& options);
+void open_stripes(StripeWork& work, Range stripes, const Options& options);
 
 }  // namespace paes::stream

@@ -75,19 +75,14 @@ class Resume : public testing::Test {
     const SourceStamp source = distinct_stamp(input, nullptr);
     const StartedEncryption started =
         start_encryption(input, files, task(), source, false, options());
-    const Extent& extent = started.work.extent;
-    const PayloadPrefix& prefix = started.work.prefix;
-    const ChunkCipher cipher(suite, started.input_key, salt_of(prefix), best_kernel(Cipher::aes));
-    const JournalKey key(started.input_key, salt_of(prefix));
-    Journal journal(key, started.work.header, files.journal(), files.partial(), "out.partial");
-    std::atomic<std::uint64_t> kept{0};
-    const int file = files.partial();
-    const StripeWork work{cipher, extent, journal, input, output, file, nullptr, kept};
+    StripeWork work(started.work, started.input_key, input, output, files.journal(),
+                    files.partial(), "out.partial", options());
     seal_stripes(
         work, {0, stripes}, [] {}, options());
-    journal.flush();
+    work.journal.flush();
     HalfSink half(output);
-    const StripeWork torn{cipher, extent, journal, input, half, file, nullptr, kept};
+    StripeWork torn(started.work, started.input_key, input, half, files.journal(), files.partial(),
+                    "out.partial", options());
     seal_stripes(
         torn, {stripes, stripes + 1}, [] {}, options());
   }
@@ -392,14 +387,10 @@ class ResumedDecryption : public Resume {
     ResumableFiles& files = *output.resumable();
     const Preamble preamble = read_preamble(input);
     const Started started = start_decryption(input, output, preamble, key_, nullptr, options());
-    const ChunkCipher cipher(suite, key_, salt_of(started.prefix), best_kernel(Cipher::aes));
-    const JournalKey key(key_, salt_of(started.prefix));
-    Journal journal(key, started.header, files.journal(), files.partial(), "out.partial");
-    std::atomic<std::uint64_t> kept{0};
-    const StripeWork work{cipher, started.extent,  journal, input,
-                          output, files.partial(), nullptr, kept};
+    StripeWork work(started, key_, input, output, files.journal(), files.partial(), "out.partial",
+                    options());
     open_stripes(work, {0, stripes}, options());
-    journal.flush();
+    work.journal.flush();
   }
 
   ResumedTotals decrypt() {
@@ -443,18 +434,12 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   std::copy_n(text_.begin(), stripe_text_bytes, written.begin());
   Input input = Input::open(folder_ / "sealed");
   const Preamble preamble = read_preamble(input);
-  const PayloadPrefix prefix = read_prefix(input, preamble.header);
   const Extent extent = extent_of(input, preamble.header);
-  const ChunkCipher cipher(suite, key_, salt_of(prefix), best_kernel(Cipher::aes));
-  const JournalKey key(key_, salt_of(prefix));
-  const Descriptor none(open((folder_ / "none").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  Journal journal(key, {}, none.number(), none.number(), "none");
-  std::atomic<std::uint64_t> kept{0};
-  const Contents nothing;
-  const MemorySource unread(nothing);
+  const Started started = {suite, read_prefix(input, preamble.header), extent, {}, true};
+  const Descriptor journal(open((folder_ / "none").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const Descriptor file(open((folder_ / "none").c_str(), O_RDONLY | O_CLOEXEC));  // takes no holes
   MemorySink sink(written);
-  const int not_a_file = -1;
-  const StripeWork work{cipher, extent, journal, input, sink, not_a_file, &unread, kept};
+  StripeWork work(started, key_, input, sink, journal.number(), file.number(), "none", options());
   open_stripes(work, {1, extent.stripes()}, options());
   EXPECT_TRUE(written == text_);
 }
