@@ -3,8 +3,7 @@
 // they reach is the limit of the execution ports, the mark for every real kernel of that width.
 // They exist only for measurements: their "seal" has no tag, so it must never protect anything.
 //
-// A kernel file supplies `Wide`, the instructions of one width. Unnamed namespace: see
-// run_piece.hpp.
+// A kernel file supplies `Wide`, the instructions of one width.
 #pragma once
 
 #include <immintrin.h>
@@ -17,7 +16,7 @@
 #include "mode/gcm.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <class Wide>
 struct PortLoops {

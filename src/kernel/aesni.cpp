@@ -10,9 +10,9 @@ namespace {
 struct Vector128 {
   using Register = __m128i;
   static constexpr unsigned blocks = 1;
-  static constexpr unsigned batch = 8;
-  // Sixteen registers leave none for sums that outlive a batch.
-  static constexpr unsigned group_batches = 1;
+  static constexpr unsigned flight = 8;  // registers that go through the cipher at once
+  // Sixteen registers leave none for sums that outlive a flight.
+  static constexpr unsigned group_flights = 1;
   static constexpr bool always_fetches_far = false;  // StreamFetch
 
   PAES_INLINE static Register zero() noexcept { return _mm_setzero_si128(); }
@@ -26,7 +26,7 @@ struct Vector128 {
   PAES_INLINE static __m128i first_block(Register value) noexcept { return value; }
   PAES_INLINE static Register only_first(__m128i block) noexcept { return block; }
   PAES_INLINE static __m128i join(Register value) noexcept { return value; }
-  // The registers of a batch that hold its last two blocks: both behind the carry.
+  // The registers of a flight that hold its last two blocks: both behind the carry.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -120,19 +120,14 @@ using Modes = VectorModes<Vector128>;
 
 }  // namespace
 
-extern const Kernel kernel_aesni;
-const Kernel kernel_aesni = {
+extern const Kernel kernel_aesni = {
     .name = "aesni",
     .cipher = Cipher::aes,
     .use = Use::automatic,
     .summary = "AES-NI and PCLMULQDQ, AES and GHASH stitched",
-    .warning = nullptr,
     .needs = Feature::aes | Feature::pclmul | Feature::avx,
-    .wants_512_bit = false,
-    .lanes = Gcm::batch_blocks,
-    .unavailable = nullptr,
+    .lanes = Gcm::flight_blocks,
     .prepare = prepare_aes<Gcm::prepare>,
-    .release = nullptr,
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };

@@ -4,12 +4,10 @@
 #include <arm_neon.h>
 
 #include "kernel/block_modes.hpp"
+#include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/run_piece.hpp"
 
 namespace paes {
-
-extern const Kernel kernel_armv8;
 
 namespace {
 
@@ -30,12 +28,6 @@ struct Armv8Keys {
   Power power[flight_blocks];                   // power[i] is H^(i + 1)
   unsigned rounds;
 };
-static_assert(sizeof(Armv8Keys) <= sizeof(KernelKeys));
-
-const Armv8Keys& keys_of(const KernelKeys& keys) noexcept {
-  return *reinterpret_cast<const Armv8Keys*>(keys.bytes);
-}
-
 // AESE adds its key before it substitutes, so that the standard's first AddRoundKey is part of the
 // first round, and the last key is added by itself.
 template <unsigned Rounds>
@@ -105,10 +97,10 @@ struct Core {
   static constexpr std::size_t lanes = flight_blocks;
 
   static void encrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
-    crypt<false>(keys_of(keys), in, out);
+    crypt<false>(keys.as<Armv8Keys>(), in, out);
   }
   static void decrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
-    crypt<true>(keys_of(keys), in, out);
+    crypt<true>(keys.as<Armv8Keys>(), in, out);
   }
 };
 using Modes = BlockModes<Core>;
@@ -172,7 +164,7 @@ Register hash_blocks(const Power* power, Register value, const std::uint8_t* in,
 void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
            HashValue& hash) noexcept {
   constexpr std::size_t flight_bytes = flight_blocks * block_bytes;
-  const Power* const power = keys_of(keys).power;
+  const Power* const power = keys.as<Armv8Keys>().power;
   Register value = vrbitq_u8(vld1q_u8(hash.bytes));
   std::size_t at = 0;
   for (; bytes - at >= flight_bytes; at += flight_bytes) {
@@ -187,7 +179,7 @@ void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
 using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
 
 void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
-  auto& ready = *reinterpret_cast<Armv8Keys*>(keys.bytes);
+  auto& ready = keys.as<Armv8Keys>();
   const unsigned rounds = round_keys.rounds;
   ready.rounds = rounds;
   for (unsigned i = 0; i <= rounds; ++i) {
@@ -210,18 +202,14 @@ void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
 
 }  // namespace
 
-const Kernel kernel_armv8 = {
+extern const Kernel kernel_armv8 = {
     .name = "armv8",
     .cipher = Cipher::aes,
     .use = Use::automatic,
     .summary = "AESE and PMULL of Armv8, 8 blocks at once",
-    .warning = nullptr,
     .needs = Feature::armv8_aes | Feature::armv8_pmull,
-    .wants_512_bit = false,
     .lanes = flight_blocks,
-    .unavailable = nullptr,
     .prepare = prepare_aes<prepare>,
-    .release = nullptr,
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };

@@ -6,12 +6,10 @@
 #include "cipher/ghash.hpp"
 #include "core/secret.hpp"
 #include "kernel/block_modes.hpp"
+#include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/run_piece.hpp"
 
 namespace paes {
-
-extern const Kernel kernel_bitslice;
 
 namespace {
 
@@ -21,10 +19,8 @@ struct BitsliceKeys {
   aes_bitslice::Keys aes;
   HashSubkey h;
 };
-static_assert(sizeof(BitsliceKeys) <= sizeof(KernelKeys));
-
 void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
-  auto& ready = *reinterpret_cast<BitsliceKeys*>(keys.bytes);
+  auto& ready = keys.as<BitsliceKeys>();
   aes_bitslice::prepare(round_keys, ready.aes);
   std::uint8_t blocks[lanes * block_bytes] = {};
   aes_bitslice::encrypt_blocks(ready.aes, blocks, blocks);
@@ -32,44 +28,30 @@ void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
   wipe(blocks, sizeof blocks);
 }
 
-const BitsliceKeys& keys_of(const KernelKeys& keys) noexcept {
-  return *reinterpret_cast<const BitsliceKeys*>(keys.bytes);
-}
-
 struct Core {
   static constexpr std::size_t block_bytes = 16;
   static constexpr std::size_t lanes = aes_bitslice::lanes;
 
   static void encrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
-    aes_bitslice::encrypt_blocks(keys_of(keys).aes, in, out);
+    aes_bitslice::encrypt_blocks(keys.as<BitsliceKeys>().aes, in, out);
   }
   static void decrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
-    aes_bitslice::decrypt_blocks(keys_of(keys).aes, in, out);
+    aes_bitslice::decrypt_blocks(keys.as<BitsliceKeys>().aes, in, out);
   }
 };
 using Modes = BlockModes<Core>;
 
-void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
-           HashValue& hash) noexcept {
-  ghash_update(keys_of(keys).h, hash, in, bytes / block_bytes);
-}
-
-using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
+using Gcm = GcmFromParts<Modes::run<Operation::ctr>, portable_ghash<BitsliceKeys>>;
 
 }  // namespace
 
-const Kernel kernel_bitslice = {
+extern const Kernel kernel_bitslice = {
     .name = "bitslice",
     .cipher = Cipher::aes,
     .use = Use::automatic,
     .summary = "constant time on any 64-bit processor, 16 blocks at once",
-    .warning = nullptr,
-    .needs = {},
-    .wants_512_bit = false,
     .lanes = lanes,
-    .unavailable = nullptr,
     .prepare = prepare_aes<prepare>,
-    .release = nullptr,
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };

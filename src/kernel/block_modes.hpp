@@ -8,8 +8,6 @@
 //     static void encrypt(const KernelKeys&, const std::uint8_t* in, std::uint8_t* out) noexcept;
 //     static void decrypt(const KernelKeys&, const std::uint8_t* in, std::uint8_t* out) noexcept;
 //   };
-//
-// Unnamed namespace: see run_piece.hpp.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +19,7 @@
 #include "mode/xts.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <class Core>
 struct BlockModes {

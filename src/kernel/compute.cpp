@@ -6,12 +6,10 @@
 #include "cipher/aes_compute.hpp"
 #include "core/secret.hpp"
 #include "kernel/block_modes.hpp"
+#include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/run_piece.hpp"
 
 namespace paes {
-
-extern const Kernel kernel_compute;
 
 namespace {
 
@@ -19,19 +17,13 @@ struct ComputeKeys {
   RoundKeys round_keys;
   HashSubkey h;
 };
-static_assert(sizeof(ComputeKeys) <= sizeof(KernelKeys));
-
 void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
-  auto& ready = *reinterpret_cast<ComputeKeys*>(keys.bytes);
+  auto& ready = keys.as<ComputeKeys>();
   ready.round_keys = round_keys;
   Block h = {};
   const WipeOnExit wiped(h.bytes);
   aes_compute::encrypt_block(round_keys, h);
   std::memcpy(ready.h.bytes, h.bytes, block_bytes);
-}
-
-const ComputeKeys& keys_of(const KernelKeys& keys) noexcept {
-  return *reinterpret_cast<const ComputeKeys*>(keys.bytes);
 }
 
 struct Core {
@@ -41,13 +33,13 @@ struct Core {
   static void encrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
     Block block;
     std::memcpy(block.bytes, in, block_bytes);
-    aes_compute::encrypt_block(keys_of(keys).round_keys, block);
+    aes_compute::encrypt_block(keys.as<ComputeKeys>().round_keys, block);
     std::memcpy(out, block.bytes, block_bytes);
   }
   static void decrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
     Block block;
     std::memcpy(block.bytes, in, block_bytes);
-    aes_compute::decrypt_block(keys_of(keys).round_keys, block);
+    aes_compute::decrypt_block(keys.as<ComputeKeys>().round_keys, block);
     std::memcpy(out, block.bytes, block_bytes);
   }
 };
@@ -55,7 +47,7 @@ using Modes = BlockModes<Core>;
 
 void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
            HashValue& hash) noexcept {
-  auto h = std::bit_cast<Block>(keys_of(keys).h);
+  auto h = std::bit_cast<Block>(keys.as<ComputeKeys>().h);
   const WipeOnExit wiped(h.bytes);
   for (std::size_t at = 0; at < bytes; at += block_bytes) {
     Block sum;
@@ -70,18 +62,14 @@ using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
 
 }  // namespace
 
-const Kernel kernel_compute = {
+extern const Kernel kernel_compute = {
     .name = "compute",
     .cipher = Cipher::aes,
     .use = Use::by_name,
     .summary = "each step of FIPS 197 as the standard writes it; the reference",
     .warning = "insecure: cache timing: its table look-ups leak the key to others on the machine",
-    .needs = {},
-    .wants_512_bit = false,
     .lanes = 1,
-    .unavailable = nullptr,
     .prepare = prepare_aes<prepare>,
-    .release = nullptr,
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };

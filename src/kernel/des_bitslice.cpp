@@ -13,26 +13,19 @@
 
 namespace paes {
 
-extern const Kernel kernel_des_bitslice;
-
 namespace {
 
 using Core = DesBitsliceCore<des_bitslice::PlainWord<std::uint64_t, DesTwoInputSboxes>>;
 
 }  // namespace
 
-const Kernel kernel_des_bitslice = {
+extern const Kernel kernel_des_bitslice = {
     .name = "bitslice",
     .cipher = Cipher::des_ede3,
     .use = Use::automatic,
     .summary = "constant time on any 64-bit processor, 64 blocks at once",
-    .warning = nullptr,
-    .needs = {},
-    .wants_512_bit = false,
     .lanes = Core::lanes,
-    .unavailable = nullptr,
     .prepare = prepare_des<Core::prepare>,
-    .release = nullptr,
     .modes = BlockModes<Core>::runs(),
 };
 

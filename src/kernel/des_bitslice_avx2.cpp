@@ -14,8 +14,6 @@
 
 namespace paes {
 
-extern const Kernel kernel_des_bitslice_avx2;
-
 namespace {
 
 struct Word : des_bitslice::PlainWord<des_bitslice::VectorOf<32>::Words, DesTwoInputSboxes> {
@@ -27,18 +25,14 @@ using Core = DesBitsliceCore<Word>;
 
 }  // namespace
 
-const Kernel kernel_des_bitslice_avx2 = {
+extern const Kernel kernel_des_bitslice_avx2 = {
     .name = "bitslice_avx2",
     .cipher = Cipher::des_ede3,
     .use = Use::automatic,
     .summary = "constant time, 256 blocks at once",
-    .warning = nullptr,
     .needs = Feature::avx | Feature::avx2,
-    .wants_512_bit = false,
     .lanes = Core::lanes,
-    .unavailable = nullptr,
     .prepare = prepare_des<Core::prepare>,
-    .release = nullptr,
     .modes = BlockModes<Core>::runs(),
 };
 

@@ -15,8 +15,6 @@
 
 namespace paes {
 
-extern const Kernel kernel_des_bitslice_avx512;
-
 namespace {
 
 struct Word : des_bitslice::PlainWord<des_bitslice::VectorOf<64>::Words, DesThreeInputSboxes> {
@@ -40,18 +38,15 @@ using Core = DesBitsliceCore<Word>;
 
 }  // namespace
 
-const Kernel kernel_des_bitslice_avx512 = {
+extern const Kernel kernel_des_bitslice_avx512 = {
     .name = "bitslice_avx512",
     .cipher = Cipher::des_ede3,
     .use = Use::automatic,
     .summary = "constant time, three-input logic, 512 blocks at once",
-    .warning = nullptr,
     .needs = Feature::avx | Feature::avx2 | Feature::avx512,
     .wants_512_bit = true,
     .lanes = Core::lanes,
-    .unavailable = nullptr,
     .prepare = prepare_des<Core::prepare>,
-    .release = nullptr,
     .modes = BlockModes<Core>::runs(),
 };
 

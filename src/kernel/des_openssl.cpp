@@ -9,8 +9,6 @@
 
 namespace paes {
 
-extern const Kernel kernel_des_openssl;
-
 namespace {
 
 constexpr const char* cipher_name = "DES-EDE3";
@@ -18,23 +16,12 @@ constexpr const char* cipher_name = "DES-EDE3";
 struct OpensslKeys {
   mutable EvpContexts contexts;
 };
-static_assert(sizeof(OpensslKeys) <= sizeof(KernelKeys));
-
 EvpContexts& contexts_of(const KernelKeys& keys) noexcept {
   return reinterpret_cast<const OpensslKeys*>(keys.bytes)->contexts;
 }
 
 // libcrypto has no counter mode for it, which goes through ECB, and neither GCM nor XTS.
-bool offers_all_modes() noexcept {
-  for (const char* const mode : {"ECB", "CBC", "CFB", "OFB"}) {
-    EVP_CIPHER* const cipher = fetch_evp_cipher(cipher_name, mode);
-    EVP_CIPHER_free(cipher);
-    if (cipher == nullptr) {
-      return false;
-    }
-  }
-  return true;
-}
+bool offers_all_modes() noexcept { return offers(cipher_name, {"ECB", "CBC", "CFB", "OFB"}); }
 
 const char* unavailable() {
   return is_once_true<offers_all_modes>() ? nullptr
@@ -46,28 +33,23 @@ void release(KernelKeys& keys) noexcept {
 }
 
 void prepare(Bytes key, KernelKeys& keys) {
-  auto& ready = *new (keys.bytes) OpensslKeys{{cipher_name, key}};
-  try {
-    ready.contexts.prepare({EvpPurpose::ecb_encrypt, EvpPurpose::ecb_decrypt,
-                            EvpPurpose::cbc_encrypt, EvpPurpose::cbc_decrypt,
-                            EvpPurpose::cfb_encrypt, EvpPurpose::cfb_decrypt, EvpPurpose::ofb});
-  } catch (...) {
-    release(keys);
-    throw;
-  }
+  new (keys.bytes)
+      OpensslKeys{{cipher_name,
+                   key,
+                   {EvpPurpose::ecb_encrypt, EvpPurpose::ecb_decrypt, EvpPurpose::cbc_encrypt,
+                    EvpPurpose::cbc_decrypt, EvpPurpose::cfb_encrypt, EvpPurpose::cfb_decrypt,
+                    EvpPurpose::ofb}}};
 }
 
 }  // namespace
 
-const Kernel kernel_des_openssl = {
+extern const Kernel kernel_des_openssl = {
     .name = "openssl",
     .cipher = Cipher::des_ede3,
     .use = Use::by_name,
     .summary = "libcrypto's DES-EDE3, the peer in measurements",
     .warning =
         "insecure: cache timing: libcrypto computes DES with tables, whose look-ups leak the key",
-    .needs = {},
-    .wants_512_bit = false,
     .lanes = 64,
     .unavailable = unavailable,
     .prepare = prepare,

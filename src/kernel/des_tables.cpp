@@ -8,18 +8,10 @@
 
 namespace paes {
 
-extern const Kernel kernel_des_tables;
-
 namespace {
 
-static_assert(sizeof(des_tables::Keys) <= sizeof(KernelKeys));
-
 void prepare(const DesRoundKeys& round_keys, KernelKeys& keys) {
-  des_tables::prepare(round_keys, *reinterpret_cast<des_tables::Keys*>(keys.bytes));
-}
-
-const des_tables::Keys& keys_of(const KernelKeys& keys) noexcept {
-  return *reinterpret_cast<const des_tables::Keys*>(keys.bytes);
+  des_tables::prepare(round_keys, keys.as<des_tables::Keys>());
 }
 
 struct Core {
@@ -27,27 +19,23 @@ struct Core {
   static constexpr std::size_t lanes = 1;
 
   static void encrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
-    des_tables::crypt<1>(keys_of(keys), in, out);
+    des_tables::crypt<1>(keys.as<des_tables::Keys>(), in, out);
   }
   static void decrypt(const KernelKeys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
-    des_tables::crypt<-1>(keys_of(keys), in, out);
+    des_tables::crypt<-1>(keys.as<des_tables::Keys>(), in, out);
   }
 };
 
 }  // namespace
 
-const Kernel kernel_des_tables = {
+extern const Kernel kernel_des_tables = {
     .name = "tables",
     .cipher = Cipher::des_ede3,
     .use = Use::by_name,
     .summary = "S-boxes and permutation in one look-up",
     .warning = "insecure: cache timing: its table look-ups leak the key to others on the machine",
-    .needs = {},
-    .wants_512_bit = false,
     .lanes = Core::lanes,
-    .unavailable = nullptr,
     .prepare = prepare_des<prepare>,
-    .release = nullptr,
     .modes = BlockModes<Core>::runs(),
 };
 

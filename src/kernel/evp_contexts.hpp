@@ -3,12 +3,13 @@
 // libcrypto is the peer in every measurement. A run cannot fail: so one context for each purpose is
 // made with the key, where an Error can still tell that memory is out. More of them, for threads
 // that run side by side, are made when first needed; where there is no memory for that, a thread
-// waits until another has finished its run. Unnamed namespace: see run_piece.hpp.
+// waits until another has finished its run.
 #pragma once
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,7 @@
 #include "kernel/kernel.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 // What contexts are for.
 enum class EvpPurpose : unsigned {
@@ -63,6 +64,16 @@ static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt
   return EVP_CIPHER_fetch(nullptr, name, nullptr);
 }
 
+// Whether libcrypto has the cipher in all of these modes.
+[[nodiscard]] inline bool offers(const char* cipher,
+                                 std::initializer_list<const char*> modes) noexcept {
+  return std::all_of(modes.begin(), modes.end(), [cipher](const char* mode) {
+    EVP_CIPHER* const found = fetch_evp_cipher(cipher, mode);
+    EVP_CIPHER_free(found);
+    return found != nullptr;
+  });
+}
+
 // A question to libcrypto whose yes is remembered. A no may mean that memory is out just now.
 template <bool (*ask)() noexcept>
 [[nodiscard]] bool is_once_true() noexcept {
@@ -86,10 +97,17 @@ inline void require(bool done) noexcept {
 class EvpContexts {
  public:
   // `cipher` is the beginning of libcrypto's names ("AES-128", "DES-EDE3") and outlives this. The
-  // key is the whole one: XTS takes two keys of the cipher.
-  EvpContexts(const char* cipher, Bytes key) noexcept : cipher_(cipher) {
-    require(key.size() <= sizeof key_);
-    std::memcpy(key_, key.data(), key.size());
+  // key is the whole one: XTS takes two keys of the cipher. Makes a first context for each of the
+  // purposes; no other can be taken. Throws std::bad_alloc.
+  EvpContexts(const char* cipher, Bytes key, std::initializer_list<EvpPurpose> purposes)
+      : EvpContexts(cipher, key) {
+    for (const EvpPurpose purpose : purposes) {
+      EVP_CIPHER_CTX* const context = make(purpose);
+      if (context == nullptr) {
+        throw std::bad_alloc();
+      }
+      give_back(purpose, context);
+    }
   }
   ~EvpContexts() {
     for (Line& line : lines_) {
@@ -101,29 +119,13 @@ class EvpContexts {
   EvpContexts(const EvpContexts&) = delete;
   EvpContexts& operator=(const EvpContexts&) = delete;
 
-  // A first context for each of these purposes; no other can be taken. Throws std::bad_alloc.
-  void prepare(std::initializer_list<EvpPurpose> purposes) {
-    for (const EvpPurpose purpose : purposes) {
-      EVP_CIPHER_CTX* const context = make(purpose);
-      if (context == nullptr) {
-        throw std::bad_alloc();
-      }
-      give_back(purpose, context);
-    }
-  }
-
   // A waiting context, or a new one; where there is no memory, the next that is given back.
   [[nodiscard]] EVP_CIPHER_CTX* take(EvpPurpose purpose) noexcept {
-    for (;;) {
-      EVP_CIPHER_CTX* context = find(purpose);
-      if (context == nullptr) {
-        context = make(purpose);
-      }
-      if (context != nullptr) {
-        return context;
-      }
+    EVP_CIPHER_CTX* context = nullptr;
+    while ((context = find(purpose)) == nullptr && (context = make(purpose)) == nullptr) {
       std::this_thread::yield();
     }
+    return context;
   }
 
   void give_back(EvpPurpose purpose, EVP_CIPHER_CTX* context) noexcept {
@@ -140,6 +142,11 @@ class EvpContexts {
   }
 
  private:
+  EvpContexts(const char* cipher, Bytes key) noexcept : cipher_(cipher) {
+    require(key.size() <= sizeof key_);
+    std::memcpy(key_, key.data(), key.size());
+  }
+
   static constexpr unsigned line_count = 32;
   struct alignas(64) Line {
     std::atomic<EVP_CIPHER_CTX*> context[evp_purpose_count] = {};

@@ -1,6 +1,5 @@
 // The raw modes of mode/mode.hpp by libcrypto's own implementations of them, for the kernels that
 // are rows over it. Where it has none (counter mode for 3DES), counters go through its ECB.
-// Unnamed namespace: see run_piece.hpp.
 #pragma once
 
 #include <cstring>
@@ -13,7 +12,7 @@
 #include "mode/counter.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 // `contexts_of` finds the contexts in a kernel's keys.
 template <std::size_t BlockBytes, EvpContexts& (*contexts_of)(const KernelKeys&) noexcept>

@@ -3,35 +3,34 @@
 // `Vector` (one instruction set) and gets every operation from `StitchedGcm`.
 //
 // Three ideas carry the speed:
-// - A batch of `batch` registers is in flight, enough to hide the latency of the AES round, and the
-//   hash of the previous batch (encryption) or of the same batch (decryption) runs between the
-//   rounds.
+// - A flight of eight registers goes through the cipher at once, enough to hide the latency of the
+//   AES round. Between the rounds runs the hash of the previous flight (encryption) or of the same
+//   flight (decryption).
 // - The hash is deferred: each lane of a register is a Horner chain of its own with step H^lanes,
-//   products are added unreduced over a batch (Karatsuba, three multiplications a register), one
-//   reduction serves a batch, and the lanes are joined only at the end of the piece.
-// - Counters of one batch differ in the last byte only, so after the first AES round they differ in
+//   products are added unreduced over a flight (Karatsuba, three multiplications a register), one
+//   reduction serves a flight, and the lanes are joined only at the end of the piece.
+// - Counters of one flight differ in the last byte only, so after the first AES round they differ
+// in
 //   one column only. That column is a function of key and last counter byte: a table of 256 entries
 //   made once per key replaces counter arithmetic and the first round by one XOR with memory. Its
 //   index is the counter, never the key or the data; where the counter itself is secret (Piece,
 //   is_counter_public) the table is not used. The table starts at counter 2, the
-//   first of a message with a 96-bit IV, so that a batch never straddles a carry except in its last
-//   two blocks.
+//   first of a message with a 96-bit IV, so that a flight never straddles a carry except in its
+//   last two blocks.
 //
 // Hash values inside are byte-reversed blocks, so that bit i of the register is the coefficient of
 // x^(127-i); powers of H are kept multiplied by x, which absorbs the shift that a product of two
 // reflected values needs (Gueron and Kounavis, "Intel Carry-Less Multiplication Instruction and its
 // Usage for Computing the GCM Mode", 2010).
-//
-// Everything lives in an unnamed namespace: see run_piece.hpp.
 #pragma once
 
 #include <cstring>
 
-#include "kernel/run_piece.hpp"
+#include "kernel/gcm_from_parts.hpp"
 #include "kernel/stitched_ends.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 // fn(0), fn(1), ... as straight-line code: the compilers' own unrolling gives up on bodies this
 // large.
@@ -49,20 +48,13 @@ struct StitchedGcm {
   using Keys = StitchedKeys<Vector>;
   using Ends = StitchedEnds<Vector>;
   using Counters = typename Ends::Counters;
-  static constexpr unsigned batch = Vector::batch;
+  static constexpr unsigned flight = Vector::flight;
   static constexpr unsigned lanes = Vector::blocks;
   static constexpr std::size_t vector_bytes = std::size_t{lanes} * block_bytes;
-  static constexpr unsigned batch_blocks = Keys::batch_blocks;
-  static constexpr std::size_t batch_bytes = batch * vector_bytes;
-
-  static_assert(sizeof(Keys) <= sizeof(KernelKeys));
-  static_assert(alignof(Keys) <= alignof(KernelKeys));
-  static_assert(256 % batch_blocks == 0);
-  static_assert(batch <= 8, "AES-128 leaves room for eight steps of the hash between its rounds");
-
-  PAES_INLINE static const Keys& keys_in(const KernelKeys& keys) noexcept {
-    return *reinterpret_cast<const Keys*>(keys.bytes);
-  }
+  static constexpr unsigned flight_blocks = Keys::flight_blocks;
+  static constexpr std::size_t flight_bytes = flight * vector_bytes;
+  static_assert(256 % flight_blocks == 0);
+  static_assert(flight <= 8, "AES-128 leaves room for eight steps of the hash between its rounds");
 
   static void prepare(const RoundKeys& round_keys, KernelKeys& kernel_keys) noexcept {
     (new (kernel_keys.bytes) Keys{})->prepare(round_keys);
@@ -70,7 +62,7 @@ struct StitchedGcm {
 
   // What blocks of equal counter but for the last byte share after the first round.
   struct FirstRound {
-    Register body;  // for all registers of a batch but those that hold its last two blocks
+    Register body;  // for all registers of a flight but those that hold its last two blocks
     Register last;
 
     PAES_INLINE static Register shared(const Keys& keys, const Counters& counters,
@@ -83,18 +75,18 @@ struct StitchedGcm {
     }
   };
 
-  // Hashing of `batch` registers of ciphertext, step by step, while something else runs. Two
+  // Hashing of a flight of ciphertext, step by step, while something else runs. Two
   // registers go together: sorting their halves costs what swapping them would, but then one XOR
   // makes Karatsuba's middle factors of both, and products are added three at a time.
-  struct BatchHash {
+  struct FlightHash {
     const Keys& keys;
     const std::uint8_t* text;
-    unsigned place;  // of the batch's first register in its group
+    unsigned place;  // of the flight's first register in its group
     Product<Vector> sum;
     Register low;   // the low halves of the pair's values
     Register high;  // the high halves
 
-    PAES_INLINE static void add(BatchHash& hash, unsigned index, Register chain) noexcept {
+    PAES_INLINE static void add(FlightHash& hash, unsigned index, Register chain) noexcept {
       if (index % 2 == 0) {
         const std::uint8_t* at = hash.text + index * vector_bytes;
         const Register even = Vector::load(at);
@@ -122,24 +114,24 @@ struct StitchedGcm {
     }
   };
 
-  // Encrypts one batch of counters and XORs the text; between the rounds, `between(i)` is called
-  // once for each i below `batch`.
+  // Encrypts one flight of counters and XORs the text; between the rounds, `between(i)` is called
+  // once for each i below `flight`.
   template <unsigned Rounds, bool SharedRound, typename Between>
-  PAES_INLINE static void crypt_batch(const Keys& keys, const Counters& counters,
-                                      const FirstRound& first, const std::uint8_t* in,
-                                      std::uint8_t* out, Between&& between) noexcept {
-    Register state[batch];
+  PAES_INLINE static void crypt_flight(const Keys& keys, const Counters& counters,
+                                       const FirstRound& first, const std::uint8_t* in,
+                                       std::uint8_t* out, Between&& between) noexcept {
+    Register state[flight];
     if constexpr (SharedRound) {
       constexpr unsigned last_registers = (first_text_counter + lanes - 1) / lanes;
       const Block* differences = keys.first_round + (counters.next & 0xff);
-      for (unsigned i = 0; i < batch; ++i) {
+      for (unsigned i = 0; i < flight; ++i) {
         state[i] = Vector::xor2(Vector::load(differences + std::size_t{i} * lanes),
-                                i < batch - last_registers ? first.body : first.last);
+                                i < flight - last_registers ? first.body : first.last);
       }
     } else {
       const Register whitening = Vector::load(&keys.round_key[0]);
       const Register key = Vector::load(&keys.round_key[1]);
-      for (unsigned i = 0; i < batch; ++i) {
+      for (unsigned i = 0; i < flight; ++i) {
         state[i] =
             Vector::xor2(Counters::blocks(counters.reversed, counters.next + i * lanes), whitening);
         state[i] = Vector::aes_round(state[i], key);
@@ -147,15 +139,15 @@ struct StitchedGcm {
     }
     unrolled<Rounds - 2>([&](unsigned step) __attribute__((always_inline)) {
       const Register key = Vector::load(&keys.round_key[step + 2]);
-      for (unsigned i = 0; i < batch; ++i) {
+      for (unsigned i = 0; i < flight; ++i) {
         state[i] = Vector::aes_round(state[i], key);
       }
-      if (step < batch) {
+      if (step < flight) {
         between(step);
       }
     });
     const Register key = Vector::load(&keys.round_key[Rounds]);
-    for (unsigned i = 0; i < batch; ++i) {
+    for (unsigned i = 0; i < flight; ++i) {
       // The last round's key addition takes the text along.
       const Register mask = Vector::xor2(key, Vector::load(in + i * vector_bytes));
       Vector::store(out + i * vector_bytes, Vector::aes_last_round(state[i], mask));
@@ -182,50 +174,50 @@ struct StitchedGcm {
       bool carries = false;
       Register next_body = first.body;
       if constexpr (SharedRound) {
-        carries = (counters.next & 0xff) == 256 - batch_blocks + first_text_counter;
+        carries = (counters.next & 0xff) == 256 - flight_blocks + first_text_counter;
         if (carries) {
-          next_body = FirstRound::shared(keys, counters, counters.next + batch_blocks);
+          next_body = FirstRound::shared(keys, counters, counters.next + flight_blocks);
           first.last = Vector::last_two(first.body, next_body);
         }
       }
-      crypt_batch<Rounds, SharedRound>(keys, counters, first, in, out, between);
+      crypt_flight<Rounds, SharedRound>(keys, counters, first, in, out, between);
       if (SharedRound && carries) {
         first.body = first.last = next_body;
       }
-      counters.next += batch_blocks;
+      counters.next += flight_blocks;
     };
-    // The first group has as many batches as leave whole groups behind it.
+    // The first group has as many flights as leave whole groups behind it.
     Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};
     unsigned place = 0;
-    const auto start_groups = [&](std::size_t batches) {
-      const std::size_t incomplete = batches % Vector::group_batches;
+    const auto start_groups = [&](std::size_t flights) {
+      const std::size_t incomplete = flights % Vector::group_flights;
       place =
-          incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_batches - incomplete) * batch;
+          incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_flights - incomplete) * flight;
     };
-    const auto hash_batch = [&](const std::uint8_t* hashed, auto&& run)
+    const auto hash_flight = [&](const std::uint8_t* hashed, auto&& run)
         __attribute__((always_inline)) {
-      BatchHash batch_hash{keys, hashed, place, sum, Vector::zero(), Vector::zero()};
+      FlightHash flight_hash{keys, hashed, place, sum, Vector::zero(), Vector::zero()};
       run([&](unsigned index)
-              __attribute__((always_inline)) { BatchHash::add(batch_hash, index, chain); });
-      place += batch;
-      if (Vector::group_batches == 1 || place == Keys::group) {
-        chain = reduce<Vector>(batch_hash.sum, constant);
+              __attribute__((always_inline)) { FlightHash::add(flight_hash, index, chain); });
+      place += flight;
+      if (Vector::group_flights == 1 || place == Keys::group) {
+        chain = reduce<Vector>(flight_hash.sum, constant);
         sum = {Vector::zero(), Vector::zero(), Vector::zero()};
         place = 0;
       } else {
-        sum = batch_hash.sum;
+        sum = flight_hash.sum;
         chain = Vector::zero();
       }
     };
     const auto step = [&]() __attribute__((always_inline)) {
-      in += batch_bytes;
-      out += Which == Direction::verify ? 0 : batch_bytes;
-      left -= batch_bytes;
+      in += flight_bytes;
+      out += Which == Direction::verify ? 0 : flight_bytes;
+      left -= flight_bytes;
     };
     constexpr auto nothing = [](unsigned) {};
 
     if constexpr (Which == Direction::keystream) {
-      while (left >= batch_bytes) {
+      while (left >= flight_bytes) {
         crypt(nothing);
         step();
       }
@@ -234,16 +226,16 @@ struct StitchedGcm {
       }
       return hash;
     } else if constexpr (Which == Direction::encrypt) {
-      // The hash follows one batch behind; a batch is left for the end.
+      // The hash follows one flight behind; a flight is left for the end.
       std::size_t behind = 0;
-      if (left >= batch_bytes) {
+      if (left >= flight_bytes) {
         crypt(nothing);
         step();
-        behind = batch_bytes;
+        behind = flight_bytes;
       }
-      start_groups(left / batch_bytes);
-      while (left >= batch_bytes) {
-        hash_batch(out - batch_bytes, crypt);
+      start_groups(left / flight_bytes);
+      while (left >= flight_bytes) {
+        hash_flight(out - flight_bytes, crypt);
         step();
       }
       if (left != 0) {
@@ -253,14 +245,14 @@ struct StitchedGcm {
     } else {
       // The hash reads what decryption in place overwrites, so it runs with it, and the end before
       // it.
-      start_groups(left / batch_bytes - (left >= batch_bytes));  // one is kept for the end
-      while (left >= 2 * batch_bytes) {
+      start_groups(left / flight_bytes - (left >= flight_bytes));  // one is kept for the end
+      while (left >= 2 * flight_bytes) {
         if constexpr (Which == Direction::decrypt) {
-          hash_batch(in, crypt);
+          hash_flight(in, crypt);
         } else {
-          hash_batch(
+          hash_flight(
               in, [](auto&& add) __attribute__((always_inline)) {
-                for (unsigned index = 0; index < batch; ++index) {
+                for (unsigned index = 0; index < flight; ++index) {
                   add(index);
                 }
               });
@@ -269,7 +261,7 @@ struct StitchedGcm {
       }
       const __m128i value = Ends::hash_end(keys, chain, in, left, length);
       if constexpr (Which == Direction::decrypt) {
-        if (left >= batch_bytes) {
+        if (left >= flight_bytes) {
           crypt(nothing);
           step();
         }
@@ -293,7 +285,7 @@ struct StitchedGcm {
   PAES_INLINE static __m128i run_rounds(const Keys& keys, const Counters& counters, __m128i hash,
                                         const Text& text, const Block* length) noexcept {
     if (Which != Direction::verify && counters.is_public &&
-        counters.next % batch_blocks == first_text_counter) {
+        counters.next % flight_blocks == first_text_counter) {
       return run_text<Rounds, Which, true>(keys, counters, hash, text, length);
     }
     return run_text<Rounds, Which, false>(keys, counters, hash, text, length);
@@ -326,7 +318,7 @@ struct StitchedGcm {
   }
 
   static void ctr(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
-    (void)run<Direction::keystream>(keys_in(kernel_keys),
+    (void)run<Direction::keystream>(kernel_keys.as<Keys>(),
                                     Counters::at(*piece.counter, 0, piece.is_counter_public),
                                     _mm_setzero_si128(), piece.text, nullptr);
     leave_registers_clean();
@@ -334,7 +326,7 @@ struct StitchedGcm {
 
   static void hash(const KernelKeys& kernel_keys, const std::uint8_t* in, std::size_t bytes,
                    HashValue& hash) noexcept {
-    const __m128i value = run<Direction::verify>(keys_in(kernel_keys), Counters::none(),
+    const __m128i value = run<Direction::verify>(kernel_keys.as<Keys>(), Counters::none(),
                                                  reverse_block(load_block(hash.bytes)),
                                                  Text{in, nullptr, bytes}, nullptr);
     store_block(hash.bytes, reverse_block(value));
@@ -345,7 +337,7 @@ struct StitchedGcm {
   static void run_piece(const KernelKeys& kernel_keys, const GcmPiece& piece,
                         HashValue& hash) noexcept {
     const __m128i value =
-        run<Which>(keys_in(kernel_keys), Counters::at(*piece.counter, 0, piece.is_counter_public),
+        run<Which>(kernel_keys.as<Keys>(), Counters::at(*piece.counter, 0, piece.is_counter_public),
                    reverse_block(load_block(hash.bytes)), piece.text, nullptr);
     store_block(hash.bytes, reverse_block(value));
     leave_registers_clean();
@@ -354,7 +346,7 @@ struct StitchedGcm {
   template <Direction Which>
   static void run_message(const KernelKeys& kernel_keys, const WholeMessage& message,
                           Tag& tag) noexcept {
-    const Keys& keys = keys_in(kernel_keys);
+    const Keys& keys = kernel_keys.as<Keys>();
     const Block length = gcm::length_block(message.aad.size(), message.text.bytes);
     const __m128i mask = encrypt_block(keys, *message.pre_counter);
     const __m128i value =

@@ -4,6 +4,9 @@
 // A run is noexcept and cannot fail. Memory rules, the same for every run: `in` and `out` are the
 // same buffer or do not overlap; nothing is read or written beyond the given bytes; no alignment is
 // required of either.
+//
+// The other headers of this folder put their code into unnamed namespaces, because each kernel file
+// compiles them for its own instruction set, and the linker must never merge the results.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +26,18 @@ namespace paes {
 // kernel can be handed it by mistake.
 struct alignas(64) KernelKeys {
   std::uint8_t bytes[12288];
+
+  // The same memory in the layout of the kernel that asks.
+  template <class Layout>
+  [[nodiscard, gnu::always_inline]] Layout& as() noexcept {
+    static_assert(sizeof(Layout) <= sizeof bytes && alignof(Layout) <= 64);
+    return *reinterpret_cast<Layout*>(bytes);
+  }
+  template <class Layout>
+  [[nodiscard, gnu::always_inline]] const Layout& as() const noexcept {
+    static_assert(sizeof(Layout) <= sizeof bytes && alignof(Layout) <= 64);
+    return *reinterpret_cast<const Layout*>(bytes);
+  }
 };
 
 // Where a kernel reads and writes.
@@ -154,20 +169,21 @@ struct Kernel {
   const char* name;
   Cipher cipher;
   Use use;
-  const char* summary;  // one line for `paes devices`
-  const char* warning;  // printed whenever it is used, or null
-  Features needs;
-  bool wants_512_bit;  // chosen automatically only where 512-bit registers pay
-  unsigned lanes;      // blocks in flight; tests derive their sizes from it
-  // Gives a reason besides missing features, or null. The member may be null.
-  const char* (*unavailable)();
+  const char* summary;            // one line for `paes devices`
+  const char* warning = nullptr;  // printed whenever it is used
+  Features needs = {};
+  bool wants_512_bit = false;  // chosen automatically only where 512-bit registers pay
+  unsigned lanes;              // blocks in flight; tests derive their sizes from it
+  // Gives a reason besides missing features, or null.
+  const char* (*unavailable)() = nullptr;
   // Fills `keys` from a key of a length that the cipher has. Throws only where a kernel owns
   // resources (`release` is then not null). AES rows take prepare_aes.
   void (*prepare)(Bytes key, KernelKeys& keys);
-  void (*release)(KernelKeys& keys) noexcept;  // null: nothing but memory, which its owner wipes
+  // Null where keys are nothing but memory, which its owner wipes.
+  void (*release)(KernelKeys& keys) noexcept = nullptr;
   ModeRuns modes;
   GcmRuns gcm = {};         // AES only
-  DataUnitRuns units = {};  // null: the row takes pieces and tweaks, as of any other mode
+  DataUnitRuns units = {};  // null: the row takes pieces of XTS, as of any other mode
 
   [[nodiscard]] PieceFunction run(Operation which) const noexcept {
     return modes.piece[static_cast<unsigned>(which)];

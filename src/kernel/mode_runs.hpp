@@ -1,7 +1,6 @@
 // From a template of the modes to a kernel's table of them: each row of mode/mode.hpp, which the
 // template turns into code, at its place. `Modes` supplies `block_size`, run<Operation> for rows
-// that are not chained and run_chains<Operation> for those that are. Unnamed namespace: see
-// run_piece.hpp.
+// that are not chained and run_chains<Operation> for those that are.
 #pragma once
 
 #include <utility>
@@ -9,7 +8,7 @@
 #include "kernel/kernel.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <class Modes, Operation Which>
 consteval PieceFunction piece_run() noexcept {

@@ -6,18 +6,15 @@
 
 #include <cstring>
 #include <new>
-#include <string_view>
 
 #include "cipher/ghash.hpp"
 #include "core/secret.hpp"
 #include "kernel/evp_contexts.hpp"
 #include "kernel/evp_modes.hpp"
+#include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/run_piece.hpp"
 
 namespace paes {
-
-extern const Kernel kernel_openssl;
 
 namespace {
 
@@ -30,54 +27,34 @@ struct OpensslKeys {
   mutable EvpContexts contexts;
   HashSubkey h;  // only where GCM may come: not for XTS
 };
-static_assert(sizeof(OpensslKeys) <= sizeof(KernelKeys));
-
-const OpensslKeys& keys_of(const KernelKeys& keys) noexcept {
-  return *reinterpret_cast<const OpensslKeys*>(keys.bytes);
+EvpContexts& contexts_of(const KernelKeys& keys) noexcept {
+  return keys.as<OpensslKeys>().contexts;
 }
-
-EvpContexts& contexts_of(const KernelKeys& keys) noexcept { return keys_of(keys).contexts; }
 
 bool offers_all_modes() noexcept {
   for (const char* const name : cipher_names) {
-    for (const auto& purpose : evp_purposes) {
-      EVP_CIPHER* const cipher = fetch_evp_cipher(name, purpose.mode);
-      EVP_CIPHER_free(cipher);
-      // There is no XTS with AES-192 (IEEE 1619, section 5.1).
-      if (cipher == nullptr &&
-          (name != cipher_names[1] || purpose.mode != std::string_view("XTS"))) {
-        return false;
-      }
+    if (!offers(name, {"GCM", "ECB", "CBC", "CFB", "OFB", "CTR"})) {
+      return false;
     }
   }
-  return true;
+  // There is no XTS with AES-192 (IEEE 1619, section 5.1).
+  return offers("AES-128", {"XTS"}) && offers("AES-256", {"XTS"});
 }
 
 const char* unavailable() {
   return is_once_true<offers_all_modes>() ? nullptr : "libcrypto lacks one of the modes of AES";
 }
 
-void release(KernelKeys& keys) noexcept { keys_of(keys).~OpensslKeys(); }
-
-void prepare_purposes(const char* cipher, Bytes key, std::initializer_list<EvpPurpose> purposes,
-                      KernelKeys& keys) {
-  auto& ready = *new (keys.bytes) OpensslKeys{{cipher, key}, {}};
-  try {
-    ready.contexts.prepare(purposes);
-  } catch (...) {
-    release(keys);
-    throw;
-  }
-}
+void release(KernelKeys& keys) noexcept { keys.as<OpensslKeys>().~OpensslKeys(); }
 
 void prepare(Bytes key, KernelKeys& keys) {
-  prepare_purposes(
-      cipher_names[key.size() / 8 - 2], key,
-      {EvpPurpose::seal, EvpPurpose::open, EvpPurpose::ecb_encrypt, EvpPurpose::ecb_decrypt,
-       EvpPurpose::cbc_encrypt, EvpPurpose::cbc_decrypt, EvpPurpose::cfb_encrypt,
-       EvpPurpose::cfb_decrypt, EvpPurpose::ofb, EvpPurpose::ctr},
-      keys);
-  auto& ready = *reinterpret_cast<OpensslKeys*>(keys.bytes);
+  auto& ready = *new (keys.bytes) OpensslKeys{
+      {cipher_names[key.size() / 8 - 2],
+       key,
+       {EvpPurpose::seal, EvpPurpose::open, EvpPurpose::ecb_encrypt, EvpPurpose::ecb_decrypt,
+        EvpPurpose::cbc_encrypt, EvpPurpose::cbc_decrypt, EvpPurpose::cfb_encrypt,
+        EvpPurpose::cfb_decrypt, EvpPurpose::ofb, EvpPurpose::ctr}},
+      {}};
   EvpLease(ready.contexts, EvpPurpose::ecb_encrypt)
       .update(ready.h.bytes, ready.h.bytes, block_bytes);
 }
@@ -87,9 +64,10 @@ void prepare_xts(Bytes both_keys, KernelKeys& keys) {
   const std::size_t half = both_keys.size() / 2;
   const char* const cipher = cipher_names[half / 8 - 2];
   if (equal_constant_time(both_keys.first(half), both_keys.subspan(half))) {
-    prepare_purposes(cipher, both_keys, {EvpPurpose::xts_decrypt}, keys);
+    new (keys.bytes) OpensslKeys{{cipher, both_keys, {EvpPurpose::xts_decrypt}}, {}};
   } else {
-    prepare_purposes(cipher, both_keys, {EvpPurpose::xts_encrypt, EvpPurpose::xts_decrypt}, keys);
+    new (keys.bytes)
+        OpensslKeys{{cipher, both_keys, {EvpPurpose::xts_encrypt, EvpPurpose::xts_decrypt}}, {}};
   }
 }
 
@@ -104,12 +82,7 @@ void xts_unit(const KernelKeys& keys, const DataUnit& unit) noexcept {
 }
 
 // libcrypto's GMAC takes no starting value, so parts of a hash are paes' own.
-void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
-           HashValue& hash) noexcept {
-  ghash_update(keys_of(keys).h, hash, in, bytes / block_bytes);
-}
-
-using Gcm = GcmFromParts<Modes::ctr, ghash>;
+using Gcm = GcmFromParts<Modes::ctr, portable_ghash<OpensslKeys>>;
 
 // A message of GCM begins.
 void start(const EvpLease& lease, const WholeMessage& message) noexcept {
@@ -124,8 +97,7 @@ void start(const EvpLease& lease, const WholeMessage& message) noexcept {
 
 void seal(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
   if (message.iv.size() > max_evp_iv_bytes) {
-    Gcm::seal(keys, message, tag);
-    return;
+    return Gcm::seal(keys, message, tag);
   }
   const EvpLease lease(contexts_of(keys), EvpPurpose::seal);
   start(lease, message);
@@ -150,8 +122,7 @@ void answer(const EvpLease& lease, Bytes claimed_tag, Tag& tag) noexcept {
 
 void open(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
   if (message.iv.size() > max_evp_iv_bytes) {
-    Gcm::open(keys, message, tag);
-    return;
+    return Gcm::open(keys, message, tag);
   }
   const EvpLease lease(contexts_of(keys), EvpPurpose::open);
   start(lease, message);
@@ -162,8 +133,7 @@ void open(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcep
 // EVP cannot authenticate without decrypting: the plaintext goes to a scratch buffer and is wiped.
 void verify(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcept {
   if (message.iv.size() > max_evp_iv_bytes) {
-    Gcm::verify(keys, message, tag);
-    return;
+    return Gcm::verify(keys, message, tag);
   }
   const EvpLease lease(contexts_of(keys), EvpPurpose::open);
   start(lease, message);
@@ -179,20 +149,17 @@ void verify(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexc
 
 }  // namespace
 
-const Kernel kernel_openssl = {
+extern const Kernel kernel_openssl = {
     .name = "openssl",
     .cipher = Cipher::aes,
     .use = Use::by_name,
     .summary = "libcrypto's AES, the peer in measurements",
-    .warning = nullptr,
-    .needs = {},
-    .wants_512_bit = false,
     .lanes = 64,
     .unavailable = unavailable,
     .prepare = prepare,
     .release = release,
     .modes = Modes::runs,
-    .gcm = {.hash = ghash,
+    .gcm = {.hash = portable_ghash<OpensslKeys>,
             .encrypt = Gcm::encrypt,
             .decrypt = Gcm::decrypt,
             .seal = seal,

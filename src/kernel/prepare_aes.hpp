@@ -1,6 +1,5 @@
 // From a key to a kernel's own form of it, for AES: every row starts from the same round keys (FIPS
-// 197, section 5.2). Another cipher has a header like this one. Unnamed namespace: see
-// run_piece.hpp.
+// 197, section 5.2). Another cipher has a header like this one.
 #pragma once
 
 #include "cipher/aes_key.hpp"
@@ -8,7 +7,7 @@
 #include "kernel/kernel.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 // What an AES row prepares its keys with: the canonical round keys, expanded here and wiped again.
 template <void (*FromRoundKeys)(const RoundKeys&, KernelKeys&)>

@@ -1,5 +1,5 @@
 // From a key to a kernel's own form of it, for Triple DES: every row starts from the same 48 round
-// keys (SP 800-67, appendix A). Unnamed namespace: see run_piece.hpp.
+// keys (SP 800-67, appendix A).
 #pragma once
 
 #include "cipher/des_key.hpp"
@@ -7,7 +7,7 @@
 #include "kernel/kernel.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 // What a 3DES row prepares its keys with: the round keys, expanded here and wiped again.
 template <void (*FromRoundKeys)(const DesRoundKeys&, KernelKeys&)>

@@ -1,6 +1,5 @@
-// Where StitchedGcm's batches end: counter mode on fewer registers than a batch, and the hash of
+// Where StitchedGcm's flights end: counter mode on fewer registers than a flight, and the hash of
 // what is left, with the length block and all lanes joined (SP 800-38D, sections 6.5 and 7.1).
-// Unnamed namespace: see run_piece.hpp.
 #pragma once
 
 #include <cstring>
@@ -8,16 +7,16 @@
 #include "kernel/stitched_keys.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <class Vector>
 struct StitchedEnds {
   using Register = typename Vector::Register;
   using Keys = StitchedKeys<Vector>;
-  static constexpr unsigned batch = Vector::batch;
+  static constexpr unsigned flight = Vector::flight;
   static constexpr unsigned lanes = Vector::blocks;
   static constexpr std::size_t vector_bytes = std::size_t{lanes} * block_bytes;
-  static constexpr std::size_t batch_bytes = batch * vector_bytes;
+  static constexpr std::size_t flight_bytes = flight * vector_bytes;
 
   // The counters of one message: everything but the running count is fixed.
   struct Counters {
@@ -41,7 +40,7 @@ struct StitchedEnds {
     }
   };
 
-  // Fewer registers than a batch; the last may be partial. `bytes` is at most Count registers.
+  // Fewer registers than a flight; the last may be partial. `bytes` is at most Count registers.
   template <unsigned Rounds, unsigned Count>
   PAES_INLINE static void crypt_few(const Keys& keys, const Counters& counters,
                                     const std::uint8_t* in, std::uint8_t* out,
@@ -79,10 +78,10 @@ struct StitchedEnds {
   PAES_NOINLINE static void crypt_rest(const Keys& keys, const Counters& counters,
                                        const std::uint8_t* in, std::uint8_t* out,
                                        std::size_t bytes) noexcept {
-    if (bytes > batch_bytes / 2) {
-      crypt_few<Rounds, batch>(keys, counters, in, out, bytes);
+    if (bytes > flight_bytes / 2) {
+      crypt_few<Rounds, flight>(keys, counters, in, out, bytes);
     } else if (bytes > vector_bytes) {
-      crypt_few<Rounds, batch / 2>(keys, counters, in, out, bytes);
+      crypt_few<Rounds, flight / 2>(keys, counters, in, out, bytes);
     } else {
       crypt_few<Rounds, 1>(keys, counters, in, out, bytes);
     }
@@ -104,10 +103,10 @@ struct StitchedEnds {
     return value;
   }
 
-  // Hashes what is left when no whole batch follows: at most two batches of text, the last block
+  // Hashes what is left when no whole flight follows: at most two flights of text, the last block
   // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
   // lanes' sums so far; it may be zero in lanes beyond the text only, which holds because either a
-  // batch is left or nothing was hashed before but a single block's value in lane 0.
+  // flight is left or nothing was hashed before but a single block's value in lane 0.
   PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
                                         std::size_t bytes, const Block* length) noexcept {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);

@@ -1,7 +1,7 @@
 // What StitchedGcm and the raw modes on vectors keep of a key: round keys in every lane, powers of
 // H and the table of the shared first round, which gcm_stitched.hpp explains; and GHASH's
 // arithmetic on single blocks and on unreduced products (SP 800-38D, section 6.3), which makes
-// them. Unnamed namespace: see run_piece.hpp.
+// them.
 #pragma once
 
 // GCC 12 and 13 take the deliberately undefined operands inside its own intrinsics for a mistake of
@@ -22,7 +22,7 @@
 #define PAES_NOINLINE __attribute__((noinline))
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 inline constexpr std::uint32_t first_text_counter =
     2;  // J0 = IV || 1, and text starts at inc32(J0)
@@ -113,15 +113,15 @@ PAES_INLINE __m128i times_x(__m128i value) noexcept {
 // What one kernel keeps of a key, in KernelKeys. Padded on purpose: each table starts a cache line.
 template <class Vector>
 struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
-  static constexpr unsigned batch_blocks = Vector::batch * Vector::blocks;
-  // The end of a piece may hold a whole batch, another one but for a block, and the length block.
-  static constexpr unsigned end_powers = 2 * batch_blocks + 1;
+  static constexpr unsigned flight_blocks = Vector::flight * Vector::blocks;
+  // The end of a piece may hold a whole flight, another one but for a block, and the length block.
+  static constexpr unsigned end_powers = 2 * flight_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
   // For the equivalent inverse cipher, in the order of its use (FIPS 197, section 5.3.5).
   alignas(64) std::uint8_t inverse_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
   // Registers whose products are added before a reduction.
-  static constexpr unsigned group = Vector::group_batches * Vector::batch;
+  static constexpr unsigned group = Vector::group_flights * Vector::flight;
   // H^(lanes * (group - i)) * x in every lane; and the sums of the halves of two of them each.
   alignas(64) std::uint8_t step_power[group][Vector::blocks][16];
   alignas(64) std::uint8_t step_halves[group / 2][Vector::blocks][2][8];

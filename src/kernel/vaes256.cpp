@@ -11,9 +11,9 @@ namespace {
 struct Vector256 {
   using Register = __m256i;
   static constexpr unsigned blocks = 2;
-  static constexpr unsigned batch = 8;
-  // Sixteen registers leave none for sums that outlive a batch.
-  static constexpr unsigned group_batches = 1;
+  static constexpr unsigned flight = 8;  // registers that go through the cipher at once
+  // Sixteen registers leave none for sums that outlive a flight.
+  static constexpr unsigned group_flights = 1;
   static constexpr bool always_fetches_far = false;  // StreamFetch
 
   PAES_INLINE static Register zero() noexcept { return _mm256_setzero_si256(); }
@@ -35,7 +35,7 @@ struct Vector256 {
   PAES_INLINE static __m128i join(Register value) noexcept {
     return _mm_xor_si128(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
   }
-  // The register of a batch that holds its last two blocks: both behind the carry.
+  // The register of a flight that holds its last two blocks: both behind the carry.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -147,19 +147,14 @@ using Modes = VectorModes<Vector256>;
 
 }  // namespace
 
-extern const Kernel kernel_vaes256;
-const Kernel kernel_vaes256 = {
+extern const Kernel kernel_vaes256 = {
     .name = "vaes256",
     .cipher = Cipher::aes,
     .use = Use::automatic,
     .summary = "VAES and VPCLMULQDQ on 256-bit registers, AES and GHASH stitched",
-    .warning = nullptr,
     .needs = Feature::aes | Feature::pclmul | Feature::avx2 | Feature::vaes | Feature::vpclmul,
-    .wants_512_bit = false,
-    .lanes = Gcm::batch_blocks,
-    .unavailable = nullptr,
+    .lanes = Gcm::flight_blocks,
     .prepare = prepare_aes<Gcm::prepare>,
-    .release = nullptr,
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };

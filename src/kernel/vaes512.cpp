@@ -10,9 +10,9 @@ namespace {
 struct Vector512 {
   using Register = __m512i;
   static constexpr unsigned blocks = 4;
-  static constexpr unsigned batch = 8;
-  // Registers suffice to keep the sums of products over several batches.
-  static constexpr unsigned group_batches = 4;
+  static constexpr unsigned flight = 8;  // registers that go through the cipher at once
+  // Registers suffice to keep the sums of products over several flights.
+  static constexpr unsigned group_flights = 4;
   // Lines fetched past the second cache wait in the few fill buffers that the stores past the
   // caches need, too.
   static constexpr bool always_fetches_far = true;
@@ -36,7 +36,8 @@ struct Vector512 {
         _mm256_xor_si256(_mm512_castsi512_si256(value), _mm512_extracti64x4_epi64(value, 1));
     return _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
   }
-  // The register of a batch that holds its last two blocks, which a carry may part from the others.
+  // The register of a flight that holds its last two blocks, which a carry may part from the
+  // others.
   PAES_INLINE static Register last_two(Register before, Register after) noexcept {
     return _mm512_mask_blend_epi64(0xf0, before, after);
   }
@@ -168,20 +169,16 @@ using Modes = VectorModes<Vector512>;
 
 }  // namespace
 
-extern const Kernel kernel_vaes512;
-const Kernel kernel_vaes512 = {
+extern const Kernel kernel_vaes512 = {
     .name = "vaes512",
     .cipher = Cipher::aes,
     .use = Use::automatic,
     .summary = "VAES and VPCLMULQDQ on 512-bit registers, AES and GHASH stitched",
-    .warning = nullptr,
     .needs = Feature::aes | Feature::pclmul | Feature::avx2 | Feature::vaes | Feature::vpclmul |
              Feature::avx512 | Feature::avx512_vbmi,
     .wants_512_bit = true,
-    .lanes = Gcm::batch_blocks,
-    .unavailable = nullptr,
+    .lanes = Gcm::flight_blocks,
     .prepare = prepare_aes<Gcm::prepare>,
-    .release = nullptr,
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };

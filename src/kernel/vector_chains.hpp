@@ -1,7 +1,6 @@
 // The chained rows of mode/mode.hpp (SP 800-38A, sections 6.2 to 6.4: encryption in CBC and CFB,
 // and OFB) on vector registers with AES instructions: each lane of each register follows a message
 // of its own, and when one ends, the next takes its lane. `Vector` is what StitchedGcm takes.
-// Unnamed namespace: see run_piece.hpp.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +10,21 @@
 #include "kernel/vector_rounds.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <class Vector>
 struct VectorChains {
   using Gcm = StitchedGcm<Vector>;
   using Keys = typename Gcm::Keys;
   using Register = typename Vector::Register;
-  static constexpr unsigned flight = Vector::batch;  // registers
+  static constexpr unsigned flight = Vector::flight;
   static constexpr unsigned lanes = Vector::blocks;
   static constexpr unsigned flight_blocks = flight * lanes;
 
   // Lanes without a message repeat lane 0, which writes the same bytes twice.
   template <Operation Which>
   static void run(const KernelKeys& kernel_keys, std::span<Chain> chains) noexcept {
-    const Keys& keys = Gcm::keys_in(kernel_keys);
+    const Keys& keys = kernel_keys.as<Keys>();
     Lanes lane;
     std::size_t next = 0;
     const auto fill = [&](unsigned index) {

@@ -1,5 +1,5 @@
 // The raw modes of mode/mode.hpp on vector registers with AES instructions: the formula table made
-// into code for the same `Vector` that StitchedGcm takes, `Vector::batch` registers in flight.
+// into code for the same `Vector` that StitchedGcm takes, a flight of registers at a time.
 //
 // - In parallel rows a flight is loaded, enciphered and only then stored, so that it may be in
 //   place; what the next flight needs of the ciphertext is kept in a register. Ends shorter than a
@@ -8,8 +8,6 @@
 //   bytes, and what falls out times x^7 + x^2 + x + 1 (IEEE 1619, section 5.2). They depend on
 //   nothing but themselves, so they run beside the rounds.
 // - Chained rows are those of vector_chains.hpp.
-//
-// Unnamed namespace: see run_piece.hpp.
 #pragma once
 
 #include <cstring>
@@ -22,7 +20,7 @@
 #include "mode/xts.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <class Vector>
 struct VectorModes {
@@ -31,11 +29,11 @@ struct VectorModes {
   using Register = typename Vector::Register;
   using Counters = typename Gcm::Counters;
   static constexpr std::size_t block_size = block_bytes;
-  static constexpr unsigned flight = Vector::batch;  // registers
+  static constexpr unsigned flight = Vector::flight;
   static constexpr unsigned lanes = Vector::blocks;
-  static constexpr unsigned flight_blocks = flight * lanes;
+  static constexpr unsigned flight_blocks = Gcm::flight_blocks;
   static constexpr std::size_t vector_bytes = Gcm::vector_bytes;
-  static constexpr std::size_t flight_bytes = flight * vector_bytes;
+  static constexpr std::size_t flight_bytes = Gcm::flight_bytes;
   static_assert(flight == 8, "ends go in flights of 4, 2 and 1; tweaks move on by whole bytes");
 
   static consteval ModeRuns runs() noexcept { return mode_runs<VectorModes>(); }
@@ -43,7 +41,7 @@ struct VectorModes {
   // A parallel row.
   template <Operation Which>
   static void run(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
-    const Keys& keys = Gcm::keys_in(kernel_keys);
+    const Keys& keys = kernel_keys.as<Keys>();
     const Text& text = piece.text;
     const auto address = reinterpret_cast<std::uintptr_t>(text.out);
     const bool streams =
@@ -112,7 +110,7 @@ struct VectorModes {
     return fetch == StreamFetch::far;
   }
 
-  // Blocks up to the first counter from which batches can share their first round, where the rest
+  // Blocks up to the first counter from which flights can share their first round, where the rest
   // is long enough to win back the cost of a piece more.
   static std::size_t before_shared_round(const Piece& piece) noexcept {
     if (!piece.is_counter_public || piece.text.bytes < 16 * flight_bytes) {

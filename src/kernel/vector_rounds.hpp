@@ -1,12 +1,12 @@
 // The rounds of AES (FIPS 197, section 5) on several registers at a time, for the raw modes on
 // vectors: those that run in parallel and those that are chained. `Vector` and the keys are
-// StitchedGcm's. Unnamed namespace: see run_piece.hpp.
+// StitchedGcm's.
 #pragma once
 
 #include "kernel/gcm_stitched.hpp"
 
 namespace paes {
-namespace {  // NOLINT
+namespace {  // NOLINT: see kernel.hpp
 
 template <bool Inverse, class Vector>
 PAES_INLINE typename Vector::Register key_of(const StitchedKeys<Vector>& keys,

@@ -12,9 +12,15 @@
 #include "mode/gcm.hpp"
 
 namespace paes {
-namespace {  // NOLINT: see above
+namespace {  // NOLINT: see kernel.hpp
 
-// Derives GCM from counter mode and GHASH.
+// GHASH for kernels that have none of their own. Their keys' layout has H as `h`.
+template <class Keys>
+void portable_ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
+                    HashValue& hash) noexcept {
+  ghash_update(keys.as<Keys>().h, hash, in, bytes / block_bytes);
+}
+
 template <PieceFunction Gctr, HashFunction Ghash>
 struct GcmFromParts {
   // Text is encrypted and hashed in strips that stay in the first-level cache.
