@@ -156,21 +156,30 @@ struct StitchedGcm {
 
   enum class Direction { encrypt, decrypt, verify, keystream };
 
-  // The one loop. Text and, unless Which is keystream, its hash; `length` is hashed last if given.
+  // A run over a text: what goes from flight to flight, and the steps. All of them are inlined into
+  // run_text, where the members become registers; so none has its address taken.
   template <unsigned Rounds, Direction Which, bool SharedRound>
-  PAES_NOINLINE static __m128i run_text(const Keys& keys, Counters counters, __m128i hash,
-                                        const Text& text, const Block* length) noexcept {
-    const Register constant = Vector::broadcast(reduction_block());
-    const std::uint8_t* in = text.in;
-    std::uint8_t* out = text.out;
-    std::size_t left = text.bytes;
-    Register chain = Vector::only_first(hash);
+  struct TextRun {
+    const Keys& keys;
+    Counters& counters;
+    const std::uint8_t* in;
+    std::uint8_t* out;
+    std::size_t left;
+    Register chain;  // the hash so far, one chain a lane
     FirstRound first{Vector::zero(), Vector::zero()};
-    if constexpr (SharedRound) {
-      first.body = first.last = FirstRound::shared(keys, counters, counters.next);
+    Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};  // of the group so far
+    unsigned place = 0;  // of the next flight's first register in its group
+
+    static constexpr auto nothing = [](unsigned) {};
+
+    PAES_INLINE void step() noexcept {
+      in += flight_bytes;
+      out += Which == Direction::verify ? 0 : flight_bytes;
+      left -= flight_bytes;
     }
 
-    const auto crypt = [&](auto&& between) __attribute__((always_inline)) {
+    template <typename Between>
+    PAES_INLINE void crypt(Between&& between) noexcept {
       bool carries = false;
       Register next_body = first.body;
       if constexpr (SharedRound) {
@@ -185,48 +194,56 @@ struct StitchedGcm {
         first.body = first.last = next_body;
       }
       counters.next += flight_blocks;
-    };
-    // The first group has as many flights as leave whole groups behind it.
-    Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};
-    unsigned place = 0;
-    const auto start_groups = [&](std::size_t flights) {
+    }
+
+    // Less than a flight.
+    PAES_INLINE void crypt_rest() const noexcept {
+      if (left != 0) {
+        Ends::template crypt_rest<Rounds>(keys, counters, in, out, left);
+      }
+    }
+
+    // The first group has as many flights as leave whole groups for the others.
+    PAES_INLINE void start_groups(std::size_t flights) noexcept {
       const std::size_t incomplete = flights % Vector::group_flights;
       place =
           incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_flights - incomplete) * flight;
-    };
-    const auto hash_flight = [&](const std::uint8_t* hashed, auto&& run)
-        __attribute__((always_inline)) {
+    }
+
+    // Hashes a flight while it encrypts or decrypts the next, unless Which is verify.
+    PAES_INLINE void hash_flight(const std::uint8_t* hashed) noexcept {
       FlightHash flight_hash{keys, hashed, place, sum, Vector::zero(), Vector::zero()};
-      run([&](unsigned index)
-              __attribute__((always_inline)) { FlightHash::add(flight_hash, index, chain); });
+      const auto add = [&](unsigned index) __attribute__((always_inline)) {
+        FlightHash::add(flight_hash, index, chain);
+      };
+      if constexpr (Which == Direction::verify) {
+        for (unsigned index = 0; index < flight; ++index) {
+          add(index);
+        }
+      } else {
+        crypt(add);
+      }
       place += flight;
       if (Vector::group_flights == 1 || place == Keys::group) {
-        chain = reduce<Vector>(flight_hash.sum, constant);
+        chain = reduce<Vector>(flight_hash.sum, Vector::broadcast(reduction_block()));
         sum = {Vector::zero(), Vector::zero(), Vector::zero()};
         place = 0;
       } else {
         sum = flight_hash.sum;
         chain = Vector::zero();
       }
-    };
-    const auto step = [&]() __attribute__((always_inline)) {
-      in += flight_bytes;
-      out += Which == Direction::verify ? 0 : flight_bytes;
-      left -= flight_bytes;
-    };
-    constexpr auto nothing = [](unsigned) {};
+    }
 
-    if constexpr (Which == Direction::keystream) {
+    PAES_INLINE void keystream() noexcept {
       while (left >= flight_bytes) {
         crypt(nothing);
         step();
       }
-      if (left != 0) {
-        Ends::template crypt_rest<Rounds>(keys, counters, in, out, left);
-      }
-      return hash;
-    } else if constexpr (Which == Direction::encrypt) {
-      // The hash follows one flight behind; a flight is left for the end.
+      crypt_rest();
+    }
+
+    // The hash follows one flight behind; a flight is left for the end.
+    PAES_INLINE __m128i encrypt(const Block* length) noexcept {
       std::size_t behind = 0;
       if (left >= flight_bytes) {
         crypt(nothing);
@@ -235,28 +252,19 @@ struct StitchedGcm {
       }
       start_groups(left / flight_bytes);
       while (left >= flight_bytes) {
-        hash_flight(out - flight_bytes, crypt);
+        hash_flight(out - flight_bytes);
         step();
       }
-      if (left != 0) {
-        Ends::template crypt_rest<Rounds>(keys, counters, in, out, left);
-      }
+      crypt_rest();
       return Ends::hash_end(keys, chain, out - behind, behind + left, length);
-    } else {
-      // The hash reads what decryption in place overwrites, so it runs with it, and the end before
-      // it.
+    }
+
+    // The hash reads what decryption in place overwrites, so it runs with it, and the end before
+    // it.
+    PAES_INLINE __m128i decrypt(const Block* length) noexcept {
       start_groups(left / flight_bytes - (left >= flight_bytes));  // one is kept for the end
       while (left >= 2 * flight_bytes) {
-        if constexpr (Which == Direction::decrypt) {
-          hash_flight(in, crypt);
-        } else {
-          hash_flight(
-              in, [](auto&& add) __attribute__((always_inline)) {
-                for (unsigned index = 0; index < flight; ++index) {
-                  add(index);
-                }
-              });
-        }
+        hash_flight(in);
         step();
       }
       const __m128i value = Ends::hash_end(keys, chain, in, left, length);
@@ -265,11 +273,28 @@ struct StitchedGcm {
           crypt(nothing);
           step();
         }
-        if (left != 0) {
-          Ends::template crypt_rest<Rounds>(keys, counters, in, out, left);
-        }
+        crypt_rest();
       }
       return value;
+    }
+  };
+
+  // Text and, unless Which is keystream, its hash; `length` is hashed last if given.
+  template <unsigned Rounds, Direction Which, bool SharedRound>
+  PAES_NOINLINE static __m128i run_text(const Keys& keys, Counters counters, __m128i hash,
+                                        const Text& text, const Block* length) noexcept {
+    TextRun<Rounds, Which, SharedRound> run{keys,     counters,   text.in,
+                                            text.out, text.bytes, Vector::only_first(hash)};
+    if constexpr (SharedRound) {
+      run.first.body = run.first.last = FirstRound::shared(keys, counters, counters.next);
+    }
+    if constexpr (Which == Direction::keystream) {
+      run.keystream();
+      return hash;
+    } else if constexpr (Which == Direction::encrypt) {
+      return run.encrypt(length);
+    } else {
+      return run.decrypt(length);
     }
   }
 

@@ -78,6 +78,9 @@ struct StitchedEnds {
   PAES_NOINLINE static void crypt_rest(const Keys& keys, const Counters& counters,
                                        const std::uint8_t* in, std::uint8_t* out,
                                        std::size_t bytes) noexcept {
+    // g++ must not see how few these bytes are: it would copy a part of a register by REP MOVS,
+    // which takes longer to start than memcpy.
+    asm("" : "+r"(bytes));
     if (bytes > flight_bytes / 2) {
       crypt_few<Rounds, flight>(keys, counters, in, out, bytes);
     } else if (bytes > vector_bytes) {
