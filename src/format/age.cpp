@@ -1,10 +1,7 @@
-// Sealing, opening and extending age v1 files; see age.hpp.
 #include "format/age.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cassert>
-#include <cstring>
 
 #include "format/age_header.hpp"
 #include "format/age_stream.hpp"
@@ -19,9 +16,9 @@ namespace {
 using libcrypto::bytes_of;
 using Key = std::array<std::uint8_t, 32>;
 
-constexpr std::array<std::uint8_t, 12> wrap_nonce{};  // a wrap key is used once
+constexpr std::array<std::uint8_t, 12> wrap_nonce{};  // zero, because a wrap key is used once
 
-// The key that wraps a file key for `recipient`; false if the other side is of small order.
+// The key that wraps a file key for `recipient`. False if `peer` is of small order.
 [[nodiscard]] bool derive_x25519_wrap_key(Bytes secret_key, Bytes peer, Bytes share,
                                           Bytes recipient, Key& wrap_key) {
   Key shared_secret;
@@ -86,16 +83,9 @@ std::array<std::uint8_t, mac_bytes> header_mac(Bytes file_key, Bytes authenticat
 std::vector<std::uint8_t> complete(std::string header, Bytes file_key, Bytes payload) {
   header.append(mac_mark);
   append_mac(header, header_mac(file_key, bytes_of(header)));
-  if (header.size() + payload.size() > container::max_envelope_bytes) {
-    throw Error(ErrorCode::usage,
-                "envelope: " + std::to_string(header.size() + payload.size()) +
-                    " bytes are above the limit of " +
-                    std::to_string(container::max_envelope_bytes),
-                "use fewer recipients");
-  }
-  std::vector<std::uint8_t> file(header.size() + payload.size());
-  std::memcpy(file.data(), header.data(), header.size());
-  std::copy(payload.begin(), payload.end(), file.begin() + static_cast<long>(header.size()));
+  container::check_envelope_bytes(header.size() + payload.size());
+  std::vector<std::uint8_t> file(header.begin(), header.end());
+  file.insert(file.end(), payload.begin(), payload.end());
   return file;
 }
 

@@ -1,12 +1,11 @@
-// Parsing goes once over the text, line by line, and keeps 32 bytes a stanza; see age_header.hpp.
 #include "format/age_header.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include <charconv>
 #include <optional>
 
-#include "format/base64.hpp"
 #include "format/container.hpp"
+#include "format/encodings.hpp"
+#include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {
@@ -17,14 +16,14 @@ constexpr std::string_view version_prefix = "age-encryption.org/";
 constexpr std::string_view version_1 = "age-encryption.org/v1";
 constexpr std::string_view stanza_mark = "-> ";
 constexpr std::size_t columns = 64;
-// Far above what libcrypto or a machine can run; the caller's cap comes on top.
+// Far above what libcrypto or a machine can run. The caller has a lower cap.
 constexpr unsigned max_representable_work_factor = 63;
 
 Error corrupt(const std::string& why, const char* hint = "") {
   return {ErrorCode::corrupt, "envelope: " + why, hint};
 }
 
-// Takes lines off the front of a text. A line without its line feed is no line.
+// Takes lines off the front of a text, which must each end with a line feed.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : rest_(text) {}
@@ -87,18 +86,14 @@ std::vector<std::string_view> split(std::string_view arguments) {
 
 // ^[1-9][0-9]*$; nothing for any other spelling.
 std::optional<unsigned> parse_work_factor(std::string_view text) {
-  if (text.empty() || text.front() == '0') {
+  const char* const end = text.data() + text.size();
+  unsigned value = 0;
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc{} || read.ptr != end || text.front() == '0' ||
+      value > max_representable_work_factor) {
     return std::nullopt;
   }
-  unsigned value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') {
-      return std::nullopt;
-    }
-    value = std::min(value * 10 + static_cast<unsigned>(c - '0'),
-                     max_representable_work_factor + 1);  // saturates
-  }
-  return value <= max_representable_work_factor ? std::optional(value) : std::nullopt;
+  return value;
 }
 
 void check_known_stanzas(const std::vector<Stanza>& stanzas) {
@@ -107,16 +102,12 @@ void check_known_stanzas(const std::vector<Stanza>& stanzas) {
       (void)read_x25519(stanza);
     } else if (stanza.type() == scrypt_type) {
       (void)read_scrypt(stanza);
-      // Whoever opens with a passphrase may expect that only its holders could have written it.
+      // Anyone who opens with a passphrase may expect that only its holders could have written it.
       if (stanzas.size() != 1) {
         throw corrupt("a passphrase stanza that is not alone");
       }
     }
   }
-}
-
-std::string_view text_of(Bytes bytes) noexcept {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
@@ -125,7 +116,7 @@ ParsedFile parse_file(Bytes file) {
   if (file.size() > container::max_envelope_bytes) {
     throw corrupt("longer than " + std::to_string(container::max_envelope_bytes) + " bytes");
   }
-  const std::string_view text = text_of(file);
+  const std::string_view text = libcrypto::text_of(file);
   if (!text.starts_with(version_prefix)) {
     throw corrupt("not an age file");
   }

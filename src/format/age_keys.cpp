@@ -5,7 +5,7 @@
 #include <string>
 
 #include "format/age.hpp"
-#include "format/bech32.hpp"
+#include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 
@@ -17,10 +17,6 @@ constexpr std::string_view recipient_part = "age";
 constexpr std::string_view identity_part = "AGE-SECRET-KEY-";
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_file_keys = 10000;
-
-std::string_view text_of(Bytes bytes) noexcept {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Kinds of keys that exist but that paes does not read; nothing for anything else.
 std::string_view known_but_unsupported(std::string_view text) noexcept {
@@ -59,8 +55,8 @@ std::string reason(std::string_view text, bech32::Decoded decoded, std::string_v
   }
 }
 
-// A clamped scalar is a multiple of the cofactor, so any one of them, not only a secret one, sends
-// exactly the points of small order to zero (RFC 7748, section 7).
+// A clamped scalar is a multiple of the cofactor. So any clamped scalar sends exactly the points of
+// small order to zero, and none needs to be secret here (RFC 7748, section 7).
 bool has_small_order(const Recipient& recipient) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
@@ -68,7 +64,7 @@ bool has_small_order(const Recipient& recipient) {
   return !libcrypto::x25519(any_scalar, recipient.public_key, product);
 }
 
-// Calls take(line) for every line that may hold a key; its errors get the place put before them.
+// Calls take(line) for every line that may hold a key, and puts the place before its errors.
 template <typename Take>
 void for_each_key_line(Bytes contents, std::string_view source, std::string_view kind, Take take) {
   const auto refuse = [&](const std::string& why) -> Error {
@@ -77,7 +73,7 @@ void for_each_key_line(Bytes contents, std::string_view source, std::string_view
   if (contents.size() > max_file_bytes) {
     throw refuse("longer than " + std::to_string(max_file_bytes) + " bytes");
   }
-  std::string_view rest = text_of(contents);
+  std::string_view rest = libcrypto::text_of(contents);
   std::size_t keys = 0;
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -1,4 +1,3 @@
-// The container's 16-byte header and what lies between it and the payload; see container.hpp.
 #include "format/container.hpp"
 
 #include <algorithm>
@@ -15,14 +14,18 @@ namespace {
 // Like PNG's: the first byte catches seven-bit transfer, the line ends catch text conversion.
 constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', '\r', '\n', 0x1a};
 
+Error refusal(const std::string& why, const char* hint = "") {
+  return {ErrorCode::corrupt, "header: " + why, hint};
+}
+
 constexpr std::uint16_t page_for(std::size_t envelope_bytes) {
   const std::size_t before_chunks =
       header_bytes + envelope_bytes + spare_bytes + cobblestone::prefix_bytes;
   return static_cast<std::uint16_t>((before_chunks + page_bytes - 1) / page_bytes);
 }
 
-// The page never changes after the file was made, so no file has one beyond the largest envelope's:
-// what a reader holds in memory before the payload is bounded by it.
+// A file keeps its page for life, so that no page lies beyond that of the largest envelope. This
+// bounds what a reader holds in memory before the payload.
 constexpr std::uint16_t max_payload_page = page_for(max_envelope_bytes);
 
 }  // namespace
@@ -35,13 +38,17 @@ std::size_t Header::envelope_room() const noexcept {
   return static_cast<std::size_t>(payload_offset()) - header_bytes;
 }
 
-Header layout(Suite suite, std::size_t envelope_bytes) {
+void check_envelope_bytes(std::size_t envelope_bytes) {
   if (envelope_bytes > max_envelope_bytes) {
     throw Error(ErrorCode::usage,
                 "envelope: " + std::to_string(envelope_bytes) + " bytes are above the limit of " +
                     std::to_string(max_envelope_bytes),
                 "use fewer recipients");
   }
+}
+
+Header layout(Suite suite, std::size_t envelope_bytes) {
+  check_envelope_bytes(envelope_bytes);
   return {suite, page_for(envelope_bytes), static_cast<std::uint32_t>(envelope_bytes)};
 }
 
@@ -56,40 +63,37 @@ std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept {
 }
 
 Header parse(Bytes first_bytes) {
-  const auto refuse = [](const std::string& why, const char* hint = "") -> Error {
-    return {ErrorCode::corrupt, "header: " + why, hint};
-  };
   const std::size_t comparable = std::min(first_bytes.size(), magic.size());
   if (comparable == 0 ||
       !std::equal(magic.begin(), magic.begin() + comparable, first_bytes.begin())) {
-    throw refuse("not a paes file");
+    throw refusal("not a paes file");
   }
   if (first_bytes.size() < header_bytes) {
-    throw refuse("truncated");
+    throw refusal("truncated");
   }
   if (first_bytes[8] != version) {
-    throw refuse("unknown version " + std::to_string(first_bytes[8]),
-                 "a newer paes may read this file");
+    throw refusal("unknown version " + std::to_string(first_bytes[8]),
+                  "a newer paes may read this file");
   }
   const std::uint8_t suite = first_bytes[9];
   if (suite != static_cast<std::uint8_t>(Suite::cobblestone_128) &&
       suite != static_cast<std::uint8_t>(Suite::cobblestone_256)) {
-    throw refuse("unknown suite " + std::to_string(suite), "a newer paes may read this file");
+    throw refusal("unknown suite " + std::to_string(suite), "a newer paes may read this file");
   }
   const Header header{static_cast<Suite>(suite), load_be16(first_bytes.data() + 10),
                       load_be32(first_bytes.data() + 12)};
   if (header.envelope_bytes > max_envelope_bytes) {
-    throw refuse("an envelope of " + std::to_string(header.envelope_bytes) +
-                 " bytes is above the limit of " + std::to_string(max_envelope_bytes));
+    throw refusal("an envelope of " + std::to_string(header.envelope_bytes) +
+                  " bytes is above the limit of " + std::to_string(max_envelope_bytes));
   }
   if (header.payload_page == 0 || header.payload_page > max_payload_page) {
-    throw refuse("the payload cannot begin on page " + std::to_string(header.payload_page));
+    throw refusal("the payload cannot begin on page " + std::to_string(header.payload_page));
   }
   if (header.envelope_bytes == 0) {
-    throw refuse("no envelope");
+    throw refusal("no envelope");
   }
   if (header.envelope_bytes > header.envelope_room()) {
-    throw refuse("the envelope reaches into the payload");
+    throw refusal("the envelope reaches into the payload");
   }
   return header;
 }
@@ -105,11 +109,11 @@ std::vector<std::uint8_t> encode_preamble(const Header& header, Bytes envelope) 
 
 void check_padding(const Header& header, Bytes preamble) {
   if (preamble.size() != header.payload_offset()) {
-    throw Error(ErrorCode::corrupt, "header: truncated before the payload");
+    throw refusal("truncated before the payload");
   }
   const Bytes padding = preamble.subspan(header_bytes + header.envelope_bytes);
   if (std::any_of(padding.begin(), padding.end(), [](std::uint8_t byte) { return byte != 0; })) {
-    throw Error(ErrorCode::corrupt, "header: the space behind the envelope is not zero");
+    throw refusal("the space behind the envelope is not zero");
   }
 }
 

@@ -6,9 +6,8 @@
 //   16 + E       zero bytes up to the payload, checked
 //   4096*k - 56  the payload (see cobblestone.hpp)
 //
-// k is at most 257 and E at most 2^20. Both only say where things lie and are not authenticated.
-//
-// Pure arithmetic and parsing; no I/O.
+// k is at most 257 and E at most 2^20. Both only say where things lie, and are not authenticated.
+// There is no I/O here.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@ namespace paes::container {
 inline constexpr std::size_t header_bytes = 16;
 inline constexpr std::size_t context_bytes = 10;  // magic, version, suite: Cobblestone's context
 inline constexpr std::size_t page_bytes = 4096;
-inline constexpr std::size_t spare_bytes = 1024;  // room left behind a new envelope for recipients
+inline constexpr std::size_t spare_bytes = 1024;  // room after a new envelope, for recipients
 inline constexpr std::size_t max_envelope_bytes = std::size_t{1} << 20;
 inline constexpr std::uint8_t version = 1;
 
@@ -38,18 +37,21 @@ struct Header {
   std::uint32_t envelope_bytes;  // E
 
   [[nodiscard]] std::uint64_t payload_offset() const noexcept;
-  // What rekeying has for an envelope: everything between the header and the payload.
+  // How large an envelope may become: everything between the header and the payload.
   [[nodiscard]] std::size_t envelope_room() const noexcept;
 };
 
-// The header of a new file: the smallest k that leaves spare_bytes behind the envelope. Throws
-// Error(usage) for an envelope above max_envelope_bytes.
+// Throws Error(usage) for an envelope above max_envelope_bytes.
+void check_envelope_bytes(std::size_t envelope_bytes);
+
+// The header of a new file: the smallest k that leaves spare_bytes after the envelope. Throws as
+// check_envelope_bytes does.
 [[nodiscard]] Header layout(Suite suite, std::size_t envelope_bytes);
 
 [[nodiscard]] std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept;
 
-// Throws Error(corrupt): not a paes file, unknown version, unknown suite, envelope above the cap or
-// beyond the payload. Checks everything before anything is allocated.
+// Throws Error(corrupt) if it is not a paes file, has an unknown version or suite, or an envelope
+// that is above the cap or reaches into the payload. Nothing is allocated before these checks.
 [[nodiscard]] Header parse(Bytes first_bytes);
 
 // Everything before the payload: header, envelope, zero bytes.

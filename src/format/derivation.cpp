@@ -3,68 +3,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <exception>
+#include <future>
 #include <memory>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "paes/error.hpp"
+#include "core/descriptor.hpp"
 
 namespace paes {
-
-namespace {
-
-// Owned by both threads: either may be the last one that needs it.
-class Task {
- public:
-  Task(Bytes passphrase, Bytes salt, std::size_t bytes, Derive derive)
-      : derive_(std::move(derive)),
-        passphrase_(passphrase),
-        salt_(salt.begin(), salt.end()),
-        derived_(bytes),
-        done_(eventfd(0, EFD_CLOEXEC)) {
-    if (done_ < 0) {
-      throw Error(ErrorCode::failure, std::string("eventfd: ") + std::strerror(errno));
-    }
-  }
-  ~Task() { (void)close(done_); }
-  Task(const Task&) = delete;
-  Task& operator=(const Task&) = delete;
-
-  void run() noexcept {
-    try {
-      derive_(passphrase_, salt_, derived_);
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(done_, &one, sizeof one);
-  }
-
-  [[nodiscard]] int done() const noexcept { return done_; }
-  // Once run() is over.
-  [[nodiscard]] SecretBytes take() {
-    if (error_) {
-      std::rethrow_exception(error_);
-    }
-    return std::move(derived_);
-  }
-
- private:
-  Derive derive_;
-  SecretBytes passphrase_;
-  std::vector<std::uint8_t> salt_;
-  SecretBytes derived_;
-  std::exception_ptr error_;
-  int done_;
-};
-
-}  // namespace
 
 SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes, Derive derive,
                          const WaitReadable& wait) {
@@ -73,23 +21,38 @@ SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes, Derive
     derive(passphrase, salt, derived);
     return derived;
   }
-  const auto task = std::make_shared<Task>(passphrase, salt, bytes, std::move(derive));
+  // Both threads own what they share, because either may be the last one that needs it.
+  const auto done = std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC));
+  if (!done->is_open()) {
+    throw_errno("eventfd");
+  }
+  const auto task = std::make_shared<std::packaged_task<SecretBytes()>>(
+      [bytes, derive = std::move(derive), own_passphrase = SecretBytes(passphrase),
+       own_salt = std::vector<std::uint8_t>(salt.begin(), salt.end())] {
+        SecretBytes derived(bytes);
+        derive(own_passphrase, own_salt, derived);
+        return derived;
+      });
   std::thread thread;
   try {
-    thread = std::thread([task] { task->run(); });
+    thread = std::thread([task, done] {
+      (*task)();
+      const std::uint64_t one = 1;
+      [[maybe_unused]] const ssize_t written = write(done->number(), &one, sizeof one);
+    });
   } catch (const std::system_error&) {
     // A system without one more thread still derives, only without a way to stop.
-    task->run();
-    return task->take();
+    (*task)();
+    return task->get_future().get();
   }
   try {
-    wait(task->done());
+    wait(done->number());
   } catch (...) {
     thread.detach();
     throw;
   }
   thread.join();
-  return task->take();
+  return task->get_future().get();
 }
 
 }  // namespace paes

@@ -39,14 +39,10 @@ using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_fr
 using Key = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
 using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
 
-[[noreturn]] void fail(const char* operation) {
-  ERR_clear_error();
-  throw Error(ErrorCode::failure, std::string(operation) + ": libcrypto failed");
-}
-
 void require(bool good, const char* operation) {
   if (!good) {
-    fail(operation);
+    ERR_clear_error();
+    throw Error(ErrorCode::failure, std::string(operation) + ": libcrypto failed");
   }
 }
 
@@ -61,14 +57,14 @@ OSSL_PARAM name_of(const char* name, const char* value) {
   return OSSL_PARAM_construct_utf8_string(name, const_cast<char*>(value), 0);
 }
 
-EVP_KDF* hkdf_algorithm() {
-  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr));
-  return kdf.get();
+[[nodiscard]] bool derive(const Kdf& kdf, const OSSL_PARAM* parameters, MutableBytes out) {
+  const KdfContext context(EVP_KDF_CTX_new(kdf.get()));
+  return context != nullptr &&
+         EVP_KDF_derive(context.get(), out.data(), out.size(), parameters) == 1;
 }
 
 void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, MutableBytes out) {
-  const KdfContext context(EVP_KDF_CTX_new(hkdf_algorithm()));
-  require(context != nullptr, "HKDF");
+  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr));
   std::array parameters = {
       name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
       octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
@@ -76,12 +72,33 @@ void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, Mutab
   if (salt.empty()) {  // the KDF's default, zeros as long as the digest, is what RFC 5869 asks for
     parameters[4] = OSSL_PARAM_construct_end();
   }
-  require(EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) == 1, "HKDF");
+  require(derive(kdf, parameters.data(), out), "HKDF");
 }
 
-const EVP_CIPHER* chacha20_poly1305_algorithm() {
+int length(std::size_t bytes) {
+  assert(bytes <= (std::size_t{1} << 30));
+  return static_cast<int>(bytes);
+}
+
+// A context in which all of `in` has become `out`; only the tag is left to do.
+CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes in, MutableBytes out) {
+  assert(key.size() == 32 && nonce.size() == 12 && in.size() == out.size());
   static const Cipher cipher(EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr));
-  return cipher.get();
+  CipherContext context(EVP_CIPHER_CTX_new());
+  int written = 0;
+  require(context != nullptr &&
+              EVP_CipherInit_ex2(context.get(), cipher.get(), key.data(), nonce.data(),
+                                 encrypt ? 1 : 0, nullptr) == 1 &&
+              (in.empty() || EVP_CipherUpdate(context.get(), out.data(), &written, in.data(),
+                                              length(in.size())) == 1),
+          "ChaCha20-Poly1305");
+  return context;
+}
+
+Key private_key(Bytes secret_key) {
+  assert(secret_key.size() == x25519_bytes);
+  return Key(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
+                                             secret_key.size()));
 }
 
 void* allocate(std::size_t bytes, const char* /*file*/, int /*line*/) {
@@ -114,11 +131,6 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
   return larger;
 }
 
-int length(std::size_t bytes) {
-  assert(bytes <= (std::size_t{1} << 30));
-  return static_cast<int>(bytes);
-}
-
 }  // namespace
 
 void keep_keys_locked() noexcept { (void)CRYPTO_set_mem_functions(allocate, reallocate, release); }
@@ -149,8 +161,7 @@ std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message
 
 void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
   static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_SCRYPT, nullptr));
-  const KdfContext context(EVP_KDF_CTX_new(kdf.get()));
-  require(context != nullptr, "scrypt");
+  require(kdf != nullptr, "scrypt");
   constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products below in range
   std::uint64_t n = std::uint64_t{1} << std::min(log2_n, most_any_machine_has);
   std::uint32_t r = 8;
@@ -165,8 +176,7 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
       OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_P, &p),
       OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_MAXMEM, &max_memory),
       OSSL_PARAM_construct_end()};
-  if (log2_n > most_any_machine_has ||
-      EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) != 1) {
+  if (log2_n > most_any_machine_has || !derive(kdf, parameters.data(), out)) {
     ERR_clear_error();
     throw Error(ErrorCode::failure, "scrypt: the memory for work factor " + std::to_string(log2_n) +
                                         " is not available");
@@ -175,8 +185,6 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
 
 void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out) {
   static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_PBKDF2, nullptr));
-  const KdfContext context(kdf != nullptr ? EVP_KDF_CTX_new(kdf.get()) : nullptr);
-  require(context != nullptr, "PBKDF2");
   std::uint64_t count = iterations;
   // Without SP 800-132's lower bounds, which are not RFC 8018's: 8 bytes of salt are below them.
   int any_parameters = 1;
@@ -186,43 +194,29 @@ void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, 
                                  name_of(OSSL_KDF_PARAM_DIGEST, "SHA256"),
                                  OSSL_PARAM_construct_int(OSSL_KDF_PARAM_PKCS5, &any_parameters),
                                  OSSL_PARAM_construct_end()};
-  require(EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) == 1, "PBKDF2");
+  require(derive(kdf, parameters.data(), out), "PBKDF2");
 }
 
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out) {
-  assert(key.size() == 32 && nonce.size() == 12);
   assert(out.size() == text.size() + chacha20_poly1305_tag_bytes);
-  const CipherContext context(EVP_CIPHER_CTX_new());
-  int written = 0;
-  int rest = 0;
-  const bool good =
-      context != nullptr &&
-      EVP_EncryptInit_ex2(context.get(), chacha20_poly1305_algorithm(), key.data(), nonce.data(),
-                          nullptr) == 1 &&
-      (text.empty() || EVP_EncryptUpdate(context.get(), out.data(), &written, text.data(),
-                                         length(text.size())) == 1) &&
-      EVP_EncryptFinal_ex(context.get(), out.data() + written, &rest) == 1 &&
-      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, length(chacha20_poly1305_tag_bytes),
-                          out.data() + text.size()) == 1;
-  require(good, "ChaCha20-Poly1305");
+  const auto context = chacha20_poly1305(true, key, nonce, text, out.first(text.size()));
+  std::uint8_t* const tag = out.data() + text.size();
+  int nothing = 0;
+  require(EVP_CipherFinal_ex(context.get(), tag, &nothing) == 1 &&
+              EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG,
+                                  length(chacha20_poly1305_tag_bytes), tag) == 1,
+          "ChaCha20-Poly1305");
 }
 
 bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out) {
-  assert(key.size() == 32 && nonce.size() == 12);
   assert(sealed.size() == out.size() + chacha20_poly1305_tag_bytes);
-  const CipherContext context(EVP_CIPHER_CTX_new());
-  int written = 0;
-  int rest = 0;
-  auto* tag = const_cast<std::uint8_t*>(sealed.data() + out.size());  // read only, by ctrl's type
-  const bool set_up = context != nullptr &&
-                      EVP_DecryptInit_ex2(context.get(), chacha20_poly1305_algorithm(), key.data(),
-                                          nonce.data(), nullptr) == 1 &&
-                      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG,
-                                          length(chacha20_poly1305_tag_bytes), tag) == 1 &&
-                      (out.empty() || EVP_DecryptUpdate(context.get(), out.data(), &written,
-                                                        sealed.data(), length(out.size())) == 1);
-  require(set_up, "ChaCha20-Poly1305");
-  if (EVP_DecryptFinal_ex(context.get(), out.data() + written, &rest) != 1) {
+  const auto context = chacha20_poly1305(false, key, nonce, sealed.first(out.size()), out);
+  auto* const tag = const_cast<std::uint8_t*>(sealed.data() + out.size());  // which is only read
+  require(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG,
+                              length(chacha20_poly1305_tag_bytes), tag) == 1,
+          "ChaCha20-Poly1305");
+  int nothing = 0;
+  if (EVP_CipherFinal_ex(context.get(), out.data() + out.size(), &nothing) != 1) {
     wipe(out);
     ERR_clear_error();
     return false;
@@ -231,10 +225,8 @@ bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes o
 }
 
 bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret) {
-  assert(secret_key.size() == x25519_bytes && peer.size() == x25519_bytes);
-  assert(shared_secret.size() == x25519_bytes);
-  const Key own(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
-                                                secret_key.size()));
+  assert(peer.size() == x25519_bytes && shared_secret.size() == x25519_bytes);
+  const Key own = private_key(secret_key);
   const Key other(
       EVP_PKEY_new_raw_public_key_ex(nullptr, "X25519", nullptr, peer.data(), peer.size()));
   const KeyContext context(own ? EVP_PKEY_CTX_new_from_pkey(nullptr, own.get(), nullptr) : nullptr);
@@ -242,23 +234,18 @@ bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret) {
   require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
               EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
           "X25519");
-  // With valid keys the derivation fails for one reason alone, an all-zero result; the look at the
-  // bytes keeps that true of providers that leave the check to their caller.
+  // With valid keys the derivation fails for one reason alone, an all-zero result. The look at the
+  // bytes serves providers that leave this check to their caller.
   if (EVP_PKEY_derive(context.get(), shared_secret.data(), &written) != 1) {
     ERR_clear_error();
     return false;
   }
-  std::uint8_t any = 0;
-  for (const std::uint8_t byte : shared_secret) {
-    any = static_cast<std::uint8_t>(any | byte);
-  }
-  return any != 0;
+  return !equal_constant_time(shared_secret, std::array<std::uint8_t, x25519_bytes>{});
 }
 
 void x25519_public_key(Bytes secret_key, MutableBytes public_key) {
-  assert(secret_key.size() == x25519_bytes && public_key.size() == x25519_bytes);
-  const Key own(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
-                                                secret_key.size()));
+  assert(public_key.size() == x25519_bytes);
+  const Key own = private_key(secret_key);
   std::size_t written = public_key.size();
   require(
       own != nullptr && EVP_PKEY_get_raw_public_key(own.get(), public_key.data(), &written) == 1,

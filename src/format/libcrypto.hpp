@@ -19,6 +19,9 @@ inline constexpr std::size_t x25519_bytes = 32;
 [[nodiscard]] inline Bytes bytes_of(std::string_view text) noexcept {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
+[[nodiscard]] inline std::string_view text_of(Bytes bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // From now on libcrypto keeps what it allocates for keys of ciphers (core/secret_heap.hpp) in
 // locked memory. For programs alone, which must call it before libcrypto is used; it does nothing

@@ -1,7 +1,5 @@
-// FIRST-LAST and FIRST- in decimal; see range.hpp.
 #include "format/range.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -17,16 +15,16 @@ Error refusal(std::string_view why) {
 }
 
 std::uint64_t parse_number(std::string_view text) {
-  // from_chars alone would take a sign.
-  if (text.empty() ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+  const char* const end = text.data() + text.size();
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec == std::errc::invalid_argument || read.ptr != end) {
     throw refusal("not two decimal numbers joined by -");
   }
   if (text.size() > 1 && text[0] == '0') {
     throw refusal("numbers are decimal, without a 0 in front");
   }
-  std::uint64_t number = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc{}) {
+  if (read.ec != std::errc{}) {
     throw refusal("the number does not fit 64 bits");
   }
   return number;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "format/age.hpp"
-#include "format/bech32.hpp"
+#include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "format/refusal.hpp"
 #include "hex.hpp"

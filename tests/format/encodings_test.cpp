@@ -1,11 +1,11 @@
 // Bech32 and Base 64: published examples, every single-character change, and other spellings.
+#include "format/encodings.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
-#include "format/base64.hpp"
-#include "format/bech32.hpp"
 #include "format/libcrypto.hpp"
 #include "hex.hpp"
 

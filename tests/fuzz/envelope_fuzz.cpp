@@ -9,7 +9,7 @@
 #include "format/age.hpp"
 #include "format/age_header.hpp"
 #include "format/age_stream.hpp"
-#include "format/base64.hpp"
+#include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "fuzz/property.hpp"
 #include "paes/error.hpp"

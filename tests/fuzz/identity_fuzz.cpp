@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "format/age.hpp"
-#include "format/bech32.hpp"
+#include "format/encodings.hpp"
 #include "fuzz/property.hpp"
 #include "paes/error.hpp"
 

@@ -1,0 +1,202 @@
+#include "format/encodings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "core/secret.hpp"
+
+namespace paes {
+
+namespace {
+
+// Fills `groups` with the next `To` bits each of what at(0), at(1), ... give, `From` bits each.
+// Zeros follow the last of `count`.
+template <unsigned From, unsigned To, typename At>
+void regroup(std::size_t count, At at, MutableBytes groups) noexcept {
+  unsigned pending = 0;
+  unsigned bits = 0;
+  std::size_t next = 0;
+  for (std::uint8_t& group : groups) {
+    for (; bits < To; bits += From) {
+      pending = pending << From | (next < count ? unsigned{at(next++)} : 0U);
+    }
+    bits -= To;
+    group = static_cast<std::uint8_t>(pending >> bits & ((1U << To) - 1));
+  }
+}
+
+}  // namespace
+
+namespace base64 {
+
+namespace {
+
+constexpr std::string_view alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::uint8_t no_symbol = 0xff;
+
+constexpr std::array<std::uint8_t, 256> symbols = [] {
+  std::array<std::uint8_t, 256> table{};
+  table.fill(no_symbol);
+  for (std::size_t i = 0; i < alphabet.size(); ++i) {
+    table[static_cast<unsigned char>(alphabet[i])] = static_cast<std::uint8_t>(i);
+  }
+  return table;
+}();
+
+std::uint8_t symbol_of(char c) noexcept { return symbols[static_cast<unsigned char>(c)]; }
+
+}  // namespace
+
+std::string encode(Bytes data) {
+  std::string text(text_length(data.size()), '\0');
+  regroup<8, 6>(data.size(), [data](std::size_t i) { return data[i]; },
+                {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  for (char& c : text) {
+    c = alphabet[static_cast<unsigned char>(c)];
+  }
+  return text;
+}
+
+bool is_canonical(std::string_view text) noexcept {
+  if (std::any_of(text.begin(), text.end(), [](char c) { return symbol_of(c) == no_symbol; })) {
+    return false;
+  }
+  switch (text.size() % 4) {
+    case 1:
+      return false;  // six bits make no byte
+    case 2:
+      return (symbol_of(text.back()) & 15) == 0;
+    case 3:
+      return (symbol_of(text.back()) & 3) == 0;
+    default:
+      return true;
+  }
+}
+
+bool decode(std::string_view text, MutableBytes data) noexcept {
+  if (text.size() != text_length(data.size()) || !is_canonical(text)) {
+    return false;
+  }
+  regroup<6, 8>(
+      text.size(), [text](std::size_t i) { return symbol_of(text[i]); }, data);
+  return true;
+}
+
+}  // namespace base64
+
+namespace bech32 {
+
+namespace {
+
+using Symbols = std::array<std::uint8_t, data_symbols + checksum_symbols>;
+
+// In the case of the human-readable part.
+std::string_view alphabet_for(std::string_view human_part) noexcept {
+  const bool has_capitals = std::any_of(human_part.begin(), human_part.end(),
+                                        [](char c) { return c >= 'A' && c <= 'Z'; });
+  return has_capitals ? "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" : "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+}
+
+constexpr unsigned mask_if_equal(unsigned a, unsigned b) noexcept {
+  return 0U - (((a ^ b) - 1U) >> 31);  // both below 2^31: the difference borrows only from zero
+}
+
+// 32 or more for a character that is not in the alphabet.
+unsigned symbol_of(char character, std::string_view alphabet) noexcept {
+  unsigned symbol = 0xff;
+  for (unsigned i = 0; i < alphabet.size(); ++i) {
+    const auto c = static_cast<unsigned char>(character);
+    symbol &= ~mask_if_equal(c, static_cast<unsigned char>(alphabet[i])) | i;
+  }
+  return symbol;
+}
+
+std::uint8_t character_of(unsigned symbol, std::string_view alphabet) noexcept {
+  unsigned character = 0;
+  for (unsigned i = 0; i < alphabet.size(); ++i) {
+    character |= mask_if_equal(symbol, i) & static_cast<unsigned char>(alphabet[i]);
+  }
+  return static_cast<std::uint8_t>(character);
+}
+
+// BIP 173's BCH code over GF(32), of the human-readable part in small letters and of all symbols.
+std::uint32_t polymod(std::string_view human_part, const Symbols& symbols) noexcept {
+  constexpr std::array<std::uint32_t, 5> generator = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa,
+                                                      0x3d4233dd, 0x2a1462b3};
+  std::uint32_t state = 1;
+  const auto add = [&](unsigned symbol) {
+    const std::uint32_t top = state >> 25;
+    state = (state & 0x1ffffff) << 5 ^ symbol;
+    for (unsigned i = 0; i < generator.size(); ++i) {
+      state ^= (0U - ((top >> i) & 1)) & generator[i];
+    }
+  };
+  for (const char c : human_part) {
+    add(static_cast<unsigned>(c | 0x20) >> 5);  // the bit that a capital lacks
+  }
+  add(0);
+  for (const char c : human_part) {
+    add(static_cast<unsigned>(c) & 31);
+  }
+  for (const std::uint8_t symbol : symbols) {
+    add(symbol);
+  }
+  return state;
+}
+
+}  // namespace
+
+void encode(std::string_view human_part, std::span<const std::uint8_t, data_bytes> data,
+            MutableBytes text) noexcept {
+  assert(text.size() == text_length(human_part));
+  Symbols symbols{};
+  const WipeOnExit wiped(symbols);
+  regroup<8, 5>(
+      data_bytes, [data](std::size_t i) { return data[i]; },
+      MutableBytes(symbols).first(data_symbols));
+  const std::uint32_t checksum = polymod(human_part, symbols) ^ 1;
+  for (std::size_t i = 0; i < checksum_symbols; ++i) {
+    symbols[data_symbols + i] =
+        static_cast<std::uint8_t>(checksum >> (5 * (checksum_symbols - 1 - i)) & 31);
+  }
+  const std::string_view alphabet = alphabet_for(human_part);
+  auto next = std::copy(human_part.begin(), human_part.end(), text.begin());
+  *next++ = '1';
+  std::transform(symbols.begin(), symbols.end(), next,
+                 [&](std::uint8_t symbol) { return character_of(symbol, alphabet); });
+}
+
+Decoded decode(std::string_view text, std::string_view human_part,
+               std::span<std::uint8_t, data_bytes> data) noexcept {
+  if (!text.starts_with(human_part) || !text.substr(human_part.size()).starts_with('1')) {
+    return Decoded::other_kind;
+  }
+  if (text.size() != text_length(human_part)) {
+    return Decoded::bad_length;
+  }
+  const std::string_view alphabet = alphabet_for(human_part);
+  Symbols symbols;
+  const WipeOnExit wiped(symbols);
+  unsigned all = 0;
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const unsigned symbol = symbol_of(text[human_part.size() + 1 + i], alphabet);
+    all |= symbol;
+    symbols[i] = static_cast<std::uint8_t>(symbol);
+  }
+  if (all > 31) {
+    return Decoded::bad_character;
+  }
+  if (polymod(human_part, symbols) != 1) {
+    return Decoded::bad_checksum;
+  }
+  regroup<5, 8>(
+      data_symbols, [&](std::size_t i) { return symbols[i]; }, data);
+  // BIP 173: what is left over must be zero, so that a key has one spelling.
+  return (symbols[data_symbols - 1] & 15) == 0 ? Decoded::good : Decoded::bad_padding;
+}
+
+}  // namespace bech32
+
+}  // namespace paes
