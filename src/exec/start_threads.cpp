@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "paes/error.hpp"
@@ -29,20 +30,10 @@ std::optional<std::size_t> parse_stack_bytes(const char* text) {
   while (std::isspace(static_cast<unsigned char>(*end)) != 0) {
     ++end;
   }
-  unsigned shift = 10;
-  switch (std::tolower(static_cast<unsigned char>(*end))) {
-    case 'b':
-      shift = 0;
-      break;
-    case 'm':
-      shift = 20;
-      break;
-    case 'g':
-      shift = 30;
-      break;
-    default:
-      break;
-  }
+  constexpr std::string_view units = "bkmg";
+  const auto letter = static_cast<char>(std::tolower(static_cast<unsigned char>(*end)));
+  const std::size_t unit = units.find(letter);
+  const std::size_t shift = 10 * (unit == std::string_view::npos ? units.find('k') : unit);
   if (number > SIZE_MAX >> shift) {
     return std::nullopt;
   }
@@ -62,24 +53,6 @@ std::size_t wanted_stack_bytes() {
   return bytes;
 }
 
-class ThreadAttributes {
- public:
-  ThreadAttributes() {
-    (void)pthread_attr_init(&attributes_);
-    if (const std::size_t bytes = wanted_stack_bytes(); bytes != 0) {
-      // A size that the system refuses is one that OpenMP does without, too.
-      (void)pthread_attr_setstacksize(&attributes_, bytes);
-    }
-  }
-  ~ThreadAttributes() { (void)pthread_attr_destroy(&attributes_); }
-  ThreadAttributes(const ThreadAttributes&) = delete;
-  ThreadAttributes& operator=(const ThreadAttributes&) = delete;
-  [[nodiscard]] const pthread_attr_t* get() const noexcept { return &attributes_; }
-
- private:
-  pthread_attr_t attributes_;
-};
-
 void* wait_for_gate(void* gate) {
   const std::lock_guard passing(*static_cast<std::mutex*>(gate));
   return nullptr;
@@ -88,19 +61,25 @@ void* wait_for_gate(void* gate) {
 }  // namespace
 
 void check_threads_can_start(unsigned threads) {
-  const ThreadAttributes attributes;
   std::mutex gate;
   std::vector<pthread_t> started;
   started.reserve(threads);
+  pthread_attr_t attributes;
+  (void)pthread_attr_init(&attributes);
+  if (const std::size_t bytes = wanted_stack_bytes(); bytes != 0) {
+    // A size that the system refuses is one that OpenMP does without, too.
+    (void)pthread_attr_setstacksize(&attributes, bytes);
+  }
   {
     // Held until all of them exist: the limits count those that live at the same time.
     const std::lock_guard closed(gate);
     pthread_t thread = {};
     while (started.size() + 1 < threads &&
-           pthread_create(&thread, attributes.get(), wait_for_gate, &gate) == 0) {
+           pthread_create(&thread, &attributes, wait_for_gate, &gate) == 0) {
       started.push_back(thread);
     }
   }
+  (void)pthread_attr_destroy(&attributes);
   for (const pthread_t thread : started) {
     (void)pthread_join(thread, nullptr);
   }
