@@ -1,5 +1,6 @@
 #include "kernel/features.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -58,52 +59,26 @@ Features read_features() noexcept {
                       bit(basic.ecx, 27) ? enabled_state() : std::uint64_t{0}});
 }
 
-struct Vendor {
-  char name[13] = {};
-  Vendor() noexcept {
-    std::array<unsigned, 3> words = {};
-    unsigned highest = 0;
-    __get_cpuid(0, &highest, &words[0], &words[2], &words[1]);
-    std::memcpy(name, words.data(), 12);
-  }
-};
+std::string read_vendor() {
+  const Cpuid leaf(0, 0);
+  const unsigned words[] = {leaf.ebx, leaf.edx, leaf.ecx};
+  return {reinterpret_cast<const char*>(words), sizeof words};
+}
 
-bool read_prefers_512_bit() noexcept {
-  if (Vendor().name != intel) {
-    return true;
-  }
+bool read_prefers_512_bit() {
   const unsigned signature = Cpuid(1, 0).eax;
   const unsigned family = (signature >> 8) & 0xf;
   const unsigned model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
   // Ice Lake (server 6a, 6c; client 7d, 7e; NNPI 9d) and Tiger Lake (8c, 8d) lower their clock
   // under sustained 512-bit work; Sapphire Rapids and later do not.
   constexpr std::array<unsigned, 7> lowers_clock = {0x6a, 0x6c, 0x7d, 0x7e, 0x9d, 0x8c, 0x8d};
-  if (family == 6) {
-    for (const unsigned slow : lowers_clock) {
-      if (model == slow) {
-        return false;
-      }
-    }
-  }
-  return true;
+  return read_vendor() != intel || family != 6 ||
+         std::find(lowers_clock.begin(), lowers_clock.end(), model) == lowers_clock.end();
 }
 
-StreamFetch read_stream_fetch() noexcept { return stream_fetch_of(Vendor().name); }
+#else
 
-std::string read_machine_name() {
-  std::array<unsigned, 12> words = {};
-  unsigned leaf = 0x80000002;
-  for (std::size_t i = 0; i < words.size(); i += 4) {
-    __get_cpuid(leaf++, &words[i], &words[i + 1], &words[i + 2], &words[i + 3]);
-  }
-  char name[49] = {};
-  std::memcpy(name, words.data(), 48);
-  std::string trimmed(name);
-  trimmed.erase(trimmed.find_last_not_of(' ') + 1);
-  return trimmed;
-}
-
-#elif defined(__aarch64__)
+#if defined(__aarch64__)
 
 constexpr std::array<NamedFeature, 2> feature_names = {{
     {Feature::armv8_aes, "aes"},
@@ -111,54 +86,43 @@ constexpr std::array<NamedFeature, 2> feature_names = {{
 }};
 
 Features read_features() noexcept { return features_of(HwcapWord{getauxval(AT_HWCAP)}); }
-bool read_prefers_512_bit() noexcept { return false; }
-StreamFetch read_stream_fetch() noexcept { return stream_fetch_of({}); }
-std::string read_machine_name() { return "unknown"; }
 
 #else
 
 constexpr std::array<NamedFeature, 0> feature_names = {};
 
 Features read_features() noexcept { return {}; }
-bool read_prefers_512_bit() noexcept { return false; }
-StreamFetch read_stream_fetch() noexcept { return stream_fetch_of({}); }
-std::string read_machine_name() { return "unknown"; }
+
+#endif
+
+std::string read_vendor() { return {}; }
+bool read_prefers_512_bit() { return false; }
 
 #endif
 
 }  // namespace
 
 Features features_of(const CpuidWords& words) noexcept {
+  Features found;
+  const auto add_if = [&found](bool is_there, Feature feature) {
+    found = is_there ? found | feature : found;
+  };
+  const auto saves = [&](std::uint64_t states) { return (words.saved_states & states) == states; };
   constexpr std::uint64_t ymm_state = 0x06;
   constexpr std::uint64_t zmm_state = 0xe6;
-  Features found;
-  const bool sse = bit(words.basic_ecx, 19) && bit(words.basic_ecx, 9);  // SSE4.1, SSSE3
-  if (sse && bit(words.basic_ecx, 25)) {
-    found = found | Feature::aes;
-  }
-  if (bit(words.basic_ecx, 1)) {
-    found = found | Feature::pclmul;
-  }
-  if ((words.saved_states & ymm_state) == ymm_state && bit(words.basic_ecx, 28)) {
-    found = found | Feature::avx;
-    if (bit(words.extended_ebx, 5)) {
-      found = found | Feature::avx2;
-    }
-    if (bit(words.extended_ecx, 9)) {
-      found = found | Feature::vaes;
-    }
-    if (bit(words.extended_ecx, 10)) {
-      found = found | Feature::vpclmul;
-    }
-  }
-  if (found.contain(Feature::avx2) && (words.saved_states & zmm_state) == zmm_state &&
-      bit(words.extended_ebx, 16) && bit(words.extended_ebx, 17) && bit(words.extended_ebx, 30) &&
-      bit(words.extended_ebx, 31)) {
-    found = found | Feature::avx512;
-    if (bit(words.extended_ecx, 1)) {
-      found = found | Feature::avx512_vbmi;
-    }
-  }
+  const bool has_sse = bit(words.basic_ecx, 19) && bit(words.basic_ecx, 9);  // SSE4.1, SSSE3
+  add_if(has_sse && bit(words.basic_ecx, 25), Feature::aes);
+  add_if(bit(words.basic_ecx, 1), Feature::pclmul);
+  const bool has_avx = saves(ymm_state) && bit(words.basic_ecx, 28);
+  add_if(has_avx, Feature::avx);
+  add_if(has_avx && bit(words.extended_ebx, 5), Feature::avx2);
+  add_if(has_avx && bit(words.extended_ecx, 9), Feature::vaes);
+  add_if(has_avx && bit(words.extended_ecx, 10), Feature::vpclmul);
+  const bool has_avx512 = found.contain(Feature::avx2) && saves(zmm_state) &&
+                          bit(words.extended_ebx, 16) && bit(words.extended_ebx, 17) &&
+                          bit(words.extended_ebx, 30) && bit(words.extended_ebx, 31);
+  add_if(has_avx512, Feature::avx512);
+  add_if(has_avx512 && bit(words.extended_ecx, 1), Feature::avx512_vbmi);
   return found;
 }
 
@@ -201,7 +165,7 @@ StreamFetch stream_fetch_of(std::string_view vendor) noexcept {
 }
 
 StreamFetch machine_stream_fetch() noexcept {
-  static const StreamFetch fetch = read_stream_fetch();
+  static const StreamFetch fetch = stream_fetch_of(read_vendor());
   return fetch;
 }
 
@@ -217,6 +181,21 @@ std::string missing_features(Features needed) {
   return names;
 }
 
-std::string machine_name() { return read_machine_name(); }
+std::string machine_name() {
+#if defined(__x86_64__)
+  std::array<unsigned, 12> words = {};
+  unsigned leaf = 0x80000002;
+  for (std::size_t i = 0; i < words.size(); i += 4) {
+    __get_cpuid(leaf++, &words[i], &words[i + 1], &words[i + 2], &words[i + 3]);
+  }
+  char name[49] = {};
+  std::memcpy(name, words.data(), 48);
+  std::string trimmed(name);
+  trimmed.erase(trimmed.find_last_not_of(' ') + 1);
+  return trimmed;
+#else
+  return "unknown";
+#endif
+}
 
 }  // namespace paes
