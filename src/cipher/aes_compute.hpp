@@ -71,8 +71,8 @@ inline constexpr Sbox sbox = make_sbox();
 
 inline constexpr Sbox inverse_sbox = make_inverse_sbox();
 
-// Devices keep the S-boxes in memory of their own, hence the parameters `box` below.
-
+// Sections 5.1.1 and 5.3.2. `box` is a parameter because devices keep the S-boxes in memory of
+// their own.
 constexpr void sub_bytes(Block& state, const Sbox& box) noexcept {
   for (std::uint8_t& byte : state.bytes) {
     byte = box.image[byte];
@@ -134,13 +134,6 @@ constexpr void inv_shift_rows(Block& state) noexcept {
   }
 }
 
-// Section 5.3.2.
-constexpr void inv_sub_bytes(Block& state, const Sbox& box) noexcept {
-  for (std::uint8_t& byte : state.bytes) {
-    byte = box.image[byte];
-  }
-}
-
 // Section 5.3.3: each column times {0b}x^3 + {0d}x^2 + {09}x + {0e}, which is MixColumns after a
 // column has been multiplied by {04}x^2 + {05}.
 constexpr void inv_mix_columns(Block& state) noexcept {
@@ -161,12 +154,12 @@ constexpr void decrypt_block(const RoundKeys& keys, Block& state,
   add_round_key(state, keys.key[keys.rounds]);
   for (unsigned round = keys.rounds - 1; round > 0; --round) {
     inv_shift_rows(state);
-    inv_sub_bytes(state, box);
+    sub_bytes(state, box);
     add_round_key(state, keys.key[round]);
     inv_mix_columns(state);
   }
   inv_shift_rows(state);
-  inv_sub_bytes(state, box);
+  sub_bytes(state, box);
   add_round_key(state, keys.key[0]);
 }
 
