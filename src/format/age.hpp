@@ -1,5 +1,6 @@
-// age v1 files (age-encryption.org/v1): the envelope around a file's input key. X25519 and scrypt
-// recipients, binary form, payload in memory: envelopes are small. Built on libcrypto's primitives.
+// age v1 files (age-encryption.org/v1): the envelope around a file's input key. It has X25519 and
+// scrypt recipients and the binary form. Its payload is in memory, because envelopes are small. The
+// primitives are libcrypto's.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,8 @@
 
 namespace paes::age {
 
-inline constexpr unsigned written_work_factor = 18;  // log2 N of scrypt; takes 256 MiB
-inline constexpr unsigned default_max_work_factor =
-    20;  // what an envelope may ask for, unless told
+inline constexpr unsigned written_work_factor = 18;      // log2 N of scrypt; takes 256 MiB
+inline constexpr unsigned default_max_work_factor = 20;  // unless the user allows more
 inline constexpr unsigned highest_max_work_factor = 30;  // a terabyte; nobody can mean more
 
 struct Recipient {
@@ -30,13 +30,12 @@ struct IdentityKey {
 };
 using Identity = Secret<IdentityKey>;
 
-// "age1..." (Bech32, RFC 7748 u-coordinate). Throws Error(usage) naming what is wrong; a key of
-// small order is refused.
-// `name` is how errors call it; they never repeat the text, which may be a secret key by mistake.
+// "age1..." (Bech32 of a u-coordinate of RFC 7748). Throws Error(usage) that says what is wrong,
+// also for a key of small order. Errors call the key `name`, and never repeat the text, which may
+// be a secret key by mistake.
 [[nodiscard]] Recipient parse_recipient(std::string_view text,
                                         const std::string& name = "recipient");
-// Whether a secret key, of which kind and in which case of letters ever, stands anywhere in the
-// text.
+// Whether a secret key of any kind stands anywhere in the text, in small letters or capitals.
 [[nodiscard]] bool mentions_secret_key(std::string_view text);
 [[nodiscard]] std::string to_string(const Recipient& recipient);
 
@@ -46,8 +45,8 @@ using Identity = Secret<IdentityKey>;
 [[nodiscard]] Identity generate_identity();
 [[nodiscard]] Recipient recipient_of(const Identity& identity);
 
-// Files of one key a line; empty lines and lines that begin with # are skipped. `source` names the
-// file in errors. Caps: 1 MiB and 10,000 keys.
+// Files with one key a line. Empty lines and lines that begin with # are skipped. `source` names
+// the file in errors. A file has at most 1 MiB and 10,000 keys.
 [[nodiscard]] std::vector<Identity> parse_identity_file(Bytes contents, std::string_view source);
 [[nodiscard]] std::vector<Recipient> parse_recipient_file(Bytes contents, std::string_view source);
 
@@ -76,16 +75,16 @@ struct Credentials {
   std::span<const Identity> identities;
   std::function<SecretBytes()> ask_passphrase;  // may be empty
   unsigned max_work_factor = default_max_work_factor;
-  WaitReadable wait = {};  // while a key is derived, as in derive_apart
+  WaitReadable wait = {};  // as in derive_apart
 };
 
-// The plaintext. Throws Error(wrong_key) when nothing given opens it, Error(corrupt) when it is
-// malformed, its MAC or its payload fails, Error(usage) with the hint --max-work-factor above the
-// cap.
+// The plaintext. Throws Error(wrong_key) when nothing given opens the envelope, Error(corrupt) when
+// it is malformed or its MAC or payload is wrong, and Error(usage) with the hint --max-work-factor
+// when the work factor is above the cap.
 [[nodiscard]] SecretBytes open(Bytes envelope, const Credentials& credentials);
 
-// The same envelope for more recipients: the stanzas that are there stay, the MAC is made again.
-// Throws Error(usage) for a passphrase envelope, which age allows no other recipient.
+// The same envelope for more recipients: it keeps its stanzas and gets a new MAC. Throws
+// Error(usage) if it has a passphrase, beside which age allows no recipient.
 [[nodiscard]] std::vector<std::uint8_t> add_recipients(Bytes envelope,
                                                        const Credentials& credentials,
                                                        std::span<const Recipient> recipients);

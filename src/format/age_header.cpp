@@ -55,7 +55,7 @@ bool are_arguments(std::string_view text) noexcept {
   return in_argument;
 }
 
-// The body's lines: full ones of 64 columns, then one that is shorter, perhaps empty.
+// The body's lines, of which all but the last have 64 columns. The last is shorter, perhaps empty.
 std::string_view take_body(LineReader& lines) {
   const std::string_view all = lines.rest();
   std::size_t body_length = 0;

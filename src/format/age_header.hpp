@@ -1,5 +1,6 @@
 // The textual header of an age v1 file (c2sp.org/age, "Header"): strict parsing into views of the
-// file, the fields of the X25519 and scrypt stanzas, and the writing of stanzas. No cryptography.
+// file, the fields of the X25519 and scrypt stanzas, and the writing of stanzas. There is no
+// cryptography here.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ inline constexpr std::size_t payload_nonce_bytes = 16;
 inline constexpr std::string_view x25519_type = "X25519";
 inline constexpr std::string_view scrypt_type = "scrypt";
 
-// Views into the file: nothing of an unknown stanza is decoded or copied.
+// Views into the file, so that nothing of an unknown stanza is decoded or copied.
 struct Stanza {
   std::string_view arguments;  // the type first, joined by single spaces
   std::string_view body;       // canonical Base 64 in lines, without the last line feed
@@ -36,8 +37,8 @@ struct ParsedFile {
   Bytes payload;  // at least a nonce
 };
 
-// Throws Error(corrupt). The stanzas of the two known types are well-formed, and scrypt stands
-// alone, in what it returns.
+// Throws Error(corrupt) if the header is malformed, or a stanza of the two known types is, or scrypt
+// does not stand alone.
 [[nodiscard]] ParsedFile parse_file(Bytes file);
 
 struct X25519Stanza {
@@ -57,7 +58,7 @@ struct ScryptStanza {
 [[nodiscard]] std::string version_line();
 void append_stanza(std::string& header, const X25519Stanza& stanza);
 void append_stanza(std::string& header, const ScryptStanza& stanza);
-inline constexpr std::string_view mac_mark = "---";  // the last that the MAC covers
+inline constexpr std::string_view mac_mark = "---";  // the MAC covers everything up to its end
 void append_mac(std::string& header, const std::array<std::uint8_t, mac_bytes>& mac);
 
 }  // namespace paes::age

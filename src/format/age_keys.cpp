@@ -18,7 +18,7 @@ constexpr std::string_view identity_part = "AGE-SECRET-KEY-";
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_file_keys = 10000;
 
-// Kinds of keys that exist but that paes does not read; nothing for anything else.
+// What kind of key it is, if it is one that paes does not read; else nothing.
 std::string_view known_but_unsupported(std::string_view text) noexcept {
   if (text.starts_with("age1pq1") || text.starts_with("AGE-SECRET-KEY-PQ-1")) {
     return "a post-quantum key, which paes does not support yet";

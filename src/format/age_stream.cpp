@@ -1,4 +1,3 @@
-// STREAM as age instantiates it; see age_stream.hpp.
 #include "format/age_stream.hpp"
 
 #include <algorithm>
@@ -64,7 +63,7 @@ std::optional<SecretBytes> open_payload(Bytes file_key, Bytes payload) {
   Bytes sealed = payload.subspan(payload_nonce_bytes);
   const std::size_t chunks = (sealed.size() + chunk_bytes - 1) / chunk_bytes;
   const std::size_t last_chunk_bytes = sealed.size() - (chunks - 1) * chunk_bytes;
-  // An empty last chunk is right only for an empty plaintext, so that a text has one chunking.
+  // The last chunk may be empty only if the plaintext is, so that each text has one chunking.
   if (last_chunk_bytes < tag_bytes || (last_chunk_bytes == tag_bytes && chunks != 1)) {
     return std::nullopt;
   }

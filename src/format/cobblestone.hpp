@@ -1,8 +1,9 @@
 // C2SP chunked-encryption v1 (Cobblestone-128 and -256): key derivation, commitment, nonces and the
-// arithmetic of chunks. Pure; AES-GCM itself is the caller's.
+// arithmetic of chunks. The caller does AES-GCM itself.
 //
-// A stream is salt (24), commitment (32), then chunks of 16384 bytes of plaintext with a 16-byte
-// tag; the last chunk is always shorter (it may be empty), so its length marks the end.
+// A stream is a salt (24 bytes), a commitment (32), then chunks of 16384 bytes of plaintext, each
+// with a tag of 16 bytes. The last chunk is always shorter, perhaps empty, so that its length marks
+// the end.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ inline constexpr std::size_t chunk_bytes = chunk_text_bytes + tag_bytes;
 inline constexpr std::size_t nonce_bytes = 12;
 inline constexpr std::uint64_t max_chunks = std::uint64_t{1} << 38;
 
-// Everything derived from input key, salt and context.
+// What is derived from input key, salt and context.
 struct StreamKeys {
   std::uint8_t key[32];  // the first key_bytes(suite) of it
   std::uint8_t base_nonce[nonce_bytes];
@@ -35,7 +36,7 @@ struct StreamKeys {
 [[nodiscard]] Secret<StreamKeys> derive(container::Suite suite, Bytes input_key, Bytes salt,
                                         Bytes context);
 
-// Base nonce XOR the chunk number, big-endian.
+// The base nonce XORed with the chunk's number, big-endian.
 [[nodiscard]] std::array<std::uint8_t, nonce_bytes> chunk_nonce(const StreamKeys& keys,
                                                                 std::uint64_t chunk) noexcept;
 
@@ -43,14 +44,15 @@ struct StreamKeys {
 [[nodiscard]] constexpr std::uint64_t chunk_offset(std::uint64_t chunk) noexcept {
   return prefix_bytes + chunk * chunk_bytes;
 }
-// Number of chunks of a text, the short last one included.
+// The number of chunks of a text, the short last one included.
 [[nodiscard]] constexpr std::uint64_t chunk_count(std::uint64_t text_bytes) noexcept {
   return text_bytes / chunk_text_bytes + 1;
 }
 [[nodiscard]] constexpr std::uint64_t payload_bytes(std::uint64_t text_bytes) noexcept {
   return prefix_bytes + text_bytes + chunk_count(text_bytes) * tag_bytes;
 }
-// The plaintext length of a payload, or nothing when no stream has that length (truncated).
+// The length of a payload's plaintext, or nothing when no stream has that length because it was
+// truncated.
 [[nodiscard]] std::optional<std::uint64_t> text_bytes(std::uint64_t payload_bytes) noexcept;
 
 }  // namespace paes::cobblestone

@@ -11,7 +11,8 @@ namespace paes::container {
 
 namespace {
 
-// Like PNG's: the first byte catches seven-bit transfer, the line ends catch text conversion.
+// It is made like PNG's: its first byte shows a transfer by seven bits, its line ends show a
+// conversion as text.
 constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', '\r', '\n', 0x1a};
 
 Error refusal(const std::string& why, const char* hint = "") {

@@ -1,5 +1,5 @@
 // The container: 16 bytes of our own, an age envelope that carries the file's input key, and a
-// Cobblestone payload that begins so that chunk 0 stands on a page.
+// Cobblestone payload, placed so that its chunk 0 begins on a page.
 //
 //   0            header: magic 89 'P' 'A' 'E' 'S' 0D 0A 1A, version, suite, k (u16 BE), E (u32 BE)
 //   16           the envelope, E bytes

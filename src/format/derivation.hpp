@@ -1,6 +1,6 @@
-// Keys from passphrases (scrypt, PBKDF2) take seconds to minutes, and libcrypto has no way to stop
-// them. Where the caller may have to, they run in a thread of their own, with copies of all they
-// need, and are left to themselves.
+// Deriving a key from a passphrase (scrypt, PBKDF2) takes seconds to minutes, and libcrypto has no
+// way to stop it. A caller who may have to stop has it run in a thread of its own, with copies of
+// all it needs, and leaves that thread to itself.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,17 @@
 
 namespace paes {
 
-// Returns when the descriptor can be read, or earlier where it cannot wait: the derivation is then
-// waited for without it. Throws to give up, which only a process may do that is about to die by a
-// signal: exit handlers, libcrypto's among them, must not run beside a derivation that goes on.
+// Returns when the descriptor can be read. It may return earlier; then derive_apart itself waits
+// for the derivation. Throws to give up. Only a process that is about to die by a signal may do so,
+// because exit handlers, libcrypto's among them, must not run beside a derivation that goes on.
 using WaitReadable = std::function<void(int descriptor)>;
 
-// May keep nothing of the caller's but values.
+// It may hold values of the caller's, but no references, because it can outlive the call.
 using Derive = std::function<void(Bytes passphrase, Bytes salt, MutableBytes out)>;
 
-// What `derive` makes of them, with `wait` while it does. With an empty `wait` it is called here,
-// on the caller's own bytes. Rethrows what either throws. When that is `wait`, the derivation goes
-// on and its copies stay in memory.
+// What `derive` makes of passphrase and salt; meanwhile it calls `wait`. If `wait` is empty,
+// `derive` runs in the caller's thread, on the caller's own bytes. Rethrows what either throws.
+// After `wait` has thrown, the derivation goes on and its copies stay in memory.
 [[nodiscard]] SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes,
                                        Derive derive, const WaitReadable& wait);
 

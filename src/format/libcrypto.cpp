@@ -1,4 +1,3 @@
-// EVP of libcrypto 3.0 behind libcrypto.hpp: parameters in, result or exception out.
 #include "format/libcrypto.hpp"
 
 #include <openssl/core_names.h>
@@ -46,9 +45,9 @@ void require(bool good, const char* operation) {
   }
 }
 
-// libcrypto's parameter lists take non-const pointers that it only reads.
+// libcrypto's parameter lists take pointers to non-const, but what they point to is only read.
 OSSL_PARAM octets(const char* name, Bytes value) {
-  static std::uint8_t nothing = 0;  // an empty span may be a null pointer, which means "unset"
+  static std::uint8_t nothing = 0;  // a null pointer, as of an empty span, would mean "unset"
   void* data = value.empty() ? &nothing : const_cast<std::uint8_t*>(value.data());
   return OSSL_PARAM_construct_octet_string(name, data, value.size());
 }
@@ -69,7 +68,7 @@ void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, Mutab
       name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
       octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
       octets(OSSL_KDF_PARAM_SALT, salt),      OSSL_PARAM_construct_end()};
-  if (salt.empty()) {  // the KDF's default, zeros as long as the digest, is what RFC 5869 asks for
+  if (salt.empty()) {  // the KDF takes zeros as long as the digest, as RFC 5869 asks for
     parameters[4] = OSSL_PARAM_construct_end();
   }
   require(derive(kdf, parameters.data(), out), "HKDF");
@@ -121,7 +120,7 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
   if (!secret_heap::owns(memory)) {
     return std::realloc(memory, bytes);
   }
-  // It stays secret wherever that happens.
+  // What was allocated as a secret stays one, also when it grows outside of SecretAllocations.
   const SecretAllocations secret;
   void* const larger = allocate(bytes, file, line);
   if (larger != nullptr) {
@@ -166,7 +165,7 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
   std::uint64_t n = std::uint64_t{1} << std::min(log2_n, most_any_machine_has);
   std::uint32_t r = 8;
   std::uint32_t p = 1;
-  // libcrypto refuses more than 32 MiB unless told; the caller has capped the work factor.
+  // libcrypto refuses more than 32 MiB unless it is told how much. The caller has a lower cap.
   std::uint64_t max_memory = 128 * std::uint64_t{r} * (n + p + 32);
   const std::array parameters = {
       octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
@@ -186,7 +185,8 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
 void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out) {
   static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_PBKDF2, nullptr));
   std::uint64_t count = iterations;
-  // Without SP 800-132's lower bounds, which are not RFC 8018's: 8 bytes of salt are below them.
+  // This turns off the lower bounds of SP 800-132. RFC 8018 does not have them, and a salt of 8
+  // bytes is below them.
   int any_parameters = 1;
   const std::array parameters = {octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
                                  octets(OSSL_KDF_PARAM_SALT, salt),

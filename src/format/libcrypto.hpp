@@ -1,5 +1,5 @@
-// The few primitives of libcrypto 3.0 on which the formats stand, behind calls that take spans.
-// Each algorithm is fetched from its provider once in a process: a fetch costs more than the
+// The few primitives of libcrypto 3.0 that the formats need, behind calls that take spans. Each
+// algorithm is fetched from its provider once in a process, because a fetch costs more than the
 // operation itself. Failures that only a broken libcrypto can cause throw Error(failure).
 #pragma once
 
@@ -23,9 +23,9 @@ inline constexpr std::size_t x25519_bytes = 32;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// From now on libcrypto keeps what it allocates for keys of ciphers (core/secret_heap.hpp) in
-// locked memory. For programs alone, which must call it before libcrypto is used; it does nothing
-// after that.
+// From now on libcrypto keeps what it allocates for keys of ciphers in locked memory
+// (core/secret_heap.hpp). This is for programs, not for libraries, and does nothing once libcrypto
+// has been used.
 void keep_keys_locked() noexcept;
 
 // RFC 5869, extract and expand.
@@ -36,19 +36,19 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
 // RFC 2104.
 [[nodiscard]] std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message);
 
-// RFC 7914 with r = 8 and p = 1: takes 2^(log2_n + 10) bytes. Error(failure) when they are not
-// there.
+// RFC 7914 with r = 8 and p = 1. It takes 2^(log2_n + 10) bytes, and throws Error(failure) if they
+// are not there.
 void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out);
 
 // RFC 8018, section 5.2.
 void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out);
 
-// RFC 8439 without associated data; `out` is `text` and a tag long.
+// RFC 8439 without associated data. `out` has room for `text` and a tag.
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out);
-// False when the tag does not match; `out` (the text alone) is then wiped.
+// False, with `out` wiped, when the tag does not match. `out` has room for the text alone.
 [[nodiscard]] bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out);
 
-// RFC 7748, section 5. False when the shared secret is all zero: `peer` is of small order.
+// RFC 7748, section 5. False when the shared secret is all zero, because `peer` is of small order.
 [[nodiscard]] bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret);
 void x25519_public_key(Bytes secret_key, MutableBytes public_key);
 

@@ -13,8 +13,8 @@ struct ByteRange {
   std::optional<std::uint64_t> last;  // nothing: to the end
 };
 
-// Throws Error(usage) for anything but decimal numbers below 2^64, without a 0 in front, with FIRST
-// <= LAST.
+// Throws Error(usage) for anything but decimal numbers below 2^64 without a 0 in front, and where
+// FIRST is above LAST.
 [[nodiscard]] ByteRange parse_range(std::string_view text);
 
 }  // namespace paes
