@@ -1,11 +1,11 @@
-// AES encryption of 16 blocks at once by Boolean operations alone (bit slicing: E. Biham, FSE 1997;
-// for AES, E. Kasper and P. Schwabe, CHES 2009): no branch and no address depends on data or key.
-// Written with the compilers' vector types of 128 bits, which every 64-bit processor's baseline has
-// or which compilers split into 64-bit words.
+// AES on 16 blocks at once by Boolean operations alone (bit slicing: E. Biham, FSE 1997; for AES,
+// E. Kasper and P. Schwabe, CHES 2009). No branch and no address depends on data or key. It uses
+// the compilers' vector types of 128 bits; where a processor has no such registers, compilers split
+// them into 64-bit words.
 //
 // One round takes 230 operations for S-boxes, 24 for ShiftRows, 86 for MixColumns and 16 for the
-// key: 22 for each of the 16 blocks. With 26 for the way in and out, AES-256 takes about 340
-// 128-bit operations a block, AES-128 about 250.
+// key, which is 22 for each of the 16 blocks. Slicing and unslicing take another 26 a block. In
+// all, AES-256 takes about 340 operations of 128 bits a block, AES-128 about 250.
 #pragma once
 
 #include <cstring>
@@ -25,8 +25,8 @@ using Bytes16 = std::uint8_t __attribute__((vector_size(16)));
 using Words8 = std::uint16_t __attribute__((vector_size(16)));
 using Dwords4 = std::uint32_t __attribute__((vector_size(16)));
 
-// Bit b of the bytes in rows 0 and 1 of all 16 states is `upper[b]`, in rows 2 and 3 `lower[b]`.
-// Each half of a slice is a row, each 16-bit word of it a column, each bit of the word a block: so
+// `upper[b]` has bit b of the bytes in rows 0 and 1 of all 16 states, `lower[b]` in rows 2 and 3.
+// Each half of a slice is a row, each 16-bit word of it a column, each bit of the word a block. So
 // ShiftRows permutes words within halves, and MixColumns permutes whole halves.
 struct State {
   Slice upper[8];
@@ -72,8 +72,8 @@ template <int Shift>
   a ^= difference << Shift;
 }
 
-// Every byte position is an 8 x 8 matrix of bits over the eight slices: transposes all of them. Its
-// own inverse.
+// Transposes, for every byte position, the 8 x 8 matrix of bits that the eight slices have there.
+// It is its own inverse.
 [[gnu::always_inline]] inline void transpose_bits(Slice (&s)[8]) noexcept {
   for (unsigned i = 0; i < 8; i += 2) {
     exchange<1>(s[i], s[i + 1], 0x5555555555555555);
@@ -86,7 +86,7 @@ template <int Shift>
   }
 }
 
-// Blocks n and n + 8 share 16-bit words: the one in the low bytes, the other in the high bytes.
+// Blocks n and n + 8 share 16-bit words: block n has the low bytes, the other the high bytes.
 [[gnu::always_inline]] inline void slice(const std::uint8_t* blocks, State& state) noexcept {
   for (unsigned n = 0; n < 8; ++n) {
     Slice first;
@@ -191,16 +191,17 @@ inline void encrypt(const Keys& keys, State& state) noexcept {
   }
 }
 
-// S(x) = A x^-1 + c, and inversion is its own inverse: S^-1(y) = A^-1 A (A^-1 (y + c))^-1 is A^-1
-// around the forward circuit, whose input lacks c when the caller has added it.
+// S(x) = A x^-1 + c, so S^-1(y) = (A^-1 (y + c))^-1 = A^-1 A (A^-1 (y + c))^-1: the forward circuit
+// without c, with A^-1 before and after it. The caller has added c to y.
 [[gnu::always_inline]] inline void inverse_sbox_without_constant(Slice (&x)[8]) noexcept {
   inverse_linear_part(x);
   sbox_circuit_without_constant(x);
   inverse_linear_part(x);
 }
 
-// MixColumns undone: MixColumns after each column has been multiplied by {04}x^2 + {05} (its cube
-// is its inverse). {04} moves bits up by two; what falls out comes back by x^8 = x^4 + x^3 + x + 1.
+// The cube of MixColumns is its inverse. So this multiplies each column by {04}x^2 + {05}, which is
+// the square, and calls MixColumns. {04} moves bits up by two, and what falls out comes back by
+// x^8 = x^4 + x^3 + x + 1.
 [[gnu::always_inline]] inline void inv_mix_columns(State& state) noexcept {
   Slice both[8];
   for (unsigned b = 0; b < 8; ++b) {
@@ -221,9 +222,9 @@ inline void encrypt(const Keys& keys, State& state) noexcept {
   mix_columns(state, State{});
 }
 
-// The keys carry the S-box's constant in every round but the first (see prepare), and it passes
-// unchanged through the rows and columns; so each key addition here also adds it where the inverse
-// S-box wants it, and the state before the last addition lacks what key 0 does not have.
+// All keys but the first contain the S-box's constant (see prepare), and the steps on rows and
+// columns leave it unchanged. So each key addition here also adds the constant that the inverse
+// S-box after it wants. No S-box follows the addition of key 0, which has no constant.
 inline void decrypt(const Keys& keys, State& state) noexcept {
   add_round_key(state, keys.round[keys.rounds]);
   for (unsigned round = keys.rounds - 1; round > 0; --round) {
@@ -239,7 +240,7 @@ inline void decrypt(const Keys& keys, State& state) noexcept {
   add_round_key(state, keys.round[0]);
 }
 
-// The S-box's constant, which ShiftRows and MixColumns leave as it is, goes into the keys.
+// ShiftRows and MixColumns leave the S-box's constant as it is, so it goes into the keys.
 inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
   keys.rounds = round_keys.rounds;
   for (unsigned round = 0; round <= round_keys.rounds; ++round) {

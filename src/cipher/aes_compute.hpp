@@ -1,8 +1,8 @@
-// AES encryption step by step as FIPS 197, section 5.1, writes it down: the reference to read and
-// to test others against. Every step is a function of the state and computed on the spot; only the
-// S-box is a table, itself computed from its definition by the compiler. Its look-ups and the
-// branch in xtime depend on secrets: never the choice where a key matters. Everything is constexpr
-// and plain, so that a device compiler takes it too.
+// AES step by step as FIPS 197, section 5, writes it down: the reference to read and to test others
+// against. Every step is a function that computes on the state. Only the S-box is a table, which
+// the compiler computes from its definition. Look-ups in it and the branch in xtime depend on
+// secrets, so this is never the choice where a key matters. Everything is constexpr and plain, so
+// that a device compiler takes it too.
 #pragma once
 
 #include "cipher/aes_key.hpp"
@@ -32,8 +32,8 @@ namespace aes_compute {
 
 // Section 5.1.1: the inverse (b^254, which sends 0 to 0), then the affine map.
 [[nodiscard]] constexpr std::uint8_t sub_byte_computed(std::uint8_t b) noexcept {
-  // 254 = 2 + 4 + ... + 128: the product of b's squares, seven times over. Compilers bound the work
-  // of a constant expression, hence not 254 multiplications.
+  // 254 = 2 + 4 + ... + 128, so b^254 is the product of seven squares. Multiplying 254 times would
+  // exceed what compilers allow in a constant expression.
   std::uint8_t inverse = 1;
   std::uint8_t power = b;
   for (unsigned i = 0; i < 7; ++i) {

@@ -10,7 +10,7 @@ namespace paes {
 
 namespace {
 
-// Each byte's bit 0 is a lane of the circuit; what the other 28 positions compute is cut off.
+// Bit 0 of each byte is a lane of the circuit. What the other 28 positions compute is cut off.
 std::uint32_t sub_word(std::uint32_t word) noexcept {
   constexpr std::uint32_t lanes = 0x01010101;
   std::uint32_t bits[8];

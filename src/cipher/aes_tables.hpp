@@ -1,8 +1,8 @@
-// AES by tables: SubBytes, ShiftRows and MixColumns of a column in four look-ups of 32 bits (Daemen
-// and Rijmen, "The Design of Rijndael", section 4.2), decryption by the equivalent inverse cipher
-// (FIPS 197, section 5.3.5). The fast form of a processor without AES instructions, which the
-// studies compare others with. Its look-ups depend on secrets and show in the cache: never the
-// choice where a key matters.
+// AES by tables: four look-ups of 32 bits make SubBytes, ShiftRows and MixColumns of a column
+// (Daemen and Rijmen, "The Design of Rijndael", section 4.2). Decryption is the equivalent inverse
+// cipher (FIPS 197, section 5.3.5). This is the fast form for processors without AES instructions,
+// which the studies compare others with. Its look-ups depend on secrets and show in the cache, so
+// it is never the choice where a key matters.
 #pragma once
 
 #include <bit>
@@ -16,8 +16,8 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace aes_tables {
 
-// entry[r][b]: what byte b in row r adds to its new column. A column is a word, row 0 in its least
-// significant byte.
+// entry[r][b] is what byte b in row r adds to its new column. A column is a word, with row 0 in the
+// least significant byte.
 struct Tables {
   std::uint32_t entry[4][256];
 };
@@ -41,7 +41,7 @@ constexpr Tables make_tables(const aes_compute::Sbox& sbox,
 inline constexpr Tables forward = make_tables(aes_compute::sbox, {2, 1, 1, 3});
 inline constexpr Tables inverse = make_tables(aes_compute::inverse_sbox, {14, 9, 13, 11});
 
-// Round keys as columns, each way in the order of use.
+// Round keys as columns, for each direction in the order of use.
 struct Keys {
   std::uint32_t forward[4 * (RoundKeys::max_rounds + 1)];
   std::uint32_t inverse[4 * (RoundKeys::max_rounds + 1)];
@@ -69,7 +69,7 @@ inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
   return static_cast<std::uint8_t>(column >> (8 * row));
 }
 
-// Where ShiftRows (+1) or InvShiftRows (-1) takes row `row` of new column `column` from.
+// The column from which ShiftRows (+1) or InvShiftRows (-1) takes row `row` of column `column`.
 template <int Step>
 [[nodiscard]] constexpr unsigned source(unsigned column, unsigned row) noexcept {
   return (column + (Step > 0 ? row : 4 - row)) % 4;

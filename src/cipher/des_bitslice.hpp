@@ -1,6 +1,5 @@
-// Triple DES on the registers of a processor: the blocks of a message become slices, go through the
-// rounds of des_bitslice_rounds.hpp, which see, and become blocks again. For every width from 64
-// bits on.
+// Triple DES on the registers of a processor, of 64 bits or more: the blocks of a message become
+// slices, go through the rounds of des_bitslice_rounds.hpp, and become blocks again.
 #pragma once
 
 #include <cstring>
@@ -13,7 +12,8 @@ namespace paes {
 namespace {  // NOLINT: files compiled for different instruction sets each get their own copy
 namespace des_bitslice {
 
-// g++ 12 drops the attribute where its argument depends on a template's, hence one by one.
+// Each size has a line of its own, because g++ 12 drops the attribute where it depends on a
+// template's argument.
 template <std::size_t Size>
 struct VectorOf;
 template <>
@@ -35,12 +35,12 @@ struct State {
   typename Word::Slice slice[64];
 };
 
-// The transposition works on eight rows at a time, which fit registers: first on rows that are
-// eight apart, whole bytes, then on neighbours, bits within bytes; or the other way round.
+// The transposition works on eight rows at a time, which fit registers. One step moves whole bytes
+// between rows that are eight apart, the other moves bits within bytes between neighbours.
 template <class Word>
 using Rows = typename Word::Slice[8];
 
-// One level of exchanges, between rows whose numbers (within the eight) differ in one bit.
+// One level of exchanges, between those of the eight rows whose numbers differ in one bit.
 template <class Word, unsigned Distance, unsigned Shift, std::uint64_t Mask>
 [[gnu::always_inline]] inline void exchange_rows(Rows<Word>& row) noexcept {
 #pragma GCC unroll 4
@@ -64,7 +64,7 @@ template <class Word>
   exchange_rows<Word, 1, 8, 0x00ff00ff00ff00ff>(row);
 }
 
-// Interleaves the bytes of the lower (upper) halves of the lanes of a and b.
+// Interleaves the bytes of the lower, or upper, halves of the lanes of a and b.
 template <class Slice, bool Upper, std::size_t... I>
 [[gnu::always_inline]] inline Slice interleave(Slice a, Slice b,
                                                std::index_sequence<I...>) noexcept {
@@ -76,8 +76,8 @@ template <class Slice, bool Upper, std::size_t... I>
   return (Slice)__builtin_shufflevector((Octets)a, (Octets)b, from(I)...);
 }
 
-// One level of the transposition of bytes: the highest bit of a byte's place in its lane and the
-// bit `Distance` of the row's number change places, and the other bits of the place move up.
+// One level of the transposition of bytes. The highest bit of a byte's place in its lane and the
+// bit `Distance` of the row's number change places. The other bits of the place move up.
 template <class Word, unsigned Distance>
 [[gnu::always_inline]] inline void interleave_rows(Rows<Word>& row) noexcept {
   using Slice = typename Word::Slice;
@@ -127,7 +127,7 @@ inline void slice(const std::uint8_t* blocks, State<Word>& state) noexcept {
   }
 }
 
-// The halves leave the last round exchanged: each slot takes what its neighbour holds.
+// The last round leaves the halves exchanged, so each slot takes what its neighbour holds.
 template <class Word>
 inline void unslice(State<Word>& state, std::uint8_t* blocks) noexcept {
   Rows<Word> row;
@@ -157,7 +157,7 @@ inline void unslice(State<Word>& state, std::uint8_t* blocks) noexcept {
     }
 #pragma GCC unroll 8
     for (unsigned j = 0; j < 8; ++j) {
-      // The bits of j have changed places: 2, 1, 0 hold 0, 2, 1.
+      // The bits of j have changed places: bits 2, 1 and 0 are now what 0, 2 and 1 were.
       const unsigned place = is_vector<Word> ? (j << 1 & 7) | j >> 2 : j;
       std::memcpy(blocks + (i + 8 * place) * row_bytes, &row[j], row_bytes);
     }

@@ -1,18 +1,18 @@
 // The rounds of Triple DES on as many blocks at once as a word has bits, by Boolean operations
-// alone (E. Biham, "A Fast New DES Implementation in Software", FSE 1997): no branch and no address
-// depends on data or key. One template for every width; a `Word` says what a word is:
+// alone (E. Biham, "A Fast New DES Implementation in Software", FSE 1997). No branch and no address
+// depends on data or key. The templates serve every width; a `Word` says what a word is:
 //
 //   Slice                    an unsigned integer or a compilers' vector of them
 //   Sboxes                   the circuits for it: sbox_1 to sbox_8 and complemented_outputs
-//   lut3<t>(a, b, c)         any three-input gate; only where Sboxes asks for it
+//   lut3<t>(a, b, c)         any three-input gate, if Sboxes asks for it
 //   broadcast(mask)          a Slice of one key bit's mask
 //   exchange<shift, m>(a, b) exchanges, in each 64 bits, b's bits under m with a's that lie `shift`
-//                            places higher; des_bitslice.hpp's way in and out needs it
+//                            places higher, for des_bitslice.hpp
 //
 // `PlainWord` has them for every Slice of 64 bits; kernels replace what their processor does
 // better. Everything here is constexpr and plain, so that a device compiler takes it too.
 //
-// IP, E, P and IP's inverse only rename words, and between the passes IP and its inverse cancel.
+// IP, E, P and IP's inverse only rename words. Between the passes IP and its inverse cancel.
 #pragma once
 
 #include <type_traits>
@@ -51,15 +51,16 @@ struct PlainWord {
   }
 };
 
-// All zeros or all ones for each bit of each round key, in the order of use. 32 bits each, so that
-// they fit KernelKeys and the first-level cache; a load that repeats or extends them makes a Slice.
+// Each bit of each round key as a mask of zeros or ones, in the order of use. Masks have 32 bits,
+// so that they fit KernelKeys and the first-level cache. A load that repeats or extends one makes a
+// Slice.
 struct Keys {
   std::uint32_t mask[DesRoundKeys::rounds][48];
 };
 
-// Circuits leave some outputs complemented. What that makes of a half is known for each round (two
-// complements cancel), and goes into the key of the round that reads the half. After sixteen rounds
-// each half has been complemented eight times: nothing is left.
+// Circuits leave some outputs complemented. It is known for each round which bits of a half are
+// complemented, because two complements cancel, and the key of the round that reads the half makes
+// up for it. Sixteen rounds complement each half eight times, which leaves nothing.
 template <class Word>
 void prepare(const DesRoundKeys& round_keys, Keys& keys) noexcept {
   std::uint32_t complemented = 0;  // of the halves' bits, bit 1 the highest
@@ -81,14 +82,14 @@ void prepare(const DesRoundKeys& round_keys, Keys& keys) noexcept {
 
 // ---- Where slices lie.
 
-// How many bytes a lane of the vector shuffles has: blocks change places within it.
+// The bytes of a lane, within which the vector shuffles move bytes.
 inline constexpr std::size_t lane_bytes = 16;
 
 template <class Word>
 inline constexpr bool is_vector = sizeof(typename Word::Slice) >= lane_bytes;
 
-// Where the slice of bit q lies (of a block read as a little-endian number) once blocks have become
-// slices. Vectors come out of their shuffles with the three bits that number a byte rotated.
+// Where the slice of bit q lies once blocks, read as little-endian numbers, have become slices. The
+// shuffles of vectors leave the three bits that number a byte rotated.
 template <class Word>
 constexpr unsigned slot_of(unsigned q) noexcept {
   if (!is_vector<Word>) {
@@ -98,8 +99,8 @@ constexpr unsigned slot_of(unsigned q) noexcept {
   return (byte & 1) << 5 | (byte >> 2 & 1) << 4 | (byte >> 1 & 1) << 3 | q % 8;
 }
 
-// Where bit i (from 0) of the left half lies after IP; the right half's is the next slot, because
-// each entry of IP's second half is one less than that of its first.
+// Where bit i (from 0) of the left half lies after IP. The right half's bit is in the next slot,
+// because each entry of IP's second half is one less than that of its first.
 template <class Word>
 constexpr unsigned half_slot(unsigned i) noexcept {
   const unsigned p = des_standard::initial_permutation[i] - 1U;
@@ -108,8 +109,8 @@ constexpr unsigned half_slot(unsigned i) noexcept {
 
 // ---- Rounds.
 
-// Where E and P take the bits of a half from and to: tables of constants, so that nothing of them
-// is left in the code.
+// Where E takes the bits of a half from, and where P puts them. The tables are constants, so that
+// the code has no look-up in them.
 struct Slots {
   std::uint8_t input[48];
   std::uint8_t output[32];
@@ -150,8 +151,8 @@ struct BoxPorts {
   }
 };
 
-// Keeps compilers from carrying values from one box to the next in registers that they do not have.
-// A device has them.
+// Keeps compilers from carrying values from one box to the next, for which processors have too few
+// registers. A device has enough.
 [[gnu::always_inline]] constexpr void forget_values() noexcept {
 #ifndef __CUDA_ARCH__
   if (!std::is_constant_evaluated()) {
@@ -160,7 +161,7 @@ struct BoxPorts {
 #endif
 }
 
-// l ^= f(r, key), through the ports that say what that is made of.
+// l ^= f(r, key). The ports read r and the key, and write l.
 template <class Word, template <class, unsigned> class Ports = BoxPorts>
 [[gnu::always_inline]] constexpr void round(typename Word::Slice* l, const typename Word::Slice* r,
                                             const std::uint32_t* key) noexcept {

@@ -1,8 +1,8 @@
 // Triple DES step by step as SP 800-67 Rev. 2 (section 3, appendix A) writes it down: the reference
-// to read and to test others against. Every permutation moves bit after bit, the S-boxes are the
-// printed tables. Their look-ups depend on secrets: never the choice where a key matters.
-// Everything is constexpr and plain, so that a device compiler takes it too; a device reads the
-// standard's tables from memory of its own, hence they are a parameter.
+// to read and to test others against. Every permutation moves bit after bit, and the S-boxes are
+// the printed tables. Look-ups in them depend on secrets, so this is never the choice where a key
+// matters. Everything is constexpr and plain, so that a device compiler takes it too. The tables
+// are a parameter, because a device has them in memory of its own.
 #pragma once
 
 #include "cipher/des_key.hpp"
@@ -12,7 +12,7 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_compute {
 
-// Those of des_standard.hpp, in one place.
+// The tables of des_standard.hpp in one place.
 struct Tables {
   std::uint8_t initial_permutation[64];
   std::uint8_t final_permutation[64];

@@ -1,6 +1,6 @@
-// The tables of DES as SP 800-67 Rev. 2 (appendix A) and FIPS 46-3 print them. All are public
-// constants; positions count from 1 at the most significant bit, as the standards do. With them
-// what reads them bit by bit.
+// The tables of DES as SP 800-67 Rev. 2 (appendix A) and FIPS 46-3 print them, and functions that
+// read them bit by bit. All are public constants. Positions count from 1 at the most significant
+// bit, as in the standards.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_standard {
 
-// S-box k, row by row: the first and last bit of the input choose the row, the four between them
-// the column.
+// S-box k, row by row. The first and last bit of the input choose the row, the four between them
+// choose the column.
 inline constexpr std::uint8_t sbox[8][64] = {
     {14, 4,  13, 1, 2,  15, 11, 8,  3,  10, 6,  12, 5,  9,  0, 7,  //
      0,  15, 7,  4, 14, 2,  13, 1,  10, 6,  12, 11, 9,  5,  3, 8,  //
@@ -98,7 +98,7 @@ template <std::size_t Size>
   return permuted;
 }
 
-// Where a box's entry for the six bits of `input`, first bit most significant, stands.
+// Where a box has its entry for the six bits of `input`, whose first bit is the most significant.
 constexpr unsigned sbox_place(unsigned input) noexcept {
   const unsigned row = (input >> 4 & 2) | (input & 1);
   const unsigned column = input >> 1 & 15;

@@ -1,10 +1,11 @@
-// Triple DES by tables: S-boxes and P in one look-up, IP and its inverse by exchanges of bits, once
-// for all three passes because between them they cancel. The fast form of a processor without wide
-// registers, which the studies compare others with. Its look-ups depend on secrets: never the
-// choice where a key matters.
+// Triple DES by tables: S-boxes and P are one look-up. IP and its inverse are exchanges of bits,
+// and run once for all three passes, because they cancel between passes. This is the fast form for
+// processors without wide registers, which the studies compare others with. Its look-ups depend on
+// secrets, so it is never the choice where a key matters.
 //
-// Halves are kept rotated to the left by one bit: then the six bits that E gives to boxes 2, 4, 6
-// and 8 end at the bytes' ends, and after a rotation by four those for boxes 1, 3, 5 and 7.
+// Halves are kept rotated to the left by one bit. Then the six bits that E gives to boxes 2, 4, 6
+// and 8 are the lowest of a byte each. After a rotation by four, so are those for boxes 1, 3, 5 and
+// 7.
 #pragma once
 
 #include <bit>
@@ -17,7 +18,7 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_tables {
 
-// Entry x of box k, its four bits where P puts them, rotated as the halves are.
+// Entry x of box k: its four bits are where P puts them, rotated as the halves are.
 struct SpTables {
   std::uint32_t entry[8][64];
 };
@@ -39,7 +40,7 @@ constexpr SpTables make_sp_tables() noexcept {
 
 inline constexpr SpTables sp = make_sp_tables();
 
-// A round key's six-bit parts at the ends of bytes.
+// A round key's parts of six bits, each the lowest of a byte.
 struct Keys {
   struct {
     std::uint32_t odd;   // boxes 1, 3, 5, 7

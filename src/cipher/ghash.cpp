@@ -1,7 +1,8 @@
-// GHASH by integer multiplication with holes (the idea is T. Pornin's, in BearSSL's "ctmul"): of a
-// 64-bit word only every fourth bit is kept, so that the carries of a product's column, a sum of at
-// most 15 terms, die in the three empty positions above it. Sixteen such products make a carry-less
-// one. Constant time wherever the processor multiplies in constant time, as current 64-bit ones do.
+// GHASH by integer multiplication with holes (the idea is T. Pornin's, in BearSSL's "ctmul").
+// Factors keep only every fourth bit of a 64-bit word. A column of their product is then a sum of
+// at most 15 terms, whose carries end in the three empty positions above it. Sixteen such products
+// make a carry-less one. It takes constant time where the processor multiplies in constant time, as
+// current 64-bit ones do.
 #include "cipher/ghash.hpp"
 
 #include "core/secret.hpp"
@@ -15,7 +16,7 @@ __extension__ using Wide = unsigned __int128;
 constexpr std::uint64_t every_fourth = 0x1111111111111111;
 constexpr unsigned classes = 4;
 
-// A word split by bit position modulo 4: the operand that stays, taken apart once.
+// A word split by bit position modulo 4. One operand serves many products and is split only once.
 struct Holes {
   std::uint64_t word;
   std::uint64_t part[classes];
@@ -29,8 +30,8 @@ Holes make_holes(std::uint64_t word) noexcept {
   return holes;
 }
 
-// Carry-less a * b. With all 16 bits of a class the middle column would count to 16 and spill into
-// its neighbour, so the top bit of each of a's classes is multiplied apart, by masking.
+// Carry-less a * b. If a class had all 16 bits, the middle column could count to 16 and spill into
+// the next. So the top bit of each of a's classes is multiplied separately, by masking.
 [[gnu::always_inline]] inline Wide carryless_multiply(std::uint64_t a, const Holes& b) noexcept {
   constexpr unsigned top = 60;
   const std::uint64_t low = a & ((std::uint64_t{1} << top) - 1);
@@ -69,7 +70,7 @@ void store_element(std::uint8_t* to, const Element& element) noexcept {
   store_be64(to + 8, element.low);
 }
 
-// A multiplier ready for Karatsuba's three products.
+// A factor, ready for Karatsuba's three products.
 struct Multiplier {
   Holes high;
   Holes low;
@@ -84,7 +85,7 @@ MutableBytes bytes_of(Multiplier& multiplier) noexcept {
   return {reinterpret_cast<std::uint8_t*>(&multiplier), sizeof multiplier};
 }
 
-// The unreduced product: x^0 .. x^254 from bit 254 of the 256 downwards.
+// The unreduced product, with x^0 in bit 254 of the 256 and x^254 in bit 0.
 struct Product {
   Wide high;
   Wide low;
@@ -97,9 +98,9 @@ struct Product {
   return {high ^ (middle >> 64), low ^ (middle << 64)};
 }
 
-// Modulo x^128 + x^7 + x^2 + x + 1, in mirrored bits: times x^k is a shift to the right by k.
+// Modulo x^128 + x^7 + x^2 + x + 1. Bits are mirrored, so times x^k is a shift to the right by k.
 [[gnu::always_inline]] inline Element reduce(const Product& product) noexcept {
-  // One to the left puts x^k at bit 255 - k.
+  // A shift to the left by one puts x^k at bit 255 - k.
   const Wide high = (product.high << 1) | (product.low >> 127);
   const Wide low = product.low << 1;
   const auto x192 = static_cast<std::uint64_t>(low);
