@@ -1,6 +1,7 @@
 // The raw modes of AES and 3DES (FIPS 197, SP 800-67, SP 800-38A, SP 800-38E) for programs that
-// link paes, on the best kernel of the machine. Nothing here is authenticated: whoever can change a
-// ciphertext changes the text, and nobody notices. Use paes/gcm.hpp unless a format asks for these.
+// link paes, on the best kernel of the machine. Nothing here is authenticated: anyone who can
+// change a ciphertext changes the text, and nobody notices. Use paes/gcm.hpp unless a format asks
+// for these.
 //
 //   paes::RawCipher cipher("aes-256-ctr", key);
 //   cipher.encrypt(iv, text, ciphertext);  // CTR, OFB: never the same IV twice under one key
@@ -61,10 +62,10 @@ class RawCipher {
   [[nodiscard]] std::size_t padded_bytes(std::size_t text_bytes) const noexcept;
   void encrypt_padded(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> text,
                       std::span<std::uint8_t> ciphertext) const;
-  // `text` has the length of `ciphertext`; the answer is how many bytes of it are text, the rest is
-  // zero. Nothing, and all of it zero, when the padding is wrong. Whoever may learn of many
-  // ciphertexts of his choice whether their padding is wrong can decrypt with that alone:
-  // authenticate before decrypting.
+  // `text` has the length of `ciphertext`. The answer is how many bytes of it are text; the rest is
+  // zero. When the padding is wrong, there is no answer and all of `text` is zero. Anyone who may
+  // ask whether the padding of many ciphertexts of their choice is wrong can decrypt with that
+  // alone, so authenticate before you decrypt.
   [[nodiscard]] std::optional<std::size_t> decrypt_padded(std::span<const std::uint8_t> iv,
                                                           std::span<const std::uint8_t> ciphertext,
                                                           std::span<std::uint8_t> text) const;

@@ -9,9 +9,9 @@ namespace paes {
 
 class Device;  // opaque here
 
-// All GPUs of this machine that CUDA has, together. Null, and why, in one line, where there is
-// none, where it has no memory left, or where this process uses all of its eight slots already. The
-// driver is loaded now, and is not needed to build or to start a program.
+// All GPUs of this machine that CUDA has, together. Null if there is none, if it has no memory
+// left, or if this process uses all of its eight slots already; `why` then says so in one line.
+// This call loads the driver, which is not needed to build or to start a program.
 [[nodiscard]] std::shared_ptr<Device> open_device(std::string& why);
 
 }  // namespace paes

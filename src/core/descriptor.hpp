@@ -1,5 +1,5 @@
-// A file descriptor with an owner, errors of the system in its own words, and what everybody needs
-// who makes files in folders that others use as well.
+// A file descriptor with an owner, errors of the system in its own words, and what it takes to make
+// files in folders that others use as well.
 #pragma once
 
 #include <sys/stat.h>
@@ -32,14 +32,14 @@ class Descriptor {
   bool owned_ = true;
 };
 
-// Under which /proc has what is open, where /proc is mounted.
+// The path under which /proc has the open file, where /proc is mounted.
 [[nodiscard]] std::string path_of_descriptor(int descriptor);
 
 // Throws Error(failure) "WHAT: strerror(errno)".
 [[noreturn]] void throw_errno(const std::string& what);
 
 // Some file systems say only at a close that what was written is lost. This asks for that answer
-// and leaves the descriptor open. Throws throw_errno(what).
+// and leaves the descriptor open. Throws as throw_errno(what) does.
 void check_as_if_closed(int descriptor, const std::string& what);
 
 // The same, after a sync of a regular file or block device; one that cannot be synced counts as
@@ -55,7 +55,7 @@ class ClosedOutput : public Error {
 // The same for a write to standard output; EPIPE is a ClosedOutput.
 [[noreturn]] void throw_standard_output_errno();
 
-// For a file that is not to be found under its name for long: the prefix and 16 hexadecimal digits.
+// For a file that has its name only for a short time: the prefix and 16 hexadecimal digits.
 inline constexpr std::string_view temporary_prefix = ".paes-";
 [[nodiscard]] std::string new_temporary_name();
 

@@ -1,5 +1,6 @@
-// The folder of a file, held open so that a change of names in it can be made to last. One may be
-// allowed to make files in a folder that one may not list; it cannot be synced by itself.
+// The folder of a file, held open so that a change of names in it can be made to last. A user may
+// be allowed to make files in a folder but not to list it; such a folder cannot be synced by
+// itself.
 #pragma once
 
 #include <fcntl.h>
@@ -10,8 +11,8 @@
 
 namespace paes {
 
-// `path` counts from the folder `base`. Not open when it cannot even be passed through; errno then
-// says why.
+// `path` counts from the folder `base`. The answer is not open when the folder cannot even be
+// passed through; errno then says why.
 [[nodiscard]] Descriptor open_folder(const std::string& path, int base = AT_FDCWD);
 
 // Syncs the names in the folder: links, renames and removals then survive a crash. `file` is open

@@ -41,7 +41,7 @@ void protect_secret(void* memory, std::size_t bytes) noexcept;
 // True when the system refused to lock some secret so far (RLIMIT_MEMLOCK); the secret is then
 // still wiped and kept out of core dumps, but could reach swap.
 [[nodiscard]] bool secret_locking_fell_short() noexcept;
-// Says so of a secret that somebody else keeps.
+// Makes it true, for a secret that is not kept here.
 void note_unlocked_secret() noexcept;
 
 // One trivially copyable object. Movable, not copyable.
@@ -103,7 +103,7 @@ class SecretBytes {
   std::size_t capacity_ = 0;
 };
 
-// Fills from the kernel's generator: libcrypto's would cost every start a millisecond and hold a
+// Fills from the system's generator. libcrypto's would cost every start a millisecond, and has a
 // state of its own that fork and snapshots can duplicate. Throws Error when the system has none.
 void random_bytes(MutableBytes out);
 

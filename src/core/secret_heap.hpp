@@ -1,7 +1,8 @@
-// Locked memory for what other people's libraries allocate while they hold keys. A library whose
-// allocations the program makes (libcrypto's, format/libcrypto.hpp) asks here first; it gets memory
-// that is locked, out of core dumps and wiped when it is given back, but only within a
-// SecretAllocations, for locked memory is scarce and most of what libraries allocate is no secret.
+// Locked memory for what libraries allocate while they hold keys. A library whose allocations the
+// program makes (libcrypto, by format/libcrypto.hpp) asks here first. It gets memory that is
+// locked, out of core dumps and wiped when it is given back. That holds only within a
+// SecretAllocations, because locked memory is scarce and most of what libraries allocate is no
+// secret.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ class Executor {
 
   [[nodiscard]] virtual unsigned threads() const noexcept = 0;
 
-  // Starts the threads. Throws Error(failure) when the system does not give that many: later,
-  // OpenMP would end the process instead. Call it before anything is made that must not be left
+  // Starts the threads. Throws Error(failure) when the system does not give that many; later,
+  // OpenMP would end the process instead. Call it before you make anything that must not be left
   // half done.
   virtual void start() const = 0;
 
@@ -36,12 +36,12 @@ class Executor {
   virtual void on_each_thread(const std::function<void(unsigned)>& fn) const = 0;
 };
 
-// One thread, in order: the one for everybody who needs no threads. It is never destroyed.
+// The executor for callers that need no threads. It is never destroyed.
 [[nodiscard]] const Executor& serial_executor() noexcept;
 
-// Starts the executor's threads for the thread that calls, unless it has had as many before: OpenMP
-// keeps a pool for each of its callers. Throws as start() does. This is for libraries, whose
-// caller's program must not end because one more thread cannot start.
+// Starts the executor's threads for the thread that calls, unless it has had as many before.
+// (OpenMP keeps a pool for each of its callers.) Throws as start() does. This is for libraries: a
+// program that uses one must not end because a thread cannot start.
 void start_here(const Executor& executor);
 
 // `threads` 0 means every processor this process may run on.

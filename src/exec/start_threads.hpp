@@ -1,6 +1,6 @@
-// Whether a team of threads can start, asked before anything depends on it. The OpenMP run-time
-// libraries end the process when a thread cannot be created (a limit of the user's or of memory,
-// OMP_STACKSIZE), in their own words and with whatever the program has half done left behind.
+// Whether a team of threads can start, asked before anything depends on it. When a thread cannot be
+// created (a limit of the user's or of memory, OMP_STACKSIZE), the OpenMP run-time libraries end
+// the process in their own words, and leave whatever the program has half done.
 #pragma once
 
 namespace paes {

@@ -50,7 +50,7 @@ inline constexpr std::size_t max_tag_bytes = 16;
 
 namespace paes {
 
-// What is done with GCM, for whoever is told so by an argument.
+// What to do with GCM, for functions that take it as an argument.
 enum class GcmOperation : unsigned {
   // With a part of a message, whole blocks.
   hash,     // GHASH of a ciphertext; section 6.4
