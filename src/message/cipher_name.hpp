@@ -22,7 +22,7 @@ struct CipherName {
   std::size_t key_bytes;     // of the whole key: XTS takes two keys of the cipher
 
   [[nodiscard]] bool is_gcm() const noexcept { return !mode.has_value(); }
-  // Of the IV that the mode takes; for GCM of the one that everybody uses.
+  // The length of the IV that the mode takes. GCM takes any; this is the usual one.
   [[nodiscard]] std::size_t iv_bytes() const noexcept {
     return is_gcm() ? gcm::standard_iv_bytes : row_of(*mode).has_iv ? block_bytes_of(cipher) : 0;
   }
@@ -37,8 +37,8 @@ struct CipherName {
 // Whether the kernel has the cipher, and its mode in both directions.
 [[nodiscard]] bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept;
 
-// find_kernel among the kernels that have it: a name of one that has not is an error, and "" or
-// "auto" give the best that has.
+// find_kernel among the kernels that have the cipher. It is an error to name one that lacks it; ""
+// and "auto" give the best that has it.
 [[nodiscard]] const Kernel& find_kernel(const CipherName& name, std::string_view kernel);
 
 }  // namespace paes

@@ -1,15 +1,15 @@
-// A device beside the processor that computes the parallel modes (a GPU): what `message` and
-// `stream` see of one. It is no kernel, for it takes whole pieces, has memory of its own and can
-// fail, and no schedule, for its callers choose the pieces. Its output is a kernel's to the byte.
+// A device beside the processor that computes the parallel modes (a GPU), as `message` and `stream`
+// see it. It is no kernel, because it takes whole pieces, has memory of its own and can fail. It is
+// no schedule, because its callers choose the pieces. Its output is a kernel's to the byte.
 //
 // Calls are synchronous and may come from any number of threads. A call takes a slot, copies in,
-// computes, copies out, waits and gives the slot back; with several threads calling, the copies of
-// one overlap the work of another. False means declined: nothing was touched, and the caller has a
-// kernel compute it. That is so when all slots are taken and the caller would not wait, when the
-// memory of a call is more than piece_bytes() allows, and when there is no memory for it: a later
-// call may find some, until the device has looked in vain often enough to give up. Any other
-// failure throws Error(failure) with the name of the call that failed; the memory passed is then
-// undefined, and every later call throws as well.
+// computes, copies out, waits and gives the slot back. If several threads call, the copies of one
+// overlap the work of another. False means that the device declined: it touched nothing, and the
+// caller has a kernel compute the piece. It declines when all slots are taken and the caller would
+// not wait, when the memory of a call is more than piece_bytes() allows, and when it has no memory
+// for the call. A later call may find some, until the device gives up after many vain attempts. Any
+// other failure throws Error(failure) with the name of the call that failed. The memory passed is
+// then undefined, and every later call throws as well.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@
 
 namespace paes {
 
-// What a call does that finds no slot free.
+// What a call does when no slot is free.
 enum class WhenBusy : unsigned {
   wait,
-  decline,  // processor and device share the work, each taking what comes when it is free
+  decline,  // so that processor and device share the work, and whichever is free takes the next
 };
 
 // What the next block of a message in a raw mode depends on besides key and text: in CTR its
@@ -49,7 +49,7 @@ class DeviceRaw {
                                    WhenBusy when_busy) const = 0;
 };
 
-// Messages without AAD that lie one behind the other at equal distances.
+// Messages without AAD that begin at equal distances.
 struct GcmMessages {
   std::uint8_t* text;  // of the first
   std::size_t stride_bytes;
@@ -73,15 +73,14 @@ class DeviceGcm {
   DeviceGcm(const DeviceGcm&) = delete;
   DeviceGcm& operator=(const DeviceGcm&) = delete;
 
-  // `seal`, `open` or `verify` of each message, in place. It computes tags and compares none: text
-  // that `open` wrote is not to be used before its caller has compared.
+  // `seal`, `open` or `verify` of each message, in place. It computes tags and compares none: a
+  // caller must compare before it uses text that `open` wrote.
   [[nodiscard]] virtual bool run(GcmOperation operation, const GcmMessages& messages,
                                  WhenBusy when_busy) const = 0;
 
-  // `encrypt`, `decrypt` or `hash` of a part of one message, at least one block and whole ones.
-  // `counter` is of the first, and its last 32 bits count on. `out` is as in DeviceRaw, and empty
-  // for `hash`. The GHASH of the part's ciphertext alone, from zero (GhashPart), comes back in
-  // `hash`.
+  // `encrypt`, `decrypt` or `hash` of a part of one message: whole blocks, at least one. `counter`
+  // is that of the first, and its last 32 bits count on. `out` is as in DeviceRaw, and empty for
+  // `hash`. `hash` becomes the GHASH of this part's ciphertext alone, from zero (GhashPart).
   [[nodiscard]] virtual bool run(GcmOperation operation, const CounterBlock& counter, Bytes in,
                                  MutableBytes out, HashValue& hash, WhenBusy when_busy) const = 0;
 };
@@ -94,15 +93,15 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  // How many calls at a time it can serve; 0 when it has given up, and declines everything.
+  // How many calls it can serve at a time. 0 once it has given up, when it declines everything.
   [[nodiscard]] virtual unsigned slots() const noexcept = 0;
   // The text that a call should have: long enough to be worth a copy, short enough for copies and
   // work to overlap. A call is declined when its memory, gaps and tags between messages included,
   // exceeds this by more than a 64th.
   [[nodiscard]] virtual std::size_t piece_bytes() const noexcept = 0;
 
-  // Memory that many calls will use: pinned, it needs no staging. Whole pages, unpinned before they
-  // are unmapped. Where the system refuses, nothing changes but the speed.
+  // Pins memory that many calls will use, so that it needs no staging. It has whole pages, which
+  // are unpinned before they are unmapped. If the system refuses, only the speed changes.
   virtual void pin(void* memory, std::size_t bytes) noexcept = 0;
   virtual void unpin(void* memory) noexcept = 0;
 
@@ -114,7 +113,7 @@ class Device {
   [[nodiscard]] virtual std::unique_ptr<DeviceGcm> bind_gcm(Bytes key) = 0;
 };
 
-// What a key is bound to beside its kernel. Without a device: to nothing.
+// What a key is bound to beside its kernel.
 struct DeviceUse {
   Device* device = nullptr;
   WhenBusy when_busy = WhenBusy::wait;

@@ -1,6 +1,5 @@
-// AES-GCM messages (SP 800-38D): a key bound once to a kernel, and to a device if there is one,
-// and messages sealed and opened with it, whole or in pieces that any executor may run in any
-// order.
+// AES-GCM messages (SP 800-38D). A key is bound once to a kernel, and to a device if there is one.
+// It seals and opens messages, whole or in pieces that any executor may run in any order.
 #pragma once
 
 #include "core/secret.hpp"
@@ -24,8 +23,8 @@ class GcmKey {
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return *kernel_; }
 
-  // IVs of 1 byte or more, tags of 4, 8 or 12 to 16 bytes, text within gcm::max_plaintext_bytes:
-  // anything else is the caller's bug here (the public header checks and throws).
+  // IVs have 1 byte or more, tags 4, 8 or 12 to 16, and text at most gcm::max_plaintext_bytes.
+  // Anything else is the caller's bug here; the public header checks and throws.
   // `out` has the length of `in`, and is `in` or does not overlap it.
   void seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag) const noexcept;
   // False, with `out` wiped, when the tag does not match.
@@ -34,12 +33,13 @@ class GcmKey {
   // What open would answer, without decrypting.
   [[nodiscard]] bool verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept;
 
-  // A message in two steps, of which the first needs no text and can be made ahead. E(J0), and
-  // behind it the keystream of the text, XORed onto `blocks`: whole ones, from one of these on, of
-  // a message with this IV of 96 bits.
+  // A message in two steps. The first needs no text, so that it can be made ahead: it XORs E(J0)
+  // and, after it, the keystream of the text onto `blocks`. These are whole blocks, from number
+  // `first_block` on, and the IV has 96 bits.
   void add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
                               MutableBytes blocks) const noexcept;
-  // The tag of a ciphertext whose E(J0) is `mask`; whole, and as secret as `open` keeps it.
+  // The second step: the whole tag of a ciphertext whose E(J0) is `mask`. As long as the message
+  // is not known to be authentic, the tag is a secret.
   void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept;
 
   // Many messages at once; DeviceGcm has the rules. False: compute them with the calls above.
@@ -58,10 +58,10 @@ class GcmKey {
  private:
   friend class GcmMessage;
 
-  // J0. Of an IV of other than 96 bits it is a hash under H and nothing but, and gives H away: wipe
-  // it.
+  // J0. If the IV does not have 96 bits, J0 is a hash under H without a mask and gives H away, so
+  // wipe it.
   void make_pre_counter_block(Bytes iv, CounterBlock& counter) const noexcept;
-  // Goes on with `hash`, over whole blocks: the last is padded with zeros.
+  // Continues `hash` over `data`, whose last block is padded with zeros.
   void hash_padded(HashValue& hash, Bytes data) const noexcept;
   void run_whole(WholeMessageFunction run, Bytes iv, Bytes aad, const Text& text, Bytes claimed_tag,
                  Tag& tag) const noexcept;

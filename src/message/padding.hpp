@@ -1,6 +1,6 @@
-// PKCS#7 padding (RFC 5652, section 6.3), for the modes that take whole blocks: one to a block's
-// length of bytes, each holding their number. Only a block's length is known of the way back until
-// the whole last block has been looked at, always in the same time.
+// PKCS#7 padding (RFC 5652, section 6.3), for the modes that take whole blocks: one byte or more,
+// up to a block, each of which holds their number. Its removal always looks at the whole last
+// block, in the same time.
 #pragma once
 
 #include <cassert>
@@ -22,9 +22,9 @@ inline void write_padding(MutableBytes padding) noexcept {
   std::memset(padding.data(), static_cast<int>(padding.size()), padding.size());
 }
 
-// How many bytes of a text's last block, of 1 to 255 bytes, are not padding; nothing when it does
-// not end in padding. Time depends on the block's size alone; the answer itself becomes public, and
-// whoever may ask for it often, with ciphertexts of his choice, learns texts from it.
+// How many bytes of a text's last block are not padding, or nothing when it does not end in
+// padding. The block has 1 to 255 bytes, and time depends on its size alone. But the answer becomes
+// public: anyone who may ask often, with ciphertexts of their choice, learns texts from it.
 [[nodiscard]] inline std::optional<std::size_t> unpadded_bytes(Bytes last_block) noexcept {
   const std::size_t size = last_block.size();
   assert(size >= 1 && size <= 255);
@@ -33,7 +33,7 @@ inline void write_padding(MutableBytes padding) noexcept {
   const auto at_least = [](std::uint32_t a, std::uint32_t b) { return ~((a - b) >> 31) & 1; };
   std::uint32_t good = at_least(count, 1) & at_least(static_cast<std::uint32_t>(size), count);
   for (std::size_t i = 0; i < size; ++i) {
-    // Of the byte that is `i` from the end: padding if i < count.
+    // The byte that is `i` from the end is padding if i < count.
     const std::uint32_t is_padding = at_least(count, static_cast<std::uint32_t>(i) + 1);
     const std::uint32_t difference = last_block[size - 1 - i] ^ count;
     const std::uint32_t differs = (0 - difference) >> 31;

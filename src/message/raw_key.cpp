@@ -16,8 +16,8 @@ namespace paes {
 
 namespace {
 
-// Outputs from here on are stored past the caches: by the time they are read they would have left
-// them, and a store through the caches reads what it overwrites first.
+// Outputs of so many bytes are stored past the caches. They would have left the caches before they
+// are read, and a store through the caches first reads what it overwrites.
 constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
 
 // A single piece needs no hand-out, which short messages would notice.
@@ -49,8 +49,8 @@ struct Pieces {
   }
 };
 
-// The partial block behind the whole ones, if there is one: run(text) is given it as a block, in
-// place, of which the beginning is kept.
+// The partial block after the whole ones, if there is one. run(text) transforms a whole block in
+// place, and its beginning is kept.
 template <typename Run>
 void crypt_rest(std::size_t block, Bytes in, MutableBytes out, Run&& run) {
   const std::size_t rest = in.size() % block;
@@ -161,8 +161,8 @@ bool RawKey::takes(std::uint64_t bytes) const noexcept {
 
 RawPosition RawKey::start(Bytes iv) const noexcept {
   assert(iv.size() == iv_bytes());
-  // Copied right to its place: a kernel loads a block at once, and a load over two recent stores,
-  // as compilers make them of a block that is handed on, waits for the cache.
+  // The block is copied right to its place. Handing it on would make compilers store it in two
+  // parts, and the kernel's load of the whole block would then wait for the cache.
   const auto from_iv = [&]<typename AnyBlock>(AnyBlock block) {
     RawPosition position{block};
     std::memcpy(std::get_if<AnyBlock>(&position.next)->bytes, iv.data(), iv.size());
@@ -248,8 +248,8 @@ void RawKey::crypt_pieces(Operation operation, ChainBlock* last, Bytes in, Mutab
   const PieceFunction run = kernel_->run(operation);
   const std::size_t size = block_size();
   const Pieces pieces(in.size(), spread.grain, size);
-  // Copied before anything runs: in place, a neighbour overwrites what a piece still needs. All of
-  // it is ciphertext; ECB needs none, and its blocks may be text.
+  // These are copied before anything runs, because in place a neighbour overwrites what a piece
+  // still needs. All of them are ciphertext. ECB needs none, and its blocks may be text.
   ChainBlock only;
   std::vector<ChainBlock> many;
   ChainBlock* before = nullptr;
@@ -303,8 +303,9 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
                          const Executor& executor) const {
   const Operation operation = row().operation(direction);
   const bool is_chained = formula_of(operation).is_chained();
-  // Chained messages go in groups that fill the lanes, several to a thread; too few for that are
-  // shared out, for half-filled lanes on every thread beat full ones on one.
+  // Chained messages go in groups that fill the lanes, several groups to a thread. If there are too
+  // few messages, each thread gets a share, because half-filled lanes on every thread beat full
+  // ones on one.
   const std::size_t most_groups = std::size_t{4} * executor.threads();
   const std::size_t share = (messages.size() + executor.threads() - 1) / executor.threads();
   const std::size_t least =
@@ -347,7 +348,7 @@ void RawKey::bind(DeviceUse use, Bytes key) {
   }
 }
 
-// The bytes that are done; `position` then stands behind them.
+// How many bytes the device has done; `position` has moved past them.
 std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, Bytes in,
                                     MutableBytes out) const {
   const DeviceRaw* const device = device_[static_cast<unsigned>(direction)].get();
@@ -357,8 +358,8 @@ std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, 
   }
   assert(takes(in.size()) && in.size() == out.size());
   const std::size_t bytes = in.size() / step * step;
-  // Kept ahead: in place, the text replaces it. A partial block ends the message, and so no block
-  // is behind it that would need one.
+  // This is copied first, because in place the text replaces it. A partial block needs no copy: it
+  // ends the message, so that no block follows.
   const std::size_t size = block_size();
   ChainBlock last = {};
   if (needs_before(direction) && bytes >= size) {
@@ -393,7 +394,7 @@ void RawKey::crypt_units(Direction direction, UnitNumber& number, Bytes in, Muta
   const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
   const std::size_t group =
       std::max<std::size_t>(unit_bytes == 0 ? 1 : spread.grain / unit_bytes, 1);
-  // Each unit ends with a fence, which short ones have to wait for.
+  // Each unit ends with a fence, and short ones would wait for it too often.
   constexpr std::size_t least_unit_bytes = 8192;
   const bool bypasses_caches = spread.bypasses_caches && unit_bytes >= least_unit_bytes;
   // One long unit is split; many short ones are shared out whole.
@@ -431,7 +432,7 @@ void RawKey::crypt_few_units(Direction direction, const UnitNumber& first, Bytes
     });
     return;
   }
-  // Numbers at first, which become tweaks in place.
+  // These are numbers first and become tweaks in place.
   Tweak tweaks[most_units];
   const std::size_t count = each_unit([&](std::size_t index, Bytes, MutableBytes) {
     tweaks[index] = std::bit_cast<Tweak>(xts::add_units(first, index));
@@ -476,10 +477,10 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
   }
 }
 
-// Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `out` are the last whole block, which
-// encryption has written already, and the partial one; the whole one's head becomes the partial
-// one. `in` is what has not been read: for encryption the partial block, for decryption both.
-// `tweak` is of the first block that has not been read.
+// Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `out` is the last whole block, which
+// encryption has already written, and the partial one, which becomes the head of the whole one.
+// `in` is what has not been read: for encryption the partial block, for decryption both. `tweak` is
+// that of the first block that has not been read.
 void RawKey::steal(Operation operation, const Tweak& tweak, Bytes in, MutableBytes out) const {
   const PieceFunction run = kernel_->run(operation);
   const std::size_t rest = in.size() % block_bytes;

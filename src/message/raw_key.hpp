@@ -1,8 +1,8 @@
-// The raw modes of operation (SP 800-38A, SP 800-38E): a key bound once to a mode and a kernel, and
-// to a device if there is one, and messages encrypted and decrypted with it, whole, in parts, or
-// many at once. Nothing here is authenticated; GcmKey is. What is written once, for every kernel,
-// lives here: the full carry of counters, partial last blocks, ciphertext stealing, the tweaks of
-// data units, and copies of the blocks that neighbouring pieces need.
+// The raw modes of operation (SP 800-38A, SP 800-38E). A key is bound once to a mode and a kernel,
+// and to a device if there is one. It encrypts and decrypts messages whole, in parts, or many at
+// once. Nothing here is authenticated; GcmKey is. Whatever is the same for every kernel is here:
+// the full carry of counters, partial last blocks, ciphertext stealing, the tweaks of data units,
+// and copies of the blocks that neighbouring pieces need.
 #pragma once
 
 #include <span>
@@ -33,13 +33,13 @@ struct RawMessage {
   MutableBytes out;
 };
 
-// Limits that the standards put on encryption. Whoever offers encryption checks them; RawKey does
-// not, for tests with the standards' own vectors go beyond them.
+// Limits that the standards put on encryption. Those who offer encryption check them. RawKey does
+// not, because tests with the standards' own vectors go beyond them.
 
 // SP 800-67 Rev. 2, section 3.4: no key bundle encrypts more than 2^20 blocks.
 inline constexpr std::uint64_t max_des_blocks = std::uint64_t{1} << 20;
 
-// XTS with both keys the same is not the mode that was proved secure (FIPS 140-3 implementation
+// XTS with two equal keys is not the mode that was proved secure (FIPS 140-3 implementation
 // guidance, C.I). Time does not depend on where they differ.
 [[nodiscard]] inline bool has_equal_halves(Mode mode, Bytes key) noexcept {
   const std::size_t half = key.size() / 2;
@@ -72,8 +72,9 @@ class RawKey {
   [[nodiscard]] std::size_t step_bytes() const noexcept {
     return unit_bytes_ != 0 ? unit_bytes_ : block_size();
   }
-  // Whether messages of so many bytes exist: ECB and CBC take whole blocks (padding.hpp makes them
-  // so), XTS no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E, section 4).
+  // Whether messages can have so many bytes. ECB and CBC take whole blocks, which padding.hpp
+  // makes. XTS takes no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E,
+  // section 4).
   [[nodiscard]] bool takes(std::uint64_t bytes) const noexcept;
   // Whether parts of messages go to a device in this direction, when it is not busy.
   [[nodiscard]] bool has_device(Direction direction) const noexcept {
@@ -90,14 +91,14 @@ class RawKey {
 
   // `iv` has iv_bytes().
   [[nodiscard]] RawPosition start(Bytes iv) const noexcept;
-  // Where a message stands `offset` bytes from its beginning, a multiple of step_bytes(), in a
-  // direction that is parallel. `before` is the ciphertext block there, where needs_before() and
-  // the offset is not 0.
+  // Where a message stands `offset` bytes from its beginning, in a direction that is parallel. The
+  // offset is a multiple of step_bytes(). `before` is the ciphertext block that ends there; it is
+  // looked at only if needs_before() and the offset is not 0.
   [[nodiscard]] RawPosition at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept;
 
-  // The next part of a message, all of it to the device if there is one and it takes it, else in
-  // pieces of about `grain` bytes over the executor's threads where the direction is parallel. Only
-  // the last part may be other than a multiple of step_bytes(); XTS without units takes the whole
+  // The next part of a message. All of it goes to the device if there is one and it takes it. Else
+  // the executor's threads share it in pieces of about `grain` bytes, if the direction is parallel.
+  // Every part but the last is a multiple of step_bytes(); XTS without units takes the whole
   // message at once. `out` has the length of `in`, and is `in` or does not overlap it.
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
              const Executor& executor, std::size_t grain) const;
@@ -126,7 +127,7 @@ class RawKey {
   void crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                        const Executor& executor, std::size_t grain) const;
   void crypt_counter(CounterBlock& counter, Bytes in, MutableBytes out, const Spread& spread) const;
-  // `last` is null where the operation does not look at the block before.
+  // `last` is null if the operation does not look at the block before.
   void crypt_pieces(Operation operation, ChainBlock* last, Bytes in, MutableBytes out,
                     const Spread& spread) const;
   void crypt_chains(Operation operation, std::span<const RawMessage> messages,
