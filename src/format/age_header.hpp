@@ -37,7 +37,7 @@ struct ParsedFile {
   Bytes payload;  // at least a nonce
 };
 
-// Throws Error(corrupt) if the header is malformed, or a stanza of the two known types is, or scrypt
+// Throws Error(corrupt) if the header or a stanza of the two known types is malformed, or if scrypt
 // does not stand alone.
 [[nodiscard]] ParsedFile parse_file(Bytes file);
 

@@ -26,7 +26,7 @@ struct Vector128 {
   PAES_INLINE static __m128i first_block(Register value) noexcept { return value; }
   PAES_INLINE static Register only_first(__m128i block) noexcept { return block; }
   PAES_INLINE static __m128i join(Register value) noexcept { return value; }
-  // The registers of a flight that hold its last two blocks: both behind the carry.
+  // The registers of a flight that hold its last two blocks, both of them after the carry.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -44,7 +44,7 @@ struct Vector128 {
   PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm_shuffle_epi32(value, 0x4e);
   }
-  // Byte-reversed: the half of a beside the half of b.
+  // The byte-reversed half of a beside that of b.
   PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm_unpacklo_epi64(reverse_bytes(a), reverse_bytes(b));
   }

@@ -1,4 +1,4 @@
-// The 3DES kernel `openssl`: libcrypto's own modes of DES-EDE3 behind paes' interface, the peer in
+// The 3DES kernel `openssl`: libcrypto's own modes of DES-EDE3 as a row of paes, the peer in
 // every measurement, by evp_modes.hpp.
 #include <new>
 

@@ -6,17 +6,15 @@
 // - A flight of eight registers goes through the cipher at once, enough to hide the latency of the
 //   AES round. Between the rounds runs the hash of the previous flight (encryption) or of the same
 //   flight (decryption).
-// - The hash is deferred: each lane of a register is a Horner chain of its own with step H^lanes,
-//   products are added unreduced over a flight (Karatsuba, three multiplications a register), one
+// - The hash is deferred. Each lane of a register is a Horner chain of its own with step H^lanes.
+//   Products are added unreduced over a flight (Karatsuba, three multiplications a register), one
 //   reduction serves a flight, and the lanes are joined only at the end of the piece.
 // - Counters of one flight differ in the last byte only, so after the first AES round they differ
-// in
-//   one column only. That column is a function of key and last counter byte: a table of 256 entries
-//   made once per key replaces counter arithmetic and the first round by one XOR with memory. Its
-//   index is the counter, never the key or the data; where the counter itself is secret (Piece,
-//   is_counter_public) the table is not used. The table starts at counter 2, the
-//   first of a message with a 96-bit IV, so that a flight never straddles a carry except in its
-//   last two blocks.
+//   in one column only. That column is a function of key and last counter byte. A table of it, with
+//   256 entries made once per key, replaces counter arithmetic and the first round by one XOR with
+//   memory. Its index is the counter, never the key or the data; where the counter itself is secret
+//   (Piece, is_counter_public) the table is not used. The table starts at counter 2, the first of a
+//   message with a 96-bit IV. So a carry never parts a flight, except before its last two blocks.
 //
 // Hash values inside are byte-reversed blocks, so that bit i of the register is the coefficient of
 // x^(127-i); powers of H are kept multiplied by x, which absorbs the shift that a product of two
@@ -60,7 +58,7 @@ struct StitchedGcm {
     (new (kernel_keys.bytes) Keys{})->prepare(round_keys);
   }
 
-  // What blocks of equal counter but for the last byte share after the first round.
+  // What blocks share after the first round if their counters differ in the last byte only.
   struct FirstRound {
     Register body;  // for all registers of a flight but those that hold its last two blocks
     Register last;
@@ -75,9 +73,9 @@ struct StitchedGcm {
     }
   };
 
-  // Hashing of a flight of ciphertext, step by step, while something else runs. Two
-  // registers go together: sorting their halves costs what swapping them would, but then one XOR
-  // makes Karatsuba's middle factors of both, and products are added three at a time.
+  // Hashing of a flight of ciphertext, step by step, while something else runs. Two registers go
+  // together: sorting their halves costs what swapping them would, but then one XOR makes
+  // Karatsuba's middle factors of both, and products are added three at a time.
   struct FlightHash {
     const Keys& keys;
     const std::uint8_t* text;
@@ -332,8 +330,8 @@ struct StitchedGcm {
     }
   }
 
-  // The compiler does so itself but behind a function that is handed a wide register, as hash_end
-  // is.
+  // The compiler does so itself, except after a function that takes a wide register, as hash_end
+  // does.
   PAES_INLINE static void leave_registers_clean() noexcept {
 #ifdef __AVX__
     if constexpr (lanes > 1) {

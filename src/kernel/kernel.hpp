@@ -1,9 +1,9 @@
 // What a kernel is: one row of functions for one cipher on one instruction set. Rows know keys and
 // pieces; they know nothing of threads, files or partial messages.
 //
-// A run is noexcept and cannot fail. Memory rules, the same for every run: `in` and `out` are the
-// same buffer or do not overlap; nothing is read or written beyond the given bytes; no alignment is
-// required of either.
+// A run is noexcept and cannot fail. Every run has the same rules of memory: `in` and `out` are the
+// same buffer or do not overlap, nothing is read or written beyond the given bytes, and neither
+// needs to be aligned.
 //
 // The other headers of this folder put their code into unnamed namespaces, because each kernel file
 // compiles them for its own instruction set, and the linker must never merge the results.
@@ -21,9 +21,9 @@
 
 namespace paes {
 
-// Whatever a kernel wants to know of a key, in a layout private to the kernel that prepared it
-// (round keys, powers of H, tables). Bound to its kernel once, in `message`, so that no other
-// kernel can be handed it by mistake.
+// Whatever a kernel wants to know of a key (round keys, powers of H, tables), in a layout that only
+// this kernel knows. `message` binds it to its kernel once, so that no other kernel gets it by
+// mistake.
 struct alignas(64) KernelKeys {
   std::uint8_t bytes[12288];
 
@@ -47,22 +47,20 @@ struct Text {
   std::size_t bytes;
 };
 
-// A contiguous part of a message in a parallel mode: whole blocks of text, and what the mode's
-// formula asks for besides. What a formula does not name stays null. All of it is of the piece's
-// first block.
+// A contiguous part of a message in a parallel mode: whole blocks of text, and whatever else the
+// mode's formula needs for the first of them. What the formula does not name stays null.
 struct Piece {
   Text text;
   const CounterBlock* counter = nullptr;  // the last 32 bits count on and wrap
   const Tweak* tweak = nullptr;
-  // A copy, never in the text: in place, the piece before overwrites its own ciphertext.
+  // A copy outside the text, because in place the piece before overwrites its own ciphertext.
   const ChainBlock* before = nullptr;
-  // Only then may a branch or an address depend on the counter: for IVs of other than 96 bits J0 is
-  // a hash under H, and its low bits, watched over many messages, would give H away.
+  // Only if it is may a branch or an address depend on the counter. For IVs of other than 96 bits
+  // J0 is a hash under H, and its low bits, watched over many messages, would give H away.
   bool is_counter_public = false;
-  // The output is larger than the caches and nobody reads it soon: a kernel may store past them.
+  // The output is larger than the caches and is not read soon, so a kernel may store past them.
   bool bypasses_caches = false;
-  // How it then prefetches; something else than the default only in tests, for the bytes are the
-  // same.
+  // How it then prefetches. Only tests change this, because the bytes are the same.
   StreamFetch fetch = StreamFetch::as_machine_prefers;
 };
 using PieceFunction = void (*)(const KernelKeys&, const Piece&) noexcept;
@@ -76,8 +74,7 @@ struct Chain {
 using ChainFunction = void (*)(const KernelKeys&, std::span<Chain>) noexcept;
 
 // A part of a message of AES-GCM: whole blocks, in counter mode (SP 800-38D, section 6.5). The
-// counter is of the first block, and its last 32 bits count on and wrap; Piece says when it is
-// public.
+// counter is that of the first block, and as in Piece.
 struct GcmPiece {
   Text text;
   const CounterBlock* counter;
@@ -99,9 +96,8 @@ struct WholeMessage {
   // The additional data, and GHASH of it.
   Bytes aad;
   const HashValue* aad_hash;
-  // The tag that the message came with, for kernels over libraries that compare and never tell the
-  // tag. Those answer with this tag when it matches, with another when it does not; kernels that
-  // compute the tag need not look.
+  // The tag that the message came with, for kernels over libraries that compare tags and never tell
+  // them. Those answer with this tag if it matches, else with another.
   Bytes claimed_tag = {};
 };
 using WholeMessageFunction = void (*)(const KernelKeys&, const WholeMessage&, Tag& tag) noexcept;

@@ -1,4 +1,4 @@
-// The kernel `openssl`: libcrypto's own modes of AES behind paes' interface, the peer in every
+// The kernel `openssl`: libcrypto's own modes of AES as a row of paes, the peer in every
 // measurement: the raw ones by evp_modes.hpp, XTS and GCM here. A whole message is one chain of EVP
 // calls, as a careful user of libcrypto would write it: contexts get their key once, a message sets
 // a new IV only.

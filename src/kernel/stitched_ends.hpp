@@ -24,7 +24,7 @@ struct StitchedEnds {
     std::uint32_t next;
     bool is_public;
 
-    // From `ahead` blocks behind `counter` on.
+    // From `ahead` blocks after `counter` on.
     PAES_INLINE static Counters at(const CounterBlock& counter, std::uint32_t ahead,
                                    bool is_public) noexcept {
       const __m128i reversed = reverse_block(load_block(counter.bytes));

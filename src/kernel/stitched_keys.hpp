@@ -24,8 +24,8 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-inline constexpr std::uint32_t first_text_counter =
-    2;  // J0 = IV || 1, and text starts at inc32(J0)
+// J0 = IV || 1, and text starts at inc32(J0).
+inline constexpr std::uint32_t first_text_counter = 2;
 
 PAES_INLINE __m128i load_block(const void* from) noexcept {
   return _mm_loadu_si128(static_cast<const __m128i*>(from));
@@ -110,11 +110,12 @@ PAES_INLINE __m128i times_x(__m128i value) noexcept {
   return _mm_xor_si128(shifted, _mm_and_si128(top, polynomial));
 }
 
-// What one kernel keeps of a key, in KernelKeys. Padded on purpose: each table starts a cache line.
+// What one kernel keeps of a key, in KernelKeys. Each table starts a cache line.
 template <class Vector>
 struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   static constexpr unsigned flight_blocks = Vector::flight * Vector::blocks;
-  // The end of a piece may hold a whole flight, another one but for a block, and the length block.
+  // The end of a piece holds at most a whole flight, another one less a block, and the length
+  // block.
   static constexpr unsigned end_powers = 2 * flight_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
@@ -125,8 +126,8 @@ struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // H^(lanes * (group - i)) * x in every lane; and the sums of the halves of two of them each.
   alignas(64) std::uint8_t step_power[group][Vector::blocks][16];
   alignas(64) std::uint8_t step_halves[group / 2][Vector::blocks][2][8];
-  // H^(end_powers - i) * x, and in both halves the sum of its halves; the zeros behind them meet
-  // the zeros behind a text.
+  // H^(end_powers - i) * x, and in both halves the sum of its halves. The zeros that follow meet
+  // the zeros that follow a text.
   static constexpr unsigned end_entries = end_powers + 2 * Vector::blocks - 1;
   alignas(64) Block end_power[end_entries];
   alignas(64) Block end_halves[end_entries];
@@ -135,7 +136,7 @@ struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   Block first_round[256 + first_text_counter];
   unsigned rounds;
 
-  // Of zeroed memory.
+  // The memory was zeroed before.
   void prepare(const RoundKeys& round_keys) noexcept {
     rounds = round_keys.rounds;
     for (unsigned round = 0; round <= round_keys.rounds; ++round) {

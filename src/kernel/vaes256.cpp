@@ -35,7 +35,7 @@ struct Vector256 {
   PAES_INLINE static __m128i join(Register value) noexcept {
     return _mm_xor_si128(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
   }
-  // The register of a flight that holds its last two blocks: both behind the carry.
+  // The register of a flight that holds its last two blocks, both of them after the carry.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -58,7 +58,7 @@ struct Vector256 {
   PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm256_shuffle_epi32(value, 0x4e);
   }
-  // Of each lane byte-reversed: the half of a beside the half of b.
+  // In each lane, the byte-reversed half of a beside that of b.
   PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm256_unpacklo_epi64(reverse_bytes(a), reverse_bytes(b));
   }

@@ -60,8 +60,8 @@ struct Vector512 {
   PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm512_shuffle_epi32(value, _MM_PERM_BADC);
   }
-  // Of each lane byte-reversed: the half of a beside the half of b. One instruction of VBMI does
-  // what takes a shuffle a register and an unpack elsewhere.
+  // In each lane, the byte-reversed half of a beside that of b. One instruction of VBMI does this;
+  // elsewhere it takes a shuffle for each register and an unpack.
   PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm512_permutex2var_epi8(a, half_selector(8), b);
   }
