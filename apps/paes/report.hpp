@@ -53,8 +53,8 @@ void clear_progress_line();
 
 // What the work on one file gives back. If it throws, `with_json` prints the document of a command
 // about one file that failed: {"command", "file", "error"}.
-template <class Work>
-auto work_on_file(const char* command, const std::string& file, bool with_json, const Work& work) {
+template <class Task>
+auto work_on_file(const char* command, const std::string& file, bool with_json, const Task& work) {
   try {
     return work();
   } catch (const Error& error) {

@@ -188,21 +188,21 @@ WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why
 }
 
 Choice WorkChooser::cpu() const {
-  return {work_.kernel, work_.schedule, work_.threads,
-          work_.grain_bytes.value_or(stream::default_grain_bytes)};
+  return {plan_.kernel, plan_.schedule, plan_.threads,
+          plan_.grain_bytes.value_or(stream::default_grain_bytes)};
 }
 
 Choice WorkChooser::with_device(WhenBusy when_busy) const {
-  return {work_.kernel,
-          work_.schedule,
-          work_.threads,
-          std::min(work_.grain_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
+  return {plan_.kernel,
+          plan_.schedule,
+          plan_.threads,
+          std::min(plan_.grain_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
           device_,
           when_busy};
 }
 
 void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
-  OpenedDevice opened = open_cuda_device(device_kernel, work_.notes, work_.device_share);
+  OpenedDevice opened = open_cuda_device(device_kernel, plan_.notes, plan_.device_share);
   if (!opened.has_device) {
     throw Error(ErrorCode::failure, "device: cuda is not available: " + opened.why);
   }
@@ -211,14 +211,14 @@ void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
 }
 
 Choice WorkChooser::for_input(std::optional<std::uint64_t> bytes) {
-  if (work_.is_automatic && bytes) {
+  if (plan_.is_automatic && bytes) {
     measure(*bytes);
   }
   return device_ == nullptr || device_->slots() == 0 ? cpu() : with_device(when_busy_);
 }
 
 double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const {
-  const Trial trial(work_.cipher, work_.kernel, {choice.device.get(), choice.when_busy});
+  const Trial trial(plan_.cipher, plan_.kernel, {choice.device.get(), choice.when_busy});
   const auto executor = choice.executor_for(std::nullopt);
   executor->start();
   return stream::measure_rate([&](MutableBytes piece) { trial(piece); }, *executor, piece_bytes,
@@ -227,7 +227,7 @@ double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, doubl
 
 // Leaves in device_ what was measured to be faster than the CPU, or null.
 void WorkChooser::measure_device(stream::Rates& rates) {
-  OpenedDevice opened = open_cuda_device("", work_.notes, work_.device_share);
+  OpenedDevice opened = open_cuda_device("", plan_.notes, plan_.device_share);
   device_ = std::move(opened.device);
   if (device_ == nullptr) {
     throw Error(ErrorCode::failure, "cuda is not available: " + opened.why);
@@ -245,10 +245,10 @@ void WorkChooser::measure_device(stream::Rates& rates) {
   when_busy_ = best == stream::Sharing::hybrid ? WhenBusy::decline : WhenBusy::wait;
   if (best == stream::Sharing::cpu) {
     device_ = nullptr;
-  } else if (work_.cipher.mode == Mode::ctr) {
+  } else if (plan_.cipher.mode == Mode::ctr) {
     // Less to copy, and more for the processor to do.
     const std::shared_ptr<Device> copying =
-        std::exchange(device_, open_cuda_device("", work_.notes, work_.device_share, true).device);
+        std::exchange(device_, open_cuda_device("", plan_.notes, plan_.device_share, true).device);
     const double copied = std::max(rates.device, rates.hybrid);
     if (device_ == nullptr ||
         stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) == stream::Sharing::cpu) {
@@ -267,7 +267,7 @@ void WorkChooser::measure(std::uint64_t bytes) {
   if (static_cast<double>(bytes) < least_cpu_seconds * estimated_rate_) {
     return;
   }
-  work_.is_automatic = false;  // once is enough
+  plan_.is_automatic = false;  // once is enough
   stream::Rates rates;
   std::string found;
   try {
@@ -278,7 +278,7 @@ void WorkChooser::measure(std::uint64_t bytes) {
     device_ = nullptr;
     found = std::string("cpu, because ") + error.what();
   }
-  if (work_.notes == Notes::all) {
+  if (plan_.notes == Notes::all) {
     print_note("paes: device: " + found);
   }
 }

@@ -56,7 +56,7 @@ struct OpenedDevice {
                                             bool copies_keystream = false);
 
 // What the options say of the work, the same for all inputs.
-struct Work {
+struct WorkPlan {
   const Kernel& kernel;
   Schedule schedule;
   unsigned threads;
@@ -72,13 +72,13 @@ struct Work {
 // Makes a Choice for each input; under `auto` they may differ in the device.
 class WorkChooser {
  public:
-  explicit WorkChooser(const Work& work) : work_(work) {}
+  explicit WorkChooser(const WorkPlan& plan) : plan_(plan) {}
 
   // --device cuda and hybrid. Throws Error(failure) "device: ..." in one line where there is none.
   void open(const std::string& device_kernel, WhenBusy when_busy);
 
-  [[nodiscard]] const Kernel& kernel() const noexcept { return work_.kernel; }
-  [[nodiscard]] Schedule schedule() const noexcept { return work_.schedule; }
+  [[nodiscard]] const Kernel& kernel() const noexcept { return plan_.kernel; }
+  [[nodiscard]] Schedule schedule() const noexcept { return plan_.schedule; }
   [[nodiscard]] Choice for_input(std::optional<std::uint64_t> bytes);
 
  private:
@@ -88,7 +88,7 @@ class WorkChooser {
   void measure_device(stream::Rates& rates);
   [[nodiscard]] double rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const;
 
-  Work work_;
+  WorkPlan plan_;
   double estimated_rate_ = 0;  // of the CPU, bytes a second; 0: not known yet
   std::shared_ptr<Device> device_;
   WhenBusy when_busy_ = WhenBusy::wait;

@@ -191,11 +191,6 @@ std::vector<std::uint8_t> seal_to_passphrase(Bytes passphrase, Bytes plaintext,
   return complete(std::move(header), file_key, seal_payload(file_key, plaintext));
 }
 
-bool Summary::needs_passphrase() const noexcept {
-  return std::any_of(stanzas.begin(), stanzas.end(),
-                     [](const Stanza& stanza) { return stanza.type == scrypt_type; });
-}
-
 Summary summarize(Bytes envelope) {
   Summary summary;
   for (const Stanza& stanza : parse_file(envelope).stanzas) {

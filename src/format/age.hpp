@@ -65,7 +65,6 @@ struct Summary {
     unsigned work_factor;  // scrypt: log2 N, else 0
   };
   std::vector<Stanza> stanzas;
-  [[nodiscard]] bool needs_passphrase() const noexcept;
 };
 [[nodiscard]] Summary summarize(Bytes envelope);
 

@@ -114,7 +114,7 @@ void Context::end_use() noexcept {
   if (is_open != (depth != 0)) {
     window().open(is_open);
   }
-  if (depth == 0) {
+  if (depth == 0 || !is_open) {
     return;  // nothing more, because without precomputing this only costs time
   }
   note_use(shared_.age.load(std::memory_order_relaxed));

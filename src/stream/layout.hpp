@@ -37,7 +37,8 @@ struct Layout {
   Range wanted = {0, UINT64_MAX};
 
   std::size_t items_a_buffer = 1;
-  // So many bytes that precede a buffer in the source are read with it; at most `room_bytes`.
+  // So many bytes that precede a buffer in the source are read with it: at most `room_bytes`, and
+  // from a pipe at most 16.
   std::size_t before_bytes = 0;
   // A buffer has so much room before and after each item.
   std::size_t room_bytes = 0;
@@ -47,7 +48,8 @@ struct Layout {
 
   // Sees how many bytes of a pipe have come, and whether that is all. May throw.
   std::function<void(std::uint64_t bytes, bool is_all)> check_length = nullptr;
-  // Is called when a pipe ended within an item, which is dropped unless this throws.
+  // Is called when a pipe ended after fewer than `min_in_bytes` of an item, which is dropped unless
+  // this throws. A layout for pipes has it if `min_in_bytes` is not 0.
   std::function<void()> on_cut = nullptr;
 
   // How many items so many bytes of source are, at least one.

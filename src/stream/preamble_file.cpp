@@ -14,6 +14,7 @@
 
 #include "core/folder.hpp"
 #include "core/secret.hpp"
+#include "stream/wait.hpp"
 
 namespace paes::stream {
 
@@ -145,24 +146,12 @@ void PreambleFile::keep_copy(Bytes before) const {
 
 // Not interruptible: between the first byte and the sync the file may hold half an envelope.
 void PreambleFile::write(Bytes preamble) const {
-  const auto failed = [&] {
+  const iovec all = {const_cast<std::uint8_t*>(preamble.data()), preamble.size()};
+  if (!write_file_at(descriptor_.number(), 0, {&all, 1}) || fsync(descriptor_.number()) != 0) {
     const int error = errno;
-    return Error(ErrorCode::failure,
-                 name_ + ": the new recipients could not be written: " + std::strerror(error),
-                 change_.leftover_hint);
-  };
-  std::size_t done = 0;
-  while (done < preamble.size()) {
-    const ssize_t written = pwrite(descriptor_.number(), preamble.data() + done,
-                                   preamble.size() - done, static_cast<off_t>(done));
-    if (written >= 0) {
-      done += static_cast<std::size_t>(written);
-    } else if (errno != EINTR) {
-      throw failed();
-    }
-  }
-  if (fsync(descriptor_.number()) != 0) {
-    throw failed();
+    throw Error(ErrorCode::failure,
+                name_ + ": its recipients could not be written: " + std::strerror(error),
+                change_.leftover_hint);
   }
 }
 

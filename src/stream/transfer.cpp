@@ -47,6 +47,9 @@ class Turn {
   std::uint64_t next_ = 0;
 };
 
+// What is kept of a pipe between two buffers: a cipher's block at most.
+constexpr std::size_t most_kept_bytes = 16;
+
 // The items of a pipe, which ends where it ends.
 class PipeReader {
  public:
@@ -118,9 +121,9 @@ class PipeReader {
   bool has_ended_ = false;
   std::uint64_t read_bytes_ = 0;
   std::uint64_t next_item_ = 0;
-  std::array<std::uint8_t, 16> ahead_ = {};
+  std::array<std::uint8_t, most_kept_bytes> ahead_ = {};
   std::size_t ahead_bytes_ = 0;
-  std::array<std::uint8_t, 16> before_ = {};
+  std::array<std::uint8_t, most_kept_bytes> before_ = {};
 };
 
 class Transfer {
@@ -336,7 +339,11 @@ std::size_t buffer_bytes(const Options& options) {
 Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
                Range items, const Options& options, Continuation* continuation) {
   const bool has_offsets = source.is_seekable() && sink != nullptr && sink->is_seekable();
-  if ((continuation != nullptr && (!has_offsets || transform.is_ordered)) ||
+  const bool fits_pipe = layout.before_bytes <= most_kept_bytes &&
+                         layout.ahead_bytes <= most_kept_bytes &&
+                         (layout.min_in_bytes == 0 || layout.on_cut != nullptr);
+  if ((!source.is_seekable() && !fits_pipe) ||
+      (continuation != nullptr && (!has_offsets || transform.is_ordered)) ||
       (source.is_seekable() && !layout.total_bytes) ||
       (layout.before_bytes != 0 && layout.items_a_buffer != 1)) {
     throw std::logic_error("transfer: a layout that does not fit its ends");
