@@ -1,6 +1,5 @@
-// What a table of kernels must fulfil whose files are compiled for instruction sets: a file's flags
-// permit the compiler to use those instructions anywhere in it, so that its row must need all of
-// them.
+// Checks a table of kernels whose files are compiled for instruction sets. A file's flags let the
+// compiler use those instructions anywhere in it, so its row must need all of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ struct CompiledRow {
   const char* flags;
 };
 
-// What else a processor has that has this: features_of sees to it.
+// Adds the features that these imply; features_of never reports one without the other.
 inline Features with_implied(Features features) {
   if (features.contain(Feature::avx512)) {
     features = features | Feature::avx2;
@@ -32,7 +31,7 @@ inline Features with_implied(Features features) {
   return features;
 }
 
-// `compiled` are the lines of the table that `kernels` are the rows of.
+// `compiled` are the lines of the table, and `kernels` are its rows.
 inline void expect_needs_of_flags(std::span<const CompiledRow> compiled,
                                   std::span<const Kernel* const> kernels) {
   const std::map<std::string, Features> features_of_flag = {

@@ -1,9 +1,8 @@
 // Device kernels on a real device as rows of the kernel table, for tests alone: each run copies its
-// piece to the device, launches, and copies back. So whatever is asked of a processor's kernel,
-// NIST's vectors first, can be asked of a device. With PAES_EMULATED_DEVICE set, the device is
-// emulated, which tests this adapter and the programs that use it. The modes that chain blocks are
-// no device's work: there the processor's kernel stands in, because a key takes a mode in both
-// directions or not at all.
+// piece to the device, launches, and copies back. So every test of a processor's kernel, NIST's
+// vectors first, also runs on a device. With PAES_EMULATED_DEVICE set, the device is emulated,
+// which tests this adapter and the programs that use it. Devices do not run chained modes. There
+// the processor's kernel stands in, because a key must support both directions of a mode.
 #pragma once
 
 #include <bit>
@@ -87,7 +86,7 @@ void run_on_device(const KernelKeys& keys, const Piece& piece) noexcept {
   const DeviceKeys& held = device_keys(keys);
   const std::size_t size = block_bytes_of(held.kernel->cipher);
   constexpr Formula formula = formula_of(Which);
-  // In place and not, in turns.
+  // In place if the number of blocks is even, so that tests cover both ways.
   const bool in_place = !formula.has_before() && text.bytes / size % 2 == 0;
   const auto blocks = static_cast<std::uint32_t>(text.bytes / block_bytes);
   const PortLayout layout(held, text.bytes, in_place,
@@ -211,10 +210,11 @@ inline const std::vector<const Kernel*>& device_rows() {
   return rows_of_device_kernels<DeviceWays>();
 }
 
-// No row of the kernel table; as in emulated_kernels.hpp, of which a program has one or the other.
+// Whether the row is not one of the kernel table. emulated_kernels.hpp has a function of the same
+// name; a program includes one of the two headers.
 inline bool is_emulated(const Kernel& kernel) { return kernel.release == release_device; }
 
-// Not one of a device with less shared memory than this one has.
+// Whether the row uses all of the device's shared memory.
 inline bool is_whole_device(const Kernel& row) {
   return !std::string(row.name).ends_with("_small");
 }

@@ -27,7 +27,8 @@ inline cuda::Runtime& runtime_under_test() {
   static const std::unique_ptr<cuda::Runtime> runtime = []() -> std::unique_ptr<cuda::Runtime> {
     if (is_device_emulated()) {
       cuda::EmulatedOptions options;
-      // PAES_EMULATED_MEMORY: of a device with so few bytes that tests run out of them.
+      // PAES_EMULATED_MEMORY is the device's memory in bytes; with a small value tests run out of
+      // it.
       const char* const memory = std::getenv("PAES_EMULATED_MEMORY");
       options.memory_bytes = memory != nullptr ? std::stoul(memory) : std::size_t{64} << 20;
       return std::make_unique<cuda::EmulatedRuntime>(options);
@@ -84,7 +85,7 @@ class Port {
       runtime_.launch(stream_, kernel, launch, job);
       return;
     }
-    // The runtime has no such device, so this goes past it.
+    // The runtime has no device of that shape, so this launches without it.
     launch.shape = runtime_.devices()[0].shape;
     launch.shape.shared_bytes = shared_bytes;
     if (is_device_emulated()) {
@@ -119,7 +120,7 @@ class Port {
   std::uint8_t* device_ = nullptr;
 };
 
-// As many ports as launches may be under way; who comes later waits.
+// At most max_slots ports. A thread that finds none free waits.
 class Ports {
  public:
   // Calls `body(port)`. A device that fails ends the program, for a kernel's run cannot fail.

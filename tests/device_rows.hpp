@@ -1,5 +1,5 @@
-// Rows of the kernel table made of device kernels, each in several variants: what
-// emulated_kernels.hpp and device_kernels.hpp, which run them in ways of their own, have in common.
+// Makes rows of the kernel table out of device kernels, each in several variants.
+// emulated_kernels.hpp and device_kernels.hpp share this; each runs the rows in its own way.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ struct GcmOnDevice {
   }
 };
 
-// GCM as a kernel offers it. Ways::run_gcm gives a message's tag, or the hash of a part from zero;
-// what came before is joined here, as the device's caller does.
+// GCM as a kernel offers it. Ways::run_gcm returns a message's tag, or the hash of a part starting
+// from zero. This class joins it to the hash of what came before, as the device's caller does.
 template <class Ways>
 struct GcmRunsOnDevice {
   static void hash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
@@ -64,9 +64,9 @@ struct GcmRunsOnDevice {
   }
 };
 
-// `Ways` has the table `variants`, whose rows have a `suffix` of the name; prepare<kernel, variant>
-// and release; run<Operation>, run_gcm and hash_subkey, and of the modes that chain blocks
-// add_chains. Device kernels beyond the table's end give rows without a name.
+// `Ways` has a table `variants`, each with a `suffix` for the name, and the functions
+// prepare<kernel, variant>, release, run<Operation>, run_gcm, hash_subkey and, for chained modes,
+// add_chains. An index beyond the last device kernel gives a row without a name.
 template <class Ways, std::size_t Index>
 Kernel make_device_row() {
   constexpr std::size_t variants = std::size(Ways::variants);
@@ -104,7 +104,7 @@ Kernel make_device_row() {
   return row;
 }
 
-// All rows, each in every variant. More than there is room for is an error that shows at once.
+// All rows, each in every variant. Aborts if there are more rows than room.
 template <class Ways>
 const std::vector<const Kernel*>& rows_of_device_kernels() {
   constexpr std::size_t room = 24;

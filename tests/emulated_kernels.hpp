@@ -1,8 +1,8 @@
 // Device kernels as rows of the kernel table, for tests alone: each run becomes a launch that is
-// emulated on the host, on copies of the data, as the device copies to the device and back. So what
-// every processor's kernel must pass, the device functions pass too, without a device. The modes
-// that chain blocks are no device's work; CBC and CFB encryption go block by block, because a key
-// takes a mode in both directions or not at all, and OFB is missing.
+// emulated on the host, on copies of the data, as the device copies to the device and back. So the
+// device functions must pass every test of the processor's kernels, without a device. Devices do
+// not run chained modes. Here CBC and CFB encryption go block by block, because a key must support
+// both directions of a mode; OFB is missing.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,8 @@
 
 namespace paes::test {
 
-// Memory as the device has it: at a multiple of 16, and not a byte more.
+// Memory like the device's: aligned to 16 bytes, and no longer than asked for, so that sanitizers
+// see accesses beyond it.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes) : data_(new (std::align_val_t{16}) std::uint8_t[bytes]) {
@@ -38,7 +39,7 @@ class DeviceMemory {
   std::unique_ptr<std::uint8_t[], Delete> data_;
 };
 
-// A shape that only tests have: small, so that few blocks already go round a grid.
+// Shapes that only tests use. They are small, so that even a few blocks fill a grid more than once.
 struct EmulatedShape {
   const char* suffix;
   cuda::DeviceShape shape;

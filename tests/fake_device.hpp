@@ -23,7 +23,7 @@ class FakeDevice final : public Device {
       : slots_(slots), free_(slots), piece_bytes_(piece_bytes) {}
   ~FakeDevice() override { EXPECT_TRUE(pinned_.empty()); }
 
-  // The call with this number, from 1, throws; so do those behind it.
+  // The call of this number (counted from 1) and all later calls throw.
   void fail_at(std::uint64_t call) { fails_at_ = call; }
   [[nodiscard]] std::uint64_t calls() const { return calls_.load(); }
   [[nodiscard]] std::uint64_t calls_outside_pinned_memory() const { return unpinned_calls_.load(); }

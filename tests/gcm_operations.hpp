@@ -24,7 +24,8 @@ inline void run_gcm(const Kernel& kernel, GcmOperation operation, const KernelKe
   }
 }
 
-// A message without additional data, by its J0 alone: what kernels but those over libraries need.
+// A message without additional data, given by its J0 alone. That is enough for all kernels except
+// those over libraries.
 struct BareMessage {
   CounterBlock pre_counter;
   HashValue no_aad = {};

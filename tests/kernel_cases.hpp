@@ -1,5 +1,6 @@
-// Tests that run once for each row of the kernel table: a new kernel is covered by its line there.
-// A kernel that cannot run on this machine is reported as not run, with the reason.
+// Tests that run once for each row of the kernel table that has GCM (PAES_FOR_ALL_KERNELS), so that
+// a new kernel is covered by its line in the table. A kernel that cannot run on this machine is
+// reported as not run, with the reason.
 #pragma once
 
 #include <gtest/gtest.h>

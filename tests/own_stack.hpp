@@ -1,4 +1,5 @@
-// What a function leaves on the stack: it runs on one of its own, which is searched afterwards.
+// Finds what a function leaves on the stack. The function runs on a stack of its own, which is
+// searched afterwards.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,8 +59,8 @@ inline bool is_left_on_stack(Bytes wanted, const std::function<void()>& work) {
   return !left_on_stack({wanted}, work).empty();
 }
 
-// Whether a search finds what is there, deep enough that the thread's own end does not overwrite
-// it.
+// Whether the search works at all: leaves `wanted` deep enough in the stack that the end of the
+// thread does not overwrite it.
 inline bool finds_what_is_left(Bytes wanted) {
   return is_left_on_stack(wanted, [&] {
     std::uint8_t deep[4096];

@@ -1,5 +1,5 @@
-// What a kernel says of the raw modes it has must be so: it takes a key of the mode's length, and
-// refuses one of a mode that it lacks.
+// Checks what a kernel claims about its raw modes: RawKey accepts a key for each mode that the
+// kernel has, and refuses one for each mode that it lacks.
 #pragma once
 
 #include <gtest/gtest.h>

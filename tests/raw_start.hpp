@@ -1,4 +1,4 @@
-// Any 16 bytes as what a message in a raw mode starts from.
+// Turns any 16 bytes into the start of a message in a raw mode.
 #pragma once
 
 #include <bit>

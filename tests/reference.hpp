@@ -1,7 +1,7 @@
 // What the kernels' bytes are compared with: the modes of SP 800-38A, XTS and AES-GCM by somebody
-// else. That is libcrypto, called directly (reference/by_libcrypto.cpp); in builds for processors
-// that have none at hand it is the plain implementation of reference/by_tables.cpp, which other
-// builds compare with libcrypto.
+// else. That is libcrypto, called directly (reference/by_libcrypto.cpp); builds without libcrypto
+// use the plain implementation of reference/by_tables.cpp, which the other builds compare with
+// libcrypto.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Sealed {
 };
 [[nodiscard]] Sealed reference_seal(Bytes key, Bytes iv, Bytes aad, Bytes plaintext);
 
-// "AES-128", "AES-192", "AES-256" or "DES-EDE3": the key's length tells AES's.
+// "AES-128", "AES-192", "AES-256" or "DES-EDE3": for AES the key's length decides.
 inline std::string reference_name(bool is_aes, std::size_t key_bytes, const std::string& mode) {
   return (is_aes ? "AES-" + std::to_string(key_bytes * 8) : std::string("DES-EDE3")) + "-" + mode;
 }

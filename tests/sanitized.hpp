@@ -1,5 +1,5 @@
-// Whether a sanitizer is in this build: it keeps shadows of memory and stacks of its own, and is
-// ten times slower, so that some tests have nothing to learn there, and others enough from less.
+// Whether a sanitizer is in this build: a sanitizer keeps its own shadow memory and stacks, so some
+// tests can learn nothing there. It is also ten times slower, so other tests do less.
 #pragma once
 
 namespace paes::test {

@@ -1,5 +1,5 @@
-// The rows of the kernel table that tests run, and in programs that ask for them the device
-// kernels, emulated; or the kernels of a device alone. All of them, or those that the variable
+// The kernels that tests run: the rows of the kernel table, and emulated device kernels in programs
+// that ask for them; or only the kernels of a real device. All of them, or those that the variable
 // PAES_TEST_KERNELS names ("vaes512 des_bitslice_avx512"), for machines too slow for all.
 #pragma once
 
@@ -28,7 +28,8 @@ inline std::string test_name(const Kernel& kernel) {
   return (kernel.cipher == Cipher::aes ? "" : "des_") + std::string(kernel.name);
 }
 
-// As PAES_TEST_KERNELS has them, whether they exist or not: a test of less has to fail.
+// The names in PAES_TEST_KERNELS, whether or not such kernels exist. A test must fail if one is
+// missing.
 inline std::set<std::string> names_of_some_kernels() {
   const char* const names = std::getenv("PAES_TEST_KERNELS");
   std::istringstream words(names == nullptr ? "" : names);

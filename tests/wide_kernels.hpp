@@ -1,7 +1,7 @@
-// The kernels that this processor must be able to run, told by the system's own list of its
-// features (on Armv8 by the processor's own register) and not by ours: if ours forgot one, its
-// kernel would be passed over everywhere, in silence. Tests that run all kernels note here which
-// they ran, and fail for what is missing.
+// The kernels that this processor must be able to run, according to the system's list of features
+// (on Armv8, a register of the processor) and not to ours. If our list missed a feature, its kernel
+// would silently never run. Tests that run all kernels note here which they ran, and fail for what
+// is missing.
 #pragma once
 
 #include <cstdint>

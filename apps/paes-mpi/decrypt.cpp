@@ -33,7 +33,7 @@ stream::ResumedTotals decrypt_afresh(const Request& request, std::optional<Unloc
 stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Unlocker>& unlocker,
                                         mpi::SharedInput& input, const std::string& path,
                                         const stream::Options& options) {
-  std::optional<stream::Output> output;  // on rank 0, as what follows
+  std::optional<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
   stream::Preamble preamble = {};
   SecretBytes key;
   on_first([&] {

@@ -39,7 +39,7 @@ stream::ResumedTotals encrypt_afresh(const Request& request, std::optional<Seale
 stream::ResumedTotals encrypt_resumably(const Request& request, std::optional<Sealer>& sealer,
                                         mpi::SharedInput& input, const std::string& path,
                                         const stream::Options& options) {
-  std::optional<stream::Output> output;  // on rank 0, as what follows
+  std::optional<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
     request.sealing.reopen.refuse_as_output(path);

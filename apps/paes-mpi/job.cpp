@@ -74,7 +74,7 @@ void JobOptions::declare(CLI::App& app) {
   app.add_option("FILE", file, "the file, which every rank must see under this name")->required();
 }
 
-// No pipes and terminals here.
+// The texts of paes mention pipes and terminals, which ranks do not have.
 void JobOptions::declare_output(CLI::App& app) {
   transfer.declare_output(app);
   app.get_option("--output")
@@ -128,7 +128,7 @@ int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job) {
     }
     print_error(*outcome.error);
   } catch (...) {
-    // This rank alone knows of it, and the job ends with it.
+    // Only this rank knows of the error, so the whole job ends.
     const Error error = about(outcome, current_error());
     outcome.fail(error);
     if (options.transfer.json) {

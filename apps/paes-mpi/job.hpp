@@ -1,5 +1,5 @@
 // What encrypt, decrypt, verify and cipher share: the options, the one file that all ranks work on,
-// the clock between two barriers, the report of rank 0.
+// the timing between two barriers, and the report of rank 0.
 #pragma once
 
 #include <functional>
@@ -41,15 +41,15 @@ struct Job {
   std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
 
-// Throws the same Error(usage) on all ranks: no pipes here, and standard input serves one purpose
-// on rank 0. Then each rank's share of its machine.
+// Refuses pipes, and more than one use of rank 0's standard input, with the same Error(usage) on
+// all ranks. Then sets each rank's share of its machine.
 void settle(JobOptions& options, unsigned other_uses);
 
 // Runs a command from its options on, as run_with_files does.
 [[nodiscard]] int run_with_file(const char* command, JobOptions& options,
                                 const std::function<int()>& run);
 
-// Collective. The device of each rank, as the options have it.
+// Collective. Makes each rank's WorkChooser from the options.
 [[nodiscard]] WorkChooser choose_work(const JobOptions& options, const CipherName& cipher,
                                       const std::string& why_cpu_alone = "");
 
@@ -58,7 +58,7 @@ void settle(JobOptions& options, unsigned other_uses);
 [[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job);
 
 // Collective. Whether --resume was asked for and means anything for this file. Throws Agreed if it
-// was asked for and cannot be had.
+// was asked for but is impossible.
 [[nodiscard]] bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
                                     const std::string& output);
 

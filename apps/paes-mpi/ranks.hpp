@@ -1,5 +1,5 @@
 // The ranks of this job, as the commands see them. Every command runs on all of them, with the same
-// command line; what can fail on one alone is done in `together`.
+// command line; a step that can fail on one of them alone runs in `together`.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ namespace paes::cli {
 // The exit code is the same on all ranks that live. Only rank 0 is heard.
 [[nodiscard]] int run_on_ranks(const Program& program, int argc, char** argv);
 
-// A step that only rank 0 takes, because it has the keys, the terminal and the output: all ranks
-// go on when it has succeeded, else all throw its error.
+// Runs a step on rank 0 alone, which has the keys, the terminal and the output. If it succeeds, all
+// ranks go on; otherwise all throw its error.
 void on_first(const std::function<void()>& step);
 
 // Collective: the processors that this rank may run on, shared out among the ranks that may run on
-// exactly the same ones. Launchers bind each rank to its own, or none.
+// exactly the same ones. Launchers bind each rank to processors of its own, or bind no rank at all.
 [[nodiscard]] unsigned own_processors();
 
 #define PAES_COMMAND(name) extern const Command mpi_command_##name;

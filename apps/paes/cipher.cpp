@@ -50,7 +50,7 @@ void check_openssl(const Request& request, const CipherName& name) {
   refuse(!is_known, "--openssl: openssl enc has no " + name.name);
 }
 
-// Looks at all bytes, wherever it finds the one.
+// Looks at all bytes, so that the time does not show where the wanted one is.
 bool holds(Bytes secret, std::uint8_t wanted) {
   bool found = false;
   for (const std::uint8_t byte : secret) {
@@ -59,7 +59,7 @@ bool holds(Bytes secret, std::uint8_t wanted) {
   return found;
 }
 
-// openssl enc takes an empty one, so there may be such files.
+// When decrypting, an empty passphrase is allowed: openssl enc takes one.
 SecretBytes read_passphrase(const Request& request) {
   SecretBytes passphrase =
       request.decrypt ? request.passphrase.read_existing() : request.passphrase.read_new();
@@ -92,7 +92,7 @@ std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const Request& 
   return openssl_salted::encode(salt);
 }
 
-// Asks for the passphrase itself, so that it is gone when its work is done.
+// Asks for the passphrase here, so that it is wiped as soon as the key is derived.
 void derive_from(Bytes head, const Request& request, const CipherName& name, Secrets& secrets) {
   const SecretBytes derived =
       openssl_salted::derive(read_passphrase(request), openssl_salted::parse(head),
@@ -117,7 +117,7 @@ stream::ResumedTotals crypt_file(const Request& request, const CipherName& name,
   }
   stream::Output output = create_output(request.transfer, path, input, !request.decrypt);
   if (request.openssl) {
-    // Nobody types a passphrase for an input or output that cannot be.
+    // Asked for late: nobody should type a passphrase for an input or output that cannot be used.
     derive_from(head, request, name, secrets);
   }
   stream::Totals totals;

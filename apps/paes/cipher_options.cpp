@@ -24,12 +24,12 @@ bool can_pad(const CipherName& cipher) {
   return !cipher.is_gcm() && row_of(*cipher.mode).tail == Tail::padded;
 }
 
-// One line of nothing else, which chance makes of no key. All bytes are looked at alike: how long
-// it takes tells nothing of a key.
+// One line of at least 16 hexadecimal digits and nothing else; a random key never looks so. The
+// time does not depend on the bytes.
 bool holds_hexadecimal(Bytes contents) {
   constexpr std::size_t least_digits = 16;
   std::size_t others = 0;
-  std::size_t last_newline = 0;  // 1 where the last byte is one, which may be there
+  std::size_t last_newline = 0;  // 1: the last byte is a newline, which is allowed
   for (const unsigned byte : contents) {
     const bool is_decimal = byte - '0' < 10U;
     const bool is_letter = (byte | 0x20U) - 'a' < 6U;

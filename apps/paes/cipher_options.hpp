@@ -1,5 +1,5 @@
-// The options that say which raw mode, with which key, IV and associated data, the same in every
-// program; key and data are read where they are asked for.
+// The options for a raw mode and its key, IV and associated data, the same in every program. Key
+// and associated data are read only when read_key and read_aad are called.
 #pragma once
 
 #include <cstdint>
@@ -41,14 +41,14 @@ struct CipherOptions {
   [[nodiscard]] bool pads(const CipherName& cipher) const;
   // How much a key may encrypt, as stream::RawTask has it.
   [[nodiscard]] std::uint64_t max_blocks(const CipherName& cipher) const;
-  // What --legacy allows is said all the same.
+  // Notes that NIST disallows what --legacy allows.
   void note_if_disallowed(const CipherName& cipher) const;
 
   [[nodiscard]] std::vector<std::uint8_t> parse_iv(const CipherName& cipher) const;
   // Warns of a key that looks like something else.
   [[nodiscard]] SecretBytes read_key(const CipherName& cipher) const;
   [[nodiscard]] std::vector<std::uint8_t> read_aad() const;  // empty without a file
-  // With -f an output of that name would replace key or data. Throws Error(usage).
+  // Throws Error(usage) if the output would replace the file of the key or of the AAD.
   void refuse_as_output(const std::string& path) const;
 };
 

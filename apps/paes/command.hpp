@@ -1,5 +1,5 @@
 // What a subcommand is: a name, one line of help, and a function that declares its options and
-// gives back what to run once they are parsed. main.cpp knows nothing else about it.
+// gives back what to run once they are parsed. Programs know nothing else about it.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ class App;
 
 namespace paes::cli {
 
-// The exit code when the work was done or failed in a way it reported itself; throws Error
-// otherwise.
+// Returns the exit code if the work succeeded, or failed and reported that itself. Otherwise throws
+// Error.
 using Action = std::function<int()>;
 
 struct Command {

@@ -27,8 +27,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// CLI11 gives some words a meaning of its own. To prevent that, a word is marked with a first byte
-// that no argument can hold. The mark is taken away before the word becomes a value.
+// CLI11 gives some words a meaning of its own. To prevent that, a word is prefixed with a byte that
+// no argument can hold. The byte is removed before the word becomes a value.
 constexpr char literal_mark = '\0';
 
 std::string marked(const std::string& word) {
@@ -95,8 +95,8 @@ std::vector<Word> words_of(const CLI::App& command, std::span<char* const> after
 }
 
 // The arguments as CLI11 wants them, last one first. Words and values after the command are marked,
-// because CLI11 would leave the command at "++", take "[a,b]" for a list, and take "--" after a
-// file for the end of the command. What "--" means is settled here.
+// because CLI11 would end the command at "++", read "[a,b]" as a list, and end the command at a
+// "--" after a file. words_of has dealt with "--" already.
 std::vector<std::string> arguments_for_cli11(const CLI::App& command,
                                              std::span<char* const> up_to_command,
                                              std::span<char* const> after_command) {

@@ -20,12 +20,11 @@ struct Program {
 
 class CommandLine {
  public:
-  // Both must outlive it.
+  // `program` and `argv` must outlive it.
   CommandLine(const Program& program, int argc, char** argv) noexcept;
 
   // What the chosen command is to do. --help and --version are answered at once, and then the
-  // action does nothing. Every word of the user reaches the command as it stands. Throws
-  // Error(usage).
+  // action does nothing. The command gets the user's words unchanged. Throws Error(usage).
   [[nodiscard]] Action parse() const;
 
   // Runs the work and gives back the exit code. If the work throws, this prints an error message,
@@ -45,7 +44,7 @@ class CommandLine {
 [[nodiscard]] int run_command(const CommandLine& line);
 
 // The whole of a program: readies the process, runs the command and reports what fails. Gives back
-// the exit code, unless a signal stopped the work, by which the process then dies.
+// the exit code. If a signal stopped the work, the process dies by that signal instead.
 [[nodiscard]] int run_program(const Program& program, int argc, char** argv,
                               int (*run)(const CommandLine& line) = run_command);
 

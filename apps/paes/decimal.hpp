@@ -1,5 +1,5 @@
 // Numbers on the command line are decimal. CLI11 reads 010 as octal and 0x10 as hexadecimal, as C
-// does; here that would be a wrong number of threads without a word.
+// does. Without a warning, that would give a wrong number of threads.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,8 +8,8 @@
 
 namespace paes::cli {
 
-// Refuses zeros and a plus in front. Takes sizes with a unit, too; stands before what converts
-// them.
+// Refuses leading zeros and a leading plus. Also accepts sizes with a unit; it must run before the
+// validator that converts them.
 inline CLI::Validator decimal() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
@@ -30,8 +30,8 @@ inline CLI::Validator decimal() {
 // Bytes, with a unit or without: k, M, G, T (kB, ...) are powers of 1000, Ki, Mi, Gi, Ti (KiB, ...)
 // of 1024, in whatever case. One rule for every option of every program.
 inline CLI::Option* takes_bytes(CLI::Option* option) {
-  // CLI11 takes a unit alone for one of it, wraps negative numbers and silently clamps those that
-  // 64 bits do not hold.
+  // CLI11 reads a unit alone as one of that unit, wraps negative numbers, and silently clamps
+  // numbers that do not fit 64 bits.
   const CLI::Validator begins_with_digit(
       [](std::string& text) -> std::string {
         constexpr std::size_t most_digits = 19;

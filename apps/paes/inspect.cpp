@@ -176,7 +176,7 @@ ordered_json describe(const Findings& found) {
           {"unfinished", unfinished}};
 }
 
-// What --resume left is no file of paes's yet, or is not where it will be.
+// An unfinished output of --resume is not yet a paes file, or does not have its final name yet.
 Error with_hint(const std::string& file, const std::optional<Unfinished>& unfinished,
                 const Error& error) {
   if (!unfinished) {

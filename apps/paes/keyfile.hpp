@@ -18,8 +18,8 @@ namespace paes::cli {
                                           std::size_t max_bytes);
 
 // With -f an output could replace the file that its key, passphrase or AAD came from. Throws
-// Error(usage) when both names lead to one file or block device. The message says `what` that is.
-// A secret that came from no file has an empty name.
+// Error(usage) when both names lead to one file or block device. `what` names the secret in the
+// message. A secret that came from no file has an empty name.
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what);
 
@@ -33,10 +33,10 @@ void write_standard_output(Bytes contents);
 // Whether the path is what standard input reads, such as /dev/stdin or the file it comes from.
 [[nodiscard]] bool is_standard_input(const std::string& path);
 
-// How many of the paths are.
+// How many of the paths are standard input.
 [[nodiscard]] unsigned standard_input_uses(const std::vector<std::string>& paths);
 
-// The first of several readers would leave nothing for the others. Throws Error(usage).
+// Throws Error(usage) for more than one use: the first reader would leave nothing for the others.
 void refuse_several_uses_of_standard_input(unsigned uses);
 
 }  // namespace paes::cli

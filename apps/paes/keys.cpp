@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t max_key_file_bytes = std::size_t{1} << 20;
 
-// Which of the values of -r an error is about: by itself where it looks like a public key, else by
-// its number, for what was pasted by mistake may be a secret.
+// Names a value of -r for an error. A value that looks like a public key is quoted; any other gets
+// its number, because it may be a secret pasted by mistake.
 std::string name_of_recipient(const std::string& text, std::size_t number) {
   constexpr std::size_t most_shown = 70;  // a whole key, and a little that is too much
   if (!text.starts_with("age1") || age::mentions_secret_key(text)) {

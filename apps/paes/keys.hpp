@@ -49,7 +49,7 @@ class Unlocker {
   // Valid as long as this object is.
   [[nodiscard]] age::Credentials credentials();
   [[nodiscard]] SecretBytes open(Bytes envelope);
-  // For a caller who opens with them alone.
+  // For a caller who opens envelopes with identities alone.
   [[nodiscard]] std::vector<age::Identity> take_identities() { return std::move(identities_); }
 
  private:

@@ -57,7 +57,7 @@ std::string bytes_of(const stream::Extent& extent, Range range) {
   return fmt::format("{}, {}-{} of the file", of_text, file.first, file.end - 1);
 }
 
-// It may, unless all ranges are named.
+// True if the last chunk is in the last range, or if not all ranges are named.
 bool may_include_last_chunk(const stream::Verification& found) {
   return found.damage.more_chunks != 0 || found.damage.ranges.back().end == found.extent.chunks();
 }

@@ -1,5 +1,6 @@
-// What became of one file, and how it is said: in the messages, on the line of -v and in JSON. Of a
-// file that is not authentic it is said which bytes of the plaintext and of the file are damaged.
+// What became of one file, and how it is reported: in messages, on the line of -v and in JSON. For
+// a file that is not authentic, the report gives the damaged bytes of the plaintext and of the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct Outcome {
   }
 };
 
-// The error with the file's name, which errors of inputs and outputs have already. Those of the
-// formats do not know which of several files they are about.
+// The error with the file's name in front, unless it has that already. Errors of the formats do not
+// know which file they are about.
 [[nodiscard]] Error about(const Outcome& outcome, const Error& error);
 
 [[nodiscard]] std::string timing_of(const Outcome& outcome, const WorkChooser& chooser);
@@ -50,12 +51,12 @@ struct Outcome {
                                                       const std::vector<Outcome>& outcomes);
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Outcome>& outcomes);
 
-// Prints a line for each damaged range if there are several. Throws Error(corrupt) with the sum,
-// and with the range if there is only one.
+// Prints a line for each damaged range if there are several. Throws Error(corrupt) with the number
+// of damaged chunks, and with the range if there is only one.
 void require_authentic(const std::string& name, const stream::Verification& found,
                        bool prints_lines);
 
-// The member "damage" of one of those files, if there is any.
+// Adds the member "damage" to one of those files, if it has any.
 void add_damage(nlohmann::ordered_json& file, const stream::Verification& found);
 
 }  // namespace paes::cli

@@ -31,7 +31,7 @@ bool ends_in_carriage_return(const SecretBytes& passphrase) {
   return !passphrase.empty() && passphrase.data()[passphrase.size() - 1] == '\r';
 }
 
-// What the signal handlers need to know. All but `question` is set before there are handlers.
+// What the signal handlers need to know. Only `question` changes while they are installed.
 struct Asking {
   int terminal = -1;
   struct termios before = {};
@@ -49,8 +49,8 @@ void write_text(const char* text) noexcept {
   [[maybe_unused]] const ssize_t written = write(asking.terminal, text, std::strlen(text));
 }
 
-// Asks again if the echo is on, because a shell may have switched it on meanwhile. In the
-// background the system stops us here until the terminal is ours.
+// Asks again if a shell has switched the echo on meanwhile. A process in the background is stopped
+// here until the terminal is its own.
 void silence_again() noexcept {
   const char* question = asking.question.load();
   struct termios now = {};
@@ -101,9 +101,9 @@ void catch_no_stops() {
 
 bool only_in_foreground = false;
 
-// A question at the terminal whose answer is not shown. However the question ends, and while paes
-// is stopped in the middle of it (Ctrl-Z), the terminal is as it was before. There is at most one
-// at a time, because signal handlers have to find it.
+// A question at the terminal whose answer is not shown. The terminal is restored however the
+// question ends, and while paes is stopped in the middle of it (Ctrl-Z). Only one Prompt exists at
+// a time, because signal handlers have to find it.
 class Prompt {
  public:
   // Turns the terminal's echo off. Throws Error(failure) when there is no terminal.
@@ -151,7 +151,8 @@ Prompt::~Prompt() {
 SecretBytes Prompt::ask(const char* question) {
   SecretBytes line(max_line_bytes);
   std::size_t filled = 0;
-  asking.question.store(question);  // first: it may be stopped as soon as it is shown
+  // before the question is shown, because Ctrl-Z may come right after
+  asking.question.store(question);
   write_text(question);
   for (;;) {
     try {
@@ -212,8 +213,8 @@ void PassphraseOptions::refuse_as_output(const std::string& path) const {
 }
 
 SecretBytes PassphraseOptions::read_source() const {
-  // Every descriptor that paes opens for itself closes on exec, and none that it was given does:
-  // a wrong number must not make it wait for its own.
+  // All descriptors that paes opens close on exec, and inherited ones never do. So a wrong number
+  // cannot make paes read one of its own.
   if (descriptor_ && ((fcntl(*descriptor_, F_GETFD) & FD_CLOEXEC) != 0 ||
                       (fcntl(*descriptor_, F_GETFL) & O_ACCMODE) == O_WRONLY)) {
     throw Error(ErrorCode::failure,

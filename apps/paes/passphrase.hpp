@@ -20,8 +20,8 @@ namespace paes::cli {
 [[nodiscard]] WaitReadable until_signal();
 
 // For processes that somebody else started, such as mpirun. While another process group has the
-// terminal, the system would stop this process for good as soon as it asks. After this call paes
-// behaves then as if there were no terminal.
+// terminal, the system would stop this process for good as soon as it asks. After this call, paes
+// in the background behaves as if there were no terminal.
 void never_prompt_in_background() noexcept;
 
 class PassphraseOptions {
@@ -47,7 +47,7 @@ class PassphraseOptions {
   // For a new envelope: asked twice at the terminal, and never empty. Warns of a carriage return at
   // its end, which other systems' editors put there.
   [[nodiscard]] SecretBytes read_new() const;
-  // To open one. Throws Error(failure) when there is neither a source nor a terminal.
+  // To open an envelope. Throws Error(failure) when there is neither a source nor a terminal.
   [[nodiscard]] SecretBytes read_existing() const;
 
  private:

@@ -24,8 +24,8 @@ extern "C" void on_signal(int number) {
   cancellation->request();
 }
 
-// A file opened later must not become descriptor 0, 1 or 2 and then receive messages or JSON. The
-// wrong access mode keeps a use of the missing descriptor an error.
+// A file opened later must not become descriptor 0, 1 or 2 and then receive messages or JSON. They
+// get the wrong access mode, so that using the missing descriptor is still an error.
 void open_missing_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) == -1) {

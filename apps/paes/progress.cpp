@@ -31,7 +31,7 @@ std::string clock_text(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-// From the most that is said to the least.
+// The longest text first.
 std::vector<std::string> figures(std::uint64_t done_bytes, std::optional<std::uint64_t> total_bytes,
                                  double seconds) {
   const auto done = static_cast<double>(done_bytes);

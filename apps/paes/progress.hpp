@@ -21,7 +21,7 @@ class ProgressMeter {
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
 
-  // For the pipeline, which counts here.
+  // The transfer adds the bytes it has done to this.
   [[nodiscard]] std::atomic<std::uint64_t>* counter() noexcept { return &done_bytes_; }
 
  private:
@@ -36,8 +36,9 @@ class ProgressMeter {
   std::thread thread_;  // last: starts when all else is ready
 };
 
-// The line itself, printable, in at most `columns` columns; for `seconds` of work so far. A long
-// label is cut to its end. Where there is no room for a label, only figures are shown, and fewer.
+// The line itself, printable, in at most `columns` columns; for `seconds` of work so far. Of a long
+// label only the end is shown. Where a label does not fit, there are only figures, and fewer of
+// them.
 [[nodiscard]] std::string progress_text(const std::string& label, std::uint64_t done_bytes,
                                         std::optional<std::uint64_t> total_bytes, double seconds,
                                         std::size_t columns);

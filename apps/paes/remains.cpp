@@ -29,7 +29,7 @@ bool is_regular(const std::string& path) {
   return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// As a shell wants it: the hint is there to be copied, and a name may be hostile.
+// Quoted for a shell, because users copy the hint and the name may be hostile.
 std::string quoted(const std::string& name) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:@%+=-";
@@ -53,7 +53,7 @@ std::optional<stream::JournalClaims> read_claims(const std::string& path) {
   if (!claims) {
     return std::nullopt;
   }
-  // A journal has room for all of its records; whatever follows them is none.
+  // Reads at most one record for each stripe; anything after that is not a record.
   constexpr std::size_t records_at_once = 4096;
   std::vector<std::uint8_t> records(records_at_once * sizeof(stream::JournalRecord));
   for (std::uint64_t first = 0; first < claims->stripes(); first += records_at_once) {
@@ -67,7 +67,7 @@ std::optional<stream::JournalClaims> read_claims(const std::string& path) {
   return claims;
 }
 
-// The output whose partial file this would be; empty if it has no such name.
+// The output that this is the partial file of, judged by its name; empty if none.
 std::string target_of(const std::string& file) {
   const std::size_t ending = stream::partial_path("").size();
   if (file.size() <= ending) {

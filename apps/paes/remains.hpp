@@ -1,10 +1,11 @@
-// What earlier runs have left beside a file, and what is said about it. There are three kinds:
+// What earlier runs have left beside a file, and the hints and warnings about it. There are three
+// kinds:
 //
 // - A rekey that was interrupted leaves FILE.rekey, a copy of the old header and envelope. The file
 //   may then hold half an envelope, and the copy puts it right again.
 // - A run with --resume that was interrupted leaves the partial file and its journal, which says
 //   without a key how much is done.
-// - A run that was killed leaves temporary files, which never got a name of their own.
+// - A run that was killed leaves temporary files, which never got their final name.
 #pragma once
 
 #include <optional>
@@ -16,11 +17,11 @@
 
 namespace paes::cli {
 
-// "paes rekey --restore ...": what to do about a copy that rekey left.
+// What to do about a copy that rekey left: "... paes rekey --restore ...".
 [[nodiscard]] std::string leftover_hint(const std::string& file);
-// A warning and the hint, if there is one.
+// Prints a warning with that hint if there is such a copy.
 void warn_of_leftover(const std::string& file);
-// The error with that hint in the place of its own, if there is one.
+// The error, with that hint instead of its own if there is such a copy.
 [[nodiscard]] Error with_leftover_hint(const std::string& file, const Error& error);
 
 struct Unfinished {
@@ -33,8 +34,8 @@ struct Unfinished {
   [[nodiscard]] std::string hint() const;
 };
 
-// For anyone who looks into a partial file that has its journal, or looks for a file that is not
-// there and has both. "-" never is.
+// The unfinished work if `file` is a partial file with a journal, or does not exist but has both
+// beside it. Nothing for "-".
 [[nodiscard]] std::optional<Unfinished> find_unfinished(const std::string& file);
 // A warning if `output` was written afresh beside a partial file that --resume would have
 // continued.

@@ -1,6 +1,6 @@
 // Everything paes says: one line a message on standard error, `paes: WHAT: WHY`, and JSON on
-// standard output. Names of files come from outside, so nothing that a terminal obeys or hides
-// reaches it raw (shown_text.hpp).
+// standard output. File names come from outside, so characters that a terminal obeys or hides are
+// escaped (shown_text.hpp).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 
 namespace paes::cli {
 
-// Bytes that are not UTF-8, and characters that are not harmless, as \xNN.
+// The text, with \xNN for bytes that are not UTF-8 and for characters that are not harmless.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // What to call a file that was named on the command line: "standard input" for "-".
@@ -51,8 +51,8 @@ void clear_progress_line();
 [[nodiscard]] nlohmann::ordered_json failure_document(const std::string& command,
                                                       const Error& error);
 
-// What the work on one file gives back. If it throws, `with_json` prints the document of a command
-// about one file that failed: {"command", "file", "error"}.
+// Returns what `work` returns. If `work` throws and `with_json` is set, prints {"command", "file",
+// "error"} and rethrows.
 template <class Task>
 auto work_on_file(const char* command, const std::string& file, bool with_json, const Task& work) {
   try {

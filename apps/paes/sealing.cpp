@@ -117,8 +117,8 @@ stream::ResumableEncryption Sealer::resumable() const {
 }
 
 std::optional<SecretBytes> Sealer::open(Bytes envelope) const {
-  // Nothing is asked for: the passphrase is the one that a new envelope would get. An envelope that
-  // wants more work than we write is none of ours.
+  // Does not ask for a passphrase: it uses the one for a new envelope. An envelope with a higher
+  // work factor than ours is not ours.
   age::Credentials credentials{identities_, nullptr, age::written_work_factor, until_signal()};
   if (recipients_.empty()) {
     credentials.ask_passphrase = [this] { return SecretBytes(Bytes(passphrase_)); };

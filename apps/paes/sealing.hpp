@@ -1,5 +1,5 @@
-// For whom a file is encrypted: the options of encrypt that say so, and new keys in envelopes for
-// recipients or a passphrase. With --resume also what opens the envelope of an earlier run.
+// The options of encrypt that say for whom a file is encrypted, and new keys in envelopes for them.
+// With --resume, also the keys that open the envelope of an earlier run.
 #pragma once
 
 #include <set>
@@ -18,7 +18,8 @@ namespace paes::cli {
 [[nodiscard]] container::Suite parse_suite(const std::string& name);
 
 struct SealOptions {
-  // `terminal`: where a passphrase is asked for. Whether there is --new-identity is the program's.
+  // `terminal` says in the help where a passphrase is asked for. Not every program has
+  // --new-identity.
   void declare(CLI::App& app, const std::string& terminal, bool has_new_identity);
   // -i, which belongs to --resume.
   void declare_reopen(CLI::App& app);
@@ -27,13 +28,13 @@ struct SealOptions {
   PassphraseOptions passphrase;
   std::string new_identity;
   std::string suite = "aes-256-gcm";
-  // Its identity files alone, for --resume: age encrypts to public keys, which do not open.
+  // For --resume, which must open its own earlier envelope; public keys cannot. Only the identity
+  // files are used.
   UnlockOptions reopen;
 
   [[nodiscard]] unsigned standard_input_uses() const;
-  // Throws Error(usage) if nobody could open the output, if an envelope cannot be made so, and if
-  // the options do not go with --resume or its absence. `ways` are the program's options that would
-  // do, for the hint.
+  // Throws Error(usage) if nobody could open the output, if age has no such envelope, or if the
+  // options contradict --resume or need it. `ways` lists for the hint the options that would do.
   void check(bool resume, const std::string& ways) const;
 };
 
@@ -51,7 +52,7 @@ class Sealer {
   void ask_passphrase();
   [[nodiscard]] container::Suite suite() const noexcept { return suite_; }
   [[nodiscard]] stream::NewKey make_key() const;
-  // For an encryption with --resume, which must not outlive this.
+  // What an encryption with --resume needs. The result must not outlive this.
   [[nodiscard]] stream::ResumableEncryption resumable() const;
 
  private:
@@ -62,7 +63,7 @@ class Sealer {
   const SealOptions& options_;
   container::Suite suite_;
   std::vector<age::Recipient> recipients_;
-  SecretBytes passphrase_;  // without recipients
+  SecretBytes passphrase_;  // used only if there are no recipients
   std::vector<age::Identity> identities_;
   std::vector<std::uint8_t> settings_;  // the same for the same recipients, in whatever order
 };

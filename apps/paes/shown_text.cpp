@@ -24,8 +24,8 @@ constexpr Range harmful[] = {
     {0xfff9, 0xfffb},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f},
     {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
 
-// Marks that every terminal puts upon the letter before: those of names that macOS has taken apart
-// (letters of Europe, kana, Hangul), and those of Hebrew, Arabic, Devanagari and Thai.
+// Marks that every terminal puts on the letter before: those in names that macOS has decomposed
+// (European letters, kana, Hangul), and those of Hebrew, Arabic, Devanagari and Thai.
 constexpr Range no_columns[] = {
     {0x0300, 0x036f}, {0x0483, 0x0487}, {0x0591, 0x05bd}, {0x05bf, 0x05bf}, {0x05c1, 0x05c2},
     {0x05c4, 0x05c5}, {0x05c7, 0x05c7}, {0x0610, 0x061a}, {0x064b, 0x065f}, {0x0670, 0x0670},

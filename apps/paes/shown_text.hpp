@@ -1,6 +1,5 @@
-// Text of others as a terminal may be shown it: which bytes are UTF-8, which characters a terminal
-// obeys or hides, and how many columns the rest takes. Independent of the locale: paes writes
-// UTF-8.
+// How to show foreign text on a terminal: which bytes are UTF-8, which characters a terminal obeys
+// or hides, and how many columns the rest takes. Independent of the locale: paes writes UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,8 @@ struct Character {
 // Strict UTF-8 (Unicode, table 3-7): nothing overlong, no surrogates, nothing above U+10FFFF.
 [[nodiscard]] Character first_character(std::string_view text) noexcept;
 
-// Not control characters, not what turns text around or shows nothing, and no line separators.
+// False for control characters, line separators, and characters that turn text around or show
+// nothing.
 [[nodiscard]] bool is_harmless(char32_t code) noexcept;
 
 // Columns of a terminal. Where terminals differ about a character this is the larger number.

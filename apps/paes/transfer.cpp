@@ -55,7 +55,7 @@ std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
   return outcomes;
 }
 
-// One line for all of them, which are the last ones.
+// Prints one line for all files not begun. They are the last of the list.
 void report_not_begun(const std::vector<Outcome>& outcomes) {
   const auto first = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
     return outcome.status == Status::not_begun;
@@ -162,7 +162,7 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
       print_error(*outcome.error);
     }
   }
-  // Where all results were for a reader who has gone, nobody misses the others.
+  // If all output was for a reader who has gone, nobody misses the other files.
   if (transfer.name_output || !nobody_reads) {
     report_not_begun(outcomes);
   }

@@ -39,7 +39,7 @@ struct TransferOptions {
   bool resume = false;
   WorkOptions device;
 
-  // -v prints the figures, even with -q; -q silences everything else.
+  // -v prints the figures, even with -q. -q leaves only errors and warnings besides.
   [[nodiscard]] Notes notes() const noexcept {
     return verbose ? Notes::all : quiet ? Notes::none : Notes::some;
   }
@@ -56,18 +56,17 @@ struct Transfer {
   std::function<std::string(const std::string& input)> name_output;
   FileWork work;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
-  // Adds to the file that failed last.
+  // Adds members to the JSON of the file that has just failed.
   std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
 };
 
-// Defaults and contradictions: standard input when no file is named, -o with several files, --json
-// where the output itself goes to standard output. `other_uses` counts what else than the files is
-// read from standard input.
+// Makes standard input the default file, and throws Error(usage) for -o with several files and for
+// --json with an output to standard output. `other_uses` counts the other uses of standard input.
 void settle(TransferOptions& options, bool has_output, unsigned other_uses);
 
 // Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
-// more files are begun, and those that were not are reported. Unless all files are done the exit
-// code is not 0.
+// further file is begun, and the files left are reported as not begun. Unless all files are done
+// the exit code is not 0.
 [[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
                                const Transfer& transfer);
 
@@ -77,13 +76,13 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
                std::atomic<std::uint64_t>* progress, Outcome& outcome,
                const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
 
-// Runs a command that has files, from its options on. If it throws, it does so before the first of
-// the files: then the document of --json lists them all as not begun.
+// Runs a command that has files. `run` throws only before its first file; then the document of
+// --json lists all files as not begun.
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
                                  const std::function<int()>& run);
 
 // Starts as many threads as the largest of the inputs will use. Throws Error(failure) when the
-// system does not give them. For what makes a file before the first input is opened.
+// system does not give them. For a command that creates a file before it opens the first input.
 void start_threads(const TransferOptions& options, WorkChooser& chooser);
 
 // Nobody types an encrypted file. Throws Error(usage).
@@ -94,7 +93,7 @@ void refuse_terminal(const stream::Input& input);
 [[nodiscard]] bool is_resumable(const TransferOptions& options, const stream::Input& input,
                                 const std::string& output);
 
-// What is known of an output before it is opened.
+// The options with which an output is opened.
 [[nodiscard]] stream::OutputOptions output_options(const TransferOptions& options,
                                                    const stream::Input& source, bool encrypts);
 
@@ -103,8 +102,7 @@ void refuse_terminal(const stream::Input& input);
                                            const stream::Input& source, bool encrypts,
                                            bool resumable = false);
 
-// Says of an output that is complete how much of it an earlier run had done, and what is not as it
-// should be.
+// Reports on a complete output: how much of it an earlier run had done, and its warning, if any.
 void report_written(const TransferOptions& options, const stream::Output& output,
                     const stream::ResumedTotals& totals);
 

@@ -29,17 +29,17 @@ void warn_about_kernel(const char* name, const char* warning) {
   }
 }
 
-// --device auto measures once in a process whether a device pays, and everything that costs comes
-// late. Pipes and inputs below least_bytes stay with the CPU. For larger ones a few milliseconds
-// tell how long the CPU would take. Only if that is more than least_cpu_seconds is a device opened
-// and each way of sharing the work measured.
+// --device auto measures once in a process whether a device pays, and puts off what costs time.
+// Pipes and inputs below least_bytes stay with the CPU. For larger ones a few milliseconds tell how
+// long the CPU would take. Only if that is more than least_cpu_seconds is a device opened and each
+// way of sharing the work measured.
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
 // A driver takes about a second to start; pinned memory and the trials take more. All of that is
 // lost if the device turns out to be no faster.
 constexpr double least_cpu_seconds = 5;
 constexpr double measured_seconds = 0.01;
-// Long enough to tell a second from much less, and short beside a file of 64 MiB, which may take
-// only ten times as long.
+// Long enough to tell least_cpu_seconds from much less, and short beside the 20 ms that a file of
+// 64 MiB may take.
 constexpr double estimated_seconds = 0.002;
 constexpr std::size_t cpu_piece_bytes = stream::default_grain_bytes;
 
@@ -132,7 +132,7 @@ void WorkOptions::declare(CLI::App& app) {
       app.add_option("--device", device_, "who computes: auto, cpu, cuda, hybrid")
           ->type_name("NAME")
           ->capture_default_str();
-  // Its name until version 1.0, not shown.
+  // The option's name until version 1.0. The help does not show it.
   app.add_option("--engine", device_, "--device")->group("")->excludes(device);
 }
 
@@ -225,7 +225,7 @@ double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, doubl
                               choice.device.get(), seconds);
 }
 
-// Leaves in device_ what was measured to be faster than the CPU, or null.
+// Sets device_ to the device if it was measured to be faster than the CPU, else to null.
 void WorkChooser::measure_device(stream::Rates& rates) {
   OpenedDevice opened = open_cuda_device("", plan_.notes, plan_.device_share);
   device_ = std::move(opened.device);
@@ -246,7 +246,7 @@ void WorkChooser::measure_device(stream::Rates& rates) {
   if (best == stream::Sharing::cpu) {
     device_ = nullptr;
   } else if (plan_.cipher.mode == Mode::ctr) {
-    // Less to copy, and more for the processor to do.
+    // For CTR, also try a device that copies keystream: less to copy, more for the processor to do.
     const std::shared_ptr<Device> copying =
         std::exchange(device_, open_cuda_device("", plan_.notes, plan_.device_share, true).device);
     const double copied = std::max(rates.device, rates.hybrid);

@@ -39,15 +39,15 @@ struct Choice {
   [[nodiscard]] const char* device_name() const noexcept {
     return device == nullptr ? "cpu" : when_busy == WhenBusy::decline ? "hybrid" : device->name();
   }
-  // No more threads than there are pieces: starting one costs more than a small file does. Nothing
-  // for pipes, whose length is unknown. Threads that wait for the device come on top in a hybrid.
+  // At most one thread for each piece, because starting a thread costs more than a small file.
+  // `bytes` is nothing for a pipe. In a hybrid, threads for the device's slots are added.
   [[nodiscard]] std::unique_ptr<Executor> executor_for(std::optional<std::uint64_t> bytes) const;
 };
 
 struct OpenedDevice {
   std::unique_ptr<Device> device;
   std::string why;          // in one line, where `device` is null
-  bool has_device = false;  // also where it lacks memory or a free slot, which a note has said
+  bool has_device = false;  // true also if it lacks memory or a free slot; a note has said so
 };
 
 // The note goes to standard error unless Notes::none. `share` as open_cuda_runtime has it.
@@ -63,9 +63,10 @@ struct WorkPlan {
   std::optional<std::size_t> grain_bytes;  // as the user gave it, or nothing
   const CipherName& cipher;
   Notes notes;
-  // Of the machine's devices this process takes one, that of this number modulo how many there are.
+  // This process takes the machine's device of this number, modulo the number of devices.
   std::optional<unsigned> device_share = std::nullopt;
-  // --device auto: for inputs worth it, once in this process, and silently unless Notes::all.
+  // --device auto: measure once in this process, when an input is large enough. Reported only with
+  // Notes::all.
   bool is_automatic = false;
 };
 
@@ -97,16 +98,16 @@ class WorkChooser {
 class WorkOptions {
  public:
   void declare(CLI::App& app);
-  // This process is one of several on the machine: so many threads where the user names no number,
-  // and of the devices the one of this number.
+  // This process is one of several on the machine: use this many threads unless the user names a
+  // number, and the device of this number.
   void share_machine(unsigned threads, unsigned device) noexcept {
     default_threads_ = threads;
     device_share_ = device;
   }
   // Throws Error(usage), and Error(failure) where a device was asked for that is not there; prints
-  // the kernel's warning if it has one. The kernel is one that has the cipher: AES-GCM, which the
-  // container is made of, or the one named. `why_cpu_alone` is empty where a device could do it;
-  // else the sentence is what `cuda` throws, while `hybrid` and `auto` choose the CPU.
+  // the kernel's warning if it has one. The first form is for the container, which is AES-GCM; the
+  // second is for the cipher named. `why_cpu_alone` is empty if a device could do the work.
+  // Otherwise `cuda` throws it as an error, and `hybrid` and `auto` choose the CPU.
   [[nodiscard]] WorkChooser choose(Notes notes) const;
   [[nodiscard]] WorkChooser choose(const CipherName& cipher, const std::string& why_cpu_alone,
                                    Notes notes) const;

@@ -24,11 +24,11 @@ class RawCipher {
  public:
   // Names: aes-128, aes-192 or aes-256 with -ecb, -cbc, -cfb (full blocks, CFB128), -ofb or -ctr;
   // aes-128-xts and aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.
-  // `key` has 16, 24 or 32 bytes as the name says, 24 for 3DES; for XTS two AES keys, 32 or 64.
-  // `kernel` is a name that `paes devices` lists as available, or "auto"; "openssl" keeps keys on
-  // libcrypto's heap, all others in locked memory. `threads` work on one long message and on
-  // batches; 0 means every processor. `unit_bytes` is XTS's data unit, 16 bytes to 16 MiB; 0 makes
-  // each message one unit. Throws Error(usage) for anything else.
+  // `key` has 16, 24 or 32 bytes for AES, as the name says, and 24 for 3DES. XTS takes two AES
+  // keys, together 32 or 64 bytes. `kernel` is a name that `paes devices` lists as available, or
+  // "auto"; "openssl" keeps keys on libcrypto's heap, all others in locked memory. `threads` work
+  // on one long message and on batches; 0 means every processor. `unit_bytes` is XTS's data unit,
+  // 16 bytes to 16 MiB; 0 makes each message one unit. Throws Error(usage) for anything else.
   RawCipher(std::string_view name, std::span<const std::uint8_t> key,
             std::string_view kernel = "auto", unsigned threads = 1, std::size_t unit_bytes = 0);
   ~RawCipher();
@@ -39,9 +39,9 @@ class RawCipher {
   [[nodiscard]] std::string_view kernel() const noexcept;
   // 16 bytes for AES, 8 for 3DES.
   [[nodiscard]] std::size_t block_bytes() const noexcept;
-  // The length of an IV: a block, or 0 for ECB. For CTR it is the first counter block, all of which
-  // counts, big-endian, and wraps; for XTS the number of the first data unit, little-endian, and
-  // the units after it count up.
+  // The length of an IV: a block, or 0 for ECB. The IV of CTR is the first counter block: one
+  // big-endian number, which counts up and wraps. The IV of XTS is the number of the first data
+  // unit, little-endian; each later unit has the next number.
   [[nodiscard]] std::size_t iv_bytes() const noexcept;
 
   // One message. `out` has the length of `in`, and is the same memory or shares none. ECB and CBC
@@ -50,8 +50,8 @@ class RawCipher {
   // Encryption with XTS refuses a key of two equal halves. 3DES must not encrypt more than 2^20
   // blocks under one key (SP 800-67), which only the caller can count, and NIST disallows
   // encryption with it after 2023.
-  // Throws Error(usage) for lengths that cannot be, and Error(failure) when the system does not
-  // give the threads for a long message or a batch; nothing is written then.
+  // Throws Error(usage) for impossible lengths, and Error(failure) when the threads for a long
+  // message or a batch cannot start. Nothing is written then.
   void encrypt(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> in,
                std::span<std::uint8_t> out) const;
   void decrypt(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> in,
@@ -76,9 +76,9 @@ class RawCipher {
     std::span<const std::uint8_t> in;
     std::span<std::uint8_t> out;
   };
-  // All of them, side by side: the way to use the whole processor in CBC and CFB encryption and in
-  // OFB, where the blocks of one message must wait for each other. Eight or more for each thread
-  // keep it busy, and more of equal length are better.
+  // Processes the messages side by side. Only this uses the whole processor for CBC and CFB
+  // encryption and for OFB, where each block of a message waits for the one before. Eight or more
+  // for each thread keep it busy, and more of equal length are better.
   void encrypt_batch(std::span<const Message> messages) const;
   void decrypt_batch(std::span<const Message> messages) const;
 

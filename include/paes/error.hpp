@@ -13,10 +13,10 @@ enum class ErrorCode : int {
   failure = 1,    // I/O, resources, anything without a code of its own
   usage = 2,      // the request makes no sense: options, names, sizes
   corrupt = 3,    // the input is damaged, truncated or not a paes file
-  wrong_key = 4,  // no identity or passphrase given opens the file
+  wrong_key = 4,  // none of the given identities or passphrases opens the file
 };
 
-// Reads "WHAT: WHY" on one line; `hint` is what the user can do about it, or empty.
+// what() is one line, "WHAT: WHY". `hint` says what the user can do about it, or is empty.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode error_code, const std::string& what_why, std::string hint_text = {})

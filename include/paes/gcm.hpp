@@ -30,13 +30,14 @@ class Gcm {
   // Encrypts `text` into `ciphertext` (same length; the same memory or none of it shared) and
   // writes `tag`, whose size chooses the tag length: 16, 15, 14, 13 or 12 bytes, or 8 or 4 where SP
   // 800-38D, appendix C, is heeded. `iv` has 1 to 2^61 - 1 bytes; 12 is best. At most 2^36 - 32
-  // bytes of text. Throws Error(usage) when a length is out of bounds and Error(failure) when the
-  // system does not give the threads for a long message; nothing is written then.
+  // bytes of text. Throws Error(usage) when a length is out of bounds, and Error(failure) when the
+  // threads for a long message cannot start. Nothing is written then.
   void seal(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
             std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
             std::span<std::uint8_t> tag) const;
 
-  // The way back. False when the tag does not match: `text` is then all zeros. Throws as seal does.
+  // Decrypts. Returns false when the tag does not match; `text` is then all zeros. Throws as seal
+  // does.
   [[nodiscard]] bool open(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
                           std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
                           std::span<const std::uint8_t> tag) const;

@@ -1,7 +1,7 @@
 // The keystream engine: counter mode (SP 800-38A, section 6.5) and AES-GCM (SP 800-38D) whose
 // keystream is computed before the data is there, so that encrypting a small block costs little
-// more than an XOR, and sealing one little more than its hash. For file systems and servers.
-// Counter mode alone authenticates nothing: prefer SealedContext.
+// more than an XOR, and sealing a block costs little more than hashing it. For file systems and
+// servers. Counter mode alone authenticates nothing: prefer SealedContext.
 //
 //   paes::KeystreamEngine engine({.workers = 1});
 //   const paes::KeystreamKey key = engine.bind("aes-256-ctr", key_bytes);
@@ -44,24 +44,26 @@ struct KeystreamOptions {
   unsigned workers = 0;
   // For keystream, keys, contexts and the records of what they have encrypted, together.
   std::size_t budget_bytes = std::size_t{64} << 20;
-  // What is computed and kept as one: a power of two from 512 to 65536, best the size of requests.
+  // The unit in which keystream is computed and kept: a power of two from 512 to 65536, ideally the
+  // size of a request.
   std::size_t chunk_bytes = 4096;
-  // A GPU (paes/device.hpp) that workers use for counter mode where it is faster than their kernel:
-  // for 32 chunks or more in a row that a window in steps of +1 or -1 lacks, up to 256 a call. It
-  // needs at least one worker, and takes 256 chunks of the budget.
+  // A GPU (paes/device.hpp) that workers use for counter mode where it is faster than their kernel.
+  // One call makes 32 to 256 consecutive chunks that a window of stride +1 or -1 lacks. It needs at
+  // least one worker, and takes 256 chunks of the budget.
   std::shared_ptr<Device> device = nullptr;
 };
 
 struct ContextOptions {
-  // Chunks that are kept ready, 0 to 65536; 0 computes everything directly. They become a power of
-  // two, of which an eighth, up to 8, stay behind for clients that overtake each other. Each takes
-  // 64 bytes of the budget for as long as the context is open, beside the keystream itself.
+  // Chunks that are kept ready, 0 to 65536; 0 computes everything directly. The number is rounded
+  // up to a power of two. An eighth of the chunks, at most 8, are kept for clients that fall behind
+  // others. Each takes 64 bytes of the budget for as long as the context is open, beside the
+  // keystream itself.
   unsigned window_chunks = 16;
   std::uint64_t first_chunk = 0;  // where the window begins
-  // From one chunk to the one that is used next; negative: towards the beginning. Not 0.
+  // The distance from a chunk to the one that is used next. Negative: towards the beginning. Not 0.
   std::int64_t stride = 1;
   int priority = 0;  // higher: computed first, and evicted last
-  // Counters that belong to this context: bytes beyond are refused. 0: all offsets there are.
+  // How many bytes the counters of this context may encrypt; bytes beyond are refused. 0: no limit.
   std::uint64_t limit_bytes = 0;
 };
 
@@ -71,17 +73,19 @@ struct SealedOptions {
   std::uint64_t first_message = 0;
   std::int64_t stride = 1;
   int priority = 0;
-  // Nonces that belong to this context: messages beyond are refused. 0: 2^61 - 1.
+  // How many nonces belong to this context; messages beyond are refused. 0: 2^61 - 1.
   std::uint64_t limit_messages = 0;
 };
 
-// How often each way was taken, in parts of requests that lie in one chunk.
+// How often each way was taken. What is counted are parts of requests, each within one chunk.
 struct KeystreamUse {
-  std::uint64_t own = 0;       // keystream that the same thread had computed
-  std::uint64_t other = 0;     // keystream that another thread had computed
-  std::uint64_t direct = 0;    // none was there
-  std::uint64_t late = 0;      // of `direct`: it was being computed, or not yet as a whole
-  std::uint64_t bypassed = 0;  // it was there, and computing was faster, or is compared with now
+  std::uint64_t own = 0;     // keystream that the same thread had computed
+  std::uint64_t other = 0;   // keystream that another thread had computed
+  std::uint64_t direct = 0;  // none was there
+  // of `direct`: it was being computed, or only its beginning was there
+  std::uint64_t late = 0;
+  // it was there but not used: computing is faster or is timed, or the part begins elsewhere
+  std::uint64_t bypassed = 0;
 };
 
 struct KeystreamStatistics {
@@ -127,22 +131,22 @@ class KeystreamContext {
   // `in` encrypted into `out` (same length; the same memory or none of it shared) with the
   // keystream from byte `offset` on. Throws Error(usage) where a byte of [offset, offset + size)
   // has been encrypted in this context or marked as used, or lies beyond the limit, and
-  // Error(failure) when the budget has no room to record it or in a forked child; nothing is
-  // written then. (A child made by a signal handler in the middle of the call gets zeros and the
-  // Error.)
+  // Error(failure) when the budget has no room to record it or in a forked child. Nothing is
+  // written then. (If a signal handler forks during the call, the child gets zeros and the Error.)
   void encrypt(std::uint64_t offset, std::span<const std::uint8_t> in, std::span<std::uint8_t> out);
-  // The way back; uses keystream that is ready, and records nothing.
+  // Decrypts with keystream that is ready, and records nothing.
   void decrypt(std::uint64_t offset, std::span<const std::uint8_t> in, std::span<std::uint8_t> out);
 
   // Moves the window so that it begins at the chunk of `offset`. Returns at once, whatever its
   // size.
   void prefetch(std::uint64_t offset);
-  // Records bytes as encrypted by somebody else: a context on data that exists begins with this.
+  // Records bytes as encrypted elsewhere. Call this first when a context is opened on existing
+  // data.
   void mark_used(std::uint64_t offset, std::uint64_t bytes);
 
   [[nodiscard]] KeystreamUse use() const;
-  // Wipes and gives back all that the context holds; the one chunk that a worker may be computing,
-  // when that is done. Later calls throw Error(usage).
+  // Wipes and gives back all that the context holds. Chunks that are still being computed follow as
+  // soon as they are done. Later calls throw Error(usage).
   void close() noexcept;
 
  private:
@@ -169,8 +173,8 @@ class SealedContext {
   void seal(std::uint64_t message, std::span<const std::uint8_t> aad,
             std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
             std::span<std::uint8_t> tag);
-  // The way back; uses keystream that is ready, and records nothing. False when the tag does not
-  // match: `text` is then all zeros, and was never anything else.
+  // Decrypts with keystream that is ready, and records nothing. Returns false when the tag does not
+  // match; `text` is then all zeros.
   [[nodiscard]] bool open(std::uint64_t message, std::span<const std::uint8_t> aad,
                           std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
                           std::span<const std::uint8_t> tag);
@@ -200,17 +204,18 @@ class KeystreamEngine {
   KeystreamEngine& operator=(KeystreamEngine&&) = delete;
 
   // `cipher` is aes-128-ctr, aes-192-ctr, aes-256-ctr or des-ede3-ctr, or aes-128-gcm, aes-192-gcm
-  // or aes-256-gcm for sealed contexts; no key must serve both. `kernel` is a name that `paes
+  // or aes-256-gcm for sealed contexts. No key may serve both. `kernel` is a name that `paes
   // devices` lists or "auto". The first key of each cipher and kernel is measured, which takes the
   // time of eight chunks. 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67,
-  // section 3.4): contexts of one key together are held to that, what mark_used says included, and
-  // a block that two requests share counts for both.
+  // section 3.4): the limit holds for all contexts of a key together, and what mark_used records
+  // counts, too. A block that two requests share counts twice.
   [[nodiscard]] KeystreamKey bind(std::string_view cipher, std::span<const std::uint8_t> key,
                                   std::string_view kernel = "auto");
 
-  // `first_counter` is the counter block of byte 0, all of which counts, big-endian, and wraps. No
-  // two contexts of a key may share counters, in this process or any other, unless all but one only
-  // decrypt; NonceAllocator gives counters that differ. Computing of the window begins at once.
+  // `first_counter` is the counter block of byte 0: one big-endian number, which counts up and
+  // wraps. No two contexts of a key may share counters, in this process or any other, unless all
+  // but one only decrypt; NonceAllocator gives counters that differ. Computing of the window begins
+  // at once.
   [[nodiscard]] KeystreamContext open(const KeystreamKey& key,
                                       std::span<const std::uint8_t> first_counter,
                                       const ContextOptions& options = {});
@@ -222,10 +227,9 @@ class KeystreamEngine {
                                           std::span<const std::uint8_t> first_nonce,
                                           const SealedOptions& options = {});
 
-  // Computes ahead in this thread until the deadline or until nothing is left to do for it: for the
-  // contexts that this thread has used last, by priority, and in a thread that has used none for
-  // all. A chunk for which the time is too short is computed by several calls. True: something is
-  // left.
+  // Computes ahead in this thread until the deadline, or until nothing is left to do. Serves the
+  // contexts that this thread used last, by priority; a thread that has used none serves all.
+  // Several calls complete a chunk for which one is too short. Returns true if something is left.
   bool idle(std::chrono::steady_clock::time_point deadline);
 
   [[nodiscard]] KeystreamStatistics statistics() const;

@@ -4,9 +4,9 @@
 //   auto nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes, "disk.nonces");
 //   const paes::Nonce nonce = nonces.allocate(file_bytes);  // is kept with the file
 //
-//   device.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
+//   engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
 //
-// One allocator for each key, or one for several; never two for one key. What else it takes:
+// One allocator for each key, or one for several; never two for one key. Rules:
 // - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before
 //   they are handed out, so that a crash loses some and repeats none; also not one that tears a
 //   write apart, for the number is written twice. One that is not in a file begins anywhere
@@ -34,8 +34,8 @@ enum class NonceCipher : std::uint8_t { aes = 1, des_ede3 = 2 };
 
 struct Nonce {
   std::uint8_t counter[16] = {};
-  std::size_t counter_bytes = 16;  // of 3DES 8
-  // How much the counters that belong to this nonce encrypt; ContextOptions has a place for it.
+  std::size_t counter_bytes = 16;  // 8 for 3DES
+  // How many bytes the counters of this nonce may encrypt: for ContextOptions::limit_bytes.
   std::uint64_t limit_bytes = 0;
 
   [[nodiscard]] std::span<const std::uint8_t> first_counter() const noexcept {
@@ -46,7 +46,7 @@ struct Nonce {
 // Of AES-GCM: nonces that count on from the first.
 struct NonceRow {
   std::uint8_t first[12] = {};
-  std::uint64_t messages = 0;  // SealedOptions has a place for it
+  std::uint64_t messages = 0;  // for SealedOptions::limit_messages
 };
 
 // Any number of threads may call.
@@ -59,15 +59,17 @@ class NonceAllocator {
   // must be a regular file of this user's that no other can write, and no symbolic link. For AES a
   // nonce of 96 bits (32 that are the file's, a count of 64) and a block counter of 32; for 3DES,
   // whose 64 bits are too few for anything random, a count of blocks. Throws Error: failure when
-  // the file cannot be used, corrupt when it is empty, damaged, none or another cipher's.
+  // the file cannot be used, corrupt when it is empty, damaged, not a file of nonces, or another
+  // cipher's.
   [[nodiscard]] static NonceAllocator in_file(NonceCipher cipher, const std::string& path);
   ~NonceAllocator();
   NonceAllocator(NonceAllocator&&) noexcept;
   NonceAllocator& operator=(NonceAllocator&&) noexcept;
 
-  // For up to `bytes`, at least 1: with AES at most 64 GiB, and always enough for those; with 3DES
-  // at most 8 MiB, which is all that a key may encrypt. Throws Error: usage for more, failure when
-  // the file cannot be written, when all have been used, and in a forked child.
+  // A nonce that is good for `bytes`, at least 1. With AES at most 64 GiB, and every nonce is good
+  // for that much. With 3DES at most 8 MiB, which is all that a key may encrypt. Throws Error:
+  // usage for more, failure when the file cannot be written, when all have been used, and in a
+  // forked child.
   [[nodiscard]] Nonce allocate(std::uint64_t bytes = 1);
 
   // The first nonce of a row for so many messages of AES-GCM, at least 1 and at most 2^48: a

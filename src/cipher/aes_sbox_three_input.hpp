@@ -1,12 +1,12 @@
 // The AES S-box (FIPS 197, section 5.1.1) as a circuit of 74 three-input gates, for processors that
-// have every one of them as an instruction; aes_sbox.hpp is the one of two-input gates, whose names
-// of intermediate values (those of J. Boyar and R. Peralta, SEA 2010) are kept here. No branch and
-// no address depends on data.
+// have every one of them as an instruction; aes_sbox.hpp has the circuit of two-input gates; the
+// names of intermediate values here are the same (those of J. Boyar and R. Peralta, SEA 2010). No
+// branch and no address depends on data.
 //
 // Where the gates went: sums of three take one gate instead of two, as does a product added to a
 // sum. In the four sums before the inversion, a product ab may become ab + a, ab + b or a OR b at
-// no cost, which adds something linear; of the 2^18 ways one was chosen for which the linear parts
-// of all four sums are values that are there anyway (u6, y10, u2, u5 instead of y18 to y21).
+// no cost, which changes the linear part of the sum. Of the 2^18 ways to do so, this circuit takes
+// one whose four linear parts are values that exist anyway (u6, y10, u2, u5 instead of y18 to y21).
 // Products that are needed twice are computed twice where the sum that takes them has room.
 //
 // Six of the sums have an operand to spare. There the circuit adds a key: see spread_key.
@@ -16,8 +16,8 @@
 
 namespace paes {
 
-// Masks of a key whose bit b is to be added to output b, as the circuit takes them: what comes in
-// early reaches several outputs.
+// The circuit adds key[b] to output b. A mask that it adds early reaches several outputs, so it
+// takes the masks `spread`, which make up for that.
 template <typename Word>
 constexpr void spread_key(const Word (&key)[8], Word (&spread)[8]) noexcept {
   spread[0] = key[0];

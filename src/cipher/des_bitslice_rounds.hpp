@@ -38,7 +38,7 @@ struct PlainWord {
     b ^= difference;
     a ^= difference << Shift;
   }
-  // The sum of the cells in which the gate is 1.
+  // The OR of the truth table's cells in which the gate is 1.
   template <unsigned Table>
   [[gnu::always_inline]] static constexpr Slice lut3(Slice a, Slice b, Slice c) noexcept {
     Slice sum = {};

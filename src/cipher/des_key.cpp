@@ -10,7 +10,7 @@ namespace paes {
 
 namespace {
 
-// Both halves of 28 bits to the left.
+// Rotates both halves of 28 bits to the left.
 std::uint64_t rotate_halves(std::uint64_t cd, unsigned places) noexcept {
   constexpr std::uint64_t half = (std::uint64_t{1} << 28) - 1;
   const std::uint64_t c = cd >> 28;

@@ -46,7 +46,7 @@ inline void store_be64(std::uint8_t* to, std::uint64_t value) noexcept {
   store_le(to, __builtin_bswap64(value));
 }
 
-// Equal lengths are the caller's duty: lengths are public, contents are not.
+// False if the lengths differ: lengths are public, contents are not.
 [[nodiscard]] inline bool equal_constant_time(Bytes a, Bytes b) noexcept {
   if (a.size() != b.size()) {
     return false;

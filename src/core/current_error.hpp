@@ -1,11 +1,11 @@
-// Every way to fail as an Error, so that each program and each rank says it in the same words.
+// Turns every exception into an Error, so that all programs and ranks report it in the same words.
 #pragma once
 
 #include "paes/error.hpp"
 
 namespace paes {
 
-// What a catch block is handling. Whatever is no std::exception goes on as it is.
+// The exception that a catch block is handling. Rethrows what is not a std::exception.
 [[nodiscard]] Error current_error();
 
 }  // namespace paes

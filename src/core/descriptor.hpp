@@ -46,13 +46,13 @@ void check_as_if_closed(int descriptor, const std::string& what);
 // synced.
 void sync_written(int descriptor, const std::string& what);
 
-// Nobody reads standard output any more, which ends other programs by SIGPIPE.
+// Thrown when nobody reads standard output any more; SIGPIPE ends other programs then.
 class ClosedOutput : public Error {
  public:
   using Error::Error;
 };
 
-// The same for a write to standard output; EPIPE is a ClosedOutput.
+// Throws throw_errno("standard output"), or ClosedOutput for EPIPE.
 [[noreturn]] void throw_standard_output_errno();
 
 // For a file that has its name only for a short time: the prefix and 16 hexadecimal digits.

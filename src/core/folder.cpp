@@ -18,7 +18,7 @@ int sync_folder(int folder, int file) noexcept {
   if (fsync(folder) == 0 || errno == EINVAL) {
     return 0;
   }
-  // EBADF: only passed through.
+  // EBADF: the folder could only be opened with O_PATH.
   return errno == EBADF && syncfs(file) == 0 ? 0 : errno;
 }
 

@@ -17,8 +17,8 @@ namespace paes {
 
 // Syncs the names in the folder: links, renames and removals then survive a crash. `file` is open
 // for reading or writing and lies on the same file system, which is synced as a whole where the
-// folder alone cannot be. Gives back 0 or an errno. A file system that knows no syncing of folders
-// counts as synced.
+// folder alone cannot be. Gives back 0 or an errno. A folder counts as synced if its file system
+// cannot sync folders.
 [[nodiscard]] int sync_folder(int folder, int file) noexcept;
 
 }  // namespace paes

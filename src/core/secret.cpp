@@ -27,7 +27,7 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
 }  // namespace
 
 void wipe(void* memory, std::size_t bytes) noexcept {
-  if (bytes != 0) {  // nothing may be nowhere, which explicit_bzero does not take
+  if (bytes != 0) {  // no bytes may come with a null pointer, which explicit_bzero does not take
     explicit_bzero(memory, bytes);
   }
 }
@@ -49,7 +49,7 @@ void* allocate_secret(std::size_t bytes) {
 }
 
 void protect_secret(void* memory, std::size_t bytes) noexcept {
-  // Both are hardening: an old kernel that refuses them leaves the secret usable.
+  // Both are hardening: the secret stays usable on an old system that refuses them.
   (void)madvise(memory, bytes, MADV_DONTDUMP);
   if (mlock(memory, bytes) != 0) {
     note_unlocked_secret();

@@ -43,7 +43,7 @@ Free* free_blocks[sizes] = {};
 Head* head_of(void* memory) noexcept { return static_cast<Head*>(memory) - 1; }
 std::size_t bytes_of(unsigned size) noexcept { return least_block_bytes << size; }
 
-// Held by the caller: the mutex. Null where the heap is full.
+// The caller holds the mutex. Null if the heap is full.
 std::uint8_t* take_new(std::size_t bytes) noexcept {
   std::uint8_t* memory = heap.load(std::memory_order_relaxed);
   if (memory == nullptr) {

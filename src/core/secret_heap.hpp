@@ -9,7 +9,7 @@
 
 namespace paes {
 
-// For as long as one exists, what this thread allocates is secret.
+// While one exists, what libraries allocate on this thread is secret.
 class SecretAllocations {
  public:
   SecretAllocations() noexcept { ++depth; }

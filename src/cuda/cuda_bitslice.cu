@@ -5,9 +5,9 @@
 // different rows.
 //
 // Why 8 blocks: with 32, ShiftRows would be free, but a thread would need 128 registers for the
-// state alone, and a round 27 KB of code. With 2, whose rows lie side by side in a word, it would
-// take masks and shifts. Round keys are added inside the S-boxes, except for two bits
-// (aes_sbox_three_input.hpp). Operations of a round, on 8 blocks:
+// state alone, and a round 27 KB of code. With 2 blocks, a word would hold several rows side by
+// side, and ShiftRows would take masks and shifts. Round keys are added inside the S-boxes, except
+// for two bits (aes_sbox_three_input.hpp). Operations of a round, on 8 blocks:
 //
 //                 forward                  inverse
 //   S-boxes       4 x (74 + 2)       304   4 x (8 + 74 + 2 + 8)   368
@@ -98,8 +98,8 @@ PAES_DEVICE void inverse_matrix(std::uint32_t (&x)[8]) {
   }
 }
 
-// S(x) = A x^-1 + c. Its inverse is A^-1 around the forward circuit, for inputs to which the key
-// before has already added c.
+// S(x) = A x^-1 + c. The inverse applies A^-1 before and after the forward circuit. The round key
+// before has already added c to the input.
 template <bool Inverse>
 PAES_DEVICE void sub_bytes(AesSlices& state, const AesSlices& key) {
   PAES_UNROLL
@@ -156,8 +156,8 @@ PAES_DEVICE void mix_columns(AesSlices& state) {
   }
 }
 
-// MixColumns undone: MixColumns after each column has been multiplied by {04}x^2 + {05}, which adds
-// {04}(s[r] ^ s[r+2]) to each row.
+// InvMixColumns. It multiplies each column by {04}x^2 + {05}, which adds {04}(s[r] ^ s[r+2]) to row
+// r, and then does MixColumns.
 PAES_DEVICE void inv_mix_columns(AesSlices& state) {
   PAES_UNROLL
   for (unsigned r = 0; r < 2; ++r) {
@@ -278,8 +278,8 @@ PAES_LAUNCHES(cuda_bitslice, run, run_tweaks, nullptr, nullptr,
 
 namespace {
 
-// One round key of one direction: `key` is what the state gets after the S-boxes, before ShiftRows
-// and MixColumns, `is_first` before everything.
+// One round key of one direction: `key` is added after the S-boxes, before ShiftRows and
+// MixColumns; with `is_first`, before everything.
 void prepare_round(const AesSlices& key, bool is_first, AesSlices& round) noexcept {
   for (unsigned r = 0; r < 4; ++r) {
     if (is_first) {

@@ -1,8 +1,8 @@
 // The device kernel `cuda_compute`: AES step by step, as the studies first had it. S-boxes and
 // round keys are in constant memory, each thread's block is staged through shared memory, and a
 // thread block has 256 threads. The steps are those of cipher/aes_compute.hpp, and GHASH is that of
-// the other kernels. It is there to be read and to be measured against: a look-up in constant
-// memory takes longer the more the addresses of a warp differ, so its time depends on secrets.
+// the other kernels. It is for reading and for comparison. A look-up in constant memory takes
+// longer the more the addresses of a warp differ, so its time depends on secrets.
 #include "cipher/aes_compute.hpp"
 #include "cuda/gcm_runs.hpp"
 #include "cuda/grid.hpp"

@@ -2,10 +2,10 @@
 // three-input logic alone. No branch and no address depends on data or key. Circuits, places and
 // rounds are those of cipher/des_bitslice_rounds.hpp; the way in which keys are added differs.
 //
-// A half carries the key of the round that reads it next: the XOR that adds an S-box's output takes
-// the change of that key as its third operand, so two thirds of the key additions cost nothing. E
-// gives each bit to one of a box's inputs 2 to 5. It gives 16 of them to an input 1 or 6 as well,
-// and those get the difference of the two key bits there. Operations:
+// Each half already has the key of the round that reads it next added. The XOR that adds an S-box's
+// output takes the change of that key as a third operand, so two thirds of the key additions cost
+// nothing. E sends each bit to one of the inputs 2 to 5 of a box, and 16 of the bits also to an
+// input 1 or 6. There the difference of the two key bits is added. Operations:
 //
 //   gates               48 rounds x 185        8880
 //   outputs with keys   48 x 32                1536
@@ -98,8 +98,8 @@ PAES_DEVICE void add_masks(std::uint32_t* half, const std::uint32_t* mask) {
   }
 }
 
-// All 48 rounds; the left half's bit i is slice[half_slot(i)], the right half's the next. Two
-// rounds of code for 48, and no half ever moves to other registers.
+// All 48 rounds; the left half's bit i is slice[half_slot(i)], the right half's the next. There is
+// code for two rounds only, and no half ever moves to other registers.
 PAES_DEVICE void crypt_slices(const DesBitsliceKeys& keys, std::uint32_t (&slice)[64]) {
   std::uint32_t* const l = slice;
   std::uint32_t* const r = slice + 1;

@@ -1,11 +1,11 @@
 // The device kernel `cuda_tables`, the fast one for AES: T-tables (cipher/aes_tables.hpp says what
-// they are) in shared memory, 32 times over. Entry b of a table is a row of 32 words, one in each
-// bank, and a lane reads only its own bank's. So look-ups never conflict, whatever the data, and
-// their time does not depend on it.
+// they are) in shared memory, 32 copies of each. Entry b of a table is a row of 32 equal words, one
+// in each bank, and a lane reads only the word in its own bank. So look-ups never conflict,
+// whatever the data, and their time does not depend on it.
 //
 // Where shared memory has room there are four tables. Two lie side by side in rows of 256 bytes, so
 // that one byte permutation makes an address (byte << 8 | lane << 2), and the other two 64 KiB
-// further. Elsewhere there is one table, with rows of 128 bytes, and a rotation stands for each of
+// further. Otherwise there is one table, with rows of 128 bytes, and a rotation replaces each of
 // the other three.
 //
 // Round keys come from constant memory, where each slot has a part of its own. A launch first
@@ -321,7 +321,7 @@ int run_gcm(const Launch& launch, const GcmJob& whole_job) {
     const auto run_text = [&](const GcmJob& job, const HashLevel* level) {
       constexpr std::size_t shared_bytes = GcmCore<Cores<4, 10>::Core<false>>::shared_bytes;
       return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
-        // When text is only hashed, one block a message is encrypted.
+        // When text is only hashed, only one block a message is encrypted, so small cores will do.
         return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>>(
             launch, job, keys, level);
       });

@@ -45,8 +45,8 @@ PAES_DEVICE std::uint32_t byte_permute(std::uint32_t x, std::uint32_t y, std::ui
 
 PAES_DEVICE std::uint32_t swap_bytes(std::uint32_t word) { return byte_permute(word, 0, 0x0123); }
 
-// The upper 32 bits of high:low shifted to the left, and the lower 32 of it shifted to the right
-// (SHF); `bits` from 0 to 31.
+// shift_left: the upper 32 bits of high:low << bits. shift_right: the lower 32 bits of high:low >>
+// bits (SHF). `bits` is 0 to 31.
 PAES_DEVICE std::uint32_t shift_left(std::uint32_t high, std::uint32_t low, unsigned bits) {
 #if defined(__CUDA_ARCH__)
   return __funnelshift_l(low, high, bits);
@@ -78,7 +78,7 @@ PAES_DEVICE Words<Bytes> operator^(const Words<Bytes>& a, const Words<Bytes>& b)
   return sum;
 }
 
-// One access of the block's whole width. `address` is a multiple of it.
+// One access of the block's whole width. `address` is a multiple of that width.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> load_words(const void* address) {
 #if defined(__CUDA_ARCH__)

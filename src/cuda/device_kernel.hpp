@@ -78,7 +78,8 @@ struct DeviceKernel {
   unsigned blocks;      // of the cipher that a thread transforms at once
   bool takes_gcm;
   std::size_t image_bytes;  // of a key; a multiple of 16
-  // From a key of a length that the cipher has to its image, in host memory that its owner wipes.
+  // Turns a key, whose length the cipher allows, into its image, in host memory that the owner
+  // wipes.
   void (*prepare)(Bytes key, std::uint8_t* image);
   const DeviceRuns* device;  // null where paes was built without nvcc
 

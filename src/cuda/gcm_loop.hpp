@@ -42,8 +42,8 @@ template <TextFlow Flow>
     unit.bytes = (end * block_bytes < job.text_bytes ? end * block_bytes : job.text_bytes) - first;
   }
   unit.in = static_cast<const std::uint8_t*>(job.in) + (is_message ? index * job.in_stride : first);
-  // A job that only hashes has no `out`. The address is computed as a pointer: if it were a number
-  // in between, the compiler would no longer know that it is global memory, and would have to
+  // A job that only hashes has no `out`. The address is computed as a pointer: if it went through
+  // an integer, the compiler would no longer know that it is in global memory. It would have to
   // assume that a store there may change the tables in shared memory.
   if constexpr (Flow != TextFlow::hash) {
     unit.out = static_cast<std::uint8_t*>(job.out) + (is_message ? index * job.out_stride : first);
@@ -183,7 +183,7 @@ class GcmCore {
     bool is_started_ = false;
   };
 
-  // Encrypts or decrypts a block; the answer is its ciphertext, padded with zeros.
+  // Encrypts, decrypts or just reads a block. Returns its ciphertext, padded with zeros.
   template <TextFlow Flow>
   PAES_DEVICE static Words<16> text_block(const HashUnit& unit, std::uint64_t index,
                                           CounterBlocks& counters) {

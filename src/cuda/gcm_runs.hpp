@@ -94,7 +94,7 @@ inline Block add_blocks(const Block& a, const Block& b) noexcept {
   return sum;
 }
 
-// power * n for each polynomial n of degree 3, whose top bit is x^0: one Block each to `put`.
+// Calls put(n, power * n) for each polynomial n of degree 3 or less. Its top bit is x^0.
 template <class Put>
 void make_multiples(const Block& power, const Put& put) {
   constexpr Block x = {{0x40}};
@@ -121,7 +121,8 @@ inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
   const WipeOnExit wiped_base(base.bytes);
   for (unsigned number = 0; number < hash_levels; ++number) {
     HashLevel& level = levels[number];
-    // A text's last block is multiplied by H, the last chunk's hash by nothing.
+    // On level 0 the last block is multiplied by H. On higher levels the last chunk's hash is not
+    // multiplied.
     Block power = number == 0 ? base : Block{{0x80}};
     const WipeOnExit wiped(power.bytes);
     for (unsigned lane = warp_lanes; lane-- > 0;) {

@@ -21,7 +21,8 @@ struct alignas(16) FieldWords {
 };
 
 struct HashLevel {
-  FieldWords horner[16];            // of G^32
+  // the multiples of G^32, where G is H on level 0, H^1024 on level 1, and so on
+  FieldWords horner[16];
   FieldWords join[16][warp_lanes];  // of each lane's power
 };
 

@@ -7,8 +7,8 @@
 namespace paes::cuda {
 namespace {  // NOLINT: see device_code.hpp
 
-// Bit (a << 2 | b << 1 | c) of Table, in every lane (LOP3). Compilers do not turn the sum of cells
-// back into the one instruction. constexpr, because the circuits that call it are.
+// Bit (a << 2 | b << 1 | c) of Table, in every lane (LOP3). Compilers do not turn the loop below
+// into that one instruction. It is constexpr because the circuits that call it are.
 template <unsigned Table>
 [[gnu::always_inline]] constexpr std::uint32_t lut3(std::uint32_t a, std::uint32_t b,
                                                     std::uint32_t c) noexcept {

@@ -1,4 +1,4 @@
-// The public header's device: CUDA's device over the driver's run-time library.
+// The public header's device: CudaDevice over NVIDIA's run-time library.
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "paes/device.hpp"

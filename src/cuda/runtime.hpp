@@ -1,4 +1,4 @@
-// What the device needs of a device's run-time library, and no more: memory, streams, copies and
+// What CudaDevice needs from a run-time library for GPUs, and no more: memory, streams, copies and
 // launches. One implementation calls CUDA (cuda_runtime.hpp). That of the tests
 // (tests/emulated/runtime.hpp) keeps everything on the host and fails on demand, so that the device
 // is tested where there is no GPU.

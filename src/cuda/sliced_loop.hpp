@@ -35,7 +35,7 @@ struct TilePlace {
   }
 };
 
-// What goes into the cipher. XTS keeps the tweaks for what comes out.
+// Loads the cipher's input. XTS keeps the tweaks for the output.
 template <class Core, Operation Which, bool IsWhole>
 PAES_DEVICE void load_tile(const Job& job, const TilePlace<Core::blocks>& place,
                            Words<Core::block_bytes> (&state)[Core::blocks],

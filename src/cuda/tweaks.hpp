@@ -95,11 +95,12 @@ PAES_DEVICE Words<16> add_to_unit_number(const Words<16>& number, std::uint32_t 
   return sum;
 }
 
-// T of a part's block.
+// The tweak T of block `index` of a part.
 PAES_DEVICE Words<16> tweak_at(const Job& job, std::uint32_t index) {
   std::uint32_t step = index / tweak_step;
   std::uint32_t beyond = index % tweak_step;
-  // Units of whole steps lie in the tweaks without gaps, and a single one begins at the first.
+  // If a unit is a whole number of steps, or the part lies in one unit, the tweaks of blocks follow
+  // each other without gaps. Otherwise each unit has its own steps.
   if (job.unit_blocks % tweak_step != 0) {
     const std::uint32_t number = index / job.unit_blocks;
     const std::uint32_t within = index % job.unit_blocks;

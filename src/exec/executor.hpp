@@ -1,4 +1,4 @@
-// How pieces of work go to threads. An executor knows no cryptography and no files.
+// How work goes to threads. An executor knows nothing of cryptography or files.
 #pragma once
 
 #include <cstddef>

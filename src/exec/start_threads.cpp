@@ -40,7 +40,7 @@ std::optional<std::size_t> parse_stack_bytes(const char* text) {
   return static_cast<std::size_t>(number) << shift;
 }
 
-// The names that libgomp and libomp look at. Where both see several, the largest is asked for.
+// The variables that libgomp and libomp read. If several are set, the largest counts.
 std::size_t wanted_stack_bytes() {
   std::size_t bytes = 0;
   for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"}) {
@@ -67,7 +67,7 @@ void check_threads_can_start(unsigned threads) {
   pthread_attr_t attributes;
   (void)pthread_attr_init(&attributes);
   if (const std::size_t bytes = wanted_stack_bytes(); bytes != 0) {
-    // A size that the system refuses is one that OpenMP does without, too.
+    // OpenMP, too, ignores a size that the system refuses.
     (void)pthread_attr_setstacksize(&attributes, bytes);
   }
   {

@@ -216,7 +216,7 @@ std::vector<std::uint8_t> add_recipients(Bytes envelope, const Credentials& cred
                 "replace the passphrase with recipients, without --add");
   }
   const SecretBytes file_key = open_header(file, credentials);
-  (void)open_authentic_payload(file, file_key);  // a damaged envelope is not carried on
+  (void)open_authentic_payload(file, file_key);  // refuses a damaged payload
   const Bytes kept = file.authenticated.first(file.authenticated.size() - mac_mark.size());
   std::string header(kept.begin(), kept.end());
   for (const Recipient& recipient : recipients) {

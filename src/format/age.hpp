@@ -58,7 +58,7 @@ using Identity = Secret<IdentityKey>;
     Bytes passphrase, Bytes plaintext, unsigned work_factor = written_work_factor,
     const WaitReadable& wait = {});
 
-// What a reader may be asked for, parsed without any key. Throws Error(corrupt).
+// The stanzas of an envelope, parsed without a key: they say what opens it. Throws Error(corrupt).
 struct Summary {
   struct Stanza {
     std::string type;      // "X25519", "scrypt", or anything else (skipped when opening)

@@ -102,7 +102,7 @@ void check_known_stanzas(const std::vector<Stanza>& stanzas) {
       (void)read_x25519(stanza);
     } else if (stanza.type() == scrypt_type) {
       (void)read_scrypt(stanza);
-      // Anyone who opens with a passphrase may expect that only its holders could have written it.
+      // Someone who opens a file with a passphrase may expect that its writer knew the passphrase.
       if (stanzas.size() != 1) {
         throw corrupt("a passphrase stanza that is not alone");
       }

@@ -56,7 +56,7 @@ std::string reason(std::string_view text, bech32::Decoded decoded, std::string_v
 }
 
 // A clamped scalar is a multiple of the cofactor. So any clamped scalar sends exactly the points of
-// small order to zero, and none needs to be secret here (RFC 7748, section 7).
+// small order to zero. It need not be secret here (RFC 7748, section 7).
 bool has_small_order(const Recipient& recipient) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
@@ -64,7 +64,8 @@ bool has_small_order(const Recipient& recipient) {
   return !libcrypto::x25519(any_scalar, recipient.public_key, product);
 }
 
-// Calls take(line) for every line that may hold a key, and puts the place before its errors.
+// Calls take(line) for every line that may hold a key. Its errors get the file's name and line
+// number in front.
 template <typename Take>
 void for_each_key_line(Bytes contents, std::string_view source, std::string_view kind, Take take) {
   const auto refuse = [&](const std::string& why) -> Error {

@@ -25,8 +25,8 @@ constexpr std::uint16_t page_for(std::size_t envelope_bytes) {
   return static_cast<std::uint16_t>((before_chunks + page_bytes - 1) / page_bytes);
 }
 
-// A file keeps its page for life, so that no page lies beyond that of the largest envelope. This
-// bounds what a reader holds in memory before the payload.
+// A payload never moves to a later page, so none begins after the page for the largest new
+// envelope. This bounds what a reader holds in memory before the payload.
 constexpr std::uint16_t max_payload_page = page_for(max_envelope_bytes);
 
 }  // namespace

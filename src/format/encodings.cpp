@@ -10,8 +10,8 @@ namespace paes {
 
 namespace {
 
-// Fills `groups` with the next `To` bits each of what at(0), at(1), ... give, `From` bits each.
-// Zeros follow the last of `count`.
+// Cuts a stream of bits into groups of `To` bits. at(0) to at(count - 1) give `From` bits each;
+// then zeros follow.
 template <unsigned From, unsigned To, typename At>
 void regroup(std::size_t count, At at, MutableBytes groups) noexcept {
   unsigned pending = 0;
@@ -100,7 +100,8 @@ std::string_view alphabet_for(std::string_view human_part) noexcept {
 }
 
 constexpr unsigned mask_if_equal(unsigned a, unsigned b) noexcept {
-  return 0U - (((a ^ b) - 1U) >> 31);  // both below 2^31: the difference borrows only from zero
+  // a and b are below 2^31, so bit 31 is set only if a ^ b is 0
+  return 0U - (((a ^ b) - 1U) >> 31);
 }
 
 // 32 or more for a character that is not in the alphabet.

@@ -26,8 +26,9 @@ namespace paes::base64 {
 
 }  // namespace paes::base64
 
-// Bech32 (BIP 173) for keys of 32 bytes, in the letter case of the human-readable part alone. No
-// branch and no index depends on the data, which may be a secret key; only the verdict shows.
+// Bech32 (BIP 173) for keys of 32 bytes. Only the letter case of the human-readable part is
+// accepted. No branch and no index depends on the data, which may be a secret key; only the result
+// is public.
 namespace paes::bech32 {
 
 inline constexpr std::size_t data_bytes = 32;

@@ -234,8 +234,8 @@ bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret) {
   require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
               EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
           "X25519");
-  // With valid keys the derivation fails for one reason alone, an all-zero result. The look at the
-  // bytes serves providers that leave this check to their caller.
+  // With valid keys the derivation fails for one reason alone, an all-zero result. The bytes are
+  // checked as well, for providers that leave this check to the caller.
   if (EVP_PKEY_derive(context.get(), shared_secret.data(), &written) != 1) {
     ERR_clear_error();
     return false;

@@ -82,7 +82,7 @@ struct Vector128 {
   PAES_INLINE static Register following(Register before, Register /*after*/) noexcept {
     return before;
   }
-  // One block of each of as many messages as there are lanes.
+  // One block from each message, one message a lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     return load(from[0] + at);
   }

@@ -15,8 +15,8 @@ using Register = uint8x16_t;
 
 constexpr unsigned flight_blocks = 8;
 
-// H^n with the bits of each byte mirrored, and the same with its halves exchanged: that one meets
-// the other half of a block lane by lane.
+// H^n with the bits of each byte mirrored, and the same with its halves exchanged, for products
+// with the other half of a block.
 struct Power {
   Register value;
   Register exchanged;
@@ -137,7 +137,8 @@ void add_in_the_middle(Register& low, Register& high, Register value) noexcept {
   high = veorq_u8(high, vextq_u8(value, zero, 8));
 }
 
-// Modulo x^128 + x^7 + x^2 + x + 1: 64 bits at a time from above, each times what x^128 is.
+// Modulo x^128 + x^7 + x^2 + x + 1: 64 bits at a time from the top, each multiplied by x^7 + x^2 +
+// x + 1, which equals x^128.
 Register reduce(const Product& product) noexcept {
   const Register x128 = vreinterpretq_u8_u64(vdupq_n_u64(0x87));
   Register low = product.low;
@@ -187,7 +188,7 @@ void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
     ready.encrypt[i] = key;
     ready.decrypt[rounds - i] = i == 0 || i == rounds ? key : vaesimcq_u8(key);
   }
-  // H = E(0), as the first of eight, in registers.
+  // H = E(0), computed as the first of eight blocks.
   alignas(64) std::uint8_t zeros[flight_blocks * block_bytes] = {};
   const WipeOnExit wiped(zeros);
   crypt<false>(ready, zeros, zeros);

@@ -42,7 +42,8 @@ struct BlockModes {
     constexpr bool has_tweak = formula.has_tweak();
     constexpr bool has_before = formula.has_before();
     Flight text;
-    Flight other;  // tweaks or previous blocks, which in place are overwritten before their use
+    // tweaks, or copies of the previous blocks: in place, those are overwritten before their use
+    Flight other;
     Tweak tweak = {};
     ChainBlock before = {};
     const WipeOnExit wiped_tweak(tweak.bytes);
@@ -136,7 +137,7 @@ struct BlockModes {
         }
         lane[i].at += block_size;
         if (lane[i].at == chain.text.bytes && !fill(lane[i])) {
-          // The last lane takes the free place; its block is still to come out.
+          // The last lane moves to the free place, and so does its block, which is not written yet.
           --active;
           if (i != active) {
             lane[i] = lane[active];
@@ -177,8 +178,8 @@ struct BlockModes {
     for (std::size_t i = 0; i < bytes / block_size; ++i) {
       std::uint8_t* const block = flight.bytes + i * block_size;
       auto index = static_cast<std::uint32_t>(i);
-      // The counter may be secret (see Piece). Compilers would make it the loop's variable and
-      // compare it with its last value; so they must not see that it follows from the index.
+      // The counter may be secret (see Piece). A compiler may loop over the counter and compare it
+      // with its last value, so it must not see that the counter follows from the index.
       asm("" : "+r"(index));
       std::memcpy(block, counter.bytes, block_size - 4);
       store_be32(block + block_size - 4, start + index);

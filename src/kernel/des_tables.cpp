@@ -1,5 +1,5 @@
-// The 3DES kernel `tables`: S-boxes and P in one look-up, the fast form of processors without wide
-// registers, which the studies compare others with.
+// The 3DES kernel `tables`: S-boxes and P in one look-up. This is the fast form for processors
+// without wide registers; the studies compare others with it.
 #include "cipher/des_tables.hpp"
 
 #include "kernel/block_modes.hpp"

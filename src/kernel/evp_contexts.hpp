@@ -1,9 +1,9 @@
-// libcrypto's contexts for kernels that are rows over it: each bound to a key and a purpose, and
-// kept for the next message, which sets an IV only. That is how a careful user of EVP works, and
-// libcrypto is the peer in every measurement. A run cannot fail: so one context for each purpose is
-// made with the key, where an Error can still tell that memory is out. More of them, for threads
-// that run side by side, are made when first needed; where there is no memory for that, a thread
-// waits until another has finished its run.
+// libcrypto's contexts, for the kernels that call it. Each is bound to a key and a purpose, and
+// kept for the next message, which only sets an IV. That is how a careful user of EVP works, and
+// libcrypto is the peer in every measurement. A run cannot fail, so one context for each purpose is
+// made with the key, where std::bad_alloc can still be thrown. More of them, for threads that run
+// side by side, are made when first needed; where there is no memory for that, a thread waits until
+// another has finished its run.
 #pragma once
 
 #include <openssl/crypto.h>
@@ -53,8 +53,8 @@ inline constexpr struct {
 inline constexpr unsigned evp_purpose_count = std::size(evp_purposes);
 static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt) + 1);
 
-// libcrypto's cipher of that name and mode, or null. Where libcrypto could not begin for want of
-// memory, asking it for a cipher would end the program.
+// libcrypto's cipher of that name and mode, or null. If libcrypto could not initialise for lack of
+// memory, fetching a cipher would end the program.
 [[nodiscard]] inline EVP_CIPHER* fetch_evp_cipher(const char* cipher, const char* mode) noexcept {
   if (OSSL_LIB_CTX_get0_global_default() == nullptr) {
     return nullptr;
@@ -74,7 +74,7 @@ static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt
   });
 }
 
-// A question to libcrypto whose yes is remembered. A no may mean that memory is out just now.
+// Asks libcrypto, and remembers a yes. After a no it asks again: memory may have been short.
 template <bool (*ask)() noexcept>
 [[nodiscard]] bool is_once_true() noexcept {
   static std::atomic<bool> is_known{false};
@@ -84,8 +84,8 @@ template <bool (*ask)() noexcept>
   return is_known.load(std::memory_order_relaxed);
 }
 
-// For what a correct libcrypto does with a context that has a key: it takes an IV and data, for
-// which it needs no memory. If it did not, the only other way on would hand out wrong bytes.
+// Ends the program if a call failed that cannot fail: giving an IV and data to a context that has a
+// key needs no memory. To go on would hand out wrong bytes.
 inline void require(bool done) noexcept {
   if (!done) {
     std::abort();
@@ -93,12 +93,13 @@ inline void require(bool done) noexcept {
 }
 
 // Contexts with a key, waiting for a message. Each thread looks first where it left its last one,
-// on cache lines of its own. One that finds no room, among more threads than lines, is freed.
+// on cache lines of its own. If there are more threads than lines, a context that finds no room is
+// freed.
 class EvpContexts {
  public:
-  // `cipher` is the beginning of libcrypto's names ("AES-128", "DES-EDE3") and outlives this. The
-  // key is the whole one: XTS takes two keys of the cipher. Makes a first context for each of the
-  // purposes; no other can be taken. Throws std::bad_alloc.
+  // `cipher` is the beginning of libcrypto's names ("AES-128", "DES-EDE3") and outlives this. `key`
+  // is the whole key; for XTS that is two keys of the cipher. Makes a first context for each of the
+  // purposes; callers may take no other. Throws std::bad_alloc.
   EvpContexts(const char* cipher, Bytes key, std::initializer_list<EvpPurpose> purposes)
       : EvpContexts(cipher, key) {
     for (const EvpPurpose purpose : purposes) {

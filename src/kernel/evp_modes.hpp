@@ -1,5 +1,5 @@
-// The raw modes of mode/mode.hpp by libcrypto's own implementations of them, for the kernels that
-// are rows over it. Where it has none (counter mode for 3DES), counters go through its ECB.
+// The raw modes of mode/mode.hpp by libcrypto's own functions, for the kernels that call it.
+// libcrypto has no counter mode for 3DES, so those counters go through its ECB.
 #pragma once
 
 #include <cstring>
@@ -22,7 +22,7 @@ struct EvpModes {
     EvpLease(contexts_of(keys), purpose).update(piece.text);
   }
 
-  // Decryption in CBC and CFB: the block before the piece is to it what an IV is to a message.
+  // Decryption in CBC and CFB: the block before the piece serves as its IV.
   template <EvpPurpose purpose>
   static void after_block(const KernelKeys& keys, const Piece& piece) noexcept {
     const EvpLease lease(contexts_of(keys), purpose);

@@ -39,7 +39,7 @@ struct Cpuid {
   unsigned ecx = 0;
   unsigned edx = 0;
   Cpuid(unsigned leaf, unsigned subleaf) noexcept {
-    // Leaves above the processor's highest leave all four at zero: no feature.
+    // A leaf above the processor's highest changes none of the four zeros: no feature.
     (void)__get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx);
   }
 };
@@ -140,7 +140,7 @@ Features features_of(const HwcapWord& word) noexcept {
   if (!bit(word.bits, asimd)) {
     return found;
   }
-  // The compilers' "crypto" has the hashes with it.
+  // The compilers' "crypto" includes the hash instructions.
   if (bit(word.bits, aes) && bit(word.bits, sha1) && bit(word.bits, sha2)) {
     found = found | Feature::armv8_aes;
   }

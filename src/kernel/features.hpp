@@ -61,19 +61,20 @@ struct HwcapWord {
 // Read once, from CPUID and XCR0 or from the auxiliary vector.
 [[nodiscard]] const Features& machine_features() noexcept;
 
-// False on processors whose clock drops enough under 512-bit instructions to lose by them.
+// False on processors that are slower with 512-bit instructions, because their clock drops.
 [[nodiscard]] bool machine_prefers_512_bit() noexcept;
 
-// How a stream past the caches prefetches what it will read: `near`, some lines ahead and past the
-// outer caches, or `far`, two pages ahead and into the second cache.
+// How a kernel that stores past the caches prefetches its input: `near`, some lines ahead and past
+// the outer caches, or `far`, two pages ahead and into the second cache.
 enum class StreamFetch : std::uint8_t { as_machine_prefers, near, far };
 
-// By the vendor's name in CPUID's leaf 0, because the design of the first cache decides. In
-// Intel's, lines that bypass the second cache occupy fill buffers that stores past the caches go
-// through, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far` 1.3
-// to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %; `far` was
-// never measured there (docs/performance.md, Past the caches), nor anything on Intel's other
-// designs. So whatever is not Intel keeps `near`.
+// Chosen by the vendor's name in CPUID's leaf 0, because it depends on the design of the first
+// cache. In Intel's, lines that bypass the second cache occupy fill buffers that stores past the
+// caches go through, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far`
+// 1.3 to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %; `far`
+// was never measured there (docs/performance.md, Past the caches), nor anything on Intel's other
+// designs. So processors of other vendors keep `near`, except under vaes512, which always takes
+// `far`.
 [[nodiscard]] StreamFetch stream_fetch_of(std::string_view vendor) noexcept;
 
 [[nodiscard]] StreamFetch machine_stream_fetch() noexcept;

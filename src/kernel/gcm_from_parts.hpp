@@ -14,7 +14,7 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// GHASH for kernels that have none of their own. Their keys' layout has H as `h`.
+// GHASH for kernels that have none of their own. The layout of their keys has a member `h` for H.
 template <class Keys>
 void portable_ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
                     HashValue& hash) noexcept {

@@ -1,5 +1,5 @@
-// AES-GCM with the cipher's and the hash's instructions interleaved, for any processor that has AES
-// and carry-less multiply on registers of one, two or four blocks. A kernel file supplies a
+// AES-GCM with the cipher's and the hash's instructions interleaved, for x86 processors that have
+// AES and carry-less multiply on registers of one, two or four blocks. A kernel file supplies a
 // `Vector` (one instruction set) and gets every operation from `StitchedGcm`.
 //
 // Three ideas carry the speed:
@@ -73,8 +73,8 @@ struct StitchedGcm {
     }
   };
 
-  // Hashing of a flight of ciphertext, step by step, while something else runs. Two registers go
-  // together: sorting their halves costs what swapping them would, but then one XOR makes
+  // Hashes a flight of ciphertext step by step, while something else runs. It takes two registers
+  // at a time: sorting their halves costs as much as swapping them, but then one XOR makes
   // Karatsuba's middle factors of both, and products are added three at a time.
   struct FlightHash {
     const Keys& keys;
@@ -146,7 +146,7 @@ struct StitchedGcm {
     });
     const Register key = Vector::load(&keys.round_key[Rounds]);
     for (unsigned i = 0; i < flight; ++i) {
-      // The last round's key addition takes the text along.
+      // The last round's key, with the text added, also adds the text.
       const Register mask = Vector::xor2(key, Vector::load(in + i * vector_bytes));
       Vector::store(out + i * vector_bytes, Vector::aes_last_round(state[i], mask));
     }
@@ -201,14 +201,15 @@ struct StitchedGcm {
       }
     }
 
-    // The first group has as many flights as leave whole groups for the others.
+    // If one group is incomplete, it is the first.
     PAES_INLINE void start_groups(std::size_t flights) noexcept {
       const std::size_t incomplete = flights % Vector::group_flights;
       place =
           incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_flights - incomplete) * flight;
     }
 
-    // Hashes a flight while it encrypts or decrypts the next, unless Which is verify.
+    // Hashes a flight and meanwhile encrypts the next one or decrypts the same one. If Which is
+    // verify, it only hashes.
     PAES_INLINE void hash_flight(const std::uint8_t* hashed) noexcept {
       FlightHash flight_hash{keys, hashed, place, sum, Vector::zero(), Vector::zero()};
       const auto add = [&](unsigned index) __attribute__((always_inline)) {
@@ -240,7 +241,7 @@ struct StitchedGcm {
       crypt_rest();
     }
 
-    // The hash follows one flight behind; a flight is left for the end.
+    // The hash follows one flight behind; the last flight is hashed at the end.
     PAES_INLINE __m128i encrypt(const Block* length) noexcept {
       std::size_t behind = 0;
       if (left >= flight_bytes) {
@@ -257,8 +258,8 @@ struct StitchedGcm {
       return Ends::hash_end(keys, chain, out - behind, behind + left, length);
     }
 
-    // The hash reads what decryption in place overwrites, so it runs with it, and the end before
-    // it.
+    // Decryption in place overwrites what the hash reads. So each flight is hashed while it is
+    // decrypted, and the end before it is decrypted.
     PAES_INLINE __m128i decrypt(const Block* length) noexcept {
       start_groups(left / flight_bytes - (left >= flight_bytes));  // one is kept for the end
       while (left >= 2 * flight_bytes) {

@@ -80,7 +80,8 @@ struct GcmPiece {
   const CounterBlock* counter;
   bool is_counter_public = false;
 };
-// `hash` is GHASH of the message before the piece, and becomes that after it.
+// `hash` is GHASH of the message up to the piece's beginning; the function updates it to the
+// piece's end.
 using GcmPieceFunction = void (*)(const KernelKeys&, const GcmPiece&, HashValue& hash) noexcept;
 // Hashes whole blocks.
 using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::size_t bytes,
@@ -89,7 +90,8 @@ using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::si
 // A whole message of AES-GCM, of any length.
 struct WholeMessage {
   Text text;  // `out` is null where nothing is to be written
-  // The IV, and what every kernel but those over libraries makes of it: J0 (section 7.1).
+  // The IV, and J0, which the caller computes from it (section 7.1). Kernels over libraries take
+  // the IV, all others J0.
   Bytes iv;
   const CounterBlock* pre_counter;
   bool is_counter_public = false;
@@ -109,8 +111,8 @@ struct DataUnit {
 };
 using DataUnitFunction = void (*)(const KernelKeys&, const DataUnit&) noexcept;
 
-// A row's raw modes, each table in the order of its enumeration; null: the kernel lacks it. Filled
-// by name, ModeRuns{}.with(Operation::ctr, run), or as a whole by mode_runs.hpp.
+// A row's raw modes, both tables in the order of Operation; null where the kernel lacks a mode.
+// Filled by name, ModeRuns{}.with(Operation::ctr, run), or as a whole by mode_runs.hpp.
 struct ModeRuns {
   PieceFunction piece[operation_count] = {};  // of formulas that are not chained
   ChainFunction chain[operation_count] = {};  // of those that are
@@ -133,7 +135,8 @@ struct ModeRuns {
   }
 };
 
-// A row's AES-GCM beside its counter mode, which is Operation::ctr; null: the kernel lacks it.
+// A row's functions for AES-GCM, besides counter mode, which is Operation::ctr; null where the
+// kernel lacks one.
 struct GcmRuns {
   HashFunction hash = nullptr;         // section 6.4
   GcmPieceFunction encrypt = nullptr;  // and hashes what it wrote
@@ -170,7 +173,7 @@ struct Kernel {
   Features needs = {};
   bool wants_512_bit = false;  // chosen automatically only where 512-bit registers pay
   unsigned lanes;              // blocks in flight; tests derive their sizes from it
-  // Gives a reason besides missing features, or null.
+  // Gives a reason other than missing features why the kernel cannot run here, or null.
   const char* (*unavailable)() = nullptr;
   // Fills `keys` from a key of a length that the cipher has. Throws only where a kernel owns
   // resources (`release` is then not null). AES rows take prepare_aes.

@@ -1,6 +1,6 @@
-// From a template of the modes to a kernel's table of them: each row of mode/mode.hpp, which the
-// template turns into code, at its place. `Modes` supplies `block_size`, run<Operation> for rows
-// that are not chained and run_chains<Operation> for those that are.
+// Makes a kernel's table of modes from a template that turns each row of mode/mode.hpp into code.
+// `Modes` supplies `block_size`, run<Operation> for rows that are not chained and
+// run_chains<Operation> for those that are.
 #pragma once
 
 #include <utility>

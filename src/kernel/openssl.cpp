@@ -59,7 +59,8 @@ void prepare(Bytes key, KernelKeys& keys) {
       .update(ready.h.bytes, ready.h.bytes, block_bytes);
 }
 
-// libcrypto makes no context to encrypt with two equal keys, which callers refuse to do.
+// libcrypto makes no XTS context that encrypts with two equal keys. Callers refuse to encrypt with
+// such keys.
 void prepare_xts(Bytes both_keys, KernelKeys& keys) {
   const std::size_t half = both_keys.size() / 2;
   const char* const cipher = cipher_names[half / 8 - 2];

@@ -1,5 +1,5 @@
-// From a key to a kernel's own form of it, for AES: every row starts from the same round keys (FIPS
-// 197, section 5.2). Another cipher has a header like this one.
+// Turns an AES key into a kernel's own form of it: every row starts from the same round keys (FIPS
+// 197, section 5.2). prepare_des.hpp does so for 3DES.
 #pragma once
 
 #include "cipher/aes_key.hpp"
@@ -9,7 +9,7 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// What an AES row prepares its keys with: the canonical round keys, expanded here and wiped again.
+// Expands the canonical round keys, passes them to the row's function and wipes them.
 template <void (*FromRoundKeys)(const RoundKeys&, KernelKeys&)>
 void prepare_aes(Bytes key, KernelKeys& keys) {
   RoundKeys round_keys;

@@ -1,4 +1,4 @@
-// From a key to a kernel's own form of it, for Triple DES: every row starts from the same 48 round
+// Turns a Triple DES key into a kernel's own form of it: every row starts from the same 48 round
 // keys (SP 800-67, appendix A).
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// What a 3DES row prepares its keys with: the round keys, expanded here and wiped again.
+// Expands the round keys, passes them to the row's function and wipes them.
 template <void (*FromRoundKeys)(const DesRoundKeys&, KernelKeys&)>
 void prepare_des(Bytes key, KernelKeys& keys) {
   DesRoundKeys round_keys;

@@ -16,8 +16,8 @@ namespace paes {
 // Empty when the kernel runs here, else the reason it does not ("this processor lacks vaes").
 [[nodiscard]] std::string unavailable_reason(const Kernel& kernel);
 
-// The first row that dispatch may choose and this machine runs, among those that `accepts` takes if
-// it is given. There always is one: bitslice.
+// The first row that dispatch may choose, that this machine runs and that `accepts`, if given,
+// takes. Without `accepts` there always is one: bitslice. Throws Error(failure) if there is none.
 using KernelFilter = std::function<bool(const Kernel&)>;
 [[nodiscard]] const Kernel& best_kernel(Cipher cipher, const KernelFilter& accepts = {});
 // The same for a processor with these features.
@@ -25,8 +25,8 @@ using KernelFilter = std::function<bool(const Kernel&)>;
                                         const KernelFilter& accepts = {});
 
 // By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown or
-// cannot run here. "" and "auto" give best_kernel. Measurements look among more kernels than those
-// of the table.
+// cannot run here. "" and "auto" give best_kernel. Measurements pass more kernels than those of the
+// table.
 [[nodiscard]] const Kernel& find_kernel(Cipher cipher, std::string_view name,
                                         std::span<const Kernel* const> among = all_kernels());
 

@@ -1,5 +1,6 @@
-// Where StitchedGcm's flights end: counter mode on fewer registers than a flight, and the hash of
-// what is left, with the length block and all lanes joined (SP 800-38D, sections 6.5 and 7.1).
+// What StitchedGcm does after its last whole flight: counter mode on at most a flight of registers,
+// and the hash of the rest and of the length block, with all lanes joined (SP 800-38D, sections 6.5
+// and 7.1).
 #pragma once
 
 #include <cstring>
@@ -40,7 +41,8 @@ struct StitchedEnds {
     }
   };
 
-  // Fewer registers than a flight; the last may be partial. `bytes` is at most Count registers.
+  // At most a flight, in Count registers; the last may be partial. `bytes` is at most Count
+  // registers.
   template <unsigned Rounds, unsigned Count>
   PAES_INLINE static void crypt_few(const Keys& keys, const Counters& counters,
                                     const std::uint8_t* in, std::uint8_t* out,
@@ -108,8 +110,8 @@ struct StitchedEnds {
 
   // Hashes what is left when no whole flight follows: at most two flights of text, the last block
   // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
-  // lanes' sums so far; it may be zero in lanes beyond the text only, which holds because either a
-  // flight is left or nothing was hashed before but a single block's value in lane 0.
+  // lanes' sums so far. It must be zero in lanes beyond the text. It is: either a whole flight is
+  // left, or only lane 0 holds a value.
   PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
                                         std::size_t bytes, const Block* length) noexcept {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);

@@ -1,11 +1,11 @@
 // What StitchedGcm and the raw modes on vectors keep of a key: round keys in every lane, powers of
-// H and the table of the shared first round, which gcm_stitched.hpp explains; and GHASH's
-// arithmetic on single blocks and on unreduced products (SP 800-38D, section 6.3), which makes
-// them.
+// H and the table of the shared first round, which gcm_stitched.hpp explains; and the arithmetic of
+// GHASH on single blocks and unreduced products (SP 800-38D, section 6.3), which computes the
+// powers.
 #pragma once
 
-// GCC 12 and 13 take the deliberately undefined operands inside its own intrinsics for a mistake of
-// ours (GCC bug 105593).
+// GCC 12 and 13 warn of undefined operands inside their own intrinsics, where they are intended
+// (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -123,7 +123,7 @@ struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   alignas(64) std::uint8_t inverse_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
   // Registers whose products are added before a reduction.
   static constexpr unsigned group = Vector::group_flights * Vector::flight;
-  // H^(lanes * (group - i)) * x in every lane; and the sums of the halves of two of them each.
+  // H^(lanes * (group - i)) * x in every lane; and, for each two of them, the sums of their halves.
   alignas(64) std::uint8_t step_power[group][Vector::blocks][16];
   alignas(64) std::uint8_t step_halves[group / 2][Vector::blocks][2][8];
   // H^(end_powers - i) * x, and in both halves the sum of its halves. The zeros that follow meet

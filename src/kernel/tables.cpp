@@ -1,6 +1,6 @@
 // The kernel `tables`: AES by table look-ups, as programs computed it before processors had
-// instructions for it (the studies call it AES-AIM). It is there to be measured against; GHASH is
-// the portable one. See cipher/aes_tables.hpp.
+// instructions for it (the studies call it AES-AIM). It is there for comparison in measurements.
+// Its GHASH is the portable one. See cipher/aes_tables.hpp.
 #include <cstring>
 
 #include "cipher/aes_tables.hpp"

@@ -103,7 +103,7 @@ struct Vector256 {
   PAES_INLINE static void store_some(void* to, Register value, std::size_t /*blocks*/) noexcept {
     store_block(to, first_block(value));
   }
-  // One block of each of as many messages as there are lanes.
+  // One block from each message, one message a lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
                                    load_block(from[1] + at), 1);

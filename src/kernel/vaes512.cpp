@@ -13,8 +13,8 @@ struct Vector512 {
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
   // Registers suffice to keep the sums of products over several flights.
   static constexpr unsigned group_flights = 4;
-  // Lines fetched past the second cache wait in the few fill buffers that the stores past the
-  // caches need, too.
+  // Lines fetched past the second cache would take fill buffers, which are few and which stores
+  // past the caches need. So whatever Piece::fetch says, fetch `far`.
   static constexpr bool always_fetches_far = true;
 
   PAES_INLINE static Register zero() noexcept { return _mm512_setzero_si512(); }
@@ -36,8 +36,7 @@ struct Vector512 {
         _mm256_xor_si256(_mm512_castsi512_si256(value), _mm512_extracti64x4_epi64(value, 1));
     return _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
   }
-  // The register of a flight that holds its last two blocks, which a carry may part from the
-  // others.
+  // The register of a flight that holds its last two blocks. A carry may fall just before them.
   PAES_INLINE static Register last_two(Register before, Register after) noexcept {
     return _mm512_mask_blend_epi64(0xf0, before, after);
   }
@@ -119,7 +118,7 @@ struct Vector512 {
   PAES_INLINE static __mmask8 first_halves(std::size_t count) noexcept {
     return static_cast<__mmask8>((1U << (2 * count)) - 1);
   }
-  // One block of each of as many messages as there are lanes.
+  // One block from each message, one message a lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
                                                 load_block(from[1] + at), 1);

@@ -60,7 +60,7 @@ struct VectorChains {
         if (fill(i)) {
           ++i;
         } else if (--active != i) {
-          lane.copy(active, i);  // and moved on in the next turn
+          lane.copy(active, i);  // its text moves on in the loop's next turn
         }
       }
     }

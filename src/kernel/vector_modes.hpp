@@ -110,8 +110,8 @@ struct VectorModes {
     return fetch == StreamFetch::far;
   }
 
-  // Blocks up to the first counter from which flights can share their first round, where the rest
-  // is long enough to win back the cost of a piece more.
+  // Blocks up to the first counter from which flights can share their first round; 0 if the rest is
+  // too short to pay for one more piece.
   static std::size_t before_shared_round(const Piece& piece) noexcept {
     if (!piece.is_counter_public || piece.text.bytes < 16 * flight_bytes) {
       return 0;
@@ -181,7 +181,7 @@ struct VectorModes {
     }
   }
 
-  // Less than a flight, so that the tweaks suffice.
+  // `left` is less than a flight, so one flight's tweaks suffice.
   template <Operation Which>
   PAES_NOINLINE static void run_rest(const Keys& keys, Carried carried, const Tweaks& tweaks,
                                      const std::uint8_t* in, std::uint8_t* out,
@@ -237,7 +237,7 @@ struct VectorModes {
     }
     carried.counters.next += Count * lanes;
     inner_rounds<formula.inverse, Rounds>(keys, text, between);
-    // The last round's key takes along what the formula adds to the cipher's output.
+    // What the formula adds to the cipher's output is added to the last round's key.
     const Register key = key_of<formula.inverse>(keys, Rounds == 0 ? keys.rounds : Rounds);
     for (unsigned i = 0; i < Count; ++i) {
       Register mask = key;
@@ -270,9 +270,9 @@ struct VectorModes {
     }
   }
 
-  // What a stream past the caches will read later, as much as a flight reads now: the processor's
-  // own prefetching keeps up with less than the memory can give. The choice is made once a flight,
-  // where a branch that always goes the same way costs nothing.
+  // Prefetches what a later flight reads: the processor's own prefetching reaches less than the
+  // memory's full speed. The choice is made once a flight, where a branch that always goes the same
+  // way costs nothing.
   template <std::size_t Bytes>
   PAES_INLINE static void prefetch(const std::uint8_t* in, bool is_far) noexcept {
     // By measurement (docs/performance.md).
@@ -294,9 +294,9 @@ struct VectorModes {
     return Vector::broadcast(_mm_cvtsi32_si128(0x87));
   }
 
-  // The tweaks a flight further on: a rotation by `lanes` bytes, whose bytes y that came round are
-  // to count y * (x^7 + x^2 + x + 1), so that y * (x^7 + x^2 + x) is added. A carry-less
-  // multiplication would be one instruction, but takes turns with the AES rounds on their ports.
+  // The tweaks one flight further on: a rotation by `lanes` bytes. A byte y that came round stands
+  // for y * (x^7 + x^2 + x + 1), so y * (x^7 + x^2 + x) is added. A carry-less multiplication would
+  // be one instruction, but takes turns with the AES rounds on their ports.
   PAES_INLINE static Register next_flights(Register tweak, Register mask) noexcept {
     const Register rotated = Vector::template rotate_bytes_left<lanes>(tweak);
     const Register y = Vector::and2(rotated, mask);

@@ -14,8 +14,8 @@ PAES_INLINE typename Vector::Register key_of(const StitchedKeys<Vector>& keys,
   return Vector::load(Inverse ? keys.inverse_key[round] : keys.round_key[round]);
 }
 
-// Every round but the last, `Rounds` in all or, where that is 0, as many as the key has.
-// between(0), between(1), ... run one to a round as far as rounds go.
+// Every round but the last. The cipher has `Rounds` rounds or, if that is 0, as many as the key
+// says. After each round one of between(0), between(1), ... runs.
 template <bool Inverse, unsigned Rounds, class Vector, unsigned Count, typename Between>
 PAES_INLINE void inner_rounds(const StitchedKeys<Vector>& keys,
                               typename Vector::Register (&text)[Count], Between between) noexcept {

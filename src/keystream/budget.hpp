@@ -1,6 +1,6 @@
-// What there is so much of: the memory that a keystream engine may have. Keystream, keys, contexts
-// and their records draw from one number before they allocate, from any thread. And the blocks that
-// a key of 3DES may encrypt.
+// A limit that any thread can draw from. One limits the memory of a keystream engine: keystream,
+// keys, contexts and their records reserve their part before they allocate. Another limits the
+// blocks that a 3DES key may encrypt.
 #pragma once
 
 #include <atomic>

@@ -43,7 +43,7 @@ int code_of(const Call& call) noexcept {
   return PAES_FAILURE;
 }
 
-// What a call cannot do without, which C lets callers leave out.
+// An argument that a call needs. C lets callers pass null.
 template <typename Pointer>
 Pointer* given(Pointer* pointer, const char* what) {
   if (pointer == nullptr) {

@@ -1,6 +1,5 @@
-// A context as the precomputer sees it: a window of chunks that somebody may fill, with what it
-// takes to fill them, and how much that matters. What the context's clients have encrypted, the
-// precomputer neither knows nor touches.
+// A context as the precomputer sees it: a window of chunks to fill, the means to fill them, and a
+// priority. The precomputer neither knows nor touches what the context's clients have encrypted.
 #pragma once
 
 #include <algorithm>
@@ -52,8 +51,8 @@ class Place {
   }
 
  private:
-  Order::iterator at_;     // where it is in the order
-  Order::node_type node_;  // else it keeps the node
+  Order::iterator at_;     // the place, if taken
+  Order::node_type node_;  // the node, if not taken
 };
 
 class Candidate : public std::enable_shared_from_this<Candidate> {
@@ -70,7 +69,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   // Nobody begins to fill it any more.
   void begin_closing() noexcept { is_closing_.store(true, std::memory_order_relaxed); }
 
-  // --- A client, under its context's mutex: this thread has used it when the engine was so old.
+  // --- A client, under its context's mutex: notes that this thread uses it now, at this age of the
+  // engine (Shared::age).
   void note_use(std::uint64_t age) noexcept {
     last_used_.store(age, std::memory_order_relaxed);
     client_.store(this_thread(), std::memory_order_relaxed);
@@ -82,8 +82,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     return client_.load(std::memory_order_relaxed) == thread;
   }
 
-  // --- Whoever fills, and holds it meanwhile: when its context is closed, it lives until the last
-  // one has let go of it.
+  // --- Whoever fills. They hold the candidate meanwhile, so that it outlives the close of its
+  // context until the last of them lets go.
 
   [[nodiscard]] std::shared_ptr<Candidate> hold() noexcept { return weak_from_this().lock(); }
   [[nodiscard]] bool is_closing() const noexcept {
@@ -105,8 +105,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   [[nodiscard]] virtual Run run_from(std::uint64_t) const noexcept { return {}; }
 
   [[nodiscard]] double direct_ns() const noexcept { return costs().ns(Way::direct); }
-  // What it takes to compute a chunk ahead, as far as that is known. It is no more than twice what
-  // a request takes, because the one measurement that there is may hold an interrupt.
+  // The time to compute a chunk ahead, as far as it is known. It is capped at twice the time of a
+  // request, because the few measurements may include an interrupt.
   [[nodiscard]] double fill_ns() const noexcept {
     return costs().in_idle.is_known() ? std::min(costs().in_idle.ns(), 2 * direct_ns())
                                       : direct_ns();
@@ -136,8 +136,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
       : key_(std::move(key)), priority_(priority), window_(shape, chunk_bytes, std::move(budget)) {}
 
  private:
-  // Turns so many bytes of a slot, which are zero, into the chunk's keystream from byte `from` on,
-  // which follows what is there.
+  // Turns `bytes` zero bytes of the slot, from byte `from` on, into the chunk's keystream. Before
+  // `from` the slot has it already.
   virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
                               std::size_t bytes) const noexcept = 0;
 
@@ -150,9 +150,9 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   Scheduling scheduling_;
 };
 
-// The candidate that this thread has used last, as a client. Whoever locks it must have compared
-// the precomputer before: with that, the candidate's engine lives. The addresses are not to be
-// followed, for what they led to may be gone. They are apart from the pointer because a thread's
+// The candidate that this thread has used last, as a client. Compare the precomputer before locking
+// the candidate: if it is yours, the candidate's engine still exists. Never follow the two
+// addresses; what they pointed to may be gone. They are apart from the pointer because a thread's
 // variable without a destructor is cheaper to look at, which each request does.
 struct LastUsed {
   const void* precomputer = nullptr;

@@ -1,7 +1,6 @@
-// A context: chunks of keystream under numbers, the ledger of what its clients have encrypted with
-// them, and a window of them that is filled ahead. This is the clients' side, and it has a mutex
-// that no worker ever takes. CtrContext (ctr.hpp) and SealContext (seal.hpp) say what a chunk is,
-// and how it is used.
+// A context: numbered chunks of keystream, the ledger of what clients have encrypted with them, and
+// a window of chunks that is filled ahead. This is the clients' side. No worker ever takes its
+// mutex. CtrContext (ctr.hpp) and SealContext (seal.hpp) say what a chunk is, and how it is used.
 //
 //   client --> Context -- mutex --+-- UsedIntervals  what has been encrypted
 //                                 +-- Decision       whether precomputing pays
@@ -55,9 +54,9 @@ class Context : public Candidate {
     Way way = Way::direct;
     [[nodiscard]] bool has_keystream() const noexcept { return entry != nullptr && !is_bypassed; }
   };
-  // What a mode does if there is keystream for the beginning of a part alone. GCM ignores that work
-  // and seals the message in one pass: to compute the rest and to hash after it takes longer, with
-  // a quarter there by 5 % (`aesni`) to 100 % (`vaes512`).
+  // What a mode does with keystream that covers only the beginning of a part. GCM discards it and
+  // seals the message in one pass. Computing the rest and hashing afterwards would take longer: 5 %
+  // (`aesni`) to 100 % (`vaes512`) longer when a quarter is there.
   enum class Beginning : unsigned { is_used, is_bypassed };
   // A part of so many bytes, from byte `within` of the chunk on. Under the mutex. Slides the
   // window.
@@ -87,7 +86,7 @@ class Context : public Candidate {
   template <typename Record>
   [[nodiscard]] UsedIntervals::Claim record(Lock& lock, const Record& record);
   void end_use() noexcept;
-  // Unless that is asked for already, or the window is full enough.
+  // Asks for keystream, unless it has done so already or the window is full enough.
   void request_fill(Wake wake) noexcept;
 
   Precomputer& precomputer_;

@@ -1,6 +1,6 @@
-// What a request for one chunk costs, by the way it takes, as measured while the engine works: the
-// whole call, with all that precomputing does to it. These costs decide between fetching keystream
-// and computing it. If they are off for a while, that costs time and never correctness.
+// What a request for one chunk costs, for each Way it can take. The whole call is timed while the
+// engine works, with everything that precomputing adds to it. These costs decide between fetching
+// keystream and computing it. If they are off for a while, that costs time and never correctness.
 //
 // Measured cases (docs/performance.md, "What each mechanism gains"): a client without any delay
 // beside a worker; and medians for one with a delay, because with plain averages one interrupt
@@ -61,8 +61,8 @@ class alignas(64) Costs {
   [[nodiscard]] double ns(Way way) const noexcept { return of(way).ns(); }
   void add(Way way, double sample_ns) noexcept {
     of(way).add(sample_ns);
-    // Where every request finds keystream, nothing else would tell that computing directly has
-    // become faster, with the processor's clock for instance.
+    // Where every request finds keystream, this alone shows that computing directly has become
+    // faster, for instance because the processor's clock rose.
     if (way == Way::missed && ns(Way::missed) < ns(Way::direct)) {
       of(Way::direct).add(ns(Way::missed));
     }
@@ -87,8 +87,8 @@ class alignas(64) Costs {
   [[nodiscard]] double fetch_ns(Way fetch) const noexcept {
     return of(fetch).is_known() ? ns(fetch) : 0;
   }
-  // A request that computes although keystream is there, or is being made, also has it wiped or
-  // given up.
+  // A request that computes although keystream is there or being made must also wipe or abandon
+  // that keystream.
   [[nodiscard]] double missed_ns() const noexcept {
     return std::max(ns(Way::missed), ns(Way::direct));
   }

@@ -41,7 +41,7 @@ void CtrKey::crypt(const CounterBlock& first_counter, std::uint64_t offset, Byte
   const std::size_t within = offset % size;
   RawPosition position = key_.at(Bytes(first_counter.bytes, size), offset - within, {});
   if (within != 0) {
-    // Another request has had the beginning of this block.
+    // The request begins inside a block.
     Block block = {};
     const WipeOnExit wiped(block.bytes);
     const std::size_t bytes = std::min(in.size(), size - within);

@@ -8,7 +8,8 @@
 
 namespace paes::keystream {
 
-// Counts what it encrypts, and stops at what the standard allows one key.
+// A 3DES key counts what it encrypts, and refuses more than the standard allows. AES has no such
+// limit.
 class CtrKey final : public BoundKey {
  public:
   // The device may be null, or refuse the key. Throws Error(usage) for a key of the wrong length,
@@ -29,8 +30,8 @@ class CtrKey final : public BoundKey {
   [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter,
                                         std::uint64_t offset) const noexcept;
 
-  // Counts the blocks that hold [first, end) as encrypted. Throws Error(usage) if they would be
-  // more than the key may encrypt (SP 800-67, section 3.4), and does not count them.
+  // For 3DES, counts the blocks that hold [first, end) as encrypted. If the key may not encrypt
+  // that many (SP 800-67, section 3.4), counts nothing and throws Error(usage).
   void count_encrypted(std::uint64_t first, std::uint64_t end);
   void uncount(std::uint64_t first, std::uint64_t end) noexcept;
 

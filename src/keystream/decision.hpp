@@ -2,7 +2,7 @@
 // with the part of its requests that found keystream in time. If precomputing does not pay, the
 // context stops asking for keystream, and tries again some thousand requests later.
 //
-// Clients call this under their context's mutex, except where it says otherwise.
+// Clients call these functions under their context's mutex, unless a comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,7 @@ class Decision {
         is_trying_(has_window),
         expected_(has_workers ? Way::other : Way::own) {}
 
-  // From any thread: whether this request is to be timed. To read the clock twice costs a fifth of
-  // an XOR.
+  // From any thread: whether to time this request. Reading the clock twice costs a fifth of an XOR.
   [[nodiscard]] bool is_timed() const noexcept {
     return uses_.load(std::memory_order_relaxed) % timed_uses == 0 ||
            is_trying_.load(std::memory_order_relaxed);
@@ -51,8 +50,8 @@ class Decision {
   }
 
  private:
-  // Requests between two looks at whether precomputing pays; and between finding that it does not
-  // and the next try.
+  // How many requests lie between two decisions whether precomputing pays, and between a negative
+  // decision and the next try.
   static constexpr std::uint32_t look_uses = 32;
   static constexpr std::uint32_t uses_before_try = 4096;
   // One request in so many is timed; during a try, every one.
@@ -65,8 +64,8 @@ class Decision {
   static constexpr std::uint32_t compared_uses_of_try = 8;
 
   void look() noexcept {
-    // Without workers, keystream is computed only in moments that the client has nothing else to do
-    // in. That costs nobody anything, however little of it is used.
+    // Without workers, keystream is computed only while the client has nothing else to do. That
+    // costs nothing, however little of the keystream is used.
     const double hit_rate = static_cast<double>(hits_) / look_uses;
     const bool pays = has_workers_ ? costs_.pays(expected_, hit_rate) : costs_.pays(expected_);
     hits_ = 0;

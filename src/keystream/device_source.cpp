@@ -8,7 +8,7 @@ namespace paes::keystream {
 
 namespace {
 
-// A device that was found too slow is tried once in so many times that it could be used.
+// A device that was found too slow is tried again once in this many opportunities.
 constexpr unsigned asked_before_try = 64;
 
 Pages pages_for(const Reservation& memory, std::size_t bytes) {

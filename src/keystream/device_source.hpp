@@ -2,7 +2,7 @@
 // (message/device.hpp), in memory that is pinned once. Only workers use it, for windows that are
 // wide enough, and the worker that calls it sleeps meanwhile.
 //
-// No GPU has measured it yet.
+// It has not been measured on a GPU yet.
 #pragma once
 
 #include <atomic>

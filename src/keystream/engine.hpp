@@ -27,9 +27,9 @@ namespace paes::keystream {
 
 class KeystreamService {
  public:
-  // An engine with its workers, which hold it as well. When the last copy of the answer goes, they
-  // are told to stop, and nobody waits for one that the system has set aside. Throws
-  // Error(failure) without threads.
+  // Makes an engine and its workers, which share it. When the last copy of the returned pointer
+  // goes, the workers are told to stop; nobody waits for one that the system has set aside. Throws
+  // Error(failure) if the threads cannot start.
   [[nodiscard]] static std::shared_ptr<KeystreamService> make(const KeystreamOptions& options);
 
   explicit KeystreamService(const KeystreamOptions& options);
@@ -69,7 +69,7 @@ class KeystreamService {
 
   mutable std::mutex mutex_;
   std::set<const Context*> contexts_;
-  KeystreamStatistics closed_;  // what those that are closed have counted
+  KeystreamStatistics closed_;  // the counts of closed contexts
   // By kernel, length of the key and whether it is for GCM.
   std::map<std::tuple<const Kernel*, std::size_t, bool>, std::shared_ptr<Costs>> costs_;
 };

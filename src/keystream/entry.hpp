@@ -45,7 +45,7 @@ struct alignas(64) Entry {
     return static_cast<EntryState>(word & ((1U << state_bits) - 1));
   }
 
-  // Changes the word if it is still the one that was seen, which becomes the present one. Acquires
+  // Changes the word if it still equals `seen`; otherwise sets `seen` to the present word. Acquires
   // what the last holder wrote.
   [[nodiscard]] bool change(std::uint64_t& seen, std::uint64_t chunk, EntryState state) noexcept {
     return word.compare_exchange_strong(seen, word_of(chunk, state), std::memory_order_acq_rel,

@@ -8,7 +8,7 @@ namespace {
 
 // An estimate may be wrong by a tenth.
 constexpr double reserve = 1.1;
-// To look for a chunk and to take its place costs some ten nanoseconds. A part is at least this
+// Finding a chunk and taking its entry costs some ten nanoseconds, so a part takes at least this
 // long.
 constexpr double least_share_ns = 1000;
 
@@ -25,10 +25,11 @@ Share IdleTime::share_for(const Candidate& candidate, double left_ns) const noex
   const auto chunk_bytes = static_cast<double>(candidate.window().chunk_bytes());
   const auto bytes = static_cast<std::size_t>(left_ns / chunk_ns * chunk_bytes);
   const std::size_t pass = candidate.pass_bytes();
-  // The client makes its next request when this call's time is over, and finds the next chunk in
-  // part if it is begun now. If a call completes more than half of a chunk, it is better to begin
-  // the chunk that will be whole in time: most requests find all of their keystream, and a few find
-  // none. If a call completes less, each request has its part.
+  // The client makes its next request when this call's time is over. If we begin the next chunk
+  // now, that request finds only a part of it. If a call completes more than half of a chunk, it is
+  // better to begin a later chunk, which will be whole in time: then most requests find all of
+  // their keystream, and a few find none. If a call completes less than half, each request gets a
+  // part.
   const double calls = chunk_ns > 2 * whole_ns_ ? 0 : (chunk_ns - left_ns) / whole_ns_;
   return {.bytes = bytes / pass * pass, .first_step = static_cast<std::int64_t>(std::ceil(calls))};
 }

@@ -28,7 +28,8 @@ namespace paes {
 
 namespace {
 
-// Numbers written ahead at a time: as many are lost by a crash, and each time costs a sync.
+// How many numbers are written ahead at a time. A crash loses at most that many, and each time
+// costs two syncs (one with `paesnc1`).
 constexpr std::uint64_t numbers_ahead = 4096;
 
 constexpr std::uint64_t aes_limit_bytes = std::uint64_t{16} << 32;
@@ -49,7 +50,7 @@ constexpr std::size_t number_at = 16;
 constexpr std::size_t checksum_at = 24;
 constexpr std::size_t record_bytes = 32;
 
-// The file `paesnc1` is the record without checksum, and stays what it is.
+// A file of format `paesnc1` is the record without checksum. It is never converted.
 constexpr std::size_t alone_bytes = checksum_at;
 
 // The file `paesnc2` is the same record twice, each at the beginning of a page that is zero
@@ -98,7 +99,7 @@ void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at
 // With the slash at its end; empty: the current one.
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// The folder's entry of a new file.
+// Syncs the folder, so that a new file keeps its name.
 void make_name_last(const std::string& path, int file) {
   const std::string folder = folder_of(path);
   const Descriptor opened = open_folder(folder.empty() ? "." : folder);
@@ -113,8 +114,8 @@ bool place(const std::string& from, const std::string& path) noexcept {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
     return true;
   }
-  // File systems lack the one or the other. Two names of one file do no harm: it is locked, not
-  // its name.
+  // Some file systems lack renameat2, some lack link. Two names of one file do no harm, because the
+  // lock is on the file, not on the name.
   if (errno != EEXIST && link(from.c_str(), path.c_str()) == 0) {
     (void)unlink(from.c_str());
     return true;

@@ -30,8 +30,8 @@ class Pages {
   bool is_wiped_in_children_ = false;
 };
 
-// A child has neither the threads nor the keystream of its parent, and whatever it encrypted would
-// be encrypted under counters that the parent uses as well.
+// Tells a process from its forked children. A child has neither the threads nor the keystream of
+// its parent, and would encrypt under counters that the parent uses as well.
 class ForkMark {
  public:
   ForkMark();

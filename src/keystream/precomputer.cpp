@@ -6,7 +6,7 @@ namespace paes::keystream {
 
 namespace {
 
-// How many of the contexts that wait idle() looks at to find one that its own thread uses.
+// How many waiting contexts idle() examines to find one that its own thread uses.
 constexpr int most_looked_at = 64;
 
 }  // namespace
@@ -58,8 +58,8 @@ void Precomputer::stop_waiting(Candidate& candidate) noexcept {
   note_highest_waiting();
 }
 
-// The one that matters most; for a thread that is a client, among those that it uses, or, if it
-// uses none of the first few, the one that it has used last.
+// The waiting candidate of the highest priority. For a client's thread: the first among
+// most_looked_at that this thread uses, else the one that it used last.
 Candidate* Precomputer::pick(const void* client, Candidate* last) noexcept {
   collect_requests();
   int looked_at = 0;
@@ -99,8 +99,8 @@ Fill Precomputer::next_fill(Candidate& candidate, const Share& share) noexcept {
   return fill;
 }
 
-// Computes a chunk of one that waits and that the caller holds. If there is nothing to compute, it
-// waits no more.
+// Computes one chunk of a waiting candidate, which the caller holds. If there is nothing to
+// compute, the candidate stops waiting.
 void Precomputer::fill_one(Lock& lock, Candidate& candidate, const Share& share) noexcept {
   const Fill fill = next_fill(candidate, share);
   if (fill.entry == nullptr) {
@@ -110,7 +110,7 @@ void Precomputer::fill_one(Lock& lock, Candidate& candidate, const Share& share)
   lock.unlock();
   candidate.compute(fill, share);
   lock.lock();
-  rank(candidate);  // an eviction meanwhile has left the slot of this chunk
+  rank(candidate);  // an eviction meanwhile took its rank, but left it this chunk's slot
 }
 
 // Has a device make a run of chunks that the window lacks. False: it does not pay, or there is
@@ -186,7 +186,8 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
       collect_requests();
     }
   }
-  // What is filled without the mutex must not matter less than those that wait.
+  // The context that is filled without the mutex must not have a lower priority than those that
+  // wait.
   if (last != nullptr && last->is_used_by(this_thread()) &&
       last->priority() >= highest_waiting_.load(std::memory_order_relaxed) && !last->is_closing()) {
     const bool is_in_time = time.fill(*last);
@@ -213,7 +214,7 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
   return false;
 }
 
-// Among those that hold slots, unless it is being closed.
+// Ranks the candidate among those that hold slots, unless it is being closed.
 void Precomputer::rank(Candidate& candidate) noexcept {
   if (!candidate.is_closing()) {
     candidate.scheduling().ranked.enter(ranked_,

@@ -2,14 +2,15 @@
 // loses its memory for that. Workers and idle() call it to have the keystream computed.
 //
 // One mutex guards orders and slots. While keystream is computed, it is not held. No client takes
-// it on its way to an XOR: a request for keystream goes into a list without locks. Workers run at
-// SCHED_IDLE, and the system may set one aside that holds the mutex. Therefore idle() only tries to
-// lock it, and fills the context that its thread has used last without it.
+// it on its way to an XOR, unless the ledger needs room (make_room): a request for keystream goes
+// into a lock-free list. Workers run at SCHED_IDLE, and the system may set one aside that holds the
+// mutex. Therefore idle() only tries to lock it, and fills the context that its thread has used
+// last without it.
 //
 // Locks are taken in this order: a context's mutex; the precomputer's mutex; the device source's;
-// the workers' mutex, after which nothing is locked. close(), forget() and make_room() are called
-// without the context's. Nobody lets go of a candidate while holding the mutex, because the last
-// one to do so calls forget().
+// the workers' mutex, after which nothing is locked. close(), forget() and make_room() must be
+// called without the context's mutex. Nobody lets go of a candidate while holding the mutex,
+// because the last one to do so calls forget().
 //
 // Eviction takes keystream from the context of the lowest priority, and among equals from the one
 // that was used least recently, unless that one was used later than the context that asks.
@@ -45,8 +46,8 @@ struct Shared {
   alignas(64) std::atomic<std::uint64_t> age{1};
 };
 
-// Whom a request for keystream wakes. To wake a thread takes some ten microseconds. A client whose
-// data waits does not have them.
+// Whom a request for keystream wakes. Waking a thread takes some ten microseconds, too long for a
+// client whose data waits.
 enum class Wake : unsigned { nobody, a_worker };
 
 class Precomputer {
@@ -69,7 +70,7 @@ class Precomputer {
   [[nodiscard]] bool make_room() noexcept;
   // KeystreamEngine::idle.
   bool idle(IdleTime::Clock::time_point deadline) noexcept;
-  // Takes from it all keystream that nobody holds, and gives it none any more.
+  // Takes back all keystream of the candidate that nobody holds, and gives it no more.
   void close(Candidate& candidate) noexcept;
   // Takes the rest, once nobody fills it any more.
   void forget(Candidate& candidate) noexcept;

@@ -32,8 +32,8 @@ KeystreamOptions checked(const KeystreamOptions& options) {
   return options;
 }
 
-// Leaves the object undestroyed. It stays reachable, so that nobody takes it for a leak, unless
-// memory is out.
+// Never destroys the object. It stays reachable, so that leak checkers ignore it, unless memory has
+// run out.
 void abandon(std::shared_ptr<void> object) noexcept {
   try {
     static auto* const abandoned = new std::vector<std::shared_ptr<void>>;

@@ -22,8 +22,7 @@ class SealKey final : public BoundKey {
   GcmKey key_;
 };
 
-// 32 bits that are fixed, and 64 bits that count the messages (section 8.2.1), big-endian, and
-// wrap.
+// 32 fixed bits, then a big-endian count of messages in 64 bits, which wraps (section 8.2.1).
 struct MessageNonce {
   std::uint8_t bytes[gcm::standard_iv_bytes] = {};
 };

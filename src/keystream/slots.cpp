@@ -22,7 +22,7 @@ bool Slots::add_slab() noexcept {
       slab->free.push_back(slab->pages.data() + i * slot_bytes_);
     }
     slabs_.reserve(slabs_.size() + 1);
-    with_free_.reserve(slabs_.size() + 1);  // each slab finds room there whenever it has a slot
+    with_free_.reserve(slabs_.size() + 1);  // so that give_back() never allocates
     with_free_.push_back(slab.get());
     slabs_.push_back(std::move(slab));
     return true;

@@ -1,6 +1,6 @@
-// Memory for keystream: one slot a chunk, in slabs of several slots, each of which comes from the
-// system and goes back to it as a whole. A free slot is all zero, and kernels turn the zeros into
-// keystream in place.
+// Memory for keystream: one slot a chunk. Slots come in slabs. A slab is taken from the system, and
+// given back, as a whole. A free slot is all zero, and kernels turn the zeros into keystream in
+// place.
 #pragma once
 
 #include <memory>

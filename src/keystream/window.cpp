@@ -12,11 +12,11 @@ namespace {
 
 // How much fetch_next() fetches: the nearest cache has to hold text and output as well.
 constexpr std::size_t most_fetched_bytes = 8192;
-// Chunks that a search skips at most. Where a call of idle() completes less than half of a chunk,
-// none is skipped (idle_time.cpp), so that two suffice.
+// The most chunks that a search skips. Two suffice, because none is skipped where a call of idle()
+// completes less than half of a chunk (idle_time.cpp).
 constexpr std::int64_t most_skipped = 2;
-// A client may be so many chunks behind another one that has overtaken it. An eighth of the window,
-// up to so many entries, is kept for that.
+// How many chunks a client may be behind the one that has overtaken it. An eighth of the window, at
+// most this many entries, is kept for that.
 constexpr std::uint32_t most_behind = 8;
 
 }  // namespace
@@ -54,7 +54,7 @@ Window::Taken Window::take(std::uint64_t chunk) noexcept {
         return {.was_computed = true};
       }
     } else if (!is_here && state == EntryState::empty && depth() != 0) {
-      // With the chunk's number in an empty entry, nobody computes it any more.
+      // Once an empty entry has the chunk's number, nobody computes the chunk.
       if (entry.change(word, chunk, EntryState::empty)) {
         return {};
       }
@@ -124,8 +124,8 @@ std::int64_t Window::steps_in_window(std::uint64_t next, std::uint64_t chunk) co
   return steps >= 0 && steps <= depth() ? *steps : 0;
 }
 
-// The search goes on at search_from_, because all before that is filled or being filled, except
-// that the first few chunks may be begun, or have been skipped. Therefore they are looked at first.
+// The search continues at search_from_, because all chunks before it are filled or being filled.
+// Only the first few may be begun or skipped, so they are searched first.
 Fill Window::next_fill(const Share& share) noexcept {
   if (ring_.load(std::memory_order_acquire) == nullptr) {
     return {};
@@ -223,7 +223,7 @@ void Window::give_up(const Fill& fill) noexcept {
   search_again_from(fill.chunk);
 }
 
-// Sets the search back to this chunk, unless it has not come that far.
+// Sets the search back to this chunk if it is already past it.
 void Window::search_again_from(std::uint64_t chunk) noexcept {
   const std::uint64_t next = next_.load(std::memory_order_acquire);
   const auto steps = steps_between(next, chunk);  // less than 0 or none: no client will want it

@@ -27,7 +27,7 @@ struct WindowShape {
   unsigned chunks;
   std::uint64_t first_chunk;
   std::int64_t stride;
-  std::uint64_t last_chunk;  // that the context has
+  std::uint64_t last_chunk;  // the last that the context has
 };
 
 // A chunk to be computed, or computed further. Its entry is held as `filling`.
@@ -73,12 +73,12 @@ class Window {
   };
   // From here on nobody computes the chunk ahead, unless a part of it is given back.
   [[nodiscard]] Taken take(std::uint64_t chunk) noexcept;
-  // The entry's chunk again, with what is left of it.
+  // Gives the entry back with what is left of its chunk.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept;
   // Wipes what the entry has of the chunk.
   void discard(Entry& entry, std::uint64_t chunk) const noexcept;
-  // Slides the window so that it begins after a chunk that has been used. Random access leaves it
-  // where it is: only two uses in a row, as the stride says, move it to another place.
+  // Slides the window so that it begins after a chunk that has been used. Random access leaves the
+  // window where it is: it moves elsewhere only after two uses that are one stride apart.
   void slide(std::uint64_t used_chunk) noexcept;
   // Moves it so that it begins at the chunk, which the client will want next.
   void move_to(std::uint64_t chunk) noexcept;
@@ -92,7 +92,7 @@ class Window {
   // After `bytes` more of the chunk's keystream are in the slot: the entry becomes ready or begun.
   // If the chunk has been used meanwhile, it is wiped and the entry becomes empty.
   void publish(const Fill& fill, std::size_t bytes) noexcept;
-  // The entry has no slot, and gets none.
+  // Releases an entry for which there is no slot.
   void give_up(const Fill& fill) noexcept;
   // Has the nearest cache fetch the chunk that the client will want next, if it is ready. Measured
   // case (docs/performance.md, "What each mechanism gains"): 3DES with `bitslice_avx512`; others
@@ -100,8 +100,8 @@ class Window {
   void fetch_next() noexcept;
   // About how many chunks the window lacks, beyond the one that was asked for last.
   [[nodiscard]] std::uint32_t missing() const noexcept;
-  // +1 or -1 where neighbouring chunks are used one after the other, so that a run of them is one
-  // message; else 0.
+  // +1 or -1 if chunks are used in their order or in reverse, so that a run of them is one stretch
+  // of counters; else 0.
   [[nodiscard]] std::int64_t run_step() const noexcept { return stride_size_ == 1 ? stride_ : 0; }
 
   // --- The precomputer.
@@ -145,10 +145,11 @@ class Window {
   const std::uint32_t ring_entries_;
   const std::uint32_t full_depth_;
 
-  // Clients write these, and whoever fills reads the atomic ones.
+  // Clients write these. Whoever fills reads only the atomic ones.
   std::uint64_t last_used_chunk_ = Entry::no_chunk;
-  std::atomic<std::uint64_t> next_;   // the chunk that is expected next
-  std::atomic<bool> is_named_{true};  // the client has named it: it does not follow another
+  std::atomic<std::uint64_t> next_;  // the chunk that is expected next
+  // the client named next_ itself (move_to); it does not follow from a use
+  std::atomic<bool> is_named_{true};
   std::atomic<std::uint32_t> depth_;
 
   // Whoever fills writes these.

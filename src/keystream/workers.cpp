@@ -22,7 +22,7 @@ using std::chrono::microseconds;
 // Between two looks: less than a client takes to use up a window of 16 chunks, at 20 microseconds a
 // request.
 constexpr microseconds interval{200};
-// After so many looks in vain the times between them double, up to four looks a second.
+// After this many looks in vain the pause doubles each time, until there are four looks a second.
 constexpr unsigned most_looks = 50;
 constexpr microseconds first_sleep{1000};
 constexpr microseconds longest_sleep{256000};

@@ -3,9 +3,9 @@
 // program's.
 //
 // No request that encrypts wakes a worker, because that takes the client some ten microseconds.
-// One worker looks by itself whether there is work, at a fixed interval. If there is none for long,
-// it looks less and less often, and then a prefetch wakes it. The other workers sleep until one
-// that works finds more to do than it can do alone.
+// Instead one worker looks for work at a fixed interval. If there is none for long, it looks less
+// and less often; from then on a prefetch or a new context wakes it. The other workers sleep until
+// a working one finds a second context that waits.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,9 @@ class Precomputer;
 
 class Workers {
  public:
-  // Starts so many. Each holds the owner, which the workers and the precomputer are a part of, for
-  // as long as it runs: nobody waits for one that the system has set aside. Throws Error(failure)
-  // without threads, after which stop() ends those that there are.
+  // Starts `count` threads. Each shares ownership of `owner`, which contains the workers and the
+  // precomputer, so that nobody has to wait for a thread that the system has set aside. Throws
+  // Error(failure) if not all can start; stop() then ends the others.
   void start(unsigned count, const std::shared_ptr<void>& owner, Precomputer& precomputer);
   void stop() noexcept;
 
@@ -40,7 +40,7 @@ class Workers {
   std::condition_variable wake_;
   std::atomic<bool> is_stopping_{false};
   bool is_looking_ = false;         // a worker looks for work from time to time
-  std::atomic<unsigned> awake_{0};  // workers that look for work before long
+  std::atomic<unsigned> awake_{0};  // workers that do not sleep on wake_, and so see new work soon
 };
 
 }  // namespace paes::keystream

@@ -33,8 +33,8 @@ enum class WhenBusy : unsigned {
 // IV; in ECB nothing.
 using RawStart = std::variant<std::monostate, CounterBlock, UnitNumber, ChainBlock>;
 
-// A key bound to a device, a raw mode and a direction that is parallel. Wiped from the device when
-// it goes; it must go before its device.
+// A key bound to a device, a raw mode and a direction that is parallel. The destructor wipes it
+// from the device. It must be destroyed before its device.
 class DeviceRaw {
  public:
   DeviceRaw() = default;
@@ -43,8 +43,8 @@ class DeviceRaw {
   DeviceRaw& operator=(const DeviceRaw&) = delete;
 
   // A part of a message; `out` has the length of `in`, and is `in` or does not overlap it. CTR and
-  // CFB take any number of bytes, ECB and CBC whole blocks, XTS whole data units; none takes
-  // nothing.
+  // CFB take any number of bytes, ECB and CBC whole blocks, XTS whole data units. `in` is never
+  // empty.
   [[nodiscard]] virtual bool crypt(const RawStart& start, Bytes in, MutableBytes out,
                                    WhenBusy when_busy) const = 0;
 };

@@ -59,7 +59,7 @@ GcmKey::~GcmKey() {
 
 void GcmKey::hash_padded(HashValue& hash, Bytes data) const noexcept {
   const std::size_t whole = data.size() / block_bytes * block_bytes;
-  if (whole != 0) {  // most messages have no AAD, and short ones notice a call
+  if (whole != 0) {  // most messages have no AAD, and a call costs short messages time
     kernel_->gcm.hash(keys_->kernel, data.data(), whole, hash);
   }
   if (whole != data.size()) {

@@ -34,10 +34,10 @@ class GcmMessage {
   GcmMessage(const GcmMessage&) = delete;
   GcmMessage& operator=(const GcmMessage&) = delete;
 
-  // The part that begins `offset` bytes, whole blocks, into the text; only the last part may end
-  // with a partial block. `out` has the length of `in`, and is `in` or does not overlap it. The
-  // answer is the hash of the ciphertext. Whole blocks go to the key's device if it has one and it
-  // takes them, and what it throws comes out here.
+  // The part that begins at `offset`, a multiple of a block; only the last part may end with a
+  // partial block. `out` has the length of `in`, and is `in` or does not overlap it. The answer is
+  // the hash of the ciphertext. Whole blocks go to the key's device if it has one and it takes
+  // them, and what it throws comes out here.
   [[nodiscard]] GhashPart encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart hash(Bytes ciphertext) const;

@@ -13,7 +13,7 @@ namespace paes {
 
 namespace {
 
-// Below two pieces the hand-out to threads costs more than it gives.
+// Below two pieces, threads cost more than they gain.
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 const CipherName& raw_name(std::string_view name) {

@@ -11,7 +11,7 @@ namespace paes {
 
 namespace {
 
-// Below two pieces the hand-out to threads costs more than it gives.
+// Below two pieces, threads cost more than they gain.
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 void check_lengths(Bytes iv, Bytes aad, std::size_t in_bytes, std::size_t out_bytes,
@@ -42,7 +42,7 @@ struct Gcm::State {
       : key(key_bytes, find_kernel(Cipher::aes, kernel)),
         executor(make_executor(Schedule::omp_static, threads)) {}
 
-  // Whether threads share the work; they are there then.
+  // Whether threads share the work. Starts them if so.
   [[nodiscard]] bool spread(std::size_t bytes) const {
     if (executor->threads() == 1 || bytes < 2 * piece_bytes) {
       return false;

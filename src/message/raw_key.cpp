@@ -333,9 +333,8 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
   });
 }
 
-// What of a raw message goes to a device: the directions that are parallel, and of XTS whole data
-// units. The rest stays with the kernel: ciphertext stealing, a partial last unit, and messages
-// that are one unit each, which are too short to be worth a copy.
+// A device gets the parallel directions, and whole data units of XTS. The kernel keeps ciphertext
+// stealing, a partial last unit, and messages that are one unit (at most 16 MiB).
 void RawKey::bind(DeviceUse use, Bytes key) {
   if (use.device == nullptr || (row().has_units && unit_bytes_ == 0)) {
     return;

@@ -143,7 +143,8 @@ class RawKey {
   const Kernel* kernel_;
   Mode mode_;
   std::size_t unit_bytes_;
-  std::unique_ptr<DeviceRaw> device_[2];  // by direction; null where it is chained, too
+  // by direction; null without a device, and where the direction is chained
+  std::unique_ptr<DeviceRaw> device_[2];
   WhenBusy when_busy_;
   Secret<Keys> keys_;
 };

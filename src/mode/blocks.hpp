@@ -29,7 +29,8 @@ struct alignas(16) Tweak {
   std::uint8_t bytes[16];
 };
 
-// The whole tag of a GCM message, of which a message may carry less (SP 800-38D, section 7.1).
+// The whole tag of a GCM message; a message may carry only the first part of it (SP 800-38D,
+// section 7.1).
 struct alignas(16) Tag {
   std::uint8_t bytes[16];
 };

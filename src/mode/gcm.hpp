@@ -1,5 +1,5 @@
-// What GCM is, apart from the cipher and the hash (SP 800-38D): the pre-counter block, the
-// 32-bit counter, the length block and the limits.
+// What GCM adds to its cipher and its hash (SP 800-38D): the pre-counter block, the 32-bit counter,
+// the length block and the limits.
 #pragma once
 
 #include <bit>

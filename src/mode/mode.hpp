@@ -80,7 +80,7 @@ enum class Mode : unsigned { ecb, cbc, cfb, ofb, ctr, xts };
 // What a mode does with the end of a text that is no whole number of blocks.
 enum class Tail : unsigned {
   any,     // nothing: the keystream is cut
-  padded,  // only whole blocks exist, into which padding turns a text
+  padded,  // the text is padded to whole blocks
   stolen,  // ciphertext stealing
 };
 

@@ -1,5 +1,5 @@
-// Values of one rank on all ranks: of rank 0, unless another is named. Plain ones travel as they
-// lie in memory: the hosts of a job have the same processors and the same program.
+// Sends values of one rank to all ranks: of rank 0, unless another is named. Plain ones travel as
+// they lie in memory: the hosts of a job have the same processors and the same program.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ inline void broadcast(Communicator& communicator, SecretBytes& secret) {
   communicator.broadcast(secret);
 }
 
-// What each rank has, on all of them and in their order.
+// Gives every rank the values of all ranks, in the order of the ranks.
 template <typename Plain>
 requires std::is_trivially_copyable_v<Plain>
 [[nodiscard]] std::vector<Plain> gathered(Communicator& communicator, const Plain& mine) {

@@ -1,5 +1,5 @@
-// All of MPI but its files. Every wait is a non-blocking operation that is asked for from time to
-// time: MPI's own waits keep a processor busy, and none of them ends when a rank has died.
+// All calls of MPI except MPI-IO. Every wait polls a non-blocking operation, because MPI's own
+// waits keep a processor busy and never end when a rank has died.
 #include "mpi/communicator.hpp"
 
 #include <sched.h>
@@ -33,8 +33,9 @@ int to_int(std::uint64_t value) {
   return static_cast<int>(value);
 }
 
-// Memory of this process is closed to others (no core dumps, no debuggers), so messages between
-// ranks of one host must not be fetched out of it. What the user has set stays.
+// Memory of this process is closed to others (no core dumps, no debuggers), so MPI must not read
+// messages directly out of another rank's memory on the same host. Variables that the user has set
+// stay as they are.
 void forbid_fetching() {
   (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   (void)setenv("OMPI_MCA_smsc", "^cma", 0);
@@ -131,7 +132,7 @@ Communicator::~Communicator() {
     (void)MPI_Comm_free(&handles_->world);
     (void)MPI_Finalize();
   } else if (!signals_.requested()) {
-    // A signal ends the process in its caller's hands; without one, nobody else would end the job.
+    // After a signal our caller ends the process. Without one nobody else would end the job.
     (void)MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ErrorCode::failure));
   }
 }

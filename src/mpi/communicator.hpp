@@ -1,10 +1,10 @@
-// The ranks of a job as the rest of paes sees them: what MPI does for us behind functions without
-// MPI's types, so that one file alone is compiled for each implementation of it.
+// The ranks of a job as the rest of paes sees them: MPI's functions without MPI's types, so that
+// only two files (this one's .cpp and mpi_file.cpp) are compiled for each MPI library.
 //
 // Calls marked collective are made by all ranks in the same order, from one thread. A rank that
-// waits in one sleeps, so that ranks which share processors with others that work leave them alone.
-// It can only wait in vain when another rank has died; mpirun or srun then sends a signal, and with
-// that the wait ends by an exception (Lost).
+// waits for other ranks sleeps, so that it leaves the processor to ranks that work; only scatter
+// and gather of blocks spin. A wait is in vain only if another rank has died. Then mpirun or srun
+// sends a signal, and the wait throws Lost.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class Lost : public Error {
 
 class Communicator {
  public:
-  // Starts MPI, once in a process, in the thread that makes all collective calls. `signals` is
-  // requested by the signals that ask the process to end, and must outlive this.
+  // Starts MPI, once in a process, in the thread that makes all collective calls. The signals that
+  // ask the process to end set `signals`, which must outlive this.
   explicit Communicator(const stream::Cancel& signals);
   // Ends MPI, unless ranks were lost: then it ends the job.
   ~Communicator();
@@ -52,11 +52,11 @@ class Communicator {
   // This rank cannot go on, and the others do not know: the destructor ends the job.
   void abandon() noexcept;
 
-  // What takes back what this rank has made, as soon as a signal asks the process to end: mpirun
-  // may leave no time for more. Called once, in the thread that makes collective calls. Empty:
-  // nothing.
+  // Sets a function that removes what this rank has made. It is called at once when a signal asks
+  // the process to end, because mpirun may leave no time for more. It is called at most once, in
+  // the thread that makes collective calls. Null removes it.
   void at_signal(std::function<void()> take_back) { take_back_ = std::move(take_back); }
-  // Does that if there was a signal; waits call it by themselves.
+  // Calls that function if there was a signal. Waits do this by themselves.
   void heed_signal() {
     if (take_back_ && signals_.requested()) {
       std::exchange(take_back_, nullptr)();
@@ -65,21 +65,21 @@ class Communicator {
 
   // Collective, all of them.
   void barrier();
-  // To all ranks what `from` has. Memory of a Secret on every rank stays the only memory of ours
-  // that holds it.
+  // Sends the bytes of rank `from` to all ranks. If the bytes lie in a Secret on every rank, paes
+  // makes no other copy of them.
   void broadcast(MutableBytes bytes, unsigned from = 0);
-  // To all ranks the sums, and the least.
+  // Gives all ranks the sums, or the least value.
   void sum(std::span<std::int64_t> values);
   [[nodiscard]] std::int64_t sum(std::int64_t value) {
     sum(std::span(&value, 1));
     return value;
   }
   [[nodiscard]] std::int64_t least(std::int64_t value);
-  // To rank 0 what each rank has, the same number of bytes, in the order of the ranks; `all` is of
-  // no meaning on the others.
+  // Sends what each rank has, the same number of bytes, to rank 0, in the order of the ranks. Other
+  // ranks ignore `all`.
   void gather(Bytes mine, MutableBytes all);
-  // Ranges of `all`, which only rank 0 has, to their owners and back. They count blocks of 16
-  // bytes, of which there are fewer than 2^31.
+  // Sends ranges of `all`, which only rank 0 has, to the ranks that own them, and back. Ranges
+  // count blocks of 16 bytes; `all` has fewer than 2^31 blocks.
   void scatter(const std::uint8_t* all, std::span<const Range> ranges, MutableBytes mine);
   void gather(Bytes mine, std::span<const Range> ranges, std::uint8_t* all);
 

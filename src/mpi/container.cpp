@@ -51,9 +51,9 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   return {extent.text_bytes};
 }
 
-// Collective. What all ranks have found, on all of them. Their chunks are in the order of the
-// ranks, so that a rank which names fewer than all of its ranges leaves no room for those of the
-// next.
+// Collective. Gives every rank the damage that all ranks found. Ranks own chunks in order. A rank
+// that could not list all of its ranges has filled the list, so the ranges of later ranks are only
+// counted.
 stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
   struct Found {
     std::array<Range, stream::Damage::max_ranges> ranges;

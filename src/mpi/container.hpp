@@ -42,7 +42,7 @@ struct Opened {
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Opened opened, const stream::Options& options);
 
-// Authenticates everything, writes nothing; what is damaged, the same on all ranks.
+// Authenticates everything and writes nothing. Returns the same damage on all ranks.
 [[nodiscard]] stream::Verification verify(Communicator& communicator, SharedInput& input,
                                           Opened opened, const stream::Options& options);
 

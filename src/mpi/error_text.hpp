@@ -1,12 +1,13 @@
-// What MPI libraries say of an error, as the one line that an error of ours is. Open MPI says it in
-// one; MPICH prints the stack of its calls below.
+// Turns the error text of an MPI library into one line, as our errors have. Open MPI's text is one
+// line already; MPICH adds a stack of calls.
 #pragma once
 
 #include <string>
 
 namespace paes::mpi {
 
-// What failed and, of a stack, the innermost call's cause: "WHAT: CAUSE".
+// What failed and, if there is a stack of calls, the cause that the innermost one names: "WHAT:
+// CAUSE".
 [[nodiscard]] std::string one_line(const std::string& text);
 
 }  // namespace paes::mpi

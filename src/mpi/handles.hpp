@@ -17,14 +17,14 @@ namespace paes::mpi {
 
 struct Communicator::Handles {
   MPI_Comm world = MPI_COMM_NULL;
-  // One call at a time is what every implementation allows; threads of a rank that use files and
-  // the thread that keeps in touch with the others take turns.
+  // Every implementation allows one call at a time. So the threads of a rank that use files take
+  // turns with the thread that talks to other ranks.
   std::mutex calls;
   bool lost = false;
 
   void check(int code);  // throws Lost
-  // Starts an operation and waits for its end. MPI moves data when it is asked how far it is, so a
-  // wait for much of it takes no naps.
+  // Starts an operation and waits for its end. MPI moves data only while it is polled, so a wait
+  // for much data never sleeps.
   enum class Waits { for_ranks, for_data };
   void run(Communicator& communicator, const std::function<int(MPI_Request*)>& operation,
            Waits waits = Waits::for_ranks);

@@ -1,5 +1,5 @@
-// MPI-IO: independent reads and writes at offsets, of buffers that lie apart in one call by a
-// datatype that lists their addresses.
+// MPI-IO: independent reads and writes at offsets. A datatype that lists addresses makes one call
+// of several separate buffers.
 #include <vector>
 
 #include "mpi/handles.hpp"
@@ -69,7 +69,8 @@ MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode,
     : communicator_(communicator), name_(std::move(name)), handle_(std::make_unique<Handle>()) {
   const std::lock_guard lock(communicator_.handles_->calls);
   const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_RDWR;
-  // Each rank by itself: where one cannot, a collective opening keeps the others waiting for ever.
+  // Each rank opens the file by itself. In a collective open, one rank that fails would keep the
+  // others waiting for ever.
   check(MPI_File_open(MPI_COMM_SELF, path.c_str(), amode, MPI_INFO_NULL, &handle_->file), name_);
 }
 

@@ -1,6 +1,6 @@
-// Placement: which rank owns which part of a job. Contiguous ranges in the order of the ranks, so
-// that each reads and writes one stretch of the file and hashes join in order. Pure arithmetic,
-// without MPI.
+// Placement: which rank owns which part of a job. Ranks own contiguous ranges in the order of their
+// numbers. So each rank reads and writes one stretch of the file, and the ranks' hashes join in
+// order. Pure arithmetic, without MPI.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace paes::mpi {
 
-// The least that goes to a rank as a whole: 4 MiB of text. In the container 256 chunks are 1025
-// whole pages, so that no page is written by two ranks either.
+// The smallest unit of text that ranks share out: 4 MiB. In a container these are 256 chunks, which
+// fill 1025 whole pages, so no page is written by two ranks.
 inline constexpr std::size_t least_share_bytes = std::size_t{4} << 20;
 
 // The share of `rank`, which is below `ranks`, in `count` things: shares differ by one at most, and

@@ -14,8 +14,8 @@ namespace {
 
 using stream::raw_tag_bytes;
 
-// What each rank likes to take at a time follows from its grain and its device. Where a rank's
-// share begins must not: the least of all is what the items of all ranks have. Collective.
+// Collective. The size of item that a rank prefers depends on its grain and its device, but shares
+// must begin at the same places on all ranks. So all ranks use the least of the preferred sizes.
 std::size_t agreed(Communicator& communicator, std::size_t item_bytes) {
   return static_cast<std::size_t>(communicator.least(static_cast<std::int64_t>(item_bytes)));
 }
@@ -27,8 +27,8 @@ Range own_items(const Communicator& communicator, const stream::Layout& layout) 
                          communicator.rank());
 }
 
-// The ranks' hashes, which are as secret as a key, on rank 0 and joined there in the order of the
-// ranks; of no meaning on the others.
+// Collects the ranks' hashes on rank 0 and joins them there in the order of the ranks. The result
+// has no meaning on other ranks. The hashes are as secret as a key.
 GhashPart join_in_order(Communicator& communicator, const GcmMessage& message, GhashPart own) {
   constexpr std::size_t part_bytes = sizeof own.value.bytes + sizeof own.blocks;
   SecretBytes mine(part_bytes);

@@ -20,11 +20,11 @@ struct RawSecrets {
   std::vector<std::uint8_t> aad;
 };
 
-// Collective, as all that follows; throws the same Error on all ranks.
+// This function and all below are collective, and throw the same Error on all ranks.
 void share(Communicator& communicator, RawSecrets& secrets);
 
-// The whole message, committed; `task` is the same on all ranks, and without a head. Throws
-// Error(usage) for a direction that is chained.
+// Processes the whole message and commits the output. `task` is the same on all ranks and has no
+// head. Throws Error(usage) for a direction that is chained.
 stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
                          const stream::RawTask& task, const stream::Options& options);
 

@@ -21,7 +21,7 @@ namespace paes::mpi {
 
 namespace {
 
-// A file of rank 0's as this rank finds it.
+// Opens a file of rank 0 by its name on this rank.
 Descriptor find(const std::string& path) {
   Descriptor found = stream::open_own_file(AT_FDCWD, path, path);
   if (!found.is_open()) {
@@ -50,8 +50,8 @@ class UnfinishedSink : public stream::Sink {
   std::string name_;
 };
 
-// One attempt at the work that was decided upon. Each rank has the unfinished output and its
-// journal open.
+// One attempt at the work that rank 0 has chosen. Every rank opens the unfinished output and its
+// journal.
 class Attempt {
  public:
   using WorkOn =
@@ -69,8 +69,8 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // Collective. Commits. Nothing where other text was written under these nonces before; the files
-  // are then as they were.
+  // Collective. Does the work and commits it. Returns nothing if other text was written under these
+  // nonces before; the files are then unchanged.
   std::optional<stream::ResumedTotals> run(Bytes key, const stream::Need& need,
                                            const WorkOn& work_on) {
     try {
@@ -180,8 +180,8 @@ class Attempt {
   std::atomic<bool> is_other_text_{false};
 };
 
-// The source as this rank sees it, when it is what rank 0 sees. Numbers of devices are each host's
-// own.
+// The stamp of the source on this rank. Throws unless this rank sees the same file as rank 0.
+// Device numbers are not compared, because each host has its own.
 stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& input,
                               const stream::Options& options) {
   stream::SourceStamp first;

@@ -1,7 +1,7 @@
 // Containers by many ranks in runs that can be interrupted and continued (stream/resume.hpp says
-// how, and when that is safe). Rank 0 has the lock and decides; each rank syncs and records the
-// stripes that it has done itself, in the one journal. So a file that one process began many ranks
-// can continue, and the reverse, whatever their number.
+// how, and when that is safe). Rank 0 has the lock and decides; each rank syncs its own stripes and
+// records them in the one journal. So any number of ranks can continue a file that one process
+// began, and the reverse.
 #pragma once
 
 #include "core/secret.hpp"
@@ -11,8 +11,8 @@
 
 namespace paes::mpi {
 
-// Both are collective, throw the same Agreed on all ranks, and commit the output. `output` is rank
-// 0's, made resumable, and null on the others, which find its files under their names. The input is
+// Both are collective, throw the same Agreed on all ranks, and commit the output. `output` is
+// resumable on rank 0 and null on the other ranks, which open its files by name. The input is
 // reached by FileAccess::posix. Only rank 0's `task`, `preamble` and `input_key` are looked at.
 
 stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,

@@ -64,7 +64,8 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
 void SharedInput::check_same_file(Communicator& communicator) {
   stream::SourceStamp own;
   together(communicator, [&] { own = here_->stamp(); });
-  // Numbers of devices are each host's own, and a new name or other permissions do not count.
+  // Each host has its own device numbers. Change times are not compared, because a new name or new
+  // permissions do not matter.
   own.device = own.changed_s = own.changed_ns = 0;
   stream::SourceStamp first = own;
   broadcast(communicator, first);
@@ -149,7 +150,7 @@ void SharedOutput::commit(std::uint64_t bytes) {
       throw stream::write_error(name_, here_.number(), need_);
     }
   });
-  by_mpi_.reset();  // collective
+  by_mpi_.reset();  // each rank closes it by itself
   on_first(communicator_, [&] { made_->commit(bytes); });
 }
 

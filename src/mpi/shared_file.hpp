@@ -21,8 +21,9 @@ enum class FileAccess : unsigned {
 [[noreturn]] void throw_other_file(const std::string& name);
 [[noreturn]] void throw_not_here(const std::string& name);
 
-// A file opened by MPI-IO (mpi_file.cpp), on each rank by itself: what the ranks write does not
-// overlap, and errors are agreed upon by `together`. Calls at offsets come from any thread.
+// A file opened by MPI-IO (mpi_file.cpp), on each rank by itself: the ranks write to different
+// places, and `together` makes them agree on errors. read_at and write_at may be called from any
+// thread.
 class MpiFile {
  public:
   enum class Mode : unsigned { read, write };
@@ -70,9 +71,9 @@ class SharedInput : public stream::Source {
 
 class SharedOutput : public stream::Sink {
  public:
-  // Collective. Rank 0 makes the file, under a name that nobody asks for, and the others find it
-  // there. `options` are of use to rank 0 alone, where `permissions` and `source` are known. Throws
-  // the same Error on all ranks, also when one of them sees another file there.
+  // Collective. Rank 0 makes the file under a temporary name, and the others open it by that name.
+  // Only rank 0 uses `options`. Throws the same Error on all ranks, also when one of them sees
+  // another file there.
   SharedOutput(Communicator& communicator, const std::string& path, stream::OutputOptions options,
                FileAccess access);
   ~SharedOutput() override { communicator_.at_signal(nullptr); }
@@ -81,7 +82,7 @@ class SharedOutput : public stream::Sink {
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] bool is_seekable() const noexcept override { return true; }
-  // Collective. As of stream::Output; rank 0 looks at the room that there is.
+  // Collective. Like stream::Output::expect; rank 0 checks the free space.
   void expect(const stream::Need& need);
   using Sink::write_at;
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;

@@ -17,7 +17,7 @@ namespace paes::mpi {
 
 namespace {
 
-// How often ranks that work tell each other so.
+// How often working ranks tell each other how they are doing.
 constexpr std::chrono::milliseconds between_rounds{50};
 
 // What the step threw, as an Error; nothing when it returned.
@@ -30,10 +30,10 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   }
 }
 
-// Collective, when some rank has an error of its own: throws that of the first of them everywhere.
+// Collective; called when some rank has an error. Throws the error of the lowest such rank on all
+// ranks.
 [[noreturn]] void throw_agreed(Communicator& communicator, std::optional<Error> own) {
-  // What fails after a signal may have failed only because some rank has taken back, at that
-  // signal, what the step needs.
+  // After a signal a step may fail only because some rank has already removed what the step needs.
   if (auto interrupted = failure_of([&] { communicator.signals().check(); })) {
     own = std::move(interrupted);
   }
@@ -115,7 +115,7 @@ void on_first(Communicator& communicator, const std::function<void()>& step) {
 
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
               const std::function<void(const Touch& touch)>& work) {
-  // A rank that has no thread for it has failed, and tells the others as any other.
+  // A rank that cannot start the thread has failed, and tells the others like any failed rank.
   std::optional<Worker> worker;
   const std::optional<Error> not_begun = failure_of([&] { worker.emplace(work); });
   for (;;) {

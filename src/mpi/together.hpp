@@ -18,8 +18,9 @@ class Agreed : public Error {
   using Error::Error;
 };
 
-// Collective. Runs the step; returns when every rank's has succeeded, else throws the same Agreed
-// on all ranks: that of the first of those that failed, with its rank where it is not the first.
+// Collective. Runs the step; returns if it succeeded on every rank. Otherwise throws the same
+// Agreed on all ranks: the error of the lowest rank that failed, which the text names unless it is
+// rank 0.
 void together(Communicator& communicator, const std::function<void()>& step);
 // The same for a step of rank 0 alone.
 void on_first(Communicator& communicator, const std::function<void()>& step);
@@ -38,9 +39,9 @@ struct Touch {
   }
 };
 
-// The same for work that takes long, which runs in a thread of its own while this one keeps in
-// touch with the other ranks: a failure of one ends the work of all within a buffer of it. `shown`
-// follows the bytes done by all ranks; it may be null.
+// The same for long work. The work runs in a thread of its own while this thread talks to the other
+// ranks. If one rank fails, all others stop within one buffer. `shown` counts the bytes done by all
+// ranks; it may be null.
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
               const std::function<void(const Touch& touch)>& work);
 

@@ -27,7 +27,7 @@ Buffer::Buffer(const Layout& layout, Device* device)
       out_bytes_(layout.out_bytes),
       room_bytes_(rounded_up(layout.room_bytes, line_bytes)),
       stride_bytes_(rounded_up(std::max(in_bytes_, out_bytes_), line_bytes) + 2 * room_bytes_),
-      // What is pinned for a device are whole pages.
+      // Devices pin whole pages.
       mapped_bytes_(
           rounded_up(max_items_ * stride_bytes_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)))),
       device_(device) {

@@ -19,7 +19,8 @@ namespace paes::stream {
 
 class Buffer {
  public:
-  // For layout.items_a_buffer items. The memory is pinned for a device, which must outlive it.
+  // For layout.items_a_buffer items. If there is a device, the memory is pinned for it, and it must
+  // outlive the buffer.
   explicit Buffer(const Layout& layout, Device* device = nullptr);
   ~Buffer();  // wipes the memory
   Buffer(const Buffer&) = delete;
@@ -37,8 +38,8 @@ class Buffer {
   [[nodiscard]] std::span<const iovec> in(Range range) { return list(range, in_bytes_); }
   [[nodiscard]] std::span<const iovec> out(Range range) { return list(range, out_bytes_); }
 
-  // What it holds, set by whoever fills it. `bytes` are those before the transform, and those after
-  // it once it has run.
+  // What the buffer holds; whoever fills it sets this. `bytes` counts the bytes before the
+  // transform, and after it has run those after it.
   std::uint64_t first_item = 0;
   std::size_t items = 0;
   std::size_t bytes = 0;

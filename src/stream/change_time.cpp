@@ -17,7 +17,7 @@ namespace paes::stream {
 
 namespace {
 
-// An overlay gives files that nobody has changed the device of another file system.
+// On an overlay, unchanged files show the device number of another file system.
 constexpr std::uint32_t overlayfs = 0x794c7630;
 
 struct Place {
@@ -37,8 +37,8 @@ Place place_of(int descriptor) noexcept {
                                          : Place{};
 }
 
-// The folder in which the source lies, also that of standard input. Not open where it cannot be
-// found, or where a name there leads into another file system (a file that was mounted alone).
+// The source's folder, also if the source is standard input. Not open if it cannot be found, or if
+// it lies on another file system (a single file was mounted).
 Descriptor folder_of(const Input& input, const Place& source) {
   std::error_code error;
   const std::filesystem::path path =

@@ -1,5 +1,6 @@
-// The commitment is checked before any chunk. Decryption stops at a damaged chunk, and begins with
-// the last one of seekable input, so that a cut file fails at once; verification finds all of them.
+// The commitment is checked before any chunk. Decryption stops at a damaged chunk. It checks the
+// last chunk of a seekable input first, so that a cut file fails at once. Verification finds all
+// damaged chunks.
 #include "stream/container.hpp"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ struct Payload {
 };
 
 void check_not_beyond(const ByteRange& range, std::uint64_t text_bytes) {
-  // All of an empty text is empty: the one range that needs no byte to begin at.
+  // The range "0-" is everything, and is valid for an empty text too.
   const bool is_everything = range.first == 0 && !range.last;
   if (range.first < text_bytes || is_everything) {
     return;
@@ -78,7 +79,7 @@ void check_not_beyond(const ByteRange& range, std::uint64_t text_bytes) {
                                     " bytes");
 }
 
-// The bytes of the text that are wanted. The end may lie beyond it.
+// The wanted bytes of the text. The range may end beyond the text.
 Range resolve(const std::optional<ByteRange>& range) {
   if (!range) {
     return {0, UINT64_MAX};
@@ -96,8 +97,8 @@ Totals encrypt(Input& input, Output& output, container::Suite suite, Bytes envel
   return encrypt_salted(input, output, suite, envelope, input_key, salt, options);
 }
 
-// Has a section of its own, which the linker drops from every program that does not call it, as
-// the release program must not: `./dev check` looks for its name there.
+// Has its own section, so that the linker drops it from programs that do not call it. The release
+// program must not: `./dev check` looks for its name there.
 Totals encrypt_with_salt(Input& input, Output& output, container::Suite suite, Bytes envelope,
                          Bytes input_key, Bytes salt, const Options& options) {
   return encrypt_salted(input, output, suite, envelope, input_key, salt, options);

@@ -1,5 +1,5 @@
-// Whole files: from text to container and back, and whether a container is authentic. How the
-// chunks move is transfer.hpp's, and what they are is payload.hpp's.
+// Whole files: from text to container and back, and whether a container is authentic. transfer.hpp
+// moves the chunks, and payload.hpp says what they are.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace paes::stream {
 
 namespace {
 
-// More than are named: ranges that threads find beside each other grow together later.
+// More than are named, because neighbouring ranges of several threads join later.
 constexpr std::size_t max_kept = 64 * Damage::max_ranges;
 
 }  // namespace

@@ -13,11 +13,11 @@
 namespace paes::stream {
 
 struct Damage {
-  // So many ranges are named; chunks beyond the last of them are counted.
+  // At most this many ranges are named; damaged chunks after them are only counted.
   static constexpr std::size_t max_ranges = 100;
 
   std::vector<Range> ranges;      // in order; neighbours are joined
-  std::uint64_t more_chunks = 0;  // that are in none of them
+  std::uint64_t more_chunks = 0;  // damaged chunks in none of the ranges
 
   [[nodiscard]] bool is_empty() const noexcept { return ranges.empty() && more_chunks == 0; }
   [[nodiscard]] std::uint64_t chunks() const noexcept;
@@ -25,9 +25,9 @@ struct Damage {
 
 class DamageLog {
  public:
-  // Any thread. Each chunk once.
+  // Any thread may call it. Each chunk is added at most once.
   void add(Range damaged);
-  // What another log had found, of chunks that this one knows nothing about.
+  // Adds what another log found. The two logs must have no chunk in common.
   void add(const Damage& damage);
 
   [[nodiscard]] Damage found() const;

@@ -33,8 +33,8 @@ double measure_rate(const std::function<void(MutableBytes piece)>& work, const E
     const MutableBytes piece(buffer.item(0), piece_bytes);
     work(piece);
     ++warm;
-    // Threads that begin together compete as they will in earnest. One that failed never comes, so
-    // nobody waits for long.
+    // Threads that begin together compete as in real work. A thread may have failed, so the wait is
+    // limited.
     const Clock::time_point asked = Clock::now();
     const auto since = [](Clock::time_point from) {
       return std::chrono::duration<double>(Clock::now() - from).count();

@@ -19,12 +19,12 @@ struct Rates {
   double hybrid = 0;
 };
 
-// The CPU unless something else is faster by more than what such short measurements scatter by: in
-// doubt nothing is slower than without a device.
+// The CPU, unless something else is faster by more than the noise of such short measurements. So in
+// doubt the device is left out.
 [[nodiscard]] Sharing best_of(const Rates& rates) noexcept;
 
-// All threads of the executor work on pieces of their own, pinned if there is a device, for about
-// so long; the first piece of each is not timed, because devices load their code with it.
+// Each thread of the executor works on a piece of its own, pinned if there is a device, for about
+// `seconds`. Its first run is not timed, because devices then load their code.
 [[nodiscard]] double measure_rate(const std::function<void(MutableBytes piece)>& work,
                                   const Executor& executor, std::size_t piece_bytes, Device* device,
                                   double seconds);

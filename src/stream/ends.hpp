@@ -21,7 +21,7 @@ class End {
   // True: any thread may use any offset. False: a pipe, which is used in order, so that `offset` is
   // where the last call ended.
   [[nodiscard]] virtual bool is_seekable() const noexcept = 0;
-  // Makes a call that waits, and every later one, throw: another thread has failed.
+  // Makes waiting and later calls throw. Called when another thread has failed.
   virtual void stop_waiting() noexcept {}
 
  protected:

@@ -37,7 +37,7 @@ struct Extent {
   [[nodiscard]] std::uint64_t file_bytes() const noexcept {
     return payload_offset + cobblestone::payload_bytes(text_bytes);
   }
-  // What these chunks are of the text, which is nothing for an empty last chunk, and of the file.
+  // The bytes of these chunks in the text (none for an empty last chunk), and in the file.
   [[nodiscard]] Range text_of(Range chunks) const noexcept {
     return {std::min(chunks.first * cobblestone::chunk_text_bytes, text_bytes),
             std::min(chunks.end * cobblestone::chunk_text_bytes, text_bytes)};

@@ -9,19 +9,19 @@ namespace paes::stream {
 // Whether a file system keeps the time of the last status change (ctime) as POSIX has it.
 enum class ChangeTime : unsigned {
   unknown,
-  kept,  // and content changes in no way that does not move it
-  lost,  // some move it while a file is in memory: trying that out would deceive
+  kept,  // and every change of content moves it
+  lost,  // a trial would mislead: some keep it in memory, but not on the disk
 };
 
 struct FileSystem {
   // The numbers of statfs(2): the kind of file system, and which one of that kind.
   std::uint32_t kind = 0;
   std::uint64_t number = 0;
-  // For this user's files, and with what is set aside for some users; nothing where the file system
-  // does not say.
+  // Free for this user. `most_free_bytes` includes what is reserved for some users. Nothing if the
+  // file system does not say.
   std::optional<std::uint64_t> free_bytes;
   std::uint64_t most_free_bytes = 0;
-  // The system counts its blocks, and not a program that may claim anything (FUSE).
+  // The kernel counts its blocks, not a program that may claim anything (FUSE).
   bool counts_blocks = false;
   // What is written takes as much room as it is long: there is no compression.
   bool keeps_lengths = false;
@@ -32,7 +32,7 @@ struct FileSystem {
   ChangeTime change_time = ChangeTime::unknown;
 };
 
-// Knows nothing where the system refuses to say.
+// All fields keep their defaults if the system refuses to say.
 [[nodiscard]] FileSystem file_system_of(int descriptor) noexcept;
 
 }  // namespace paes::stream

@@ -1,5 +1,6 @@
-// Inputs: a file, which any thread reads at offsets, or a pipe, which is read in order and whose
-// waits a request to stop ends. Standard input that is a file counts as one, from where it stands.
+// Inputs: a file, which any thread reads at offsets, or a pipe, which is read in order. A request
+// to stop ends a wait for a pipe. Standard input that is a file counts as a file that begins at its
+// current offset.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,7 +19,8 @@
 
 namespace paes::stream {
 
-// What a file is, whatever path led to it. A block device is its number: it may have many nodes.
+// Identifies a file, whatever path led to it. A block device is identified by its number, because
+// several nodes may lead to it.
 struct FileIdentity {
   dev_t device;
   ino_t inode;  // 0 for a block device
@@ -30,9 +32,9 @@ struct FileIdentity {
 // Whether it keeps what is written to it: a regular file or a block device.
 [[nodiscard]] bool is_storage(mode_t mode) noexcept;
 
-// By which a file's content is known to be the same later, without reading it. Every change moves
-// the time of the last status change (ctime), which programs cannot set back, where the file system
-// has such a time (stream/change_time.hpp).
+// Shows later, without reading the file, that its content is still the same. Every change moves the
+// time of the last status change (ctime), which programs cannot set back, where the file system has
+// such a time (stream/change_time.hpp).
 struct SourceStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -50,8 +52,8 @@ class Input : public Source {
   // Input.
   [[nodiscard]] static Input open(const std::string& path, const Cancel* cancel = nullptr);
   [[nodiscard]] static Input standard_input(const Cancel* cancel = nullptr);
-  // Nothing when `path` leads to something else than a regular file, which is then neither waited
-  // for nor followed.
+  // Nothing if `path` is not a regular file. A symbolic link is not followed, and a FIFO not waited
+  // for.
   [[nodiscard]] static std::optional<Input> open_regular(const std::string& path,
                                                          const Cancel* cancel = nullptr);
   // A file that is open already, from where it stands.
@@ -63,8 +65,8 @@ class Input : public Source {
   [[nodiscard]] FileIdentity identity() const noexcept { return identity_of(opened_); }
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(opened_.st_mode); }
   [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(opened_.st_mode); }
-  // True when read_at takes any offset and bytes() is known: regular files (also as standard input,
-  // from where it stands) and block devices.
+  // True when read_at takes any offset and bytes() is known: for regular files (also as standard
+  // input) and block devices, unless nothing is left to read.
   [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
   // Permission bits without the set-id bits; for what is not a regular file 0666.
@@ -80,8 +82,8 @@ class Input : public Source {
   void stop_waiting() noexcept override;
   // Throws when a regular file no longer has the size it had when it was opened.
   void check_same_size() const;
-  // The same, and the time of its last modification: what was read may be half old and half new. A
-  // new name or other permissions do not count: hours of work are not lost to a chmod.
+  // The same, and throws if it was modified since: what was read may be half old and half new. A
+  // new name or new permissions do not count, so that a chmod does not waste hours of work.
   void check_unchanged() const;
   // As the file is now.
   [[nodiscard]] SourceStamp stamp() const;

@@ -24,7 +24,7 @@ constexpr std::string_view label = "paes journal of an unfinished file, version 
 constexpr std::size_t tag_bytes = libcrypto::hmac_sha256_bytes;
 constexpr std::uint64_t stripe_text_bytes = stripe_chunks * cobblestone::chunk_text_bytes;
 
-// What a tag is made over comes first in it, so that none can stand for another.
+// The first byte of a tagged message says what it is, so that no tag can stand for another.
 enum Tagged : std::uint8_t {
   tagged_header = 1,
   tagged_head = 2,
@@ -207,7 +207,7 @@ void Journal::sync_and_record() {
   }
   for (const std::uint64_t stripe : stripes) {
     const JournalRecord record = key_.record(header_, stripe);
-    // 16 bytes are written as one or not at all; half a record would be none.
+    // A record is written as a whole or not at all; half a record would not be valid.
     if (pwrite(journal_, record.data(), record.size(), offset_of(stripe)) !=
         static_cast<ssize_t>(record.size())) {
       throw_errno(name_ + ": its journal could not be written");

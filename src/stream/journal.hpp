@@ -71,13 +71,13 @@ struct JournalClaims {
 // Nothing when these bytes are no header of a journal that this version writes.
 [[nodiscard]] std::optional<JournalClaims> parse_claims(Bytes header) noexcept;
 
-// What an unfinished output is the output of.
+// Which work made an unfinished output.
 struct JournalFacts {
   Work work;
   std::uint64_t text_bytes;
   SourceStamp source;  // of an encryption; all zero for decryption, which needs none
   Bytes head;          // of the container up to chunk 0, or the part of it that binds the key
-  Bytes settings;      // what else must be the same, for example for whom
+  Bytes settings;      // what else must be the same, for example the recipients
 };
 
 // Derived by HKDF-SHA256 from the input key and the payload's salt, with a label of its own.
@@ -88,8 +88,8 @@ class JournalKey {
   [[nodiscard]] JournalHeader header(const JournalFacts& facts) const;
   [[nodiscard]] JournalRecord record(const JournalHeader& header, std::uint64_t stripe) const;
 
-  // Why a header that was found is not the one that `facts` make: one clause for a note, with
-  // `source` as the source's name. Empty when it is.
+  // Why the header found differs from that of `facts`, as a clause for a note that calls the source
+  // `source`. Empty if they are the same.
   [[nodiscard]] std::string difference(const JournalHeader& found, const JournalFacts& facts,
                                        const std::string& source) const;
 
@@ -108,11 +108,11 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Whether the stripe's record is there; a torn or forged one is not. Any thread.
+  // Whether the stripe has a valid record: not torn, not forged. Any thread may call it.
   [[nodiscard]] bool is_complete(std::uint64_t stripe) const;
 
-  // All of the stripe has been written. Its record follows once the data is synced, here or in a
-  // later call, a few seconds later at most as long as calls come. Any thread.
+  // Call it when all of the stripe is written, from any thread. The record is written once the data
+  // is synced: by this call or, within a few seconds if calls keep coming, by a later one.
   void complete(std::uint64_t stripe);
 
   // Syncs the data and writes all records that wait.

@@ -18,7 +18,7 @@ namespace paes::stream {
 // What tells the last item from the others.
 enum class LastItem : unsigned {
   may_be_whole,  // nothing; only an empty text has an empty item
-  is_short,      // it is shorter, also where that leaves it without text
+  is_short,      // it is always shorter, even if it then has no text
 };
 
 struct Layout {
@@ -40,10 +40,10 @@ struct Layout {
   // So many bytes that precede a buffer in the source are read with it: at most `room_bytes`, and
   // from a pipe at most 16.
   std::size_t before_bytes = 0;
-  // A buffer has so much room before and after each item.
+  // A buffer has this much room before and after each item.
   std::size_t room_bytes = 0;
-  // So many bytes of a pipe, 1 to 16, are read beyond a buffer before it is used, to know whether
-  // it is the last. Only where the last item may be whole.
+  // This many bytes of a pipe, 1 to 16, are read after a buffer, to know whether it is the last.
+  // Only used if the last item may be whole.
   std::size_t ahead_bytes = 1;
 
   // Sees how many bytes of a pipe have come, and whether that is all. May throw.
@@ -52,7 +52,7 @@ struct Layout {
   // this throws. A layout for pipes has it if `min_in_bytes` is not 0.
   std::function<void()> on_cut = nullptr;
 
-  // How many items so many bytes of source are, at least one.
+  // How many items `bytes` of source make; at least one.
   [[nodiscard]] std::uint64_t items_in(std::uint64_t bytes) const noexcept {
     return last == LastItem::is_short
                ? bytes / in_bytes + 1

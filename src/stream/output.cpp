@@ -36,7 +36,7 @@ void refuse_source(const std::string& name, const struct stat& status, const Inp
   }
 }
 
-// It keeps nothing that anybody could read, and in a container its owner may have no name.
+// /dev/null keeps nothing. In an operating-system container its owner may be an unknown user.
 bool is_null_device(const struct stat& status) noexcept {
   constexpr unsigned memory = 1;
   constexpr unsigned null = 3;
@@ -167,8 +167,8 @@ Output Output::standard_output(const OutputOptions& options) {
   refuse_source(output.name_, status, options.source);
   output.is_storage_ = is_storage(status.st_mode);
   if (S_ISFIFO(status.st_mode)) {
-    // A description of our own, where the system gives one, can be non-blocking without changing
-    // what other processes share.
+    // An open file description of our own can be non-blocking without affecting the processes that
+    // share the other one.
     const std::string path = path_of_descriptor(STDOUT_FILENO);
     Descriptor own(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (own.is_open()) {
@@ -177,7 +177,8 @@ Output Output::standard_output(const OutputOptions& options) {
   } else if (S_ISREG(status.st_mode)) {
     const off_t here = lseek(STDOUT_FILENO, 0, SEEK_CUR);
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
-    // Offsets mean nothing to a descriptor that appends, and holes need that nothing lies behind.
+    // A descriptor that appends ignores offsets, and holes are possible only at the end of the
+    // file.
     if ((flags & O_APPEND) != 0) {
       output.start_ = static_cast<std::uint64_t>(status.st_size);
     } else if (here >= 0 && here == status.st_size) {
@@ -309,8 +310,7 @@ void Output::stop_waiting() noexcept {
 }
 
 // Committing: a complete file is synced and gets its permissions and its own name, by a link or
-// rename that cannot replace another file. Each way has one to fall back on for file systems that
-// lack it.
+// rename that cannot replace another file. Where a file system lacks one way, the next is tried.
 
 void Output::commit(std::uint64_t bytes) {
   check(options_.cancel);
@@ -326,7 +326,7 @@ void Output::commit(std::uint64_t bytes) {
       (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
     }
   } else {
-    // Synced before it is anybody else's to read: that takes long, and a kill leaves the file.
+    // Synced before others get access: the sync takes long, and a kill during it leaves the file.
     if (fsync(number()) != 0) {
       fail_to_write();
     }
@@ -346,8 +346,7 @@ void Output::commit(std::uint64_t bytes) {
   finished_ = true;
 }
 
-// The file is there by now, complete and for all to see: where its name may not outlast a crash,
-// the error says so.
+// The complete file now has its name. If the name may not survive a crash, the error says so.
 void Output::sync_name() {
   const int error = sync_folder(folder_.number(), number());
   if (resumable_ != nullptr) {
@@ -367,7 +366,7 @@ void Output::sync_name() {
 }
 
 // A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason
-// to lose what was written. It matters where others can do more with the file than they should.
+// to lose what was written. It only matters if others get more access than they should.
 void Output::set_permissions() {
   const mode_t wanted = options_.permissions & 0777;
   if (fchmod(number(), wanted) == 0) {
@@ -388,7 +387,7 @@ void Output::set_permissions() {
   }
 }
 
-// Gives the finished file its name: as one step, and never over a file that is there unless asked.
+// Gives the finished file its name in one step, and replaces an existing file only with -f.
 void Output::place() {
   const int folder = folder_.number();
   std::string from = resumable_ != nullptr ? resumable_->partial_file() : temporary_;
@@ -403,7 +402,7 @@ void Output::place() {
     if (errno != EEXIST || !options_.overwrite) {
       fail_to_place();
     }
-    // A link cannot replace what is there, but a rename can, and needs a name for that.
+    // A link cannot replace an existing file. A rename can, but needs a name to rename.
     from = new_temporary_name();
     if (!is_linked_as(from)) {
       fail_to_place();
@@ -436,7 +435,7 @@ void Output::place() {
       fail_to_place();
     }
   }
-  // A file system without either: an empty file of our own holds the name until the rename.
+  // The file system has neither: an empty file of our own reserves the name until the rename.
   const Descriptor holder(
       openat(folder, file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!holder.is_open()) {

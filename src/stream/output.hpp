@@ -1,10 +1,9 @@
-// Outputs. An Output appears under its name only when it is complete and synced; until then it has
-// none, or an unpredictable one (temporary.hpp) that every failure removes, unless it is resumable.
-// A process that is killed removes nothing: what has no name goes with it, what has one stays. The
-// file system must give such a name where it lacks O_TMPFILE, where other processes write the file
-// as well, and, for the moment before a rename, where a complete file replaces another. A program
-// that uses outputs ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a size limit come as
-// errors.
+// Outputs. An Output appears under its name only when it is complete and synced. Until then it has
+// no name, or an unpredictable one (temporary.hpp). A failure removes it unless it is resumable. If
+// the process is killed, a file without a name vanishes, and a file with a name stays. An
+// unfinished file has a name if the file system lacks O_TMPFILE, if other processes write it too,
+// and for a moment before it replaces another file. A program that uses outputs ignores SIGPIPE and
+// SIGXFSZ, so that a closed pipe and a size limit come as errors.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,10 +26,10 @@ namespace paes::stream {
 
 struct OutputOptions {
   bool overwrite = false;  // -f
-  // False: the name was made from the input's. Then it must not lie among devices, and what is
-  // there is written into with -f only.
+  // False: the name was made from the input's. Then it must not lie among devices, and a FIFO or
+  // device of that name is written to only with -f.
   bool is_named = true;
-  // The file holds a secret: whatever has the name already, nothing of it is opened or followed.
+  // The file holds a secret: if the name is taken, what has it is neither opened nor followed.
   bool only_new = false;
   // Permission bits of the finished file: encrypted_mode or decrypted_mode of the input's.
   mode_t permissions = 0600;
@@ -40,12 +39,11 @@ struct OutputOptions {
   bool resumable = false;
   // Other processes open it under temporary_path() and write it, too: it must be a new file.
   bool is_shared = false;
-  // Removed again where its name cannot be made to last.
+  // The file is removed again if its folder cannot be synced.
   bool must_last = false;
-  // Told of what may go wrong, while there is time; may be null.
+  // Called before the work with what may go wrong; may be null.
   std::function<void(const std::string& what_why)> warn = nullptr;
-  // Ways of placing the file that are not tried, so that tests reach the ones for file systems
-  // without them.
+  // For tests: skip these ways to place the file, as on a file system that lacks them.
   bool avoid_unnamed = false;    // O_TMPFILE
   bool avoid_noreplace = false;  // renameat2 with RENAME_NOREPLACE
   bool avoid_link = false;       // link
@@ -53,7 +51,7 @@ struct OutputOptions {
 
 // An encrypted file is as accessible as its source; set-id and sticky bits are not copied.
 [[nodiscard]] mode_t encrypted_mode(const Input& source) noexcept;
-// A decrypted one is for its owner alone, and under the umask.
+// A decrypted file is for its owner alone, and the umask applies.
 [[nodiscard]] mode_t decrypted_mode(const Input& source) noexcept;
 
 class ResumableFiles;
@@ -62,13 +60,13 @@ struct Target;
 class Output : public Sink {
  public:
   // Throws Error: the target exists (unless overwrite), is a directory, is the source. A regular
-  // file is replaced and never opened; through a symbolic link it is the link's target, also where
-  // that does not exist yet. What is no regular file (/dev/null, a FIFO) is written to directly,
-  // but without overwrite only where no other user can have put it (output_target.hpp), and a block
-  // device not at all.
+  // file is replaced and never opened. If the path is a symbolic link, its target is replaced or
+  // created. What is no regular file (/dev/null, a FIFO) is written to directly, but without
+  // overwrite only where no other user can have put it (output_target.hpp), and a block device not
+  // at all.
   [[nodiscard]] static Output create(const std::string& path, const OutputOptions& options);
-  // Standard output; `source` is refused as above. What a failure leaves of a regular file is cut
-  // off again.
+  // Standard output; `source` is refused as above. After a failure, a regular file that stood at
+  // its end is cut back to its old length.
   [[nodiscard]] static Output standard_output(const OutputOptions& options);
   ~Output() override;  // discards what has not been committed
   Output(Output&& other) noexcept;
@@ -79,7 +77,7 @@ class Output : public Sink {
   // regular file.
   [[nodiscard]] bool is_seekable() const noexcept override { return kind_ != Kind::direct; }
   [[nodiscard]] bool is_terminal() const noexcept;
-  // True when a failure leaves nothing behind: no reader can have seen what was written.
+  // True if a failure takes back what was written.
   [[nodiscard]] bool is_discardable() const noexcept { return is_seekable(); }
 
   // The path of the folder in which a new file will be; empty for any other output.
@@ -90,7 +88,7 @@ class Output : public Sink {
   // What will be written, before any of it is. Throws Error(failure) where there is certainly no
   // room for it, and warns where there may be none.
   void expect(const Need& need);
-  // In order, after the last write. Not for concurrent callers.
+  // Writes after the last write. Not for concurrent callers.
   void write(std::span<const iovec> from);
   void write(Bytes from);
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
@@ -101,11 +99,11 @@ class Output : public Sink {
   void stop_waiting() noexcept override;
 
   // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
-  // its permissions and its name, syncs the folder. A block device, and standard output that is a
-  // file, is synced; for anything else that is not a new file, nothing of that.
+  // its permissions and its name, syncs the folder. A block device and standard output that is a
+  // file are only synced. For any other output that is not a new file this does nothing.
   void commit(std::uint64_t bytes);
-  // Has everything written by `write_all`, which gives back how many bytes that is, and commits. An
-  // Error of it is thrown on, of the same type, and says how much went out and cannot be taken
+  // Calls `write_all`, which writes everything and returns the number of bytes, and commits. If it
+  // throws an Error, the Error is rethrown and also says how much was written that cannot be taken
   // back.
   void complete(const std::function<std::uint64_t()>& write_all);
   // True once the complete file has its name, also when commit fails after that.
@@ -137,14 +135,14 @@ class Output : public Sink {
   std::string name_;       // as the user gave it
   std::string file_;       // the target's name in its folder
   std::string in_folder_;  // the path of that folder, empty or with a slash at its end
-  std::string temporary_;  // the name there of a file that goes with this, or empty
+  std::string temporary_;  // the unfinished file's name in that folder; empty if it has none
   std::string warning_;
   Descriptor folder_;
   std::unique_ptr<ResumableFiles> resumable_;
   Descriptor descriptor_;
   OutputOptions options_;
   std::unique_ptr<Cancel> stop_;  // only where writes can wait
-  bool is_storage_ = false;       // what exists and keeps what is written to it
+  bool is_storage_ = false;       // the output exists already and keeps what is written to it
   bool has_its_name_ = false;
   bool standard_output_ = false;
   bool finished_ = false;

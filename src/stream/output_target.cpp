@@ -44,7 +44,7 @@ std::string text_of_link(int link, const std::string& name) {
   return {text.data(), static_cast<std::size_t>(bytes)};
 }
 
-// What the system can be set to (fs.protected_symlinks), and in folders without the sticky bit too.
+// The rule of Linux's fs.protected_symlinks, applied also in folders without the sticky bit.
 void refuse_planted_link(const struct stat& folder, const struct stat& link,
                          const std::string& name) {
   if (others_can_write(folder) && !is_own_or_roots(link) && link.st_uid != folder.st_uid) {
@@ -103,7 +103,7 @@ Descriptor walk(int base, std::string path, unsigned& links, const std::string& 
   }
 }
 
-// Goes to the folder of `path`, which counts from the folder where the target is already.
+// Goes to the folder of `path`, which is relative to the target's present folder.
 void enter_folder(Target& target, const std::string& path, unsigned& links,
                   const std::string& name) {
   const std::size_t slash = path.rfind('/');
@@ -133,7 +133,7 @@ bool Target::is_among_devices() const {
   if (fstat(folder.number(), &here) != 0 || stat("/dev", &devices) != 0 || stat("/", &root) != 0) {
     return false;
   }
-  // A file system of its own as a rule, also below /dev, where /dev/shm is another.
+  // /dev is mostly a file system of its own, subfolders included; /dev/shm is another one.
   return devices.st_dev != root.st_dev ? here.st_dev == devices.st_dev
                                        : identity_of(here) == identity_of(devices);
 }
@@ -185,7 +185,8 @@ Target find_target(const std::string& path, Links links) {
 }
 
 Descriptor open_found(const Target& target, const std::string& path, const Cancel* cancel) {
-  // The name of a descriptor in /proc is a link, which was not followed by its text.
+  // In /proc a descriptor's name is a link. find_target did not read its text, so the system
+  // follows it here.
   const int follow = is_in_proc(target.folder.number()) ? 0 : O_NOFOLLOW;
   Descriptor opened;
   do {

@@ -1,6 +1,5 @@
-// What the name of an output leads to. The folder and what lies in it are looked at through
-// descriptors that stay open, so that whoever exchanges the name meanwhile changes nothing in what
-// was decided.
+// What the name of an output leads to. Folder and entry are examined through descriptors that stay
+// open, so that nobody can change the decision by exchanging the name meanwhile.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,12 +15,12 @@ struct Target {
   Descriptor folder;      // in which the last name of the path lies
   std::string in_folder;  // the path of that folder, empty or with a slash at its end
   std::string file;       // the last name of the path
-  Descriptor found;       // what has that name, without access to it; not open: nothing has
+  Descriptor found;       // O_PATH descriptor of what has that name; not open if nothing has it
   struct stat status = {};
   bool has_links = false;  // symbolic links led here
-  // Nobody but this user and root can have put it there: what is found, and each link that has the
-  // last name of the path, is theirs and lies in a folder of theirs in which nobody else can write.
-  // The process's own descriptors (/dev/fd/N) are its own, wherever they lead.
+  // Only this user or root can have put it there: they own what was found and each link at the end
+  // of the path, and the folders of these, in which nobody else can write. The process's own
+  // descriptors (/dev/fd/N) count as private, wherever they lead.
   bool is_private = true;
 
   // Whether a new file there would lie among devices or descriptors.
@@ -30,12 +29,12 @@ struct Target {
 
 enum class Links { followed, kept };
 
-// Throws Error(failure) "PATH: why"; that nothing has the name is none. Another user's link in a
-// folder that others can write to is not followed, be it the last name of the path or one before.
+// Throws Error(failure) "PATH: why". A name that nothing has is no error. Anywhere in the path, a
+// link in a folder that others can write to is followed only if it belongs to this user, root or
+// the folder's owner.
 [[nodiscard]] Target find_target(const std::string& path, Links links);
 
-// Opens what was found for writing, exactly that, and waits for the reader of a FIFO. `path` is for
-// errors.
+// Opens for writing exactly what was found. Waits until a FIFO has a reader. `path` is for errors.
 [[nodiscard]] Descriptor open_found(const Target& target, const std::string& path,
                                     const Cancel* cancel);
 

@@ -105,7 +105,7 @@ std::vector<Range> ChunkCipher::check(GcmOperation operation, Buffer& buffer) co
   const std::size_t text_bytes = buffer.bytes - buffer.items * tag_bytes;
   std::vector<Tag> tags;
   const bool has_tags = run_on_device(operation, buffer, text_bytes, tags);
-  // A tag that a forger did not guess is the key to the next forgery.
+  // The right tag of a forged chunk would make the forgery valid.
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tags.data()), tags.size() * sizeof(Tag)});
   std::vector<Range> damaged;
   for (std::size_t i = 0; i < buffer.items; ++i) {

@@ -35,11 +35,11 @@ class ChunkCipher {
 
   // Replaces text by ciphertext with tags. Throws what a device throws, as the next two do.
   void seal(Buffer& buffer) const;
-  // The other way round. The number of the first chunk that is not authentic, if there is one; no
-  // text of the buffer is then to be used.
+  // Replaces ciphertext by text. Gives the number of the first chunk that is not authentic, if
+  // there is one; then no text of the buffer may be used.
   [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer) const;
-  // Without decrypting, and all chunks: those that are not authentic, in order, neighbours joined;
-  // mostly none. Afterwards buffer.bytes is the text's length.
+  // Checks all chunks without decrypting. Gives the ranges of those that are not authentic, in
+  // order. Afterwards buffer.bytes is the text's length.
   [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const;
 
  private:
@@ -68,13 +68,13 @@ void check_last_chunk(const Source& source, const ChunkCipher& cipher, const Ext
                                     std::optional<std::uint64_t> text_bytes,
                                     const Options& options);
 
-// The cipher must outlive them, and so must the log.
+// Cipher and log must outlive these transforms.
 [[nodiscard]] Transform sealing(const ChunkCipher& cipher);
 // Throws Error(corrupt) "NAME: chunk ..." at a damaged chunk, not always the first, with its places
 // in the text and in the file.
 [[nodiscard]] Transform opening(const ChunkCipher& cipher, std::string name,
                                 std::uint64_t payload_offset);
-// Goes on where chunks are damaged, and names them all.
+// Continues after damaged chunks, and enters each in the log.
 [[nodiscard]] Transform verifying(const ChunkCipher& cipher, DamageLog& log);
 
 }  // namespace paes::stream

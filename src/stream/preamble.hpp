@@ -14,8 +14,8 @@
 
 namespace paes::stream {
 
-// The first bytes, or those from `offset` on, which on a pipe are the next ones. Fewer come where
-// the source ends.
+// Reads the first bytes, or those from `offset` on; on a pipe, the next bytes. Gives how many came:
+// fewer only at the end.
 [[nodiscard]] std::size_t read_head(const Source& source, MutableBytes to,
                                     std::uint64_t offset = 0);
 

@@ -90,7 +90,7 @@ bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) 
 void PreambleFile::replace(Bytes before, Bytes after) const {
   assert(before.size() == after.size());
   keep_copy(before);
-  // The point of no return: nothing has changed yet but the copy.
+  // Last chance to stop: so far only the copy has been made.
   if (change_.cancel.requested()) {
     remove_copy();
     change_.cancel.check();

@@ -23,7 +23,8 @@ namespace paes::stream {
 // What a change of the preamble needs from its caller.
 struct PreambleChange {
   const Cancel& cancel;
-  std::string leftover_hint;  // for the error after which the file may hold half an envelope
+  // for the error of a failed write, after which the file may hold half an envelope
+  std::string leftover_hint;
   // Told when the change is complete but its copy could not be removed.
   std::function<void(const std::string& what_why, const std::string& hint)> warn;
   std::function<void(const Output& copy)> copy_opened;
@@ -37,16 +38,16 @@ class PreambleFile {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Input& input() const noexcept { return input_; }
 
-  // Whether `input_key` is the one that the payload after `header` was made with. Throws
-  // Error(corrupt) when the file ends before that.
+  // Whether the payload after `header` was made with `input_key`. Throws Error(corrupt) if the file
+  // ends before its payload.
   [[nodiscard]] bool commits_to(const container::Header& header, Bytes input_key) const;
 
   // Copies, writes, syncs and removes the copy. `before` and `after` have the same length. Throws
   // Error only when the file does not hold `after`.
   void replace(Bytes before, Bytes after) const;
 
-  // The copy that an interrupted replace left, checked as far as that goes without a key. Throws
-  // Error(corrupt), Error(failure) when there is none.
+  // The copy that an interrupted replace left, checked as far as possible without a key. Throws
+  // Error(failure) if there is no copy, and Error(corrupt) if it is not whole.
   [[nodiscard]] Preamble read_leftover() const;
 
   // Writes and syncs, then removes the copy.

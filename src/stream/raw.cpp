@@ -26,7 +26,7 @@ std::size_t RawTransfer::item_bytes_of(const RawTask& task, const Options& optio
     return task.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes} : task.key.unit_bytes();
   }
   const std::size_t step = task.key.step_bytes();
-  // A device declines what is longer than it likes.
+  // A device declines pieces above its piece_bytes().
   const bool rounds_down = task.key.has_device(task.direction) && grain >= step;
   return (rounds_down ? grain : grain + step - 1) / step * step;
 }

@@ -26,33 +26,32 @@ struct RawTask {
 };
 
 // Throws Error(usage) "NAME: ..." for a text of a length that the mode cannot take, Error(corrupt)
-// for such a ciphertext. `bytes` is how much there is without the head, and `is_all` whether more
-// may follow.
+// for such a ciphertext. `bytes` is the length without the head. `is_all` says that no more
+// follows.
 void check_raw_length(const std::string& name, const RawTask& task, std::uint64_t bytes,
                       bool is_all);
 
-// The room that the output takes for so many bytes of input without the head, at least.
+// At least how much room the output needs for `bytes` of input, not counting the input's head.
 [[nodiscard]] Need raw_need(const RawTask& task, std::uint64_t bytes);
 
 // How one message is transferred. An item is a piece. Its place in the mode (counter, preceding
-// ciphertext block, number of the data unit) follows from its offset. Where data units are too long
-// to give each thread one, an item is a unit and all threads work on it. Padding belongs to the
-// last item.
+// ciphertext block, number of the data unit) follows from its offset. If data units are too long
+// for each thread to have one, an item is one unit, and all threads work on it. Padding belongs to
+// the last item.
 class RawTransfer {
  public:
-  // `bytes` of the message lie in the source, without the head; nothing for a pipe. `item_bytes` is
-  // item_bytes_of, or what several processes have agreed upon: the least of it. `task` must outlive
-  // it.
+  // `bytes` is the length of the message in the source, without the head; nothing for a pipe.
+  // `item_bytes` is item_bytes_of(), or of several processes the least. `task` must outlive this.
   RawTransfer(std::string name, const RawTask& task, const Options& options,
               std::optional<std::uint64_t> bytes, std::size_t item_bytes);
   RawTransfer(const RawTransfer&) = delete;
   RawTransfer& operator=(const RawTransfer&) = delete;
 
-  // What this process likes to take at a time. Throws as buffer_bytes.
+  // How many bytes an item has if this process alone decides. Throws as buffer_bytes does.
   [[nodiscard]] static std::size_t item_bytes_of(const RawTask& task, const Options& options);
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  // These items of the message, or on a pipe all; a part of them only where the direction is
-  // parallel. `options` have the grain and the device that it was made with.
+  // Transfers these items of the message; on a pipe, all. In a chained direction `items` must be
+  // all items. `options` must have the same grain and device as in the constructor.
   Moved run(Source& source, Sink& sink, Range items, const Options& options);
 
  private:
@@ -66,9 +65,9 @@ class RawTransfer {
   Layout layout_;
 };
 
-// Writes the whole message and commits the output. Throws Error(usage) for a text of a length that
-// the mode cannot take, Error(corrupt) for such a ciphertext and for wrong padding: before anything
-// is written where the length is known.
+// Writes the whole message and commits the output. Throws Error(usage) for a text whose length the
+// mode cannot take, and Error(corrupt) for such a ciphertext and for wrong padding. If the length
+// is known, it is checked before anything is written.
 Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options);
 
 }  // namespace paes::stream

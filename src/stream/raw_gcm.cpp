@@ -124,7 +124,7 @@ void GcmTransfer::check_tag(const Source& source, const GhashPart& all) const {
   std::array<std::uint8_t, raw_tag_bytes> tag = {};
   source.read_at(text_bytes, MutableBytes(tag));
   Tag expected;
-  const WipeOnExit wiped(expected.bytes);  // of a forgery, what the forger lacks
+  const WipeOnExit wiped(expected.bytes);  // the right tag would make a forgery valid
   message_.tag(all, text_bytes, expected);
   if (!equal_constant_time(Bytes(expected.bytes, raw_tag_bytes), tag)) {
     throw Error(ErrorCode::corrupt, name_ + ": the tag does not match",

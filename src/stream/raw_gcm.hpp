@@ -1,7 +1,7 @@
 // GCM as one message (SP 800-38D): the ciphertext, then the tag of 16 bytes. Encryption writes the
 // tag last. Decryption reads twice: once for the tag, before anything is written, and once for the
-// text. A file can change after that, so each piece is hashed again as it is decrypted, and goes
-// out only if its hash is the one that was checked.
+// text. A file can change between the two, so each piece is hashed again as it is decrypted, and is
+// written only if its hash is still the same.
 #pragma once
 
 #include <optional>
@@ -17,19 +17,20 @@ namespace paes::stream {
 
 inline constexpr std::size_t raw_tag_bytes = gcm::max_tag_bytes;
 
-// A pipe cannot be read twice, so so much of its text is kept, and a longer one refused.
+// A pipe cannot be read twice. So its text is kept in memory, and a longer text is refused.
 inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
 
 // Throws Error(usage) for a text longer than GCM allows.
 void check_gcm_limit(const std::string& name, std::uint64_t text_bytes);
-// Throws Error(corrupt) for an input that is too short to hold a tag, and as above.
+// Throws Error(corrupt) for an input that is too short to hold a tag, and what check_gcm_limit
+// throws.
 [[nodiscard]] std::uint64_t text_bytes_of_gcm(const std::string& name, std::uint64_t bytes);
 
 // How the text of one message is transferred, in pieces whose hashes join to the tag.
 class GcmTransfer {
  public:
-  // In pieces of so many bytes, whole blocks: buffer_bytes(options), or what several processes have
-  // agreed upon. `text_bytes` is nothing for a pipe. `key` must outlive it.
+  // `piece_bytes` is a multiple of a block: buffer_bytes(options), or what several processes have
+  // agreed on. `text_bytes` is nothing for a pipe. `key` must outlive it.
   GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad, std::size_t piece_bytes,
               std::optional<std::uint64_t> text_bytes);
   ~GcmTransfer();
@@ -42,7 +43,8 @@ class GcmTransfer {
   // These pieces of the text, or on a pipe all.
   Moved seal(Source& source, Sink& sink, Range pieces, const Options& options);
   void hash(Source& source, Range pieces, const Options& options);
-  // The pieces that were hashed before. Throws Error(corrupt) where one is not what it was.
+  // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed
+  // since.
   void open(Source& source, Sink& sink, const Options& options);
 
   // The hash of the pieces sealed or hashed, joined. It is as secret as a key: wipe it.
@@ -51,7 +53,8 @@ class GcmTransfer {
   void check_tag(const Source& source, const GhashPart& all) const;
 
  private:
-  // What is done with a piece: its index among those here, and its offset in the text.
+  // What is done with a piece. `index` counts from the first piece of this process, `offset` from
+  // the text's beginning.
   using Work = std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
   Moved run(Source& source, Sink* sink, Pass pass, const Options& options, const Work& work);
 

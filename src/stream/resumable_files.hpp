@@ -1,10 +1,10 @@
 // The two files beside a target that survive an interruption: TARGET.partial, which becomes the
 // target, and TARGET.journal, which says how much of it is complete and whose lock says that a run
-// is at work. Only regular files of ours without another link are taken up, never through a
-// symbolic link, and nothing is replaced that is not known to be paes's.
+// is at work. Only this user's regular files with a single name are taken up, never through a
+// symbolic link. Only files known to be paes's are replaced.
 //
-// The journal is there, synced, before the partial file and until after it has its final name: a
-// partial file without a journal is somebody else's.
+// The journal is made and synced before the partial file, and removed after that has its final
+// name. So a partial file without a journal is not paes's.
 #pragma once
 
 #include <optional>
@@ -27,39 +27,39 @@ namespace paes::stream {
 class ResumableFiles {
  public:
   // Makes an empty journal if there is none, and locks it. `folder` must outlive this; `path` leads
-  // to the target itself, not to a symbolic link. Throws Error(failure): another run has the lock,
-  // or a file is in the way that is not ours.
+  // to the target itself, not to a symbolic link. Throws Error(failure) if another run has the
+  // lock, or if a file in the way is not ours.
   ResumableFiles(int folder, std::string file, std::string path);
-  // Leaves what a next run can use, and else nothing.
+  // Removes the journal if it is of no use to the next run.
   ~ResumableFiles();
   ResumableFiles(const ResumableFiles&) = delete;
   ResumableFiles& operator=(const ResumableFiles&) = delete;
 
-  // What an earlier run left, or nothing: no partial file, or no whole journal header.
+  // Whether an earlier run left a partial file, and the header of its journal if that is whole.
   [[nodiscard]] bool was_interrupted() const noexcept { return partial_.is_open(); }
   [[nodiscard]] const std::optional<JournalHeader>& found() const noexcept { return found_; }
 
-  // One of these two before anything is written.
+  // Call take_up() or start() before anything is written.
   void take_up();
-  // Whatever was there is removed first. The journal has room for so many records. The new partial
-  // file is so long, begins with `head` and is full of zeros after that.
+  // Removes what was there. Makes a journal with room for a record of each of `stripes`, and a
+  // partial file of `bytes` that begins with `head` and is zero after it.
   void start(const JournalHeader& header, std::uint64_t stripes, std::uint64_t bytes,
              Bytes head = {});
   [[nodiscard]] bool is_in_use() const noexcept { return in_use_; }
 
   [[nodiscard]] std::string partial_file() const { return partial_path(file_); }
-  // Paths, under which other processes find the files, for errors as well.
+  // The paths of both files, for other processes and for errors.
   [[nodiscard]] std::string journal_name() const { return journal_path(name_); }
   [[nodiscard]] std::string partial_name() const { return partial_path(name_); }
   [[nodiscard]] int partial() const noexcept { return partial_.number(); }
   [[nodiscard]] int journal() const noexcept { return journal_.number(); }
   [[nodiscard]] std::uint64_t partial_bytes() const;
 
-  // For the owner alone, whatever permissions it had got already.
+  // Gives the partial file permissions for its owner alone.
   void protect() const noexcept;
-  // The partial file has its final name.
+  // Call it once the partial file has its final name: removes the journal.
   void finish() noexcept;
-  // Nothing of it is of use: both are removed.
+  // Removes both files.
   void remove() noexcept;
 
  private:

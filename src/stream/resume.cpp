@@ -19,8 +19,8 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
   }
 }
 
-// Does the work that was decided upon and commits. What a failure leaves is there for the next run,
-// if it is worth it.
+// Does the work that was decided on and commits. After a failure the files stay for the next run,
+// unless no stripe has been recorded.
 ResumedTotals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
                              const Need& need, const Options& options,
                              const std::function<void(StripeWork& work)>& work_on) {
@@ -67,7 +67,7 @@ std::optional<Left> read_left(const ResumableFiles& files) {
   }
 }
 
-// The earlier run's, if this one can continue it; else why not.
+// The earlier run's work if this run can continue it; otherwise nothing, and `why` says why not.
 std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& files,
                                          const ResumableEncryption& task, const SourceStamp& source,
                                          const Options& options, std::string& why) {
@@ -115,14 +115,14 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
 
 void wait_for_later_stamps(const SourceStamp& source, const Cancel* cancel) {
   using std::chrono::milliseconds;
-  // Whole multiples of 10 ms are what file systems with coarse stamps have; others count the
-  // system's ticks, of at most 10 ms.
+  // File systems with coarse stamps have whole multiples of 10 ms. Others use the system's ticks,
+  // which are at most 10 ms.
   const bool is_coarse = source.changed_ns % 10'000'000 == 0;
   const milliseconds granularity = is_coarse ? milliseconds(2000) : milliseconds(100);
   const auto changed =
       std::chrono::seconds(source.changed_s) + std::chrono::nanoseconds(source.changed_ns);
   const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
-  // A change in the future is what the clock of a file server made of it.
+  // A change in the future comes from a file server's clock; then it waits.
   if (age > granularity) {
     return;
   }
@@ -215,7 +215,7 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
     } catch (const OtherTextWritten&) {
       continue;
     } catch (const Error& error) {
-      // Nothing of it can be continued, hence nothing of it is left.
+      // The source has changed, so the work cannot be continued, and its files are removed.
       if (files.is_in_use() && input.stamp() != source) {
         files.remove();
         throw Error(error.code, error.what());
@@ -235,7 +235,8 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
   const ChunkCipher cipher(suite, input_key, salt_of(prefix), options.kernel);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input, cipher, extent);
-  // What binds key and text: a changed envelope opens the same payload.
+  // Without the envelope, which may have been rekeyed: the context and the prefix bind key and
+  // text.
   std::vector<std::uint8_t> head(preamble.bytes.begin(),
                                  preamble.bytes.begin() + container::context_bytes);
   head.insert(head.end(), prefix.begin(), prefix.end());

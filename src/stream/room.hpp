@@ -1,6 +1,6 @@
-// Whether what will be written fits into what is free: looked at before hours of work, and said
-// with both figures. Other programs take and give back room meanwhile, so only too little is
-// certain.
+// Whether the output fits into the free space. This is checked before hours of work, and errors
+// give both figures. Other programs use and free space meanwhile, so the answer is certain only in
+// some cases.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct Need {
   Filling filling = Filling::whole;
 };
 
-// Throws Error(failure) where it certainly does not fit. Gives back a warning where it may not, or
-// "". `descriptor` is the output's or its folder's; `taken_bytes` of it have their room already.
+// Throws Error(failure) if it certainly does not fit, and returns a warning if it may not, else "".
+// `descriptor` is the output's or its folder's. `taken_bytes` of the output have room already.
 [[nodiscard]] std::string check_room(const std::string& name, int descriptor, const Need& need,
                                      std::uint64_t taken_bytes);
 
 // How much room a file takes.
 [[nodiscard]] std::uint64_t taken_bytes(int descriptor) noexcept;
 
-// What errno says of a write into a regular file; where there was no room for it, also how much was
-// needed, as far as that is known, and how much there was. `before_bytes` of the file are not ours.
+// The error for errno after a write to a regular file. If there was no room, it says how much was
+// needed, if known, and how much was found. The first `before_bytes` of the file are not ours.
 [[nodiscard]] Error write_error(const std::string& name, int descriptor,
                                 const std::optional<Need>& need, std::uint64_t before_bytes = 0);
 

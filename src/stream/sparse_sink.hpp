@@ -14,9 +14,9 @@ namespace paes::stream {
 
 class SparseSink : public Sink {
  public:
-  // `sink` must outlive it. A pipe has no holes, and gets everything. Where an earlier run may have
-  // written to the sink, `dirty_file` is its descriptor: the place of each write is cleared first,
-  // and what cannot be cleared is written as a whole.
+  // `sink` must outlive it. A pipe has no holes and gets everything. If an earlier run may have
+  // written to the sink, `dirty_file` is its descriptor: each place is cleared before it is
+  // written, or else written in full.
   explicit SparseSink(Sink& sink, std::optional<int> dirty_file = std::nullopt)
       : sink_(sink), dirty_file_(dirty_file) {}
 

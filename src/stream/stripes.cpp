@@ -17,14 +17,14 @@ using cobblestone::tag_bytes;
 
 namespace {
 
-// So many chunks that no buffer crosses the end of its stripe.
+// Limits buffers to a power of two of chunks, so that none crosses the end of a stripe.
 Layout within_stripes(Layout layout) {
   layout.items_a_buffer =
       std::bit_floor(std::min<std::size_t>(layout.items_a_buffer, stripe_chunks));
   return layout;
 }
 
-// Which stripes the journal has, and which are complete with the buffer that is written now.
+// Knows which stripes the journal has, and notices when a stripe's last buffer is written.
 class StripeByStripe : public Continuation {
  public:
   StripeByStripe(StripeWork& work, const Layout& layout) : work_(work), layout_(layout) {}
@@ -64,8 +64,8 @@ class StripeByStripe : public Continuation {
   // Whether these chunks of a stripe that was complete are still what they should be.
   [[nodiscard]] virtual bool is_kept(Range chunks, Buffer& scratch) = 0;
 
-  // Whether the stripe was incomplete, and is still. Every other one was complete, as long as a
-  // buffer of it is to come.
+  // Whether the stripe had no record and is still incomplete. For a stripe that is still being
+  // written, false means that it had a record.
   [[nodiscard]] bool is_at_work(std::uint64_t stripe) {
     const std::lock_guard lock(mutex_);
     return buffers_left_.contains(stripe);
@@ -99,9 +99,9 @@ bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, 
   return cipher.verify(one).empty();
 }
 
-// Every byte that lies in an unfinished stripe must be what is written now: then no nonce has
-// another text, whatever the time stamps say. A stripe that was complete may have been damaged
-// since. There it is enough that no chunk is authentic with another text.
+// Every byte in an unfinished stripe must be zero or what is written now. Then no nonce is used for
+// two texts, whatever the time stamps say. A stripe that was complete may have been damaged since.
+// There it is enough that no chunk is authentic with another text.
 bool may_follow(const ChunkCipher& cipher, Buffer& sealed, Buffer& written, bool was_complete) {
   std::size_t rest = sealed.bytes;
   for (std::size_t i = 0; i < sealed.items; ++i) {
@@ -173,8 +173,8 @@ class OpenedStripes : public StripeByStripe {
   using StripeByStripe::StripeByStripe;
 
  private:
-  // Text that is kept was sealed again, in memory, and has the container's tags: that costs reading
-  // the text and the tags, where opening the container again would cost reading both in full.
+  // Seals the text again in memory and compares the tags with the container's. This reads the text
+  // and the tags; opening the container again would read all of both files.
   bool is_kept(Range chunks, Buffer& scratch) override {
     const Range text = work_.extent.text_of(chunks);
     read_written(scratch, text, scratch.out({0, text.count()}));

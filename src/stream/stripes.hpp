@@ -1,6 +1,6 @@
-// The stripes of an interrupted file that are done, and those that are still to do. This is what a
-// transfer asks and tells when it continues: a stripe that the journal has is looked at again and
-// kept, and a stripe whose last buffer was written goes to the journal.
+// The stripes of an interrupted file that are done, and those that are still to do. They are the
+// Continuation of a transfer: a stripe in the journal is authenticated again and kept, and a stripe
+// is entered in the journal when its last buffer is written.
 #pragma once
 
 #include <atomic>

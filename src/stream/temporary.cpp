@@ -35,7 +35,8 @@ struct flock last_byte() noexcept {
   return lock;
 }
 
-// Whether this user's file of that name is locked is asked only where no server has to answer.
+// Whether this is an unlocked file of this user. The lock is looked at only if no server has to
+// answer.
 bool is_abandoned(int folder, const char* name, bool asks_for_lock) {
   struct stat status = {};
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||

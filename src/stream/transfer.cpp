@@ -19,7 +19,8 @@ namespace {
 // Lets the threads do a step of the buffers in the order of their numbers.
 class Turn {
  public:
-  // Waits for the number's turn, does the step and passes the turn on. Nothing once stopped.
+  // Waits for the turn of buffer `index`, does the step and passes the turn on. Does nothing once
+  // stopped.
   template <typename Step>
   void take(std::uint64_t index, const std::atomic<bool>& stopped, Step&& step) {
     std::unique_lock lock(mutex_);
@@ -50,7 +51,7 @@ class Turn {
 // What is kept of a pipe between two buffers: a cipher's block at most.
 constexpr std::size_t most_kept_bytes = 16;
 
-// The items of a pipe, which ends where it ends.
+// Reads the items of a pipe, whose length is known only at its end.
 class PipeReader {
  public:
   PipeReader(const Source& source, const Layout& layout) : source_(source), layout_(layout) {}
@@ -185,9 +186,9 @@ class Transfer {
     }
   }
 
-  // Each thread takes the read turn, transforms, and writes in the order of the buffers. Memory
-  // stays at one buffer a thread, and with several threads reading, the cipher and writing overlap,
-  // also where the cipher itself must go in order.
+  // Each thread reads the next buffer, transforms and writes it. The transform and the writes take
+  // turns if they must be in order. There is one buffer a thread. With several threads, reads,
+  // transforms and writes overlap, even if the transform is ordered.
   void work_in_turns() noexcept {
     try {
       BufferPool::Loan buffer(pool_);

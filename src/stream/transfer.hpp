@@ -28,8 +28,7 @@ inline constexpr std::size_t max_device_grain_bytes = std::size_t{16} << 20;  //
 struct Options {
   const Executor& executor;
   const Kernel& kernel;
-  // Text that a thread takes at a time. A device gets no more than it likes at a time, whatever
-  // stands here.
+  // Text that a thread takes at a time. A device never gets more than its piece_bytes() at a time.
   std::size_t grain_bytes = default_grain_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;  // grows by the text bytes finished
@@ -37,7 +36,7 @@ struct Options {
   DeviceUse device_use = {};
 };
 
-// The grain, rounded up to a multiple of 16 KiB, and no longer than a device likes. Throws
+// The grain, rounded up to a multiple of 16 KiB, and at most the device's piece_bytes(). Throws
 // Error(usage) above max_grain_bytes, with a device above max_device_grain_bytes.
 [[nodiscard]] std::size_t buffer_bytes(const Options& options);
 
@@ -47,19 +46,19 @@ enum class Pass : unsigned { only, first_of_two, second_of_two };
 // What happens to the items of a buffer.
 struct Transform {
   // Replaces the items in place by those after the transform and sets buffer.bytes to their length.
-  // Runs on any thread, for any buffer, unless is_ordered. May throw.
+  // Runs on any thread, and for several buffers at a time unless is_ordered. May throw.
   std::function<void(Buffer& buffer)> run = nullptr;
   bool is_ordered = false;   // each buffer needs the one before it
-  Device* device = nullptr;  // that `run` asks; buffers are pinned for it
+  Device* device = nullptr;  // used by `run`; buffers are pinned for it
   Pass pass = Pass::only;
 };
 
-// What makes a transfer one that continues an interrupted one. All calls come from any thread.
+// Lets a transfer continue an interrupted one. Any thread may make the calls.
 class Continuation {
  public:
   virtual ~Continuation() = default;
-  // Whether an earlier run did these items; they are then left out. `scratch` is the caller's
-  // buffer, empty.
+  // True if an earlier run did these items; they are then skipped. `scratch` is an empty buffer for
+  // use within the call.
   [[nodiscard]] virtual bool is_done(Range items, Buffer& scratch) = 0;
   // The buffer is about to be written. May throw.
   virtual void check(Buffer& transformed) = 0;
@@ -73,9 +72,8 @@ struct Moved {
 };
 
 // Moves the items through the transform, each buffer on one of the executor's threads. `sink` may
-// be null: nothing is written. `items` is of no meaning on a pipe, which is moved as a whole. A
-// continuation needs two seekable ends. The first failure of a step is rethrown when all threads
-// have stopped.
+// be null: nothing is written. A pipe is moved as a whole, whatever `items` says. A continuation
+// needs two seekable ends. The first failure of a step is rethrown when all threads have stopped.
 Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
                Range items, const Options& options, Continuation* continuation = nullptr);
 

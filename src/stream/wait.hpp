@@ -1,5 +1,5 @@
-// What Input and Output share: waiting for a pipe without missing a request to stop, and moving a
-// list of buffers in as many partial transfers as the system makes of it.
+// What Input and Output share: waiting for a pipe without missing a request to stop, and reading or
+// writing a list of iovecs in as many calls as the system needs.
 #pragma once
 
 #include <sys/uio.h>
@@ -16,14 +16,14 @@
 
 namespace paes::stream {
 
-// Returns when `descriptor` is ready for `events` (or has failed: the next transfer says how).
+// Returns when `descriptor` is ready for `events` (or has failed: the next read or write says how).
 // Throws once `cancel` or `stop` is requested; either may be null.
 void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel* stop);
 
 // Asks for 1 MiB between the ends of a pipe; anything else is left as it is.
 void enlarge_pipe(int descriptor) noexcept;
 
-// How many bytes a list of buffers has.
+// How many bytes the iovecs have in all.
 [[nodiscard]] inline std::size_t bytes_of(std::span<const iovec> vectors) noexcept {
   std::size_t sum = 0;
   for (const iovec& one : vectors) {
@@ -32,8 +32,8 @@ void enlarge_pipe(int descriptor) noexcept;
   return sum;
 }
 
-// Buffers yet to be transferred. The list is copied in parts, because a partial transfer changes
-// it.
+// The iovecs still to be read or written. They are copied in parts, because a partial read or write
+// changes them.
 class VectorCursor {
  public:
   explicit VectorCursor(std::span<const iovec> vectors) noexcept : pending_(vectors) { refill(); }
@@ -73,8 +73,8 @@ class VectorCursor {
   std::size_t count_ = 0;
 };
 
-// Fills the buffers from the offset on, and gives back how many bytes came: fewer only at the end
-// of the file. Throws "NAME: why". `cancel` may be null, as below.
+// Fills the iovecs from the offset on, and gives back how many bytes came: fewer only at the end of
+// the file. Throws "NAME: why". `cancel` may be null, also below.
 [[nodiscard]] std::size_t read_file_at(int descriptor, std::uint64_t offset,
                                        std::span<const iovec> to, const std::string& name,
                                        const Cancel* cancel);
