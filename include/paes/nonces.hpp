@@ -4,7 +4,7 @@
 //   auto nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes, "disk.nonces");
 //   const paes::Nonce nonce = nonces.allocate(file_bytes);  // is kept with the file
 //
-//   engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
+//   keystream_engine.open(key, nonce.first_counter(), {.limit_bytes = nonce.limit_bytes});
 //
 // One allocator for each key, or one for several; never two for one key. Rules:
 // - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before
@@ -43,7 +43,7 @@ struct Nonce {
   }
 };
 
-// Of AES-GCM: nonces that count on from the first.
+// For AES-GCM: nonces that count on from the first.
 struct NonceRow {
   std::uint8_t first[12] = {};
   std::uint64_t messages = 0;  // for SealedOptions::limit_messages

@@ -20,7 +20,7 @@ struct paes_nonce_allocator : paes::NonceAllocator {};
 
 namespace {
 
-// Of a fixed size: what failed may have been an allocation.
+// It has a fixed size, because what failed may have been an allocation.
 thread_local char reason[256] = "";
 
 void set_reason(const char* text) noexcept {
