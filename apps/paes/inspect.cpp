@@ -36,21 +36,13 @@ struct Findings {
   std::optional<Unfinished> unfinished = std::nullopt;
 };
 
-age::Summary summarize(const std::string& name, Bytes envelope) {
-  try {
-    return age::summarize(envelope);
-  } catch (const Error& error) {
-    throw Error(error.code, name + ": " + error.what(), error.hint);
-  }
-}
-
 Findings examine(const std::string& file, const std::optional<Unfinished>& unfinished) {
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
   const stream::Preamble preamble = stream::read_preamble(input);
   Findings found{.file = file,
                  .header = preamble.header,
-                 .envelope = summarize(input.name(), preamble.envelope()),
+                 .envelope = age::summarize(preamble.envelope()),
                  .leftover = stream::has_leftover(file),
                  .unfinished = unfinished};
   if (input.is_seekable()) {
@@ -195,7 +187,7 @@ int inspect_file(const std::string& file, bool json) {
     try {
       return examine(file, unfinished);
     } catch (const Error& error) {
-      throw with_hint(file, unfinished, error);
+      throw with_hint(file, unfinished, about(shown_name(file), error));
     }
   });
   warn_of_leftover(file);

@@ -98,12 +98,6 @@ std::size_t restore(Unlocker& unlocker, const stream::PreambleFile& file) {
   return recipients;
 }
 
-// Errors from the formats do not know the file's name.
-Error about(const std::string& name, const Error& error) {
-  const std::string text = error.what();
-  return text.rfind(name, 0) == 0 ? error : Error(error.code, name + ": " + text, error.hint);
-}
-
 int rekey_file(const Request& request) {
   check(request);
   Unlocker unlocker(request.unlock);

@@ -90,6 +90,11 @@ std::string printable(std::string_view text) {
 
 std::string shown_name(const std::string& file) { return file == "-" ? "standard input" : file; }
 
+Error about(const std::string& name, const Error& error) {
+  const std::string text = error.what();
+  return text.rfind(name, 0) == 0 ? error : Error(error.code, name + ": " + text, error.hint);
+}
+
 void refuse(bool is_wrong, const std::string& what_why, const std::string& hint) {
   if (is_wrong) {
     throw Error(ErrorCode::usage, what_why, hint);

@@ -17,6 +17,9 @@ namespace paes::cli {
 // What to call a file that was named on the command line: "standard input" for "-".
 [[nodiscard]] std::string shown_name(const std::string& file);
 
+// The error with the file's name, unless it begins with it. Errors of the formats know no names.
+[[nodiscard]] Error about(const std::string& name, const Error& error);
+
 // Throws Error(usage) if the request is wrong.
 void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {});
 
