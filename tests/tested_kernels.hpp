@@ -76,7 +76,7 @@ inline std::vector<const Kernel*> tested_gcm_kernels() {
   return tested;
 }
 
-// Of every cipher.
+// Those of every cipher.
 inline std::vector<const Kernel*> all_tested_kernels() {
   std::vector<const Kernel*> tested = tested_kernels(Cipher::aes);
   const std::vector<const Kernel*> des = tested_kernels(Cipher::des_ede3);

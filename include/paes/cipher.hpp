@@ -63,9 +63,9 @@ class RawCipher {
   void encrypt_padded(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> text,
                       std::span<std::uint8_t> ciphertext) const;
   // `text` has the length of `ciphertext`. The answer is how many bytes of it are text; the rest is
-  // zero. When the padding is wrong, there is no answer and all of `text` is zero. Anyone who may
-  // ask whether the padding of many ciphertexts of their choice is wrong can decrypt with that
-  // alone, so authenticate before you decrypt.
+  // zero. When the padding is wrong, there is no answer and all of `text` is zero. An attacker who
+  // learns whether the padding of chosen ciphertexts is wrong can decrypt with that alone, so
+  // authenticate before you decrypt.
   [[nodiscard]] std::optional<std::size_t> decrypt_padded(std::span<const std::uint8_t> iv,
                                                           std::span<const std::uint8_t> ciphertext,
                                                           std::span<std::uint8_t> text) const;

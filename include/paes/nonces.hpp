@@ -8,15 +8,16 @@
 //
 // One allocator for each key, or one for several; never two for one key. Rules:
 // - Restarts. A counter in a file goes on where it was: numbers are written ahead and synced before
-//   they are handed out, so that a crash loses some and repeats none; also not one that tears a
-//   write apart, for the number is written twice. One that is not in a file begins anywhere
-//   among 2^96 numbers: two runs overlap with a probability of about numbers / 2^96 each.
+//   they are handed out, so that a crash loses some and repeats none. The format `paesnc2`
+//   has the number twice, so that this holds for a crash that tears a write apart, too. A counter
+//   that is not in a file begins at a random one of 2^96 numbers: two runs of n numbers each
+//   overlap with a probability of about 2n / 2^96.
 // - Damage. A file that is empty, truncated, longer or otherwise damaged is refused: take a new
 //   file and a new key then. Files of the format `paesnc1`, of earlier versions, go on as they
 //   are; they have no checksum, by which `paesnc2` notices damage to the number itself.
-// - Copies. Whoever restores a backup or a snapshot of the file, or resumes a snapshot of a machine
-//   or a process, has numbers a second time: take a new key then. Nothing in the process can notice
-//   it. The same holds for copies of the file that two machines use.
+// - Copies. A restored backup or snapshot of the file, or a resumed snapshot of a machine or a
+//   process, hands out numbers a second time: take a new key then. Nothing in the process can
+//   notice it. The same holds for copies of the file that two machines use.
 // - fork. A child's allocator throws; make one in the child, on another file.
 #pragma once
 

@@ -1,8 +1,8 @@
-// AES step by step as FIPS 197, section 5, writes it down: the reference to read and to test others
-// against. Every step is a function that computes on the state. Only the S-box is a table, which
-// the compiler computes from its definition. Look-ups in it and the branch in xtime depend on
-// secrets, so this is never the choice where a key matters. Everything is constexpr and plain, so
-// that a device compiler takes it too.
+// AES step by step as FIPS 197, section 5, writes it down, and GHASH's product (SP 800-38D): the
+// reference to read and to test others against. Every step of AES is a function that computes on
+// the state. Only the S-box is a table, which the compiler computes from its definition. Look-ups
+// in it and the branch in xtime depend on secrets, so do not use this code where a key matters.
+// Everything is constexpr and plain, so that a device compiler takes it too.
 #pragma once
 
 #include "cipher/aes_key.hpp"

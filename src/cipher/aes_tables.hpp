@@ -1,8 +1,8 @@
 // AES by tables: four look-ups of 32 bits make SubBytes, ShiftRows and MixColumns of a column
 // (Daemen and Rijmen, "The Design of Rijndael", section 4.2). Decryption is the equivalent inverse
-// cipher (FIPS 197, section 5.3.5). This is the fast form for processors without AES instructions,
-// which the studies compare others with. Its look-ups depend on secrets and show in the cache, so
-// it is never the choice where a key matters.
+// cipher (FIPS 197, section 5.3.5). This is the fast form for processors without AES instructions;
+// the studies compare others with it. Its look-ups depend on secrets and show in the cache, so do
+// not use it where a key matters.
 #pragma once
 
 #include <bit>
@@ -69,7 +69,8 @@ inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
   return static_cast<std::uint8_t>(column >> (8 * row));
 }
 
-// The column from which ShiftRows (+1) or InvShiftRows (-1) takes row `row` of column `column`.
+// The old column from which ShiftRows (+1) or InvShiftRows (-1) takes row `row` of the new column
+// `column`.
 template <int Step>
 [[nodiscard]] constexpr unsigned source(unsigned column, unsigned row) noexcept {
   return (column + (Step > 0 ? row : 4 - row)) % 4;

@@ -12,8 +12,8 @@ namespace paes {
 namespace {  // NOLINT: files compiled for different instruction sets each get their own copy
 namespace des_bitslice {
 
-// Each size has a line of its own, because g++ 12 drops the attribute where it depends on a
-// template's argument.
+// Each size has a specialization of its own, because g++ 12 drops the attribute if its argument
+// depends on a template parameter.
 template <std::size_t Size>
 struct VectorOf;
 template <>
@@ -35,8 +35,8 @@ struct State {
   typename Word::Slice slice[64];
 };
 
-// The transposition works on eight rows at a time, which fit registers. One step moves whole bytes
-// between rows that are eight apart, the other moves bits within bytes between neighbours.
+// The transposition works on eight rows at a time, which fit into registers. One step moves whole
+// bytes between rows that are eight apart, the other moves bits within bytes between neighbours.
 template <class Word>
 using Rows = typename Word::Slice[8];
 
@@ -157,7 +157,7 @@ inline void unslice(State<Word>& state, std::uint8_t* blocks) noexcept {
     }
 #pragma GCC unroll 8
     for (unsigned j = 0; j < 8; ++j) {
-      // The bits of j have changed places: bits 2, 1 and 0 are now what 0, 2 and 1 were.
+      // Bits 2, 1 and 0 of j are bits 0, 2 and 1 of the place.
       const unsigned place = is_vector<Word> ? (j << 1 & 7) | j >> 2 : j;
       std::memcpy(blocks + (i + 8 * place) * row_bytes, &row[j], row_bytes);
     }

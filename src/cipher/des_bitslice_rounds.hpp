@@ -82,7 +82,7 @@ void prepare(const DesRoundKeys& round_keys, Keys& keys) noexcept {
 
 // ---- Where slices lie.
 
-// The bytes of a lane, within which the vector shuffles move bytes.
+// The bytes of a lane. Vector shuffles move bytes only within a lane.
 inline constexpr std::size_t lane_bytes = 16;
 
 template <class Word>
@@ -109,8 +109,8 @@ constexpr unsigned half_slot(unsigned i) noexcept {
 
 // ---- Rounds.
 
-// Where E takes the bits of a half from, and where P puts them. The tables are constants, so that
-// the code has no look-up in them.
+// Where E reads the bits of a half, and where P writes them. These are constants, so that neither
+// costs an instruction.
 struct Slots {
   std::uint8_t input[48];
   std::uint8_t output[32];

@@ -1,6 +1,6 @@
 // Triple DES step by step as SP 800-67 Rev. 2 (section 3, appendix A) writes it down: the reference
 // to read and to test others against. Every permutation moves bit after bit, and the S-boxes are
-// the printed tables. Look-ups in them depend on secrets, so this is never the choice where a key
+// the printed tables. Look-ups in them depend on secrets, so do not use this code where a key
 // matters. Everything is constexpr and plain, so that a device compiler takes it too. The tables
 // are a parameter, because a device has them in memory of its own.
 #pragma once

@@ -1,11 +1,11 @@
 // Triple DES by tables: S-boxes and P are one look-up. IP and its inverse are exchanges of bits,
 // and run once for all three passes, because they cancel between passes. This is the fast form for
-// processors without wide registers, which the studies compare others with. Its look-ups depend on
-// secrets, so it is never the choice where a key matters.
+// processors without wide registers; the studies compare others with it. Its look-ups depend on
+// secrets, so do not use it where a key matters.
 //
-// Halves are kept rotated to the left by one bit. Then the six bits that E gives to boxes 2, 4, 6
-// and 8 are the lowest of a byte each. After a rotation by four, so are those for boxes 1, 3, 5 and
-// 7.
+// Halves are kept rotated to the left by one bit. Then the low six bits of the four bytes are those
+// that E gives to boxes 2, 4, 6 and 8. After a rotation by four, they are those for boxes 1, 3, 5
+// and 7.
 #pragma once
 
 #include <bit>
@@ -40,7 +40,7 @@ constexpr SpTables make_sp_tables() noexcept {
 
 inline constexpr SpTables sp = make_sp_tables();
 
-// A round key's parts of six bits, each the lowest of a byte.
+// A round key's parts of six bits, each in the low bits of a byte.
 struct Keys {
   struct {
     std::uint32_t odd;   // boxes 1, 3, 5, 7

@@ -1,5 +1,5 @@
-// A file descriptor with an owner, errors of the system in its own words, and what it takes to make
-// files in folders that others use as well.
+// A file descriptor with an owner, errors in the system's own words, and what is needed to make
+// files in folders that other users share.
 #pragma once
 
 #include <sys/stat.h>

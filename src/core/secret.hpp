@@ -41,7 +41,7 @@ void protect_secret(void* memory, std::size_t bytes) noexcept;
 // True when the system refused to lock some secret so far (RLIMIT_MEMLOCK); the secret is then
 // still wiped and kept out of core dumps, but could reach swap.
 [[nodiscard]] bool secret_locking_fell_short() noexcept;
-// Makes it true, for a secret that is not kept here.
+// Makes it true, for a secret that could not be locked and that this file does not keep.
 void note_unlocked_secret() noexcept;
 
 // One trivially copyable object. Movable, not copyable.

@@ -1,8 +1,8 @@
-// Locked memory for what libraries allocate while they hold keys. A library whose allocations the
-// program makes (libcrypto, by format/libcrypto.hpp) asks here first. It gets memory that is
-// locked, out of core dumps and wiped when it is given back. That holds only within a
-// SecretAllocations, because locked memory is scarce and most of what libraries allocate is no
-// secret.
+// Locked memory for what libraries allocate while they hold keys. A library whose allocations go
+// through the program (libcrypto, see format/libcrypto.hpp) asks here first. Within a
+// SecretAllocations it gets memory that is locked, kept out of core dumps and wiped when it is
+// given back. Elsewhere it gets none, because locked memory is scarce and most of what libraries
+// allocate is no secret.
 #pragma once
 
 #include <cstddef>

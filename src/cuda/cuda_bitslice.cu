@@ -33,7 +33,8 @@ namespace {
 // The words of bits 0 to 7 of each row.
 using AesSlices = std::uint32_t[4][8];
 
-// For one direction, in the order of use. All after the first are as the S-boxes take them.
+// The round keys of one direction in the order of use. All after the first have the form that the
+// S-boxes take.
 struct AesBitsliceKeys {
   std::uint32_t round[RoundKeys::max_rounds + 1][4][8];
 };

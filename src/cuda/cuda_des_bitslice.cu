@@ -27,7 +27,7 @@
 namespace paes::cuda {
 namespace {
 
-// For one direction. Each word is all zeros or all ones.
+// The masks of one direction. Each word is all zeros or all ones.
 struct DesBitsliceKeys {
   std::uint32_t pass[3][32];    // for the half that a pass reads first
   std::uint32_t round[48][48];  // for each box: outputs 1 to 4, inputs 1 and 6
@@ -98,8 +98,8 @@ PAES_DEVICE void add_masks(std::uint32_t* half, const std::uint32_t* mask) {
   }
 }
 
-// All 48 rounds; the left half's bit i is slice[half_slot(i)], the right half's the next. There is
-// code for two rounds only, and no half ever moves to other registers.
+// Does all 48 rounds. The left half's bit i is slice[half_slot(i)], and the right half's is the
+// next. There is code for two rounds only, and no half ever moves to other registers.
 PAES_DEVICE void crypt_slices(const DesBitsliceKeys& keys, std::uint32_t (&slice)[64]) {
   std::uint32_t* const l = slice;
   std::uint32_t* const r = slice + 1;
@@ -205,13 +205,14 @@ PAES_LAUNCHES(cuda_des_bitslice, run, nullptr, nullptr, nullptr,
 
 namespace {
 
-// What round key `key` has for the half's bit b (from 0) where E sends it to an input 2 to 5.
+// The mask that round key `key` has for the half's bit b (from 0) where E sends it to an input 2
+// to 5.
 [[nodiscard]] constexpr std::uint32_t main_mask(std::uint64_t key, unsigned b) noexcept {
   const unsigned place = 6 * (b / 4) + 1 + b % 4;
   return 0U - static_cast<std::uint32_t>(key >> (47 - place) & 1);
 }
 
-// What it has in addition for an input 1 or 6, bit `place` (from 0) of E's result.
+// The difference that is added at an input 1 or 6, which is bit `place` (from 0) of E's result.
 [[nodiscard]] constexpr std::uint32_t other_mask(std::uint64_t key, unsigned place) noexcept {
   const auto mask = 0U - static_cast<std::uint32_t>(key >> (47 - place) & 1);
   return mask ^ main_mask(key, des_standard::expansion[place] - 1U);
@@ -223,7 +224,7 @@ void prepare_direction(const DesRoundKeys& round_keys, bool is_inverse,
   const auto key_of = [&](unsigned round) {
     return round_keys.key[is_inverse ? rounds - 1 - round : round];
   };
-  std::uint32_t carried[2][32] = {};  // what is in the halves
+  std::uint32_t carried[2][32] = {};  // the masks that the halves have added
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(carried), sizeof carried});
   for (unsigned round = 0; round < rounds; ++round) {
     std::uint32_t* const mask = keys.round[round];

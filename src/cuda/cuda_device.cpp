@@ -13,7 +13,7 @@ namespace paes::cuda {
 
 namespace {
 
-// The first kernel of the table that `fits`, or the one by this name; null where that does not fit.
+// The first kernel of the table that `fits`, or with a name only that kernel. Null if none fits.
 template <typename Fits>
 const DeviceKernel* find_kernel(const std::string& name, Fits&& fits) {
   for (const DeviceKernel* const kernel : device_kernels()) {

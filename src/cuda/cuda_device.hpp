@@ -18,7 +18,7 @@ namespace paes::cuda {
 struct DeviceOptions {
   unsigned slots = 4;  // of each device, 1 to max_slots
   std::size_t piece_bytes = std::size_t{4} << 20;
-  // In CTR the device makes the keystream alone, and the caller's thread adds it to the text. That
+  // In CTR the device makes only the keystream, and the caller's thread adds it to the text. That
   // saves the copy to the device.
   bool copies_keystream = false;
   std::string kernel = {};  // a device kernel by name; empty: the best of each cipher

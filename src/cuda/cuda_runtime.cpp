@@ -29,8 +29,8 @@ void check(cudaError_t error, const char* what, const char* before = "") {
 }
 
 // For what must not throw. A call that gives something back can only fail because the context is
-// lost, and with it what was to be given back. The error must not be blamed on the next launch.
-// True where there was none.
+// lost, and with it what was to be given back. The error is read here, so that the next launch does
+// not report it. Returns whether there was no error.
 bool ignore(cudaError_t error) noexcept {
   (void)cudaGetLastError();
   return error == cudaSuccess;
@@ -58,7 +58,7 @@ DeviceProperties describe(int ordinal) {
       ordinal};
 }
 
-// Why a device is of no use, or nothing. Does not ask what needs a context on the device. The
+// Why a device is of no use, or nothing. Asks nothing that needs a context on the device. The
 // oldest architecture's PTX is in every build, so any device that is at least as new can run.
 std::string refusal_of(int ordinal) {
   if (attribute_of(ordinal, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
@@ -87,8 +87,8 @@ void check_code(const DeviceProperties& device) {
   }
 }
 
-// The slots of each device, by its ordinal, that are taken. All runtimes of the process share them,
-// because they share the devices' constant memory.
+// The slot numbers that are taken on each device, by its ordinal. All runtimes of the process share
+// them, because they share the devices' constant memory.
 class TakenSlots {
  public:
   [[nodiscard]] std::optional<unsigned> take(int ordinal) {
@@ -216,7 +216,7 @@ class CudaRuntime final : public Runtime {
   std::vector<DeviceProperties> devices_;
 };
 
-// Where a driver is missing, the library says that it is too old.
+// When there is no driver, the library reports one that is too old.
 std::string reason_of(cudaError_t error) {
   int driver = 0;
   if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&

@@ -1,6 +1,6 @@
 // What device code is written in. nvcc compiles every function and table of a kernel for the
-// device, and the host's compiler for tests, which emulate the device. The few instructions that
-// have no name in C++ are here, each with its meaning in C++ beside it.
+// device. The host's compiler compiles them again for tests, which emulate the device. The few
+// instructions that have no name in C++ are here, each with its meaning in C++ beside it.
 #pragma once
 
 #include <cstddef>
@@ -108,8 +108,8 @@ PAES_DEVICE void store_words(void* address, const Words<Bytes>& words) {
 #endif
 }
 
-// The first `bytes` of a block, with zeros for the others, and back. Indices are constants, because
-// otherwise the words would have to leave their registers.
+// These load, store or keep only the first `bytes` of a block. What they return has zeros for the
+// others. Indices are constants, because otherwise the words would have to leave their registers.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> load_partial(const void* address, unsigned bytes) {
   Words<Bytes> words = {};

@@ -56,7 +56,7 @@ struct DeviceRuns {
   int (*run)(const Launch&, const Job&);
   int (*run_tweaks)(const Launch&, const TweakJob&);  // null for 3DES
   int (*run_gcm)(const Launch&, const GcmJob&);       // null without GCM
-  // The one of them for the job.
+  // Calls the one that takes such a job.
   [[nodiscard]] int start(const Launch& launch, const AnyJob& job) const {
     if (const auto* const tweaks = std::get_if<TweakJob>(&job)) {
       return run_tweaks(launch, *tweaks);

@@ -99,7 +99,8 @@ class GcmCore {
         hash_(shared + Core::shared_bytes, thread.lane()),
         lane_(thread.lane()) {}
 
-  // This lane's part of the hash, from zero, of the unit's ciphertext.
+  // Processes this lane's blocks. Returns their part of the hash of the unit's ciphertext. The hash
+  // starts from zero, or for a message from the hash of its additional data.
   template <TextFlow Flow>
   PAES_DEVICE FieldWords lane_part(const GcmJob& job, const HashUnit& unit) const {
     FieldWords sum = {};
@@ -126,8 +127,8 @@ class GcmCore {
     return hash_.times_join(sum);
   }
 
-  // From the sum over the lanes to what is stored: the unit's hash, or the message's tag (section
-  // 7.1, steps 5 and 6). The last lane makes the tag, because its own power is H itself.
+  // Turns the sum over the lanes into what is stored: the unit's hash, or the message's tag
+  // (section 7.1, steps 5 and 6). Only the last lane's tag is right, because its power is H itself.
   PAES_DEVICE Words<16> result(const GcmJob& job, const HashUnit& unit,
                                const FieldWords& sum) const {
     if (!takes_messages(job.operation)) {
@@ -151,7 +152,7 @@ class GcmCore {
 
     PAES_DEVICE Words<16> at(const Counter& counter, std::uint64_t index) {
       if constexpr (requires { typename Core::SharesCounters; }) {
-        // A lane's counters go on by 32: eight of them differ in their last byte alone.
+        // A lane's counters go on by 32, so eight of them in a row differ in their last byte alone.
         const std::uint32_t last = counter.last_word(index);
         if (!is_started_ || ((last ^ started_) & ~start_.varying_bits) != 0) {
           start_ = cipher_.template start_counter<15>(counter_block<16>(counter, index));

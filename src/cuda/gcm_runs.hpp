@@ -39,7 +39,7 @@ struct NoCipher {
   }
 }
 
-// The job's flow on a grid, with the cipher's Core, or HashCore where text is only hashed.
+// Runs the job's flow on a grid, with the cipher's Core, or with HashCore if text is only hashed.
 template <class Core, class HashCore = Core>
 int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys,
              const HashLevel* level) {
@@ -94,7 +94,7 @@ inline Block add_blocks(const Block& a, const Block& b) noexcept {
   return sum;
 }
 
-// Calls put(n, power * n) for each polynomial n of degree 3 or less. Its top bit is x^0.
+// Calls put(n, power * n) for each polynomial n of degree 3 or less. Bit 3 of n is x^0.
 template <class Put>
 void make_multiples(const Block& power, const Put& put) {
   constexpr Block x = {{0x40}};

@@ -6,7 +6,7 @@
 //
 // Each lane of a warp hashes every 32nd block by Horner's rule with H^32. Then lane l multiplies by
 // H^(32 - l), and the sum over the lanes is the hash. The hashes of chunks are joined in the same
-// way, with H^1024 for H, and the hashes of those again (hash_levels).
+// way, with H^1024 in place of H, and those hashes once more (hash_levels).
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -43,7 +43,7 @@ PAES_DEVICE Words<16> block_of(const FieldWords& value) {
            swap_bytes(value.word[3])}};
 }
 
-// Modulo x^128 + x^7 + x^2 + x + 1, one word of the upper half after the other.
+// Reduces modulo x^128 + x^7 + x^2 + x + 1, one word of the upper half after the other.
 PAES_DEVICE FieldWords reduce(std::uint32_t (&z)[8]) {
   PAES_UNROLL
   for (unsigned i = 7; i >= 4; --i) {

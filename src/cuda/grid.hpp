@@ -19,8 +19,7 @@ template <class Core>
   return launch.shape.threads != 0 ? launch.shape.threads : Core::threads;
 }
 
-// How often a job keeps one thread block busy. More thread blocks than that would have nothing to
-// do.
+// The most thread blocks that a job has work for.
 template <class Core>
 [[nodiscard]] std::uint64_t rows_of(const Launch& launch, const Job& job) noexcept {
   const std::uint64_t row_bytes =

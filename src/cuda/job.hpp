@@ -37,9 +37,9 @@ struct Job {
 // The tweaks that XTS starts from: one for every 32 blocks of each data unit. The part begins where
 // a unit begins, or it lies in one unit.
 struct TweakJob {
-  // The number of the first unit (16 bytes, little-endian), and then the launch's image is that of
-  // the second key. If `is_tweak`, it is T of the part's first block, and the part lies in one
-  // unit.
+  // The number of the first unit (16 bytes, little-endian), which the launch encrypts: its image is
+  // the second key's. If `is_tweak`, the tweak T of the part's first block; the part then lies in
+  // one unit.
   const Block* first;
   bool is_tweak;
   std::uint32_t unit_blocks;  // 0: the part lies in one unit
@@ -67,9 +67,9 @@ struct GcmJob {
   GcmOperation operation;
   // seal, open, verify: message i has `text_bytes`, the last one `last_text_bytes`, and stands at
   // in + i * in_stride. Its tag goes to tags[i]. Strides are multiples of 16.
-  // encrypt, decrypt, hash: one part of `text_bytes`, whose hash from zero goes to tags[0]. A
-  // message's last part may end within a block, which is padded with zeros to be hashed; any other
-  // part is whole blocks.
+  // encrypt, decrypt, hash: one part of `text_bytes`, whose hash, starting from zero, goes to
+  // tags[0]. Only the last part of a message may end within a block, which is then padded with
+  // zeros for the hash.
   const void* in;
   void* out;  // may be `in`; unused by verify and hash
   std::uint64_t in_stride;
@@ -88,7 +88,8 @@ struct GcmJob {
   Block* scratch;
 };
 
-// A warp hashes a chunk of this many blocks. The hashes of 1024 chunks are hashed in their turn.
+// A warp hashes a chunk of this many blocks. The chunks' hashes are then hashed in the same way,
+// 1024 at a time.
 inline constexpr std::uint32_t hash_chunk_blocks = 1024;
 inline constexpr unsigned hash_levels = 3;
 

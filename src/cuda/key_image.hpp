@@ -1,6 +1,6 @@
 // Keys on devices. The image that a kernel makes of a key is in the memory of every device, and is
 // wiped when the key goes. All images pass through one piece of pinned memory, because a driver
-// keeps copies of what it copies from other memory.
+// may keep copies of what it copies from other memory.
 #pragma once
 
 #include <algorithm>

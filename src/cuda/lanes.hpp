@@ -1,5 +1,5 @@
-// What bit slicing on a device is made of, where each bit of a word is a lane: three-input gates,
-// any of which is one instruction, and exchanges of bits between words.
+// The tools of bit slicing on a device: three-input gates, any of which is one instruction, and
+// exchanges of bits between words. Here a lane is a bit of a word, not a thread of a warp.
 #pragma once
 
 #include "cuda/device_code.hpp"

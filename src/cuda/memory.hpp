@@ -9,9 +9,9 @@
 
 namespace paes::cuda {
 
-// Calls `work`, and once more after an error, which may be an earlier call's: the second try does
-// not see that again. An error that stays has lost the context. Nothing of it runs any more, and
-// its memory cannot be read.
+// Calls `work`, and once more after an error. The error may be an earlier call's, and then the
+// second try does not see it again. If the error stays, the context is lost: nothing of it runs any
+// more, and its memory cannot be read.
 template <class Work>
 void try_twice(const Work& work) noexcept {
   for (int tries = 0; tries < 2; ++tries) {

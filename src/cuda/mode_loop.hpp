@@ -176,8 +176,8 @@ struct Walk {
   }
 };
 
-// Counter mode where counters that differ in byte 14 alone share most of two rounds. In a thread
-// block of a multiple of 256 threads a thread's next counter does so, until that byte wraps.
+// Counter mode where counters that differ in byte 14 alone share most of two rounds. If a thread
+// block has a multiple of 256 threads, so do a thread's successive counters, until that byte wraps.
 template <class Core>
 PAES_DEVICE void run_shared_counters(const Core& core, const Job& job, const Thread& thread) {
   using Start = typename Core::template CounterStart<14>;

@@ -1,4 +1,4 @@
-// The formulas of mode/mode.hpp for Cores that transform many blocks of a thread at once, and say
+// The formulas of mode/mode.hpp for Cores that transform many of a thread's blocks at once, and say
 // so with a member TakesTiles. A warp takes a tile, in which block i of lane l is block 32 i + l.
 // So each access of a warp is contiguous, and a thread's blocks lie at constant distances.
 #pragma once
@@ -20,8 +20,8 @@ PAES_DEVICE void copy_to_shared(std::uint8_t* shared, const void* from, unsigned
 template <unsigned Blocks>
 struct TilePlace {
   std::uint64_t first;  // the thread's first block
-  unsigned full;        // how many of its blocks are there in full
-  unsigned all;         // with the one that is there in part, if it is the thread's
+  unsigned full;        // how many of its blocks the text fills
+  unsigned all;         // the same, plus one if the text ends inside one of them
 
   PAES_DEVICE TilePlace(const Job& job, unsigned size, std::uint64_t first_block)
       : first(first_block),
@@ -67,7 +67,7 @@ PAES_DEVICE void load_tile(const Job& job, const TilePlace<Core::blocks>& place,
   }
 }
 
-// What goes out. Only a tile that is not whole may end with part of a block.
+// Stores the output. Only a tile that is not whole may end with part of a block.
 template <class Core, Operation Which, bool IsWhole>
 PAES_DEVICE void store_tile(const Job& job, const TilePlace<Core::blocks>& place,
                             const Words<Core::block_bytes> (&state)[Core::blocks],

@@ -38,7 +38,7 @@ class Slot {
   // As large as text(): for output that cannot be in place, or for tweaks, counters, tags and
   // hashes.
   [[nodiscard]] DeviceMemory& other() noexcept { return other_; }
-  // On the host: counters, tags and hashes of a call, with room for two blocks for each message.
+  // On the host: a call's unit number, counters, tags and hashes. Has two blocks for each message.
   [[nodiscard]] Block* host_blocks() const noexcept { return host_blocks_.blocks(); }
   // On the host: text whose own memory is not pinned. Allocated when it is first asked for.
   [[nodiscard]] std::uint8_t* staging();

@@ -22,9 +22,9 @@ class Executor {
 
   [[nodiscard]] virtual unsigned threads() const noexcept = 0;
 
-  // Starts the threads. Throws Error(failure) when the system does not give that many; later,
-  // OpenMP would end the process instead. Call it before you make anything that must not be left
-  // half done.
+  // Starts the threads. Throws Error(failure) if the system cannot start that many; without this
+  // call, OpenMP would end the process when it tries. Call it before you make anything that must
+  // not be left half done.
   virtual void start() const = 0;
 
   // Calls fn(index) once for each index below count. The first exception thrown stops the hand-out
@@ -39,15 +39,15 @@ class Executor {
 // The executor for callers that need no threads. It is never destroyed.
 [[nodiscard]] const Executor& serial_executor() noexcept;
 
-// Starts the executor's threads for the thread that calls, unless it has had as many before.
-// (OpenMP keeps a pool for each of its callers.) Throws as start() does. This is for libraries: a
-// program that uses one must not end because a thread cannot start.
+// Starts the executor's threads for the calling thread, unless that thread has started as many
+// before: OpenMP keeps a pool for each calling thread. Throws as start() does. Libraries call it,
+// because the program that uses them must not end if a thread cannot start.
 void start_here(const Executor& executor);
 
 // `threads` 0 means every processor this process may run on.
 [[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
 
-// "static", "dynamic"; of a schedule that users cannot name, "serial".
+// "static", "dynamic"; for the schedule that users cannot name, "serial".
 [[nodiscard]] const char* name_of(Schedule schedule) noexcept;
 // "static, dynamic": what users may ask for.
 [[nodiscard]] std::string schedule_names();

@@ -1,6 +1,6 @@
-// Whether a team of threads can start, asked before anything depends on it. When a thread cannot be
-// created (a limit of the user's or of memory, OMP_STACKSIZE), the OpenMP run-time libraries end
-// the process in their own words, and leave whatever the program has half done.
+// Whether a team of threads can start, asked before anything depends on it. If a thread cannot be
+// created (the user's limits, memory, OMP_STACKSIZE), the OpenMP run-time libraries end the process
+// with a message of their own and leave behind what the program has half done.
 #pragma once
 
 namespace paes {

@@ -37,8 +37,8 @@ struct ParsedFile {
   Bytes payload;  // at least a nonce
 };
 
-// Throws Error(corrupt) if the header or a stanza of the two known types is malformed, or if scrypt
-// does not stand alone.
+// Throws Error(corrupt) if the header or a stanza of the two known types is malformed, or if a
+// scrypt stanza is not the only one.
 [[nodiscard]] ParsedFile parse_file(Bytes file);
 
 struct X25519Stanza {

@@ -1,5 +1,6 @@
 // AES-GCM and the raw modes on 128-bit registers: AES-NI and PCLMULQDQ, one block a register, eight
-// registers in flight. Compiled for AVX, whose three-operand forms save the copies that SSE needs.
+// registers in flight. It is compiled for AVX, whose three-operand forms save the copies that SSE
+// needs.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
 
@@ -74,7 +75,7 @@ struct Vector128 {
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm_aesdeclast_si128(state, key);
   }
-  // Past the caches; `to` is aligned to the register.
+  // Stores past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm_stream_si128(static_cast<__m128i*>(to), value);
   }

@@ -1,5 +1,5 @@
-// The 3DES kernel `openssl`: libcrypto's own modes of DES-EDE3 as a row of paes, the peer in
-// every measurement, by evp_modes.hpp.
+// The 3DES kernel `openssl`: libcrypto's own modes of DES-EDE3 as a row of paes (evp_modes.hpp), to
+// compare other kernels with.
 #include <new>
 
 #include "cipher/des_key.hpp"

@@ -4,13 +4,13 @@
 //
 // Three ideas carry the speed:
 // - A flight of eight registers goes through the cipher at once, enough to hide the latency of the
-//   AES round. Between the rounds runs the hash of the previous flight (encryption) or of the same
-//   flight (decryption).
+//   AES round. The hash of the previous flight (encryption) or of the same flight (decryption) runs
+//   between the rounds.
 // - The hash is deferred. Each lane of a register is a Horner chain of its own with step H^lanes.
-//   Products are added unreduced over a flight (Karatsuba, three multiplications a register), one
-//   reduction serves a flight, and the lanes are joined only at the end of the piece.
-// - Counters of one flight differ in the last byte only, so after the first AES round they differ
-//   in one column only. That column is a function of key and last counter byte. A table of it, with
+//   Products are added unreduced over a group of flights (Karatsuba, three multiplications a
+//   register), one reduction serves a group, and the lanes are joined only at the end of the piece.
+// - Counters of one flight differ only in the last byte, so after the first AES round they differ
+//   only in one column. That column is a function of key and last counter byte. A table of it, with
 //   256 entries made once per key, replaces counter arithmetic and the first round by one XOR with
 //   memory. Its index is the counter, never the key or the data; where the counter itself is secret
 //   (Piece, is_counter_public) the table is not used. The table starts at counter 2, the first of a
@@ -58,7 +58,7 @@ struct StitchedGcm {
     (new (kernel_keys.bytes) Keys{})->prepare(round_keys);
   }
 
-  // What blocks share after the first round if their counters differ in the last byte only.
+  // What blocks share after the first round if their counters differ only in the last byte.
   struct FirstRound {
     Register body;  // for all registers of a flight but those that hold its last two blocks
     Register last;

@@ -53,14 +53,15 @@ struct Piece {
   Text text;
   const CounterBlock* counter = nullptr;  // the last 32 bits count on and wrap
   const Tweak* tweak = nullptr;
-  // A copy outside the text, because in place the piece before overwrites its own ciphertext.
+  // A copy outside the text, because in place the piece before this one overwrites that block.
   const ChainBlock* before = nullptr;
-  // Only if it is may a branch or an address depend on the counter. For IVs of other than 96 bits
-  // J0 is a hash under H, and its low bits, watched over many messages, would give H away.
+  // A branch or an address may depend on the counter only if this is true. For IVs of other lengths
+  // than 96 bits, J0 is a hash under H, and its low bits, watched over many messages, would give H
+  // away.
   bool is_counter_public = false;
   // The output is larger than the caches and is not read soon, so a kernel may store past them.
   bool bypasses_caches = false;
-  // How it then prefetches. Only tests change this, because the bytes are the same.
+  // How a kernel then prefetches. Only tests set this, because the output is the same.
   StreamFetch fetch = StreamFetch::as_machine_prefers;
 };
 using PieceFunction = void (*)(const KernelKeys&, const Piece&) noexcept;
@@ -73,8 +74,8 @@ struct Chain {
 // Independent messages under one key, as many side by side as the kernel has room for.
 using ChainFunction = void (*)(const KernelKeys&, std::span<Chain>) noexcept;
 
-// A part of a message of AES-GCM: whole blocks, in counter mode (SP 800-38D, section 6.5). The
-// counter is that of the first block, and as in Piece.
+// A part of a message of AES-GCM: whole blocks, in counter mode (SP 800-38D, section 6.5).
+// `counter` is that of the first block; for it and for is_counter_public, the rules of Piece hold.
 struct GcmPiece {
   Text text;
   const CounterBlock* counter;

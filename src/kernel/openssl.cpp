@@ -1,7 +1,7 @@
-// The kernel `openssl`: libcrypto's own modes of AES as a row of paes, the peer in every
-// measurement: the raw ones by evp_modes.hpp, XTS and GCM here. A whole message is one chain of EVP
-// calls, as a careful user of libcrypto would write it: contexts get their key once, a message sets
-// a new IV only.
+// The kernel `openssl`: libcrypto's own modes of AES as a row of paes, to compare other kernels
+// with. evp_modes.hpp has the other raw modes; XTS and GCM are here. A whole message is one chain
+// of EVP calls, as a careful user of libcrypto would write it: contexts get their key once, and a
+// message sets only a new IV.
 #include <openssl/evp.h>
 
 #include <cstring>

@@ -25,7 +25,7 @@ struct StitchedEnds {
     std::uint32_t next;
     bool is_public;
 
-    // From `ahead` blocks after `counter` on.
+    // The counters that begin `ahead` blocks after `counter`.
     PAES_INLINE static Counters at(const CounterBlock& counter, std::uint32_t ahead,
                                    bool is_public) noexcept {
       const __m128i reversed = reverse_block(load_block(counter.bytes));
@@ -41,8 +41,7 @@ struct StitchedEnds {
     }
   };
 
-  // At most a flight, in Count registers; the last may be partial. `bytes` is at most Count
-  // registers.
+  // Encrypts or decrypts at most Count registers of text. The last one may be partial.
   template <unsigned Rounds, unsigned Count>
   PAES_INLINE static void crypt_few(const Keys& keys, const Counters& counters,
                                     const std::uint8_t* in, std::uint8_t* out,
@@ -110,8 +109,8 @@ struct StitchedEnds {
 
   // Hashes what is left when no whole flight follows: at most two flights of text, the last block
   // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
-  // lanes' sums so far. It must be zero in lanes beyond the text. It is: either a whole flight is
-  // left, or only lane 0 holds a value.
+  // lanes' sums so far. It must be zero in lanes beyond the text. That holds, because either a
+  // whole flight is left or only lane 0 has a value.
   PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
                                         std::size_t bytes, const Block* length) noexcept {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);

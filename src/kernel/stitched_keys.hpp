@@ -114,8 +114,8 @@ PAES_INLINE __m128i times_x(__m128i value) noexcept {
 template <class Vector>
 struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   static constexpr unsigned flight_blocks = Vector::flight * Vector::blocks;
-  // The end of a piece holds at most a whole flight, another one less a block, and the length
-  // block.
+  // The end of a text holds at most a whole flight, a second one that lacks at least a byte, and
+  // the length block.
   static constexpr unsigned end_powers = 2 * flight_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
@@ -126,8 +126,8 @@ struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // H^(lanes * (group - i)) * x in every lane; and, for each two of them, the sums of their halves.
   alignas(64) std::uint8_t step_power[group][Vector::blocks][16];
   alignas(64) std::uint8_t step_halves[group / 2][Vector::blocks][2][8];
-  // H^(end_powers - i) * x, and in both halves the sum of its halves. The zeros that follow meet
-  // the zeros that follow a text.
+  // H^(end_powers - i) * x, and in both halves the sum of its halves. The zeros after them are
+  // multiplied by the zeros after a text.
   static constexpr unsigned end_entries = end_powers + 2 * Vector::blocks - 1;
   alignas(64) Block end_power[end_entries];
   alignas(64) Block end_halves[end_entries];
@@ -136,7 +136,7 @@ struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   Block first_round[256 + first_text_counter];
   unsigned rounds;
 
-  // The memory was zeroed before.
+  // Expects zeroed memory.
   void prepare(const RoundKeys& round_keys) noexcept {
     rounds = round_keys.rounds;
     for (unsigned round = 0; round <= round_keys.rounds; ++round) {

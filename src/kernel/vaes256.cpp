@@ -1,6 +1,6 @@
 // AES-GCM and the raw modes on 256-bit registers: VAES and VPCLMULQDQ with AVX2, two blocks a
-// register, eight registers in flight. For processors without AVX-512 and for those that lower
-// their clock under it.
+// register, eight registers in flight. This is for processors without AVX-512 and for those that
+// lower their clock under it.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
 
@@ -88,7 +88,7 @@ struct Vector256 {
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm256_aesdeclast_epi128(state, key);
   }
-  // Past the caches; `to` is aligned to the register.
+  // Stores past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm256_stream_si256(static_cast<__m256i*>(to), value);
   }

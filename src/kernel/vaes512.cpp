@@ -100,7 +100,7 @@ struct Vector512 {
   PAES_INLINE static Register aes_inverse_last_round(Register state, Register key) noexcept {
     return _mm512_aesdeclast_epi128(state, key);
   }
-  // Past the caches; `to` is aligned to the register.
+  // Stores past the caches; `to` is aligned to the register.
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm512_stream_si512(static_cast<__m512i*>(to), value);
   }

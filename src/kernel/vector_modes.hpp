@@ -4,9 +4,9 @@
 // - In parallel rows a flight is loaded, enciphered and only then stored, so that it may be in
 //   place; what the next flight needs of the ciphertext is kept in a register. Ends shorter than a
 //   flight go in flights of four, two and one register, then in a part of one.
-// - XTS keeps the tweaks of a whole flight and moves each on by x^(blocks of a flight): a shift by
-//   bytes, and what falls out times x^7 + x^2 + x + 1 (IEEE 1619, section 5.2). They depend on
-//   nothing but themselves, so they run beside the rounds.
+// - XTS keeps the tweaks of a whole flight and multiplies each by x^(blocks of a flight): it shifts
+//   by bytes and adds the bytes that fall out, times x^7 + x^2 + x + 1 (IEEE 1619, section 5.2).
+//   Tweaks do not depend on the text, so this runs between the rounds.
 // - Chained rows are those of vector_chains.hpp.
 #pragma once
 

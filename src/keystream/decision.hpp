@@ -41,7 +41,7 @@ class Decision {
     expected_ = fetch;
     ++hits_;
   }
-  // Decides anew from time to time. Whether to precompute from now on.
+  // Decides anew from time to time. Returns whether to precompute from now on.
   [[nodiscard]] bool end_use() noexcept {
     if (uses_.load(std::memory_order_relaxed) % look_uses == 0) {
       look();
@@ -57,9 +57,9 @@ class Decision {
   // One request in so many is timed; during a try, every one.
   static constexpr std::uint32_t timed_uses = 16;
   // Comparison runs: one request in so many computes although keystream is there, and more of them
-  // during a try. So the cost of computing is known as it is here, where text and caches are the
-  // caller's. What bind() measures in hot caches is too good. Measured case (docs/performance.md,
-  // "What each mechanism gains"): `vaes512` beside a worker, with a delay between requests.
+  // during a try. So the cost of computing is measured with the caller's text and caches. What
+  // bind() measures in hot caches is too optimistic. Measured case (docs/performance.md, "What each
+  // mechanism gains"): `vaes512` beside a worker, with a delay between requests.
   static constexpr std::uint32_t compared_uses = 256;
   static constexpr std::uint32_t compared_uses_of_try = 8;
 

@@ -7,8 +7,10 @@
 //                  v            +---------> taken <-------+       a client
 //              abandoned                      |
 //                  |                          v
-//                  +-----------------> empty, or what is left     begun and ready -> evicting ->
-//                  empty
+//                  +-----------------> empty, or what is left
+//
+//   empty, begun, ready ----> evicting ----> empty                whoever takes the memory
+//          begun, ready ----> evicting ----> filling              whoever computes another chunk
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // A device beside the processor that computes the parallel modes (a GPU), as `message` and `stream`
 // see it. It is no kernel, because it takes whole pieces, has memory of its own and can fail. It is
-// no schedule, because its callers choose the pieces. Its output is a kernel's to the byte.
+// no schedule, because its callers choose the pieces. Its output equals a kernel's to the byte.
 //
 // Calls are synchronous and may come from any number of threads. A call takes a slot, copies in,
 // computes, copies out, waits and gives the slot back. If several threads call, the copies of one
@@ -100,8 +100,8 @@ class Device {
   // exceeds this by more than a 64th.
   [[nodiscard]] virtual std::size_t piece_bytes() const noexcept = 0;
 
-  // Pins memory that many calls will use, so that it needs no staging. It has whole pages, which
-  // are unpinned before they are unmapped. If the system refuses, only the speed changes.
+  // Pins memory that many calls will use, so that it needs no staging. It must be whole pages, and
+  // must be unpinned before it is unmapped. If the system refuses, only the speed changes.
   virtual void pin(void* memory, std::size_t bytes) noexcept = 0;
   virtual void unpin(void* memory) noexcept = 0;
 

@@ -117,7 +117,7 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Tag full_tag;
-  const WipeOnExit wiped(full_tag.bytes);  // with it a forgery would have been believed
+  const WipeOnExit wiped(full_tag.bytes);  // the right tag would make a forgery valid
   run_whole(kernel_->gcm.open, iv, aad, {in.data(), out.data(), in.size()}, tag, full_tag);
   return accept(full_tag, tag, out);
 }

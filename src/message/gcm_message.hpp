@@ -44,8 +44,8 @@ class GcmMessage {
 
   // The hash of two neighbours.
   [[nodiscard]] GhashPart join(const GhashPart& first, const GhashPart& second) const noexcept;
-  // The tag of all parts joined, which are GhashPart{} for a text of 0 bytes. As long as a message
-  // is only claimed to be authentic, its tag is as secret as the parts' hashes.
+  // The tag; `text` is all parts joined, or GhashPart{} for an empty text. As long as a message is
+  // only claimed to be authentic, its tag is as secret as the parts' hashes.
   void tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) const noexcept;
 
  private:

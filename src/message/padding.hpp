@@ -24,7 +24,8 @@ inline void write_padding(MutableBytes padding) noexcept {
 
 // How many bytes of a text's last block are not padding, or nothing when it does not end in
 // padding. The block has 1 to 255 bytes, and time depends on its size alone. But the answer becomes
-// public: anyone who may ask often, with ciphertexts of their choice, learns texts from it.
+// public: anyone who may ask often, with ciphertexts of their choice, learns texts from it (a
+// padding oracle).
 [[nodiscard]] inline std::optional<std::size_t> unpadded_bytes(Bytes last_block) noexcept {
   const std::size_t size = last_block.size();
   assert(size >= 1 && size <= 255);
@@ -33,7 +34,7 @@ inline void write_padding(MutableBytes padding) noexcept {
   const auto at_least = [](std::uint32_t a, std::uint32_t b) { return ~((a - b) >> 31) & 1; };
   std::uint32_t good = at_least(count, 1) & at_least(static_cast<std::uint32_t>(size), count);
   for (std::size_t i = 0; i < size; ++i) {
-    // The byte that is `i` from the end is padding if i < count.
+    // The byte `i` before the last is padding if i < count.
     const std::uint32_t is_padding = at_least(count, static_cast<std::uint32_t>(i) + 1);
     const std::uint32_t difference = last_block[size - 1 - i] ^ count;
     const std::uint32_t differs = (0 - difference) >> 31;

@@ -16,8 +16,8 @@ namespace paes {
 
 namespace {
 
-// Outputs of so many bytes are stored past the caches. They would have left the caches before they
-// are read, and a store through the caches first reads what it overwrites.
+// Outputs of this size or more bypass the caches. They would have left the caches before they are
+// read, and a store through the caches first reads what it overwrites.
 constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
 
 // A single piece needs no hand-out, which short messages would notice.
@@ -249,7 +249,7 @@ void RawKey::crypt_pieces(Operation operation, ChainBlock* last, Bytes in, Mutab
   const std::size_t size = block_size();
   const Pieces pieces(in.size(), spread.grain, size);
   // These are copied before anything runs, because in place a neighbour overwrites what a piece
-  // still needs. All of them are ciphertext. ECB needs none, and its blocks may be text.
+  // still needs. The copies are ciphertext, so they need no wiping. ECB copies nothing.
   ChainBlock only;
   std::vector<ChainBlock> many;
   ChainBlock* before = nullptr;
@@ -477,9 +477,9 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
 }
 
 // Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `out` is the last whole block, which
-// encryption has already written, and the partial one, which becomes the head of the whole one.
-// `in` is what has not been read: for encryption the partial block, for decryption both. `tweak` is
-// that of the first block that has not been read.
+// encryption has already written, and the partial block, which gets the head of the whole one. `in`
+// is what has not been read: for encryption the partial block, for decryption both. `tweak` is that
+// of the first block that has not been read.
 void RawKey::steal(Operation operation, const Tweak& tweak, Bytes in, MutableBytes out) const {
   const PieceFunction run = kernel_->run(operation);
   const std::size_t rest = in.size() % block_bytes;

@@ -1,8 +1,8 @@
 // The raw modes of operation (SP 800-38A, SP 800-38E). A key is bound once to a mode and a kernel,
 // and to a device if there is one. It encrypts and decrypts messages whole, in parts, or many at
-// once. Nothing here is authenticated; GcmKey is. Whatever is the same for every kernel is here:
-// the full carry of counters, partial last blocks, ciphertext stealing, the tweaks of data units,
-// and copies of the blocks that neighbouring pieces need.
+// once. Nothing here is authenticated; use GcmKey for that. Here is what all kernels share: the
+// full carry of counters, partial last blocks, ciphertext stealing, the tweaks of data units, and
+// copies of the blocks that neighbouring pieces need.
 #pragma once
 
 #include <span>
@@ -66,7 +66,7 @@ class RawKey {
   [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_->cipher); }
   // Bytes of the IV, the first counter block or the first data unit's number; 0 for ECB.
   [[nodiscard]] std::size_t iv_bytes() const noexcept { return row().has_iv ? block_size() : 0; }
-  // XTS: of a data unit; 0 where each message is one.
+  // The bytes of a data unit of XTS; 0 if each message is one unit.
   [[nodiscard]] std::size_t unit_bytes() const noexcept { return unit_bytes_; }
   // What a part other than the last must be a multiple of.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
@@ -96,10 +96,11 @@ class RawKey {
   // looked at only if needs_before() and the offset is not 0.
   [[nodiscard]] RawPosition at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept;
 
-  // The next part of a message. All of it goes to the device if there is one and it takes it. Else
-  // the executor's threads share it in pieces of about `grain` bytes, if the direction is parallel.
-  // Every part but the last is a multiple of step_bytes(); XTS without units takes the whole
-  // message at once. `out` has the length of `in`, and is `in` or does not overlap it.
+  // The next part of a message. If there is a device and it takes the part, it computes what it can
+  // of it. The kernel does the rest: if the direction is parallel, the executor's threads share it
+  // in pieces of about `grain` bytes. Every part but the last is a multiple of step_bytes(); XTS
+  // without units takes the whole message at once. `out` has the length of `in`, and is `in` or
+  // does not overlap it.
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
              const Executor& executor, std::size_t grain) const;
 

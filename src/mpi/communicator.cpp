@@ -107,8 +107,8 @@ Communicator::Communicator(const stream::Cancel& signals)
     (void)MPI_Finalize();
     throw Error(ErrorCode::failure, "MPI: this library was built without threads");
   }
-  // A communicator of our own: nothing of ours meets messages of others, and errors are ours to
-  // report.
+  // A communicator of our own, so that our messages never mix with those of others. MPI returns
+  // errors, so that we report them ourselves.
   handles_->check(MPI_Comm_dup(MPI_COMM_WORLD, &handles_->world));
   handles_->check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   handles_->check(MPI_Comm_set_errhandler(handles_->world, MPI_ERRORS_RETURN));

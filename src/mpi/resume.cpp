@@ -130,7 +130,7 @@ class Attempt {
     });
   }
 
-  // Throws unless the journal is this work's: what it says of the work is authenticated.
+  // Throws unless the journal has this work's header, which is authenticated.
   void check_header(const std::string& name) const {
     stream::JournalHeader found = {};
     if (pread(journal_file_.number(), found.data(), found.size(), 0) !=
@@ -190,7 +190,7 @@ stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& inp
   stream::SourceStamp own;
   together(communicator, [&] {
     if (!communicator.is_first()) {
-      // Hosts can have the same files by different file systems.
+      // Hosts can see the same files through different file systems.
       stream::refuse_unless_change_time_is_kept(input.here());
     }
     own = input.here().stamp();
@@ -230,7 +230,7 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
         return *totals;
       }
     } catch (const Agreed& error) {
-      // Nothing of a source that changed can be continued, hence nothing is left.
+      // If the source has changed, nothing can be continued, so nothing is left.
       bool has_changed = false;
       on_first(communicator, [&] {
         if (output->resumable()->is_in_use() && input.here().stamp() != source) {

@@ -1,5 +1,5 @@
-// The shared files, apart from what MPI-IO itself does. Ranks find the same file by its name; that
-// it is the same is checked, because hosts may mount different file systems in one place.
+// The shared files, except for the calls of MPI-IO. Ranks find a file by its name. They check that
+// it is the same file, because hosts may mount different file systems in one place.
 #include "mpi/shared_file.hpp"
 
 #include <fcntl.h>
@@ -23,7 +23,8 @@ namespace {
 constexpr const char* shared_hint =
     "all ranks must see it under this name, on a file system that their hosts share";
 
-// What rank 0 writes into a new output for the others to find there; its contents replace it.
+// What rank 0 writes into a new output for the others to find there. The output's contents replace
+// it.
 using Token = std::array<std::uint8_t, 16>;
 
 }  // namespace

@@ -69,7 +69,7 @@ struct RemoveOnExit {
 };
 
 // Sets mtime back by a day, as anyone would who hides a change, and looks whether ctime went back
-// as well. Where the file system has a server, it is asked for the times anew.
+// as well. A network file system asks its server anew for the times.
 ChangeTime try_out(const Descriptor& folder) {
   const Temporary trial = make_temporary(folder.number(), true);
   const RemoveOnExit remove{folder.number(), trial.name};

@@ -1,5 +1,5 @@
-// The two ends of a transfer: where bytes come from and where they go. A file, a pipe, a file that
-// ranks share, memory.
+// The two ends of a transfer: where bytes come from and where they go. An end is a file, a pipe, a
+// file that ranks share, or memory.
 #pragma once
 
 #include <sys/uio.h>
@@ -36,7 +36,7 @@ class Source : public End {
  public:
   // Only a seekable source knows it.
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
-  // Exactly these bytes, or an exception; on a pipe fewer come at the end. Returns how many came.
+  // Reads exactly these bytes or throws; at the end of a pipe, fewer come. Returns how many came.
   virtual std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const = 0;
   std::size_t read_at(std::uint64_t offset, MutableBytes to) const {
     const iovec one = {to.data(), to.size()};
@@ -47,7 +47,7 @@ class Source : public End {
 // What is never written to a seekable sink reads as zero.
 class Sink : public End {
  public:
-  // All of these bytes, or an exception.
+  // Writes all of these bytes or throws.
   virtual void write_at(std::uint64_t offset, std::span<const iovec> from) = 0;
   void write_at(std::uint64_t offset, Bytes from) {
     const iovec one = {const_cast<std::uint8_t*>(from.data()), from.size()};

@@ -64,7 +64,7 @@ struct JournalClaims {
   std::uint64_t complete_text_bytes = 0;  // of the stripes that have a record
 
   [[nodiscard]] std::uint64_t stripes() const noexcept;
-  // Adds the stripes from `first` on that have a record among these, whole ones.
+  // Counts the stripes, from `first` on, that have a record in `records`, which are whole records.
   void add_records(std::uint64_t first, Bytes records) noexcept;
 };
 
@@ -117,7 +117,8 @@ class Journal {
 
   // Syncs the data and writes all records that wait.
   void flush();
-  // The same after a failure, which is the error to tell: what cannot be synced is done again.
+  // The same after a failure or a signal, without throwing: what cannot be synced is done again by
+  // the next run.
   void keep() noexcept;
 
   // How many records were written through this object.

@@ -26,7 +26,7 @@ struct Layout {
   std::size_t in_bytes = 0;
   std::size_t out_bytes = 0;
   LastItem last = LastItem::may_be_whole;
-  // The least that the last item has before the transform.
+  // The fewest bytes that the last item has before the transform.
   std::size_t min_in_bytes = 0;
   // Where item 0 begins in the source and in the sink.
   std::uint64_t in_offset = 0;
@@ -37,8 +37,8 @@ struct Layout {
   Range wanted = {0, UINT64_MAX};
 
   std::size_t items_a_buffer = 1;
-  // So many bytes that precede a buffer in the source are read with it: at most `room_bytes`, and
-  // from a pipe at most 16.
+  // This many bytes before a buffer in the source are read with it: at most `room_bytes`, and from
+  // a pipe at most 16.
   std::size_t before_bytes = 0;
   // A buffer has this much room before and after each item.
   std::size_t room_bytes = 0;

@@ -93,8 +93,8 @@ class Output : public Sink {
   void write(Bytes from);
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
   using Sink::write_at;
-  // Null unless the output is resumable. It can then be written to once these have been started or
-  // taken up.
+  // The files of a resumable output, else null. They must be started or taken up before anything is
+  // written.
   [[nodiscard]] ResumableFiles* resumable() noexcept { return resumable_.get(); }
   void stop_waiting() noexcept override;
 

@@ -17,8 +17,8 @@
 
 namespace paes::stream {
 
-// Work decided upon: the files are started or taken up. It travels between processes as it lies in
-// memory.
+// The work that was decided on; its files are started or taken up. It is sent between processes
+// byte by byte, so it must stay trivially copyable.
 struct Started {
   container::Suite suite;
   PayloadPrefix prefix;  // salt and commitment
