@@ -25,21 +25,24 @@ ResumedTotals run_and_commit(Input& input, Output& output, const Started& starte
                              const Need& need, const Options& options,
                              const std::function<void(StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
-  StripeWork work(started, input_key, input, output, files.journal(), files.partial(),
-                  files.partial_name(), options);
+  std::optional<StripeWork> work;
   try {
+    work.emplace(started, input_key, input, output, files.journal(), files.partial(),
+                 files.partial_name(), options);
     output.expect(need);
-    work_on(work);
+    work_on(*work);
     output.commit(need.bytes);
-    return {started.extent.text_bytes, work.kept_text_bytes.load()};
+    return {started.extent.text_bytes, work->kept_text_bytes.load()};
   } catch (const OtherTextWritten&) {
     throw;
   } catch (const Error& error) {
-    work.journal.keep();
+    if (work) {
+      work->journal.keep();
+    }
     if (!files.is_in_use()) {
       throw;
     }
-    if (!started.continues && work.journal.recorded() == 0) {
+    if (!started.continues && (!work || work->journal.recorded() == 0)) {
       files.remove();
       throw;
     }

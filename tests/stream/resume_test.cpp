@@ -318,6 +318,36 @@ TEST_F(Resume, TwoRunsAtOnceAreOneTooMany) {
   const Output other = output_for("other", input);
 }
 
+// A device whose memory, say, has failed before the first stripe.
+class DeviceThatBindsNothing final : public Device {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "broken"; }
+  [[nodiscard]] unsigned slots() const noexcept override { return 1; }
+  [[nodiscard]] std::size_t piece_bytes() const noexcept override { return 1 << 16; }
+  void pin(void* /*memory*/, std::size_t /*bytes*/) noexcept override {}
+  void unpin(void* /*memory*/) noexcept override {}
+  [[nodiscard]] std::unique_ptr<DeviceRaw> bind_raw(Cipher, Mode, Direction, Bytes,
+                                                    std::size_t) override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<DeviceGcm> bind_gcm(Bytes /*key*/) override {
+    throw Error(ErrorCode::failure, "broken: cannot bind");
+  }
+};
+
+TEST_F(Resume, ADeviceThatFailsAtOnceLeavesNothing) {
+  DeviceThatBindsNothing device;
+  Options with_device = options();
+  with_device.device_use = {&device, WhenBusy::wait};
+  Input input = Input::open(folder_ / "in");
+  Output output = output_for("out", input);
+  const Error error =
+      error_of([&] { (void)encrypt_resumably(input, output, task(), with_device); });
+  EXPECT_STREQ(error.what(), "broken: cannot bind");
+  EXPECT_FALSE(exists(folder_ / "out.partial"));
+  EXPECT_FALSE(exists(folder_ / "out.journal"));
+}
+
 TEST_F(Resume, WhatWasNotStartedLeavesNothing) {
   { const Output output = output_for("out", Input::open(folder_ / "in")); }
   EXPECT_EQ(folder_.entries(), 1U);
