@@ -88,7 +88,7 @@ std::vector<std::string_view> split(std::string_view arguments) {
 std::optional<unsigned> parse_work_factor(std::string_view text) {
   const char* const end = text.data() + text.size();
   unsigned value = 0;
-  const auto read = std::from_chars(text.data(), end, value);
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc{} || read.ptr != end || text.front() == '0' ||
       value > max_representable_work_factor) {
     return std::nullopt;

@@ -17,7 +17,7 @@ Error refusal(std::string_view why) {
 std::uint64_t parse_number(std::string_view text) {
   const char* const end = text.data() + text.size();
   std::uint64_t number = 0;
-  const auto read = std::from_chars(text.data(), end, number);
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (read.ec == std::errc::invalid_argument || read.ptr != end) {
     throw refusal("not two decimal numbers joined by -");
   }

@@ -157,7 +157,7 @@ struct StitchedGcm {
   // A run over a text: what goes from flight to flight, and the steps. All of them are inlined into
   // run_text, where the members become registers; so none has its address taken.
   template <unsigned Rounds, Direction Which, bool SharedRound>
-  struct TextRun {
+  struct TextRun {  // NOLINT(clang-analyzer-optin.performance.Padding): nothing of it is in memory
     const Keys& keys;
     Counters& counters;
     const std::uint8_t* in;

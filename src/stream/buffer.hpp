@@ -38,8 +38,8 @@ class Buffer {
   [[nodiscard]] std::span<const iovec> in(Range range) { return list(range, in_bytes_); }
   [[nodiscard]] std::span<const iovec> out(Range range) { return list(range, out_bytes_); }
 
-  // What the buffer holds; whoever fills it sets this. `bytes` counts the bytes before the
-  // transform, and after it has run those after it.
+  // What the buffer holds; whoever fills it sets this. `bytes` is the length of what it holds:
+  // input until the transform has run, then output.
   std::uint64_t first_item = 0;
   std::size_t items = 0;
   std::size_t bytes = 0;

@@ -88,8 +88,8 @@ class JournalKey {
   [[nodiscard]] JournalHeader header(const JournalFacts& facts) const;
   [[nodiscard]] JournalRecord record(const JournalHeader& header, std::uint64_t stripe) const;
 
-  // Why the header found differs from that of `facts`, as a clause for a note that calls the source
-  // `source`. Empty if they are the same.
+  // How `found` differs from the header of `facts`, as a clause for a note; `source` is the
+  // source's name there. Empty if they are the same.
   [[nodiscard]] std::string difference(const JournalHeader& found, const JournalFacts& facts,
                                        const std::string& source) const;
 

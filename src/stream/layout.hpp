@@ -31,9 +31,11 @@ struct Layout {
   // Where item 0 begins in the source and in the sink.
   std::uint64_t in_offset = 0;
   std::uint64_t out_offset = 0;
-  // How much of the source is moved, from item 0 on. Nothing for a pipe, which is read to its end.
+  // The length of all items in the source, whichever of them a call moves. Nothing for a pipe,
+  // which is read to its end.
   std::optional<std::uint64_t> total_bytes = std::nullopt;
-  // Only these bytes of the output are written, the first of them at out_offset.
+  // Which bytes are written, counted from item 0's first byte after the transform. The first of
+  // them goes to out_offset.
   Range wanted = {0, UINT64_MAX};
 
   std::size_t items_a_buffer = 1;
@@ -48,8 +50,9 @@ struct Layout {
 
   // Sees how many bytes of a pipe have come, and whether that is all. May throw.
   std::function<void(std::uint64_t bytes, bool is_all)> check_length = nullptr;
-  // Is called when a pipe ended after fewer than `min_in_bytes` of an item, which is dropped unless
-  // this throws. A layout for pipes has it if `min_in_bytes` is not 0.
+  // Is called if a pipe's last item has fewer than `min_in_bytes`. If it returns, that item is
+  // dropped. It must be set for pipes if `min_in_bytes` is not 0. Whoever makes the layout checks
+  // the length of a seekable source.
   std::function<void()> on_cut = nullptr;
 
   // How many items `bytes` of source make; at least one.

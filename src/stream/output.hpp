@@ -29,7 +29,8 @@ struct OutputOptions {
   // False: the name was made from the input's. Then it must not lie among devices, and a FIFO or
   // device of that name is written to only with -f.
   bool is_named = true;
-  // The file holds a secret: if the name is taken, what has it is neither opened nor followed.
+  // The file holds a secret: if the name exists, that file is not opened and that link is not
+  // followed.
   bool only_new = false;
   // Permission bits of the finished file: encrypted_mode or decrypted_mode of the input's.
   mode_t permissions = 0600;
@@ -100,7 +101,7 @@ class Output : public Sink {
 
   // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
   // its permissions and its name, syncs the folder. A block device and standard output that is a
-  // file are only synced. For any other output that is not a new file this does nothing.
+  // file are only synced. For pipes and other devices this does nothing.
   void commit(std::uint64_t bytes);
   // Calls `write_all`, which writes everything and returns the number of bytes, and commits. If it
   // throws an Error, the Error is rethrown and also says how much was written that cannot be taken

@@ -41,7 +41,8 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
 class RawTransfer {
  public:
   // `bytes` is the length of the message in the source, without the head; nothing for a pipe.
-  // `item_bytes` is item_bytes_of(), or of several processes the least. `task` must outlive this.
+  // `item_bytes` is item_bytes_of(); several processes take the smallest of theirs. `task` must
+  // outlive this.
   RawTransfer(std::string name, const RawTask& task, const Options& options,
               std::optional<std::uint64_t> bytes, std::size_t item_bytes);
   RawTransfer(const RawTransfer&) = delete;

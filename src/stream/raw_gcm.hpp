@@ -40,7 +40,7 @@ class GcmTransfer {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const GcmMessage& message() const noexcept { return message_; }
 
-  // These pieces of the text, or on a pipe all.
+  // Each handles these pieces of the text; on a pipe, all pieces.
   Moved seal(Source& source, Sink& sink, Range pieces, const Options& options);
   void hash(Source& source, Range pieces, const Options& options);
   // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed

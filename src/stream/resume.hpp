@@ -45,9 +45,9 @@ struct ResumedTotals {
   std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run had done
 };
 
-// The stamp of the source, at a time when any later change gives another ctime. Because timestamps
-// are coarse, it waits while a change could still get the same one: mostly not at all, at most two
-// seconds. Refuses file systems without ctime (change_time.hpp).
+// Takes the source's stamp, and waits until any later change must give another ctime. Because
+// timestamps are coarse, it waits while a change could still get the same one: mostly not at all,
+// at most two seconds. Refuses file systems without ctime (change_time.hpp).
 [[nodiscard]] SourceStamp distinct_stamp(const Input& input, const Cancel* cancel);
 
 // `output` must be resumable, `input` seekable and a regular file; Error(usage) otherwise. Commits

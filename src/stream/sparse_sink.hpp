@@ -1,5 +1,5 @@
-// A sink that leaves pages of zero bytes out of another one, where they become holes. What is
-// written to it must be authentic: the holes show where the text is zero.
+// A sink in front of another one. It does not pass on pages of zero bytes, so that they become
+// holes there. What is written to it must be authentic: the holes show where the text is zero.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // The one path for data: from a source through a transform into a sink, a buffer at a time, in
-// bounded memory. Encryption, decryption, verification, raw modes, a rank's share of one and the
-// rest of an interrupted one are calls of `transfer` with another layout and transform.
+// bounded memory. Encryption, decryption, verification, raw modes, a rank's share of a file and the
+// rest of an interrupted file are calls of `transfer` with another layout and transform.
 //
 // Seekable ends are read and written at computed offsets by all threads. Pipes are read and written
 // in turns, so that reading, the cipher and writing still overlap.
@@ -32,7 +32,8 @@ struct Options {
   std::size_t grain_bytes = default_grain_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;  // grows by the text bytes finished
-  // Buffers go to the device. The kernel computes those that it declines, and whatever is chained.
+  // Buffers go to the device. The kernel computes the buffers that the device declines, and
+  // everything in chained modes.
   DeviceUse device_use = {};
 };
 

@@ -16,7 +16,7 @@ using EmulatedConstant = std::vector<std::uint8_t>;
 
 class Emulation {
  public:
-  Emulation(const char* name, const DeviceRuns& runs) { all().emplace(name, runs); }
+  Emulation(const char* name, const DeviceRuns& runs) noexcept { all().emplace(name, runs); }
   [[nodiscard]] static const DeviceRuns& of(const DeviceKernel& kernel) {
     return all().at(kernel.name);
   }
