@@ -3,6 +3,10 @@
 #include "stream/age_payload.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
 
 #include "format/age_stream.hpp"
 #include "stream/input.hpp"
@@ -129,6 +133,27 @@ TEST_P(AgePayloads, DamageAndCutsAreFound) {
     }
     feeder.join();
     EXPECT_FALSE(exists(folder_ / "none"));
+  }
+}
+
+// What is kept of a pipe between two buffers has 16 bytes, and a cut item needs somebody to tell.
+TEST(Layouts, ThatDoNotFitAPipeAreRefused) {
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_EQ(close(ends[1]), 0);
+  Input input = Input::of(Descriptor(ends[0]), "pipe", nullptr);
+  const auto executor = make_executor(Schedule::serial, 1);
+  const Options options = {
+      .executor = *executor, .kernel = best_kernel(Cipher::aes), .grain_bytes = 64};
+  const Layout fits = {.in_bytes = 64, .out_bytes = 64, .room_bytes = 64};
+  Layout before = fits;
+  before.before_bytes = 17;
+  Layout ahead = fits;
+  ahead.ahead_bytes = 17;
+  Layout untold = fits;
+  untold.min_in_bytes = 1;
+  for (const Layout& layout : {before, ahead, untold}) {
+    EXPECT_THROW((void)transfer(input, nullptr, layout, {}, {}, options), std::logic_error);
   }
 }
 
