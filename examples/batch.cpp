@@ -10,7 +10,7 @@
 int main() {
   constexpr std::size_t records = 1000;
   constexpr std::size_t record_bytes = 256;
-  const paes::RawCipher cipher("aes-128-cbc", random_bytes(16), "auto", 2);
+  const paes::RawCipher cipher("aes-128-cbc", random_bytes(16), {.threads = 2});
   const std::vector<std::uint8_t> ivs = random_bytes(records * cipher.iv_bytes());
   const std::vector<std::uint8_t> texts(records * record_bytes, 'x');
   std::vector<std::uint8_t> sealed(texts.size());

@@ -11,7 +11,7 @@ int main() {
   constexpr std::size_t sector_bytes = 4096;
   constexpr std::uint32_t first_sector = 1000;
   const std::vector<std::uint8_t> key = random_bytes(64);  // two keys of AES-256
-  const paes::RawCipher disk("aes-256-xts", key, "auto", 1, sector_bytes);
+  const paes::RawCipher disk("aes-256-xts", key, {.unit_bytes = sector_bytes});
   std::vector<std::uint8_t> number(disk.iv_bytes());
   for (unsigned i = 0; i < 4; ++i) {
     number[i] = static_cast<std::uint8_t>(first_sector >> (8 * i));  // little-endian

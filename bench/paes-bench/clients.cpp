@@ -110,7 +110,7 @@ class Client {
     random_bytes(key_);
     offset_ = 0;
     limit_bytes_ = name_.cipher == Cipher::des_ede3 ? max_des_blocks * 8 : ~std::uint64_t{0};
-    const KeystreamKey bound = engine_.bind(task_.cipher, key_, task_.kernel);
+    const KeystreamKey bound = engine_.bind(task_.cipher, key_, {.kernel = task_.kernel});
     if (name_.is_gcm()) {
       counter_.resize(gcm::standard_iv_bytes);
       random_bytes(counter_);
@@ -177,9 +177,9 @@ class Client {
     std::vector<std::uint8_t> expected(text_.size());
     Block tag = {};
     if (name_.is_gcm()) {
-      Gcm(key_, "openssl").seal(start, {}, text_, expected, tag.bytes);
+      Gcm(key_, {.kernel = "openssl"}).seal(start, {}, text_, expected, tag.bytes);
     } else {
-      RawCipher(task_.cipher, key_, "openssl").encrypt(start, text_, expected);
+      RawCipher(task_.cipher, key_, {.kernel = "openssl"}).encrypt(start, text_, expected);
     }
     if (expected != out_ || std::memcmp(tag.bytes, tag_, sizeof tag_) != 0) {
       throw Error(ErrorCode::failure,

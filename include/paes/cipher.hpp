@@ -6,6 +6,8 @@
 //   paes::RawCipher cipher("aes-256-ctr", key);
 //   cipher.encrypt(iv, text, ciphertext);  // CTR, OFB: never the same IV twice under one key
 //   cipher.decrypt(iv, ciphertext, text);
+//
+//   paes::RawCipher disk("aes-256-xts", key, {.threads = 0, .unit_bytes = 4096});
 #pragma once
 
 #include <cstddef>
@@ -16,21 +18,29 @@
 #include <string_view>
 
 #include "paes/error.hpp"
+#include "paes/export.h"
 
-namespace paes {
+namespace paes::inline v0 {
+
+struct RawCipherOptions {
+  // A name that `paes devices` lists as available, or "auto". "openssl" keeps keys on libcrypto's
+  // heap, all others in locked memory.
+  std::string_view kernel = "auto";
+  // They work on one long message and on batches. 0 means every processor.
+  unsigned threads = 1;
+  // XTS's data unit, 16 bytes to 16 MiB. 0 makes each message one unit.
+  std::size_t unit_bytes = 0;
+};
 
 // A key, bound to a mode and a kernel. Immutable: one object serves any number of threads.
-class RawCipher {
+class PAES_API RawCipher {
  public:
   // Names: aes-128, aes-192 or aes-256 with -ecb, -cbc, -cfb (full blocks, CFB128), -ofb or -ctr;
   // aes-128-xts and aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.
   // `key` has 16, 24 or 32 bytes for AES, as the name says, and 24 for 3DES. XTS takes two AES
-  // keys, together 32 or 64 bytes. `kernel` is a name that `paes devices` lists as available, or
-  // "auto"; "openssl" keeps keys on libcrypto's heap, all others in locked memory. `threads` work
-  // on one long message and on batches; 0 means every processor. `unit_bytes` is XTS's data unit,
-  // 16 bytes to 16 MiB; 0 makes each message one unit. Throws Error(usage) for anything else.
+  // keys, together 32 or 64 bytes. Throws Error(usage) for anything else.
   RawCipher(std::string_view name, std::span<const std::uint8_t> key,
-            std::string_view kernel = "auto", unsigned threads = 1, std::size_t unit_bytes = 0);
+            const RawCipherOptions& options = {});
   ~RawCipher();
   RawCipher(RawCipher&&) noexcept;
   RawCipher& operator=(RawCipher&&) noexcept;
@@ -87,4 +97,4 @@ class RawCipher {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace paes
+}  // namespace paes::inline v0

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
-namespace paes {
+#include "paes/export.h"
+
+namespace paes::inline v0 {
 
 // Also the exit codes of the command line (see paes(1), EXIT STATUS).
 enum class ErrorCode : int {
@@ -17,7 +19,7 @@ enum class ErrorCode : int {
 };
 
 // what() is one line, "WHAT: WHY". `hint` says what the user can do about it, or is empty.
-class Error : public std::runtime_error {
+class PAES_API Error : public std::runtime_error {
  public:
   Error(ErrorCode error_code, const std::string& what_why, std::string hint_text = {})
       : std::runtime_error(what_why), code(error_code), hint(std::move(hint_text)) {}
@@ -26,4 +28,4 @@ class Error : public std::runtime_error {
   std::string hint;
 };
 
-}  // namespace paes
+}  // namespace paes::inline v0

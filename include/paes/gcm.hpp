@@ -12,17 +12,23 @@
 #include <string_view>
 
 #include "paes/error.hpp"
+#include "paes/export.h"
 
-namespace paes {
+namespace paes::inline v0 {
+
+struct GcmOptions {
+  // A name that `paes devices` lists as available, or "auto".
+  std::string_view kernel = "auto";
+  // They work on one long message. 0 means every processor.
+  unsigned threads = 1;
+};
 
 // A key, bound to a kernel. Immutable: one object serves any number of threads.
-class Gcm {
+class PAES_API Gcm {
  public:
-  // `kernel` is a name that `paes devices` lists as available, or "auto". `threads` work on one
-  // long message; 0 means every processor. Throws Error(usage) for a key of another length than 16,
-  // 24 or 32 bytes and for a kernel that does not run here.
-  explicit Gcm(std::span<const std::uint8_t> key, std::string_view kernel = "auto",
-               unsigned threads = 1);
+  // Throws Error(usage) for a key of another length than 16, 24 or 32 bytes and for a kernel that
+  // does not run here.
+  explicit Gcm(std::span<const std::uint8_t> key, const GcmOptions& options = {});
   ~Gcm();
   Gcm(Gcm&&) noexcept;
   Gcm& operator=(Gcm&&) noexcept;
@@ -50,4 +56,4 @@ class Gcm {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace paes
+}  // namespace paes::inline v0

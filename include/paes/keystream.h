@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* The numbers of paes::ErrorCode. */
 enum {
@@ -134,6 +135,7 @@ int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t
 int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messages,
                                  uint8_t first_nonce[12]);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,7 @@
 #include <string_view>
 
 #include "paes/error.hpp"
+#include "paes/export.h"
 
 namespace paes {
 
@@ -37,6 +38,8 @@ class CtrContext;
 class SealContext;
 class KeystreamService;
 }  // namespace keystream
+
+inline namespace v0 {
 
 struct KeystreamOptions {
   // Threads of the engine's own, which take no processor time that anything else wants. 0: all is
@@ -99,6 +102,11 @@ struct KeystreamStatistics {
   bool is_wiped_in_children = true;  // false: the system does not wipe memory in a forked child
 };
 
+struct KeystreamKeyOptions {
+  // A name that `paes devices` lists as available, or "auto".
+  std::string_view kernel = "auto";
+};
+
 // What a chunk costs as measured, in nanoseconds; 0: not yet measured.
 struct KeystreamCosts {
   double direct_ns = 0;
@@ -107,7 +115,7 @@ struct KeystreamCosts {
 };
 
 // A key, bound to a cipher and a kernel of an engine. Copies share it.
-class KeystreamKey {
+class PAES_API KeystreamKey {
  public:
   [[nodiscard]] std::string_view kernel() const noexcept;
   // 16 for AES, 8 for 3DES.
@@ -122,7 +130,7 @@ class KeystreamKey {
 
 // One stream of counters: a file, a log, a disk. Any number of threads may call encrypt, decrypt,
 // prefetch and mark_used at the same time; close and destruction come after all of them.
-class KeystreamContext {
+class PAES_API KeystreamContext {
  public:
   KeystreamContext(KeystreamContext&&) noexcept = default;
   KeystreamContext& operator=(KeystreamContext&&) noexcept = default;
@@ -158,7 +166,7 @@ class KeystreamContext {
 
 // A row of messages under AES-GCM, each with a number, of any length up to the engine's
 // chunk_bytes: the blocks of a disk, the records of a log. Threads as for KeystreamContext.
-class SealedContext {
+class PAES_API SealedContext {
  public:
   SealedContext(SealedContext&&) noexcept = default;
   SealedContext& operator=(SealedContext&&) noexcept = default;
@@ -194,7 +202,7 @@ class SealedContext {
 
 // Lives on as long as a context of it does; its workers end by themselves. Calls may come from any
 // thread; in a forked child all but idle() throw Error(failure).
-class KeystreamEngine {
+class PAES_API KeystreamEngine {
  public:
   // Throws Error(usage) for options that make no sense, Error(failure) when the system gives no
   // memory or threads.
@@ -204,13 +212,12 @@ class KeystreamEngine {
   KeystreamEngine& operator=(KeystreamEngine&&) = delete;
 
   // `cipher` is aes-128-ctr, aes-192-ctr, aes-256-ctr or des-ede3-ctr, or aes-128-gcm, aes-192-gcm
-  // or aes-256-gcm for sealed contexts. No key may serve both. `kernel` is a name that `paes
-  // devices` lists or "auto". The first key of each cipher and kernel is measured, which takes the
-  // time of eight chunks. 3DES must not encrypt more than 2^20 blocks under one key (SP 800-67,
-  // section 3.4): the limit holds for all contexts of a key together, and what mark_used records
-  // counts, too. A block that two requests share counts twice.
+  // or aes-256-gcm for sealed contexts. No key may serve both. The first key of each cipher and
+  // kernel is measured, which takes the time of eight chunks. 3DES must not encrypt more than 2^20
+  // blocks under one key (SP 800-67, section 3.4): the limit holds for all contexts of a key
+  // together, and what mark_used records counts, too. A block that two requests share counts twice.
   [[nodiscard]] KeystreamKey bind(std::string_view cipher, std::span<const std::uint8_t> key,
-                                  std::string_view kernel = "auto");
+                                  const KeystreamKeyOptions& options = {});
 
   // `first_counter` is the counter block of byte 0: one big-endian number, which counts up and
   // wraps. No two contexts of a key may share counters, in this process or any other, unless all
@@ -238,4 +245,5 @@ class KeystreamEngine {
   std::shared_ptr<keystream::KeystreamService> engine_;
 };
 
+}  // namespace v0
 }  // namespace paes

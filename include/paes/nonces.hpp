@@ -28,8 +28,9 @@
 #include <string>
 
 #include "paes/error.hpp"
+#include "paes/export.h"
 
-namespace paes {
+namespace paes::inline v0 {
 
 enum class NonceCipher : std::uint8_t { aes = 1, des_ede3 = 2 };
 
@@ -51,7 +52,7 @@ struct NonceRow {
 };
 
 // Any number of threads may call.
-class NonceAllocator {
+class PAES_API NonceAllocator {
  public:
   // AES, from the system's random bytes: a nonce of 96 bits (a start and a count) and a block
   // counter of 32.
@@ -83,4 +84,4 @@ class NonceAllocator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace paes
+}  // namespace paes::inline v0

@@ -3,14 +3,10 @@
 #include "cuda/cuda_runtime.hpp"
 #include "paes/device.hpp"
 
-namespace paes {
-
-std::shared_ptr<Device> open_device(std::string& why) {
+std::shared_ptr<paes::Device> paes::open_device(std::string& why) {
   std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(why, std::nullopt);
   if (runtime == nullptr) {
     return nullptr;
   }
   return cuda::make_device(std::move(runtime), {.copies_keystream = true}, why);
 }
-
-}  // namespace paes

@@ -125,7 +125,7 @@ bool place(const std::string& from, const std::string& path) noexcept {
 
 }  // namespace
 
-struct NonceAllocator::State {
+struct PAES_HIDDEN NonceAllocator::State {
   explicit State(NonceCipher of_cipher) : cipher(of_cipher) {}
 
   void open_file(const std::string& at);

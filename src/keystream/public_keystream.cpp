@@ -142,8 +142,9 @@ KeystreamEngine::~KeystreamEngine() {
   }
 }
 
-KeystreamKey KeystreamEngine::bind(std::string_view cipher, Bytes key, std::string_view kernel) {
-  return KeystreamKey(engine_->bind(cipher, key, kernel));
+KeystreamKey KeystreamEngine::bind(std::string_view cipher, Bytes key,
+                                   const KeystreamKeyOptions& options) {
+  return KeystreamKey(engine_->bind(cipher, key, options.kernel));
 }
 
 KeystreamContext KeystreamEngine::open(const KeystreamKey& key, Bytes first_counter,

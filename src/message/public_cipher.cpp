@@ -27,13 +27,12 @@ const CipherName& raw_name(std::string_view name) {
 
 }  // namespace
 
-struct RawCipher::State {
-  State(const CipherName& name, Bytes key_bytes, std::string_view kernel, unsigned threads,
-        std::size_t unit_bytes)
-      : key(name.cipher, *name.mode, checked(name, key_bytes), find_kernel(name, kernel),
-            unit_bytes),
+struct PAES_HIDDEN RawCipher::State {
+  State(const CipherName& name, Bytes key_bytes, const RawCipherOptions& options)
+      : key(name.cipher, *name.mode, checked(name, key_bytes), find_kernel(name, options.kernel),
+            options.unit_bytes),
         has_equal_halves(paes::has_equal_halves(*name.mode, key_bytes)),
-        executor(make_executor(Schedule::omp_dynamic, threads)) {}
+        executor(make_executor(Schedule::omp_dynamic, options.threads)) {}
 
   static Bytes checked(const CipherName& name, Bytes key_bytes) {
     if (key_bytes.size() != name.key_bytes) {
@@ -103,9 +102,8 @@ struct RawCipher::State {
   std::unique_ptr<Executor> executor;
 };
 
-RawCipher::RawCipher(std::string_view name, Bytes key, std::string_view kernel, unsigned threads,
-                     std::size_t unit_bytes)
-    : state_(std::make_unique<State>(raw_name(name), key, kernel, threads, unit_bytes)) {}
+RawCipher::RawCipher(std::string_view name, Bytes key, const RawCipherOptions& options)
+    : state_(std::make_unique<State>(raw_name(name), key, options)) {}
 RawCipher::~RawCipher() = default;
 RawCipher::RawCipher(RawCipher&&) noexcept = default;
 RawCipher& RawCipher::operator=(RawCipher&&) noexcept = default;

@@ -37,10 +37,10 @@ void check_lengths(Bytes iv, Bytes aad, std::size_t in_bytes, std::size_t out_by
 
 }  // namespace
 
-struct Gcm::State {
-  State(Bytes key_bytes, std::string_view kernel, unsigned threads)
-      : key(key_bytes, find_kernel(Cipher::aes, kernel)),
-        executor(make_executor(Schedule::omp_static, threads)) {}
+struct PAES_HIDDEN Gcm::State {
+  State(Bytes key_bytes, const GcmOptions& options)
+      : key(key_bytes, find_kernel(Cipher::aes, options.kernel)),
+        executor(make_executor(Schedule::omp_static, options.threads)) {}
 
   // Whether threads share the work. Starts them if so.
   [[nodiscard]] bool spread(std::size_t bytes) const {
@@ -55,8 +55,7 @@ struct Gcm::State {
   std::unique_ptr<Executor> executor;
 };
 
-Gcm::Gcm(Bytes key, std::string_view kernel, unsigned threads)
-    : state_(std::make_unique<State>(key, kernel, threads)) {}
+Gcm::Gcm(Bytes key, const GcmOptions& options) : state_(std::make_unique<State>(key, options)) {}
 Gcm::~Gcm() = default;
 Gcm::Gcm(Gcm&&) noexcept = default;
 Gcm& Gcm::operator=(Gcm&&) noexcept = default;

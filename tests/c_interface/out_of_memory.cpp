@@ -157,9 +157,10 @@ struct Ciphers {
       const bool is_xts = name.ends_with("xts");
       const std::size_t bits =
           name[0] == 'd' ? 192U : static_cast<unsigned>(std::stoi(name.substr(4)));
-      raw.emplace_back(name, std::span(key).first(bits / 8 * (is_xts ? 2 : 1)), "openssl");
+      raw.emplace_back(name, std::span(key).first(bits / 8 * (is_xts ? 2 : 1)),
+                       paes::RawCipherOptions{.kernel = "openssl"});
     }
-    gcm.emplace_back(std::span(key).first(32), "openssl");
+    gcm.emplace_back(std::span(key).first(32), paes::GcmOptions{.kernel = "openssl"});
   }
 
   // A message through each and back. It allocates nothing of its own.

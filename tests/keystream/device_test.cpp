@@ -17,7 +17,7 @@ struct Stream {
         cipher(of_cipher),
         key(key_for(cipher)),
         counter(cipher == "des-ede3-ctr" ? 8 : 16, 0xff),
-        context(engine.open(engine.bind(cipher, key, "bitslice"), counter,
+        context(engine.open(engine.bind(cipher, key, {.kernel = "bitslice"}), counter,
                             {.window_chunks = window, .first_chunk = 100000, .stride = stride})) {}
 
   [[nodiscard]] bool fills(std::uint64_t chunks) {
@@ -66,8 +66,8 @@ TEST(Device, IsLeftAloneByOtherWindows) {
   EXPECT_EQ(device->calls(), 0U);
   KeystreamEngine engine({.workers = 1, .chunk_bytes = chunk, .device = device});
   SealedContext sealed =
-      engine.open_sealed(engine.bind("aes-128-gcm", key_for("aes-128-gcm"), "bitslice"), Buffer(12),
-                         {.window_messages = 1024});
+      engine.open_sealed(engine.bind("aes-128-gcm", key_for("aes-128-gcm"), {.kernel = "bitslice"}),
+                         Buffer(12), {.window_messages = 1024});
   ASSERT_TRUE(wait_until([&] { return engine.statistics().filled_chunks >= 900; }));
   EXPECT_EQ(device->calls(), 0U);
 }
@@ -123,7 +123,8 @@ TEST(Device, LeavesWithTheLastKey) {
   const std::weak_ptr<FakeDevice> watched = device;
   auto engine = std::make_unique<KeystreamEngine>(
       KeystreamOptions{.workers = 1, .chunk_bytes = chunk, .device = std::move(device)});
-  auto key = std::make_unique<KeystreamKey>(engine->bind("aes-128-ctr", Buffer(16), "bitslice"));
+  auto key = std::make_unique<KeystreamKey>(
+      engine->bind("aes-128-ctr", Buffer(16), {.kernel = "bitslice"}));
   engine.reset();
   key.reset();
   EXPECT_TRUE(wait_until([&] { return watched.expired(); })) << "when the worker has ended";

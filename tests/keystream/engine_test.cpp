@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t chunk = 4096;
 
 KeystreamContext open_file(KeystreamEngine& engine, const ContextOptions& options = {}) {
-  return engine.open(engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice"), Buffer(16, 1),
-                     options);
+  return engine.open(engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"}),
+                     Buffer(16, 1), options);
 }
 
 void encrypt_chunk(KeystreamContext& context, std::uint64_t at) {
@@ -47,7 +47,8 @@ TEST(Sources, WithoutTimeNothingIsComputed) {
 
 TEST(Sources, IdleKeepsItsDeadline) {
   KeystreamEngine engine;
-  const KeystreamKey key = engine.bind("des-ede3-ctr", key_for("des-ede3-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("des-ede3-ctr", key_for("des-ede3-ctr"), {.kernel = "bitslice"});
   KeystreamContext context = engine.open(key, Buffer(8, 1), {.window_chunks = 65536});
   const Clock::time_point start = Clock::now();
   EXPECT_TRUE(engine.idle(start + std::chrono::milliseconds(5)));
@@ -194,7 +195,8 @@ TEST(Decision, ShortContextsSpeculateAfterAColdFirstOne) {
 // Whatever else waits, a thread's idle() finds the context that it uses.
 TEST(Sources, IdleFindsItsContextAmongMany) {
   KeystreamEngine engine({.budget_bytes = std::size_t{256} << 20});
-  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   std::vector<KeystreamContext> contexts;
   for (std::uint8_t i = 0; i < 200; ++i) {
     contexts.push_back(engine.open(key, Buffer(16, i)));
@@ -210,7 +212,8 @@ TEST(Sources, IdleFindsItsContextAmongMany) {
 
 TEST(Sources, IdleHeedsPriorities) {
   KeystreamEngine engine;
-  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   KeystreamContext high = engine.open(key, Buffer(16, 1), {.priority = 100});
   KeystreamContext low = engine.open(key, Buffer(16, 2));
   for (std::uint64_t at = 0; at < 300; ++at) {
@@ -244,7 +247,8 @@ TEST(Decryption, RecordsNothingAndTakesKeystream) {
 
 TEST(Usage, Refusals) {
   KeystreamEngine engine;
-  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   const auto usage = ErrorCode::usage;
   EXPECT_EQ(code_of([] { const KeystreamEngine e({.chunk_bytes = 3000}); }), usage);
   EXPECT_EQ(code_of([] { const KeystreamEngine e({.chunk_bytes = 256}); }), usage);
@@ -252,7 +256,8 @@ TEST(Usage, Refusals) {
   EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-xts", Buffer(64)); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-cbc", Buffer(32)); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-ctr", Buffer(16)); }), usage);
-  EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-ctr", Buffer(32), "nosuch"); }), usage);
+  EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-ctr", Buffer(32), {.kernel = "nosuch"}); }),
+            usage);
   EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(8), {}); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(16), {.stride = 0}); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(16), {.window_chunks = 70000}); }), usage);
@@ -269,7 +274,8 @@ TEST(Usage, Refusals) {
 TEST(Usage, AnotherEnginesKey) {
   KeystreamEngine engine;
   KeystreamEngine other;
-  const KeystreamKey key = other.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey key =
+      other.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   EXPECT_EQ(code_of([&] { (void)engine.open(key, Buffer(16)); }), ErrorCode::usage);
 }
 
@@ -299,7 +305,8 @@ TEST(Usage, AContextKeepsItsEngine) {
 // Contexts come and go while workers compute and other threads idle.
 TEST(Threads, OpenAndCloseUnderWork) {
   KeystreamEngine engine({.workers = 2, .budget_bytes = 1 << 20});
-  const KeystreamKey key = engine.bind("aes-128-ctr", key_for("aes-128-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-128-ctr", key_for("aes-128-ctr"), {.kernel = "bitslice"});
   std::atomic<std::uint64_t> encrypted{0};
   {
     std::vector<std::jthread> threads;

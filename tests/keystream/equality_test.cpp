@@ -23,7 +23,7 @@ struct Stream {
         cipher(of_cipher),
         key(key_for(cipher)),
         counter(std::move(first_counter)),
-        context(engine.open(engine.bind(cipher, key, kernel), counter, options)) {}
+        context(engine.open(engine.bind(cipher, key, {.kernel = kernel}), counter, options)) {}
 
   void encrypt(std::uint64_t offset, std::size_t bytes) {
     const Buffer text = varied_bytes(bytes, offset);
@@ -195,8 +195,8 @@ TEST(Equality, AMillionRandomOperations) {
   const Buffer key = key_for("aes-128-ctr");
   const Buffer counter(16, 0xff);
   const Buffer stream = stream_of("aes-128-ctr", key, counter, 0, space);
-  KeystreamContext context =
-      engine.open(engine.bind("aes-128-ctr", key, "bitslice"), counter, {.window_chunks = 32});
+  KeystreamContext context = engine.open(engine.bind("aes-128-ctr", key, {.kernel = "bitslice"}),
+                                         counter, {.window_chunks = 32});
   std::atomic<std::uint64_t> encrypted{0};
   std::atomic<std::uint64_t> refused{0};
   const auto work = [&](unsigned client) {

@@ -38,8 +38,8 @@ void attack(unsigned workers, unsigned clients, std::size_t budget_bytes) {
   constexpr std::size_t space = std::size_t{1} << 20;
   KeystreamEngine engine({.workers = workers, .budget_bytes = budget_bytes, .chunk_bytes = 512});
   KeystreamContext context =
-      engine.open(engine.bind("aes-128-ctr", key_for("aes-128-ctr"), "bitslice"), Buffer(16, 7),
-                  {.window_chunks = 16});
+      engine.open(engine.bind("aes-128-ctr", key_for("aes-128-ctr"), {.kernel = "bitslice"}),
+                  Buffer(16, 7), {.window_chunks = 16});
   Ledger ledger(space);
   std::vector<std::vector<Attempt>> refused(clients);
   std::atomic<std::uint64_t> shared_at{0};
@@ -87,8 +87,8 @@ TEST(Ledger, ManyClientsUnderPressure) { attack(1, 4, 250000); }
 
 TEST(Ledger, ARefusalWritesNothing) {
   KeystreamEngine engine;
-  KeystreamContext context =
-      engine.open(engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice"), Buffer(16), {});
+  KeystreamContext context = engine.open(
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"}), Buffer(16), {});
   Buffer text(5000, 1);
   Buffer out(5000, 2);
   engine.idle(later());
@@ -105,8 +105,8 @@ TEST(Ledger, UsedIsUsedHoweverTheKeystreamWouldBeMade) {
     for (const bool is_ready : {false, true}) {
       KeystreamEngine engine;
       KeystreamContext context =
-          engine.open(engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice"), Buffer(16),
-                      {.window_chunks = window});
+          engine.open(engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"}),
+                      Buffer(16), {.window_chunks = window});
       if (is_ready) {
         engine.idle(later());
       }

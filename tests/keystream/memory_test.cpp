@@ -29,7 +29,8 @@ void encrypt_chunk(KeystreamContext& context, std::uint64_t at) {
 TEST(Memory, TenThousandContextsStayWithinTheBudget) {
   constexpr std::size_t budget = std::size_t{32} << 20;
   KeystreamEngine engine({.workers = 1, .budget_bytes = budget});
-  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   std::vector<KeystreamContext> contexts;
   for (std::uint64_t i = 0; i < 10000; ++i) {
     contexts.push_back(engine.open(key, counter_of(i), {}));
@@ -57,7 +58,8 @@ TEST(Memory, NothingIsLostAtTheEnd) {
   KeystreamEngine engine;
   const std::size_t before = engine.statistics().memory_bytes;
   {
-    const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+    const KeystreamKey key =
+        engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
     KeystreamContext context = engine.open(key, Buffer(16), {});
     engine.idle(later());
     for (std::uint64_t i = 0; i < 100; i += 2) {
@@ -71,7 +73,8 @@ TEST(Memory, NothingIsLostAtTheEnd) {
 TEST(Memory, KeystreamGivesWayToTheRecord) {
   constexpr std::size_t budget = std::size_t{1} << 20;
   KeystreamEngine engine({.budget_bytes = budget});
-  const KeystreamKey key = engine.bind("aes-128-ctr", key_for("aes-128-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-128-ctr", key_for("aes-128-ctr"), {.kernel = "bitslice"});
   KeystreamContext reader = engine.open(key, counter_of(1), {.window_chunks = 1024});
   engine.idle(later());
   EXPECT_GT(engine.statistics().keystream_bytes, budget / 2);
@@ -99,7 +102,8 @@ TEST(Memory, NoRoomForKeysAndContextsIsAnError) {
   std::vector<KeystreamKey> keys;
   EXPECT_EQ(code_of([&] {
               for (int i = 0; i < 10; ++i) {
-                keys.push_back(engine.bind("aes-128-ctr", key_for("aes-128-ctr"), "bitslice"));
+                keys.push_back(
+                    engine.bind("aes-128-ctr", key_for("aes-128-ctr"), {.kernel = "bitslice"}));
               }
             }),
             ErrorCode::failure);
@@ -117,7 +121,7 @@ TEST(Memory, NoRoomForKeysAndContextsIsAnError) {
 struct Rivals {
   // Room for about one window of 64 chunks.
   KeystreamEngine engine{{.budget_bytes = 450000}};
-  KeystreamKey key = engine.bind("aes-128-ctr", key_for("aes-128-ctr"), "bitslice");
+  KeystreamKey key = engine.bind("aes-128-ctr", key_for("aes-128-ctr"), {.kernel = "bitslice"});
 
   KeystreamContext open(int priority, std::uint64_t number) {
     return engine.open(key, counter_of(number), {.window_chunks = 64, .priority = priority});
@@ -184,8 +188,8 @@ TEST(Memory, UsedAndClosedKeystreamIsWiped) {
   const Buffer secret = inverted(key_bytes);
   KeystreamEngine engine({.workers = 1});
   {
-    KeystreamContext context =
-        engine.open(engine.bind("aes-256-ctr", key_bytes, "bitslice"), Buffer(16, 9), {});
+    KeystreamContext context = engine.open(
+        engine.bind("aes-256-ctr", key_bytes, {.kernel = "bitslice"}), Buffer(16, 9), {});
     // The worker and this thread fill in no agreed order.
     ASSERT_TRUE(wait_until([&] {
       engine.idle(later());
@@ -219,7 +223,8 @@ TEST(Memory, UsedAndClosedKeystreamIsWiped) {
 // keystream. Exit codes say what went wrong in it.
 TEST(Fork, ChildrenFailClosed) {
   KeystreamEngine engine({.workers = 1});
-  const KeystreamKey key = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey key =
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   KeystreamContext context = engine.open(key, Buffer(16, 9), {});
   Buffer text(chunk, 1);
   Buffer out(chunk, 2);
@@ -246,18 +251,19 @@ TEST(Fork, ChildrenFailClosed) {
         code_of([&] { (void)engine.open(key, Buffer(16), {}); }) != ErrorCode::failure ? 16 : 0;
     wrong |= is_wiped && count_in_memory(kept) != 0 ? 32 : 0;
     wrong |= code_of([&] { context.prefetch(chunk); }) != ErrorCode::failure ? 64 : 0;
-    wrong |= code_of([&] { (void)engine.statistics(); }) != ErrorCode::failure ||
-                     code_of([&] {
-                       (void)engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
-                     }) != ErrorCode::failure
-                 ? 64
-                 : 0;
+    wrong |=
+        code_of([&] { (void)engine.statistics(); }) != ErrorCode::failure ||
+                code_of([&] {
+                  (void)engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
+                }) != ErrorCode::failure
+            ? 64
+            : 0;
     context.close();  // none of these waits for threads that are not there
     { const KeystreamEngine gone = std::move(engine); }
     // An engine of its own works.
     KeystreamEngine own;
-    KeystreamContext fresh =
-        own.open(own.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice"), Buffer(16, 1), {});
+    KeystreamContext fresh = own.open(
+        own.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"}), Buffer(16, 1), {});
     wrong |= code_of([&] { fresh.encrypt(0, text, out); }) != ErrorCode{0} ? 128 : 0;
     _exit(wrong);
   }

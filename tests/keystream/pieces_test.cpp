@@ -175,7 +175,7 @@ TEST(Pieces, WhatWasLeftOutIsMadeInTheEnd) {
 TEST(Pieces, OfShortCallsOfIdle) {
   KeystreamEngine engine({.chunk_bytes = 65536});
   const Buffer key_bytes = key_for("des-ede3-ctr");
-  const KeystreamKey key = engine.bind("des-ede3-ctr", key_bytes, "bitslice");
+  const KeystreamKey key = engine.bind("des-ede3-ctr", key_bytes, {.kernel = "bitslice"});
   KeystreamContext context = engine.open(key, Buffer(8, 3), {.window_chunks = 4});
   ASSERT_TRUE(wait_until([&] {
     for (int i = 0; i < 10; ++i) {

@@ -34,7 +34,7 @@ struct Message {
 Message expected(const Buffer& key, const Buffer& first_nonce, std::uint64_t number,
                  const Buffer& aad, const Buffer& text, std::size_t tag_bytes = 16) {
   Message message{Buffer(text.size()), Buffer(tag_bytes)};
-  Gcm(key, "openssl")
+  Gcm(key, {.kernel = "openssl"})
       .seal(nonce_of(first_nonce, number), aad, text, message.ciphertext, message.tag);
   return message;
 }
@@ -45,7 +45,8 @@ struct Row {
                Buffer first_nonce = varied_bytes(12, 3))
       : key(key_for(cipher)),
         nonce(std::move(first_nonce)),
-        context(of_engine.open_sealed(of_engine.bind(cipher, key, kernel), nonce, options)) {}
+        context(of_engine.open_sealed(of_engine.bind(cipher, key, {.kernel = kernel}), nonce,
+                                      options)) {}
 
   Message seal(std::uint64_t number, const Buffer& aad, const Buffer& text,
                std::size_t tag_bytes = 16) {
@@ -222,8 +223,10 @@ TEST(Seal, ANumberIsSealedOnce) {
 
 TEST(Seal, Refusals) {
   KeystreamEngine engine;
-  const KeystreamKey gcm = engine.bind("aes-256-gcm", key_for("aes-256-gcm"), "bitslice");
-  const KeystreamKey ctr = engine.bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const KeystreamKey gcm =
+      engine.bind("aes-256-gcm", key_for("aes-256-gcm"), {.kernel = "bitslice"});
+  const KeystreamKey ctr =
+      engine.bind("aes-256-ctr", key_for("aes-256-ctr"), {.kernel = "bitslice"});
   const auto usage = ErrorCode::usage;
   EXPECT_EQ(code_of([&] { (void)engine.open_sealed(ctr, Buffer(12)); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.open(gcm, Buffer(16)); }), usage);

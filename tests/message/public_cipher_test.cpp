@@ -48,7 +48,7 @@ std::vector<CipherName> compared_names() {
 
 // OpenMP would end the program. Only what needs the threads asks for them.
 TEST(PublicCipher, ThreadsThatCannotStartAreAnError) {
-  const RawCipher cipher("aes-256-ctr", varied_bytes(32, 1), "auto", 5);
+  const RawCipher cipher("aes-256-ctr", varied_bytes(32, 1), {.threads = 5});
   const Buffer iv = varied_bytes(16, 2);
   const Buffer text = varied_bytes(std::size_t{1} << 20, 3);
   Buffer out(text.size());
@@ -80,7 +80,7 @@ TEST(PublicCipher, MessagesAndBatchesAsLibcrypto) {
     ++compared;
     const Buffer key = varied_bytes(name.key_bytes, 1);
     const RawCipher one(name.name, key);
-    const RawCipher three(name.name, key, "auto", 3);
+    const RawCipher three(name.name, key, {.threads = 3});
     EXPECT_EQ(one.kernel(), find_kernel(name, "auto").name);
     const Buffer iv = varied_bytes(one.iv_bytes(), 2);
     // Where blocks wait for each other, bitsliced 3DES computes a whole flight for each.
@@ -137,7 +137,7 @@ TEST(PublicCipher, KnownAnswer) {
 
 TEST(PublicCipher, PaddingComesAndGoes) {
   const Buffer key = varied_bytes(16, 7);
-  const RawCipher cbc("aes-128-cbc", key, "bitslice");
+  const RawCipher cbc("aes-128-cbc", key, {.kernel = "bitslice"});
   const Buffer iv = varied_bytes(16, 8);
   for (std::size_t length = 0; length < 50; ++length) {
     const Buffer text = varied_bytes(length, length);
@@ -168,8 +168,9 @@ TEST(PublicCipher, PaddingComesAndGoes) {
 
 TEST(PublicCipher, XtsCountsItsUnits) {
   const Buffer key = varied_bytes(64, 9);
-  const RawCipher units("aes-256-xts", key, "bitslice", 2, 512);
-  const RawCipher whole("aes-256-xts", key, "bitslice");
+  const RawCipher units("aes-256-xts", key,
+                        {.kernel = "bitslice", .threads = 2, .unit_bytes = 512});
+  const RawCipher whole("aes-256-xts", key, {.kernel = "bitslice"});
   const Buffer text = varied_bytes(512 * 3 + 100, 10);
   Buffer number(16);
   number[0] = 0xff;
@@ -200,8 +201,10 @@ TEST(PublicCipher, RefusesWhatCannotBe) {
   const Buffer bytes(64);
   const auto make = [&](const char* name, std::size_t key_bytes, const char* kernel = "bitslice",
                         std::size_t unit = 0) {
-    return code_of(
-        [&] { const RawCipher cipher(name, Bytes(bytes).first(key_bytes), kernel, 1, unit); });
+    return code_of([&] {
+      const RawCipher cipher(name, Bytes(bytes).first(key_bytes),
+                             {.kernel = kernel, .unit_bytes = unit});
+    });
   };
   EXPECT_EQ(make("aes-128-cbc", 16), ErrorCode{0});
   EXPECT_EQ(make("aes-128-cbc", 24), ErrorCode::usage) << "a key of another size of AES";
@@ -213,8 +216,8 @@ TEST(PublicCipher, RefusesWhatCannotBe) {
   EXPECT_EQ(make("aes-128-cbc", 16, "copy"), ErrorCode::usage) << "a row of paes-bench alone";
   EXPECT_EQ(make("aes-128-xts", 32, "bitslice", 15), ErrorCode::usage);
 
-  const RawCipher cbc("aes-128-cbc", varied_bytes(16, 1), "bitslice");
-  const RawCipher ctr("aes-128-ctr", varied_bytes(16, 1), "bitslice");
+  const RawCipher cbc("aes-128-cbc", varied_bytes(16, 1), {.kernel = "bitslice"});
+  const RawCipher ctr("aes-128-ctr", varied_bytes(16, 1), {.kernel = "bitslice"});
   Buffer out(32);
   const Bytes iv = Bytes(bytes).first(16);
   const auto encrypt = [&](const RawCipher& cipher, Bytes with, std::size_t in, std::size_t to) {
@@ -237,11 +240,12 @@ TEST(PublicCipher, RefusesWhatCannotBe) {
   EXPECT_EQ(code_of([&] { cbc.encrypt_batch(messages); }), ErrorCode::usage);
   EXPECT_EQ(out, Buffer(32, 0x55)) << "nothing is written then";
 
-  const RawCipher equal("aes-256-xts", bytes, "bitslice");
+  const RawCipher equal("aes-256-xts", bytes, {.kernel = "bitslice"});
   EXPECT_EQ(encrypt(equal, iv, 32, 32), ErrorCode::usage) << "equal halves";
   equal.decrypt(iv, Bytes(bytes).first(32), out);  // what others have encrypted so can be read
-  EXPECT_EQ(encrypt(RawCipher("aes-256-xts", varied_bytes(64, 2), "bitslice"), iv, 15, 15),
-            ErrorCode::usage);
+  EXPECT_EQ(
+      encrypt(RawCipher("aes-256-xts", varied_bytes(64, 2), {.kernel = "bitslice"}), iv, 15, 15),
+      ErrorCode::usage);
 }
 
 }  // namespace

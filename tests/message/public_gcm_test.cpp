@@ -37,7 +37,7 @@ TEST(PublicGcm, KnownAnswer) {
 
 TEST(PublicGcm, ThreadsWriteTheSameBytes) {
   const paes::Gcm one(counting_bytes(32));
-  const paes::Gcm three(counting_bytes(32), "auto", 3);
+  const paes::Gcm three(counting_bytes(32), {.threads = 3});
   const Buffer text = counting_bytes((std::size_t{3} << 20) + 5);
   const Buffer aad = counting_bytes(21);
   for (const std::size_t iv_bytes : {1U, 12U, 16U, 77U}) {
@@ -60,7 +60,7 @@ TEST(PublicGcm, ThreadsWriteTheSameBytes) {
 
 // OpenMP would end the program. Only what needs the threads asks for them.
 TEST(PublicGcm, ThreadsThatCannotStartAreAnError) {
-  const paes::Gcm gcm(counting_bytes(32), "auto", 5);
+  const paes::Gcm gcm(counting_bytes(32), {.threads = 5});
   const Buffer iv = counting_bytes(12);
   const Buffer text = counting_bytes(std::size_t{1} << 20);
   Buffer cipher(text.size());
@@ -100,8 +100,9 @@ TEST(PublicGcm, RefusesWhatCannotBe) {
   for (const std::size_t bytes : {0U, 15U, 17U, 31U, 33U}) {
     EXPECT_THROW(paes::Gcm{counting_bytes(bytes)}, paes::Error);
   }
-  EXPECT_THROW(paes::Gcm(counting_bytes(16), "no-such-kernel"), paes::Error);
-  EXPECT_THROW(paes::Gcm(counting_bytes(16), "copy"), paes::Error) << "a row of paes-bench alone";
+  EXPECT_THROW(paes::Gcm(counting_bytes(16), {.kernel = "no-such-kernel"}), paes::Error);
+  EXPECT_THROW(paes::Gcm(counting_bytes(16), {.kernel = "copy"}), paes::Error)
+      << "a row of paes-bench alone";
   const paes::Gcm gcm(counting_bytes(16));
   Buffer text(16);
   Buffer shorter(15);

@@ -76,7 +76,7 @@ inline bool is_passed(const WycheproofCase& test, const Kernel& kernel) {
   if (is_emulated(kernel)) {
     return is_passed_with(GcmKey(test.key, kernel), test);
   }
-  return is_passed_with(Gcm(test.key, kernel.name), test);
+  return is_passed_with(Gcm(test.key, {.kernel = kernel.name}), test);
 }
 
 }  // namespace paes::test
