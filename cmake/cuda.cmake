@@ -57,7 +57,7 @@ else()
     list(APPEND nvcc_flags --Werror all-warnings)
   endif()
   # The host's part of it, and libraries of the toolkit, may have come without PIE.
-  list(APPEND nvcc_flags -Xcompiler=-fPIC)
+  list(APPEND nvcc_flags -Xcompiler=-fPIC,-fvisibility=hidden)
 endif()
 
 # paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. The host's

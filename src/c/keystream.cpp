@@ -1,5 +1,7 @@
 // paes/keystream.h on top of the C++ classes: exceptions become codes, and their texts stay with
 // the thread.
+#include "paes/keystream.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,7 +10,6 @@
 #include <span>
 #include <string>
 
-#include "paes/keystream.h"
 #include "paes/keystream.hpp"
 #include "paes/nonces.hpp"
 
@@ -91,7 +92,7 @@ int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, co
   return make_handle(bound, "bound", [&] {
     return given(engine, "engine")
         ->bind(given(cipher, "cipher"), bytes_at(key, key_bytes, "key"),
-               kernel != nullptr ? kernel : "auto");
+               {.kernel = kernel != nullptr ? kernel : "auto"});
   });
 }
 
