@@ -1,6 +1,10 @@
 // The program paes: the subcommands of commands.def.
 #include "paes/command_line.hpp"
 
+#ifdef PAES_STATIC
+#include <openssl/crypto.h>
+#endif
+
 namespace {
 
 constexpr const paes::cli::Command* commands[] = {
@@ -15,4 +19,13 @@ constexpr paes::cli::Program program = {
 
 }  // namespace
 
-int main(int argc, char** argv) { return paes::cli::run_program(program, argc, argv); }
+int main(int argc, char** argv) {
+#ifdef PAES_STATIC
+  // The machine's openssl.cnf is for its own libcrypto: modules that it names do not fit this one.
+  // Without a configuration, libcrypto uses the algorithms that are part of it.
+  if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) != 1) {
+    return static_cast<int>(paes::ErrorCode::failure);
+  }
+#endif
+  return paes::cli::run_program(program, argc, argv);
+}
