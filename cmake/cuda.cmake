@@ -1,6 +1,7 @@
 # Code for NVIDIA's devices: the options of the build, the compiler, and paes_device_kernels(), which
 # src/cuda calls for the kernels that users run and bench/gpu for those that studies have tried.
 set(PAES_CUDA AUTO CACHE STRING "Build for CUDA devices: ON, OFF or AUTO (where nvcc is found)")
+option(PAES_REPRODUCIBLE "Objects of nvcc are the same wherever the sources lie; no ccache for them" OFF)
 set_property(CACHE PAES_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PAES_CUDA_ARCHITECTURES "75;80;86;89;90" CACHE STRING
     "Compute capabilities to compile for; PTX of the oldest and of the newest is kept for all others")
@@ -58,6 +59,9 @@ else()
   endif()
   # The host's part of it, and libraries of the toolkit, may have come without PIE.
   list(APPEND nvcc_flags -Xcompiler=-fPIC,-fvisibility=hidden)
+  if(PAES_REPRODUCIBLE)
+    list(APPEND nvcc_flags -Xcompiler=-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+  endif()
 endif()
 
 # paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. The host's
@@ -78,10 +82,17 @@ function(paes_device_kernels target)
     target_sources(${target}_emulated PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/emulated_${kernel}.cpp)
     if(PAES_NVCC)
       set(object ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.o)
+      set(compile ${PAES_NVCC} ${nvcc_flags} -I${above} ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu)
+      if(PAES_REPRODUCIBLE)
+        set(commands COMMAND ${compile} -M -MT ${object} -MF ${object}.d
+                     COMMAND ${PROJECT_SOURCE_DIR}/cmake/nvcc_anywhere.sh ${compile} --frandom-seed=${kernel}
+                             --objdir-as-tempdir -c -o ${object})
+      else()
+        set(commands COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compile} -MD -MF ${object}.d -c -o ${object})
+      endif()
       add_custom_command(
         OUTPUT ${object}
-        COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${PAES_NVCC} ${nvcc_flags} -I${above} -MD -MF ${object}.d
-                -c ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu -o ${object}
+        ${commands}
         DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu
         DEPFILE ${object}.d
         COMMENT "Building CUDA object ${kernel}.o"

@@ -3,6 +3,8 @@
 
 #ifdef PAES_STATIC
 #include <openssl/crypto.h>
+
+#include <cstdlib>
 #endif
 
 namespace {
@@ -24,7 +26,7 @@ int main(int argc, char** argv) {
   // The machine's openssl.cnf is for its own libcrypto: modules that it names do not fit this one.
   // Without a configuration, libcrypto uses the algorithms that are part of it.
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) != 1) {
-    return static_cast<int>(paes::ErrorCode::failure);
+    return EXIT_FAILURE;
   }
 #endif
   return paes::cli::run_program(program, argc, argv);
