@@ -10,6 +10,7 @@
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "stream/input.hpp"
+#include "stream/small_file.hpp"
 
 namespace paes::cli {
 
@@ -110,7 +111,7 @@ SecretBytes CipherOptions::read_key(const CipherName& cipher) const {
       cipher.name + " takes a key of " + std::to_string(cipher.key_bytes) + " raw bytes";
   SecretBytes key;
   try {
-    key = read_small_file(key_file, no_key_has_so_many_bytes);
+    key = stream::read_small_file(key_file, no_key_has_so_many_bytes, &cancel());
   } catch (const Error& error) {
     throw Error(error.code, error.what(), error.code == ErrorCode::usage ? wanted : error.hint);
   }

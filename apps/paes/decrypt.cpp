@@ -42,7 +42,9 @@ int decrypt_files(Request& request) {
     if (resumable) {
       totals = stream::decrypt_resumably(input, output, preamble, key, print_warning, options);
     } else {
-      totals.text_bytes = stream::decrypt(input, output, preamble, key, range, options).text_bytes;
+      const stream::OpenedPayload payload =
+          stream::open_container(input, preamble.header, key, options.kernel, options.device_use);
+      totals.text_bytes = stream::decrypt(input, output, payload, range, options).text_bytes;
       warn_of_partial(path);
     }
     report_written(request.transfer, output, totals);

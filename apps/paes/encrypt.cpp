@@ -29,9 +29,9 @@ class NewIdentity {
  public:
   explicit NewIdentity(std::string path) : path_(std::move(path)) {
     if (!path_.empty()) {
-      const age::Identity identity = age::generate_identity();
+      const age::X25519Identity identity = age::generate_identity();
       recipient_ = age::recipient_of(identity);
-      write_new_secret_file(path_, identity_file_text(identity));
+      write_new_secret_file(path_, age::identity_file_text(identity));
     }
   }
   ~NewIdentity() {
@@ -42,7 +42,7 @@ class NewIdentity {
   NewIdentity(const NewIdentity&) = delete;
   NewIdentity& operator=(const NewIdentity&) = delete;
 
-  [[nodiscard]] const std::optional<age::Recipient>& recipient() const { return recipient_; }
+  [[nodiscard]] const std::optional<age::X25519Recipient>& recipient() const { return recipient_; }
   // With -f an output of that name would replace the only key that opens it.
   void refuse_as_output(const std::string& path) const {
     std::error_code error;
@@ -56,7 +56,7 @@ class NewIdentity {
 
  private:
   std::string path_;
-  std::optional<age::Recipient> recipient_;
+  std::optional<age::X25519Recipient> recipient_;
   bool kept_ = false;
 };
 
@@ -67,8 +67,9 @@ std::uint64_t encrypt_afresh(const Sealer& sealer, NewIdentity& identity, stream
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
   try {
-    const stream::Totals totals =
-        stream::encrypt(input, output, sealer.suite(), made.envelope, made.input_key, options);
+    const stream::NewPayload payload = stream::new_container(
+        sealer.suite(), made.envelope, made.input_key, options.kernel, options.device_use);
+    const stream::Totals totals = stream::encrypt(input, output, payload, options);
     identity.keep();
     return totals.text_bytes;
   } catch (...) {

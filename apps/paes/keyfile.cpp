@@ -1,13 +1,10 @@
 #include "paes/keyfile.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
@@ -15,43 +12,8 @@
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "stream/output.hpp"
-#include "stream/wait.hpp"
 
 namespace paes::cli {
-
-SecretBytes read_small_file(int descriptor, const std::string& name, std::size_t max_bytes) {
-  constexpr std::size_t first_capacity_bytes = 4096;
-  // One byte above the cap is enough to know that there is too much.
-  SecretBytes contents(std::min(first_capacity_bytes, max_bytes + 1));
-  std::size_t filled = 0;
-  for (;;) {
-    refuse(filled > max_bytes, name + ": longer than " + std::to_string(max_bytes) + " bytes");
-    if (filled == contents.size()) {
-      SecretBytes larger(std::min(filled * 4, max_bytes + 1));
-      std::memcpy(larger.data(), contents.data(), filled);
-      contents = std::move(larger);
-    }
-    stream::wait_ready(descriptor, POLLIN, &cancel(), nullptr);
-    const ssize_t got = read(descriptor, contents.data() + filled, contents.size() - filled);
-    if (got == 0) {
-      contents.truncate(filled);
-      return contents;
-    }
-    if (got > 0) {
-      filled += static_cast<std::size_t>(got);
-    } else if (errno != EINTR && errno != EAGAIN) {
-      throw_errno(name);
-    }
-  }
-}
-
-SecretBytes read_small_file(const std::string& path, std::size_t max_bytes) {
-  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!descriptor.is_open()) {
-    throw_errno(path);
-  }
-  return read_small_file(descriptor.number(), path, max_bytes);
-}
 
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what) {

@@ -1,5 +1,4 @@
-// What users keep in small files: identities, recipients, passphrases. Every length is capped
-// before memory is taken, and what was read is wiped.
+// Files that hold secrets, as inputs and as outputs.
 #pragma once
 
 #include <string>
@@ -8,14 +7,6 @@
 #include "core/secret.hpp"
 
 namespace paes::cli {
-
-// The whole file, FIFOs and /dev/fd/N included. Throws Error "PATH: why"; above `max_bytes` it is
-// Error(usage).
-[[nodiscard]] SecretBytes read_small_file(const std::string& path, std::size_t max_bytes);
-
-// The rest of a descriptor that is open already; `name` is for messages.
-[[nodiscard]] SecretBytes read_small_file(int descriptor, const std::string& name,
-                                          std::size_t max_bytes);
 
 // With -f an output could replace the file that its key, passphrase or AAD came from. Throws
 // Error(usage) when both names lead to one file or block device. `what` names the secret in the

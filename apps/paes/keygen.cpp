@@ -30,9 +30,9 @@ void warn_if_others_can_read_standard_output() {
 int make_key(const Request& request) {
   refuse(request.json && request.output == "-",
          "keygen: --json needs -o, or the key would stand in the JSON");
-  const age::Identity identity = age::generate_identity();
+  const age::X25519Identity identity = age::generate_identity();
   const std::string public_key = age::to_string(age::recipient_of(identity));
-  const SecretBytes text = identity_file_text(identity);
+  const SecretBytes text = age::identity_file_text(identity);
   if (request.output != "-") {
     work_on_file("keygen", request.output, request.json,
                  [&] { write_new_secret_file(request.output, text); });

@@ -1,22 +1,19 @@
 #include "paes/keys.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstring>
 #include <iterator>
 
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
+#include "paes/process.hpp"
+#include "stream/small_file.hpp"
 
 namespace paes::cli {
 
 namespace {
-
-constexpr std::size_t max_key_file_bytes = std::size_t{1} << 20;
 
 // Names a value of -r for an error. A value that looks like a public key is quoted; any other gets
 // its number, because it may be a secret pasted by mistake.
@@ -40,15 +37,16 @@ void RecipientOptions::declare(CLI::App& app) {
       ->allow_extra_args(false);
 }
 
-std::vector<age::Recipient> RecipientOptions::load() const {
-  std::vector<age::Recipient> loaded;
+std::vector<age::X25519Recipient> RecipientOptions::load() const {
+  std::vector<age::X25519Recipient> loaded;
   loaded.reserve(recipients_.size());
   for (const std::string& text : recipients_) {
     loaded.push_back(age::parse_recipient(text, name_of_recipient(text, loaded.size() + 1)));
   }
   for (const std::string& path : files_) {
-    const SecretBytes contents = read_small_file(path, max_key_file_bytes);
-    const std::vector<age::Recipient> more = age::parse_recipient_file(contents, path);
+    const SecretBytes contents =
+        stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
+    const std::vector<age::X25519Recipient> more = age::parse_recipient_file(contents, path);
     loaded.insert(loaded.end(), more.begin(), more.end());
   }
   return loaded;
@@ -78,8 +76,9 @@ void UnlockOptions::refuse_as_output(const std::string& path) const {
 
 Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
   for (const std::string& path : options.identity_files) {
-    const SecretBytes contents = read_small_file(path, max_key_file_bytes);
-    std::vector<age::Identity> more = age::parse_identity_file(contents, path);
+    const SecretBytes contents =
+        stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
+    std::vector<age::X25519Identity> more = age::parse_identity_file(contents, path);
     std::move(more.begin(), more.end(), std::back_inserter(identities_));
   }
 }
@@ -108,20 +107,6 @@ age::Credentials Unlocker::credentials() {
             return SecretBytes(Bytes(*passphrase_));
           },
           options_.max_work_factor, until_signal()};
-}
-
-SecretBytes identity_file_text(const age::Identity& identity) {
-  const auto now =
-      std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  const std::string comments =
-      fmt::format("# created: {:%Y-%m-%dT%H:%M:%SZ}\n# public key: {}\n", fmt::gmtime(now),
-                  age::to_string(age::recipient_of(identity)));
-  const SecretBytes key = age::to_secret_text(identity);
-  SecretBytes text(comments.size() + key.size() + 1);
-  std::memcpy(text.data(), comments.data(), comments.size());
-  std::memcpy(text.data() + comments.size(), key.data(), key.size());
-  text.data()[text.size() - 1] = '\n';
-  return text;
 }
 
 }  // namespace paes::cli

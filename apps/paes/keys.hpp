@@ -15,7 +15,7 @@ class RecipientOptions {
  public:
   void declare(CLI::App& app);
   [[nodiscard]] bool given() const { return !recipients_.empty() || !files_.empty(); }
-  [[nodiscard]] std::vector<age::Recipient> load() const;
+  [[nodiscard]] std::vector<age::X25519Recipient> load() const;
   [[nodiscard]] unsigned standard_input_uses() const { return cli::standard_input_uses(files_); }
 
  private:
@@ -50,16 +50,14 @@ class Unlocker {
   [[nodiscard]] age::Credentials credentials();
   [[nodiscard]] SecretBytes open(Bytes envelope);
   // For a caller who opens envelopes with identities alone.
-  [[nodiscard]] std::vector<age::Identity> take_identities() { return std::move(identities_); }
+  [[nodiscard]] std::vector<age::X25519Identity> take_identities() {
+    return std::move(identities_);
+  }
 
  private:
   const UnlockOptions& options_;
-  std::vector<age::Identity> identities_;
+  std::vector<age::X25519Identity> identities_;
   std::optional<SecretBytes> passphrase_;
 };
-
-// The text of a file that keygen and --new-identity write: comments with date and public key, then
-// the secret key.
-[[nodiscard]] SecretBytes identity_file_text(const age::Identity& identity);
 
 }  // namespace paes::cli

@@ -18,6 +18,7 @@
 #include "paes/error.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
+#include "stream/small_file.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::cli {
@@ -220,9 +221,10 @@ SecretBytes PassphraseOptions::read_source() const {
     throw Error(ErrorCode::failure,
                 fmt::format("descriptor {}: is not open for reading", *descriptor_));
   }
-  SecretBytes passphrase = descriptor_
-                               ? read_small_file(*descriptor_, source_name(), max_passphrase_bytes)
-                               : read_small_file(file_, max_passphrase_bytes);
+  SecretBytes passphrase =
+      descriptor_
+          ? stream::read_small_file(*descriptor_, source_name(), max_passphrase_bytes, &cancel())
+          : stream::read_small_file(file_, max_passphrase_bytes, &cancel());
   if (!passphrase.empty() && passphrase.data()[passphrase.size() - 1] == '\n') {
     passphrase.truncate(passphrase.size() - 1);
   }

@@ -14,7 +14,7 @@ namespace paes::cli {
 
 namespace {
 
-stream::Cancel* cancellation = nullptr;
+Cancel* cancellation = nullptr;
 std::atomic<int> caught{0};
 bool ignores_closed_pipes = false;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
@@ -65,12 +65,12 @@ void prepare_process() {
   open_missing_descriptors();
   forbid_core_dumps();
   libcrypto::keep_keys_locked();
-  static stream::Cancel requests;
+  static Cancel requests;
   cancellation = &requests;
   catch_signals();
 }
 
-const stream::Cancel& cancel() noexcept { return *cancellation; }
+const Cancel& cancel() noexcept { return *cancellation; }
 
 bool stop_for_closed_output() noexcept {
   if (!ignores_closed_pipes) {

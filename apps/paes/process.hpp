@@ -15,7 +15,7 @@ namespace paes::cli {
 void prepare_process();
 
 // Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.
-[[nodiscard]] const stream::Cancel& cancel() noexcept;
+[[nodiscard]] const Cancel& cancel() noexcept;
 
 // After a ClosedOutput: lets the process die by SIGPIPE, without a word, as filters do. Gives back
 // false if whoever started the process has it ignore that signal; then it is an error like any

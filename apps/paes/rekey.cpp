@@ -45,7 +45,7 @@ std::vector<std::uint8_t> new_envelope(const Request& request, Unlocker& unlocke
     return age::seal_to_passphrase(request.new_passphrase.read_new(), input_key,
                                    age::written_work_factor, until_signal());
   }
-  const std::vector<age::Recipient> recipients = request.recipients.load();
+  const std::vector<age::X25519Recipient> recipients = request.recipients.load();
   return request.add ? age::add_recipients(envelope, unlocker.credentials(), recipients)
                      : age::seal_to_recipients(recipients, input_key);
 }

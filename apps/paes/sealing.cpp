@@ -68,7 +68,7 @@ void SealOptions::check(bool resume, const std::string& ways) const {
          "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
 }
 
-Sealer::PublicKey Sealer::key_of(const age::Recipient& recipient) {
+Sealer::PublicKey Sealer::key_of(const age::X25519Recipient& recipient) {
   PublicKey key;
   std::copy(std::begin(recipient.public_key), std::end(recipient.public_key), key.begin());
   return key;
@@ -85,7 +85,7 @@ Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
     settings_.insert(settings_.end(), key.begin(), key.end());
   }
   const bool opens =
-      std::any_of(identities_.begin(), identities_.end(), [&](const age::Identity& identity) {
+      std::any_of(identities_.begin(), identities_.end(), [&](const age::X25519Identity& identity) {
         return keys.count(key_of(age::recipient_of(identity))) != 0;
       });
   refuse(resume && !recipients_.empty() && !opens, "identity: none given with -i is a recipient's",

@@ -46,7 +46,7 @@ class Sealer {
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
-  void add(const age::Recipient& recipient) { recipients_.push_back(recipient); }
+  void add(const age::X25519Recipient& recipient) { recipients_.push_back(recipient); }
   // Asks at the terminal if nothing else says for whom to encrypt. It is called late, because
   // nobody should type a passphrase for an input or output that cannot be used.
   void ask_passphrase();
@@ -57,14 +57,14 @@ class Sealer {
 
  private:
   using PublicKey = std::array<std::uint8_t, 32>;
-  [[nodiscard]] static PublicKey key_of(const age::Recipient& recipient);
+  [[nodiscard]] static PublicKey key_of(const age::X25519Recipient& recipient);
   [[nodiscard]] std::optional<SecretBytes> open(Bytes envelope) const;
 
   const SealOptions& options_;
   container::Suite suite_;
-  std::vector<age::Recipient> recipients_;
+  std::vector<age::X25519Recipient> recipients_;
   SecretBytes passphrase_;  // used only if there are no recipients
-  std::vector<age::Identity> identities_;
+  std::vector<age::X25519Identity> identities_;
   std::vector<std::uint8_t> settings_;  // the same for the same recipients, in whatever order
 };
 

@@ -188,12 +188,13 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
                const std::function<stream::ResumedTotals(const stream::Options& options)>& work) {
   outcome.threads = executor.threads();
   const Clock::time_point start = Clock::now();
-  const stream::ResumedTotals totals = work({executor,
-                                             choice.kernel,
-                                             choice.grain_bytes,
-                                             &cancel(),
-                                             progress,
-                                             {choice.device.get(), choice.when_busy}});
+  const stream::ResumedTotals totals =
+      work({.executor = executor,
+            .kernel = choice.kernel,
+            .grain_bytes = choice.grain_bytes,
+            .cancel = &cancel(),
+            .progress = progress,
+            .device_use = {choice.device.get(), choice.when_busy}});
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outcome.text_bytes = totals.text_bytes;
   if (options.resume) {

@@ -24,7 +24,9 @@ int verify_files(Request& request) {
     refuse_terminal(input);
     const stream::Preamble preamble = stream::read_preamble(input);
     const SecretBytes key = unlocker.open(preamble.envelope());
-    found = stream::verify(input, preamble, key, options);
+    const stream::OpenedPayload payload =
+        stream::open_container(input, preamble.header, key, options.kernel, options.device_use);
+    found = stream::verify(input, payload, options);
     report_verified(request.transfer, input.name(), found);
     return stream::ResumedTotals{found.extent.text_bytes};
   };

@@ -47,9 +47,9 @@ constexpr std::array<std::uint8_t, 12> wrap_nonce{};  // zero, because a wrap ke
       wait);
 }
 
-X25519Stanza wrap_for(const Recipient& recipient, Bytes file_key) {
-  const Identity ephemeral = generate_identity();
-  const Recipient share = recipient_of(ephemeral);
+X25519Stanza wrap_for(const X25519Recipient& recipient, Bytes file_key) {
+  const X25519Identity ephemeral = generate_identity();
+  const X25519Recipient share = recipient_of(ephemeral);
   X25519Stanza stanza;
   std::copy_n(share.public_key, stanza.share.size(), stanza.share.begin());
   Key wrap_key;
@@ -118,10 +118,11 @@ SecretBytes unwrap_with_passphrase(const ScryptStanza& stanza, const Credentials
   return file_key;
 }
 
-SecretBytes unwrap_with_identities(const ParsedFile& file, std::span<const Identity> identities) {
+SecretBytes unwrap_with_identities(const ParsedFile& file,
+                                   std::span<const X25519Identity> identities) {
   SecretBytes file_key(file_key_bytes);
-  for (const Identity& identity : identities) {
-    const Recipient recipient = recipient_of(identity);
+  for (const X25519Identity& identity : identities) {
+    const X25519Recipient recipient = recipient_of(identity);
     for (const Stanza& stanza : file.stanzas) {
       if (stanza.type() != x25519_type) {
         continue;
@@ -167,14 +168,14 @@ SecretBytes open_authentic_payload(const ParsedFile& file, Bytes file_key) {
 
 }  // namespace
 
-std::vector<std::uint8_t> seal_to_recipients(std::span<const Recipient> recipients,
+std::vector<std::uint8_t> seal_to_recipients(std::span<const X25519Recipient> recipients,
                                              Bytes plaintext) {
   if (recipients.empty()) {
     throw Error(ErrorCode::usage, "recipients: none given");
   }
   const SecretBytes file_key = random_file_key();
   std::string header = version_line();
-  for (const Recipient& recipient : recipients) {
+  for (const X25519Recipient& recipient : recipients) {
     append_stanza(header, wrap_for(recipient, file_key));
   }
   return complete(std::move(header), file_key, seal_payload(file_key, plaintext));
@@ -208,7 +209,7 @@ SecretBytes open(Bytes envelope, const Credentials& credentials) {
 }
 
 std::vector<std::uint8_t> add_recipients(Bytes envelope, const Credentials& credentials,
-                                         std::span<const Recipient> recipients) {
+                                         std::span<const X25519Recipient> recipients) {
   const ParsedFile file = parse_file(envelope);
   if (file.stanzas.front().type() == scrypt_type) {
     throw Error(ErrorCode::usage,
@@ -219,7 +220,7 @@ std::vector<std::uint8_t> add_recipients(Bytes envelope, const Credentials& cred
   (void)open_authentic_payload(file, file_key);  // refuses a damaged payload
   const Bytes kept = file.authenticated.first(file.authenticated.size() - mac_mark.size());
   std::string header(kept.begin(), kept.end());
-  for (const Recipient& recipient : recipients) {
+  for (const X25519Recipient& recipient : recipients) {
     append_stanza(header, wrap_for(recipient, file_key));
   }
   return complete(std::move(header), file_key, file.payload);

@@ -2,6 +2,8 @@
 // the secret one (c2sp.org/age, "The X25519 recipient type").
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <ctime>
 #include <string>
 
 #include "format/age.hpp"
@@ -57,7 +59,7 @@ std::string reason(std::string_view text, bech32::Decoded decoded, std::string_v
 
 // A clamped scalar is a multiple of the cofactor. So any clamped scalar sends exactly the points of
 // small order to zero. It need not be secret here (RFC 7748, section 7).
-bool has_small_order(const Recipient& recipient) {
+bool has_small_order(const X25519Recipient& recipient) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
   std::array<std::uint8_t, 32> product;
@@ -112,8 +114,8 @@ bool mentions_secret_key(std::string_view text) {
   return std::search(text.begin(), text.end(), mark.begin(), mark.end(), is_same) != text.end();
 }
 
-Recipient parse_recipient(std::string_view text, const std::string& name) {
-  Recipient recipient;
+X25519Recipient parse_recipient(std::string_view text, const std::string& name) {
+  X25519Recipient recipient;
   const auto decoded = bech32::decode(text, recipient_part, recipient.public_key);
   if (decoded != bech32::Decoded::good) {
     if (mentions_secret_key(text)) {
@@ -128,15 +130,15 @@ Recipient parse_recipient(std::string_view text, const std::string& name) {
   return recipient;
 }
 
-std::string to_string(const Recipient& recipient) {
+std::string to_string(const X25519Recipient& recipient) {
   std::string text(bech32::text_length(recipient_part), '\0');
   bech32::encode(recipient_part, recipient.public_key,
                  {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   return text;
 }
 
-Identity parse_identity(std::string_view text) {
-  Identity identity;
+X25519Identity parse_identity(std::string_view text) {
+  X25519Identity identity;
   const auto decoded = bech32::decode(text, identity_part, identity->secret_key);
   if (decoded != bech32::Decoded::good) {
     throw Error(ErrorCode::usage, "identity: " + reason(text, decoded, identity_part));
@@ -144,33 +146,48 @@ Identity parse_identity(std::string_view text) {
   return identity;
 }
 
-SecretBytes to_secret_text(const Identity& identity) {
+SecretBytes to_secret_text(const X25519Identity& identity) {
   SecretBytes text(bech32::text_length(identity_part));
   bech32::encode(identity_part, identity->secret_key, text);
   return text;
 }
 
-Identity generate_identity() {
-  Identity identity;
+X25519Identity generate_identity() {
+  X25519Identity identity;
   random_bytes(identity->secret_key);
   return identity;
 }
 
-Recipient recipient_of(const Identity& identity) {
-  Recipient recipient;
+X25519Recipient recipient_of(const X25519Identity& identity) {
+  X25519Recipient recipient;
   libcrypto::x25519_public_key(identity->secret_key, recipient.public_key);
   return recipient;
 }
 
-std::vector<Identity> parse_identity_file(Bytes contents, std::string_view source) {
-  std::vector<Identity> identities;
+SecretBytes identity_file_text(const X25519Identity& identity) {
+  const std::time_t now = std::time(nullptr);
+  struct tm utc = {};
+  char date[32];
+  (void)std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  const std::string comments = std::string("# created: ") + date +
+                               "\n# public key: " + to_string(recipient_of(identity)) + "\n";
+  const SecretBytes key = to_secret_text(identity);
+  SecretBytes text(comments.size() + key.size() + 1);
+  std::memcpy(text.data(), comments.data(), comments.size());
+  std::memcpy(text.data() + comments.size(), key.data(), key.size());
+  text.data()[text.size() - 1] = '\n';
+  return text;
+}
+
+std::vector<X25519Identity> parse_identity_file(Bytes contents, std::string_view source) {
+  std::vector<X25519Identity> identities;
   for_each_key_line(contents, source, "identity",
                     [&](std::string_view line) { identities.push_back(parse_identity(line)); });
   return identities;
 }
 
-std::vector<Recipient> parse_recipient_file(Bytes contents, std::string_view source) {
-  std::vector<Recipient> recipients;
+std::vector<X25519Recipient> parse_recipient_file(Bytes contents, std::string_view source) {
+  std::vector<X25519Recipient> recipients;
   for_each_key_line(contents, source, "recipient",
                     [&](std::string_view line) { recipients.push_back(parse_recipient(line)); });
   return recipients;

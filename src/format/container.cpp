@@ -31,6 +31,12 @@ constexpr std::uint16_t max_payload_page = page_for(max_envelope_bytes);
 
 }  // namespace
 
+Bytes context(Suite suite) noexcept {
+  static const auto header_128 = encode({Suite::cobblestone_128, 0, 0});
+  static const auto header_256 = encode({Suite::cobblestone_256, 0, 0});
+  return Bytes(suite == Suite::cobblestone_128 ? header_128 : header_256).first(context_bytes);
+}
+
 std::uint64_t Header::payload_offset() const noexcept {
   return std::uint64_t{payload_page} * page_bytes - cobblestone::prefix_bytes;
 }

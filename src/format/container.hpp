@@ -31,6 +31,9 @@ enum class Suite : std::uint8_t { cobblestone_128 = 1, cobblestone_256 = 2 };
   return suite == Suite::cobblestone_128 ? 16 : 32;
 }
 
+// What the keys of a container's payload are bound to: the file's first context_bytes.
+[[nodiscard]] Bytes context(Suite suite) noexcept;
+
 struct Header {
   Suite suite;
   std::uint16_t payload_page;    // k

@@ -97,7 +97,7 @@ void Communicator::Handles::run(Communicator& communicator,
   }
 }
 
-Communicator::Communicator(const stream::Cancel& signals)
+Communicator::Communicator(const Cancel& signals)
     : signals_(signals), handles_(std::make_unique<Handles>()) {
   forbid_fetching();
   int provided = 0;

@@ -33,7 +33,7 @@ class Communicator {
  public:
   // Starts MPI, once in a process, in the thread that makes all collective calls. The signals that
   // ask the process to end set `signals`, which must outlive this.
-  explicit Communicator(const stream::Cancel& signals);
+  explicit Communicator(const Cancel& signals);
   // Ends MPI, unless ranks were lost: then it ends the job.
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -45,7 +45,7 @@ class Communicator {
   // Among the ranks of this host.
   [[nodiscard]] unsigned local_rank() const noexcept { return local_rank_; }
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
-  [[nodiscard]] const stream::Cancel& signals() const noexcept { return signals_; }
+  [[nodiscard]] const Cancel& signals() const noexcept { return signals_; }
   // "Open MPI v4.1.4", "MPICH 4.0.2".
   [[nodiscard]] static std::string library();
 
@@ -87,7 +87,7 @@ class Communicator {
   friend class MpiFile;
   struct Handles;  // MPI's own
 
-  const stream::Cancel& signals_;
+  const Cancel& signals_;
   std::unique_ptr<Handles> handles_;
   std::function<void()> take_back_;
   unsigned rank_ = 0;

@@ -37,8 +37,8 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   const Extent extent{header.payload_offset(), input.bytes()};
   output.expect({extent.file_bytes(), stream::Filling::whole});
   together(communicator, options.progress, [&](const Touch& touch) {
-    const ChunkCipher cipher(header.suite, sealed.input_key, salt, options.kernel,
-                             options.device_use);
+    const ChunkCipher cipher(header.suite, sealed.input_key, container::context(header.suite), salt,
+                             options.kernel, options.device_use);
     if (communicator.is_first()) {
       output.write_at(0, stream::encode_head(header, sealed.envelope, salt, cipher.commitment()));
     }
@@ -71,24 +71,18 @@ stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
   return log.found();
 }
 
-// A payload as every rank knows it once its commitment has been checked.
-struct Payload {
-  Payload(Communicator& communicator, SharedInput& input, Opened& opened,
-          const stream::Options& options) {
-    broadcast(communicator, opened.header);
-    broadcast(communicator, opened.input_key);
-    together(communicator, [&] {
-      extent = stream::extent_of(input, opened.header);
-      const stream::PayloadPrefix prefix = stream::read_prefix(input, opened.header);
-      cipher.emplace(opened.header.suite, opened.input_key, stream::salt_of(prefix), options.kernel,
-                     options.device_use);
-      stream::check_commitment(input.name(), *cipher, prefix);
-    });
-  }
-
-  Extent extent;
-  std::optional<ChunkCipher> cipher;
-};
+// Collective. The payload as every rank knows it, once its commitment has been checked.
+stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& input, Opened& opened,
+                                    const stream::Options& options) {
+  broadcast(communicator, opened.header);
+  broadcast(communicator, opened.input_key);
+  std::optional<stream::OpenedPayload> payload;
+  together(communicator, [&] {
+    payload.emplace(stream::open_container(input, opened.header, opened.input_key, options.kernel,
+                                           options.device_use));
+  });
+  return std::move(*payload);
+}
 
 }  // namespace
 
@@ -109,15 +103,15 @@ stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
 
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Opened opened, const stream::Options& options) {
-  const Payload payload(communicator, input, opened, options);
+  const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, options);
   const Extent& extent = payload.extent;
   output.expect({extent.text_bytes, stream::Filling::sparse});
-  on_first(communicator, [&] { stream::check_last_chunk(input, *payload.cipher, extent); });
+  on_first(communicator, [&] { stream::check_last_chunk(input, payload.cipher, extent); });
   together(communicator, options.progress, [&](const Touch& touch) {
     stream::SparseSink sink(output);
     (void)stream::transfer(
         input, &sink, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::opening(*payload.cipher, input.name(), extent.payload_offset),
+        stream::opening(payload.cipher, input.name(), extent.payload_offset),
         own_chunks(communicator, extent), touch.in_place_of(options));
     input.check_unchanged();
   });
@@ -127,13 +121,13 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
 
 stream::Verification verify(Communicator& communicator, SharedInput& input, Opened opened,
                             const stream::Options& options) {
-  const Payload payload(communicator, input, opened, options);
+  const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, options);
   const Extent& extent = payload.extent;
   stream::DamageLog own;
   together(communicator, options.progress, [&](const Touch& touch) {
     (void)stream::transfer(
         input, nullptr, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::verifying(*payload.cipher, own), own_chunks(communicator, extent),
+        stream::verifying(payload.cipher, own), own_chunks(communicator, extent),
         touch.in_place_of(options));
     input.check_unchanged();
   });

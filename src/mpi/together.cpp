@@ -74,7 +74,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // Returns early when it ends. Passes on a request to stop.
-  bool ended_within(std::chrono::milliseconds time, const stream::Cancel& signals) {
+  bool ended_within(std::chrono::milliseconds time, const Cancel& signals) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, time, [this] { return ended_; });
     if (signals.requested()) {
@@ -87,7 +87,7 @@ class Worker {
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:
-  stream::Cancel stop_;
+  Cancel stop_;
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -27,7 +27,7 @@ void on_first(Communicator& communicator, const std::function<void()>& step);
 
 // What long work is given, on each rank.
 struct Touch {
-  const stream::Cancel& stop;  // requested by a signal, and when another rank has failed
+  const Cancel& stop;  // requested by a signal, and when another rank has failed
   std::atomic<std::uint64_t>& done_bytes;  // to count up
 
   // The caller's options, with these two in their places.

@@ -1,4 +1,4 @@
-#include "stream/cancel.hpp"
+#include "paes/cancel.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-namespace paes::stream {
+namespace paes {
 
 Cancel::Cancel() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (descriptor_ < 0) {
@@ -33,4 +33,4 @@ void Cancel::check() const {
   }
 }
 
-}  // namespace paes::stream
+}  // namespace paes

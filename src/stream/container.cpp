@@ -1,10 +1,8 @@
-// The commitment is checked before any chunk. Decryption stops at a damaged chunk. It checks the
-// last chunk of a seekable input first, so that a cut file fails at once. Verification finds all
-// damaged chunks.
+// Decryption stops at a damaged chunk. It checks the last chunk of a seekable input first, so that
+// a cut file fails at once. Verification finds all damaged chunks.
 #include "stream/container.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "paes/error.hpp"
@@ -16,57 +14,20 @@ using cobblestone::chunk_text_bytes;
 
 namespace {
 
-Totals encrypt_salted(Input& input, Output& output, container::Suite suite, Bytes envelope,
-                      Bytes input_key, Bytes salt, const Options& options) {
-  const container::Header header = container::layout(suite, envelope.size());
-  const ChunkCipher cipher(suite, input_key, salt, options.kernel, options.device_use);
-  Layout layout = sealing_layout(header.payload_offset(), std::nullopt, options);
-  if (input.is_seekable()) {
-    const Extent extent{header.payload_offset(), input.bytes()};
-    check_chunk_limit(input.name(), extent.chunks());
-    output.expect({extent.file_bytes(), Filling::whole});
-    layout.total_bytes = extent.text_bytes;
-  }
-  layout.check_length = [&](std::uint64_t bytes, bool is_all) {
-    check_chunk_limit(input.name(), bytes / chunk_text_bytes + (is_all ? 1 : 0));
+// All of a payload, of whatever length.
+Layout whole_layout(const Source& source, const OpenedPayload& payload, const Options& options) {
+  Layout layout = opening_layout(
+      payload.extent.payload_offset,
+      source.is_seekable() ? std::optional(payload.extent.text_bytes) : std::nullopt, options);
+  const std::string& name = source.name();
+  layout.check_length = [&name](std::uint64_t bytes, bool is_all) {
+    if (bytes / cobblestone::chunk_bytes + (is_all ? 1 : 0) > cobblestone::max_chunks) {
+      throw_truncated(name);
+    }
   };
-  input.expect_sequential();
-  Moved moved;
-  output.complete([&] {
-    output.write(encode_head(header, envelope, salt, cipher.commitment()));
-    moved = transfer(input, &output, layout, sealing(cipher), layout.all_items(), options);
-    input.check_unchanged();
-    return layout.out_offset + moved.written_bytes;
-  });
-  return {moved.text_bytes};
+  layout.on_cut = [&name] { throw_truncated(name); };
+  return layout;
 }
-
-// One payload being read: where it lies, and its cipher.
-struct Payload {
-  Payload(const Input& input, const Preamble& preamble, Bytes input_key, const Options& options)
-      : extent(input.is_seekable() ? extent_of(input, preamble.header)
-                                   : Extent{preamble.header.payload_offset(), 0}),
-        prefix(read_prefix(input, preamble.header)),
-        cipher(preamble.header.suite, input_key, salt_of(prefix), options.kernel,
-               options.device_use),
-        layout(opening_layout(extent.payload_offset,
-                              input.is_seekable() ? std::optional(extent.text_bytes) : std::nullopt,
-                              options)) {
-    check_commitment(input.name(), cipher, prefix);
-    const std::string& name = input.name();
-    layout.check_length = [&name](std::uint64_t bytes, bool is_all) {
-      if (bytes / cobblestone::chunk_bytes + (is_all ? 1 : 0) > cobblestone::max_chunks) {
-        throw_truncated(name);
-      }
-    };
-    layout.on_cut = [&name] { throw_truncated(name); };
-  }
-
-  Extent extent;  // of a pipe the offset alone
-  PayloadPrefix prefix;
-  ChunkCipher cipher;
-  Layout layout;
-};
 
 void check_not_beyond(const ByteRange& range, std::uint64_t text_bytes) {
   // The range "0-" is everything, and is valid for an empty text too.
@@ -90,25 +51,32 @@ Range resolve(const std::optional<ByteRange>& range) {
 
 }  // namespace
 
-Totals encrypt(Input& input, Output& output, container::Suite suite, Bytes envelope,
-               Bytes input_key, const Options& options) {
-  std::array<std::uint8_t, cobblestone::salt_bytes> salt;
-  random_bytes(salt);
-  return encrypt_salted(input, output, suite, envelope, input_key, salt, options);
+Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options) {
+  Layout layout = sealing_layout(payload.offset, std::nullopt, options);
+  if (input.is_seekable()) {
+    const Extent extent{payload.offset, input.bytes()};
+    check_chunk_limit(input.name(), extent.chunks());
+    output.expect({extent.file_bytes(), Filling::whole});
+    layout.total_bytes = extent.text_bytes;
+  }
+  layout.check_length = [&](std::uint64_t bytes, bool is_all) {
+    check_chunk_limit(input.name(), bytes / chunk_text_bytes + (is_all ? 1 : 0));
+  };
+  input.expect_sequential();
+  Moved moved;
+  output.complete([&] {
+    output.write(payload.head);
+    moved = transfer(input, &output, layout, sealing(payload.cipher), layout.all_items(), options);
+    input.check_unchanged();
+    return layout.out_offset + moved.written_bytes;
+  });
+  return {moved.text_bytes};
 }
 
-// Has its own section, so that the linker drops it from programs that do not call it. The release
-// program must not: `./dev check` looks for its name there.
-Totals encrypt_with_salt(Input& input, Output& output, container::Suite suite, Bytes envelope,
-                         Bytes input_key, Bytes salt, const Options& options) {
-  return encrypt_salted(input, output, suite, envelope, input_key, salt, options);
-}
-
-Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
                const std::optional<ByteRange>& range, const Options& options) {
   input.expect_sequential();
-  Payload payload(input, preamble, input_key, options);
-  Layout& layout = payload.layout;
+  Layout layout = whole_layout(input, payload, options);
   layout.wanted = resolve(range);
   Range chunks;
   if (input.is_seekable()) {
@@ -119,8 +87,7 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
       check_not_beyond(*range, text_bytes);
     }
     output.expect({layout.wanted.count(), Filling::sparse});
-    chunks = {layout.wanted.first / chunk_text_bytes,
-              (layout.wanted.end + chunk_text_bytes - 1) / chunk_text_bytes};
+    chunks = Extent::chunks_with(layout.wanted);
   }
   SparseSink sink(output);
   Moved moved;
@@ -137,15 +104,14 @@ Totals decrypt(Input& input, Output& output, const Preamble& preamble, Bytes inp
   return {moved.written_bytes};
 }
 
-Verification verify(Input& input, const Preamble& preamble, Bytes input_key,
-                    const Options& options) {
+Verification verify(Source& input, const OpenedPayload& payload, const Options& options) {
   input.expect_sequential();
-  Payload payload(input, preamble, input_key, options);
+  Layout layout = whole_layout(input, payload, options);
   Verification found{payload.extent, {}};
-  payload.layout.on_cut = [&] { found.is_cut = true; };
+  layout.on_cut = [&] { found.is_cut = true; };
   DamageLog log;
-  const Moved moved = transfer(input, nullptr, payload.layout, verifying(payload.cipher, log),
-                               payload.layout.all_items(), options);
+  const Moved moved =
+      transfer(input, nullptr, layout, verifying(payload.cipher, log), layout.all_items(), options);
   input.check_same_size();
   found.extent.text_bytes = moved.text_bytes;
   found.damage = log.found();

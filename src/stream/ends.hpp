@@ -42,6 +42,12 @@ class Source : public End {
     const iovec one = {to.data(), to.size()};
     return read_at(offset, std::span(&one, 1));
   }
+  // All of it will be read, mostly in order.
+  virtual void expect_sequential() const noexcept {}
+  // Both throw when what was read since the source was opened may not belong together: the source
+  // has another length, or was written to.
+  virtual void check_same_size() const {}
+  virtual void check_unchanged() const {}
 };
 
 // What is never written to a seekable sink reads as zero.

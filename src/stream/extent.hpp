@@ -30,6 +30,11 @@ struct Extent {
     return {std::min(stripes.first * stripe_chunks, chunks()),
             std::min(stripes.end * stripe_chunks, chunks())};
   }
+  // The chunks that hold these bytes of the text.
+  [[nodiscard]] static Range chunks_with(Range text) noexcept {
+    constexpr std::uint64_t bytes = cobblestone::chunk_text_bytes;
+    return {text.first / bytes, (text.end + bytes - 1) / bytes};
+  }
   // In the container.
   [[nodiscard]] std::uint64_t chunk_offset(std::uint64_t chunk) const noexcept {
     return payload_offset + cobblestone::chunk_offset(chunk);

@@ -81,14 +81,14 @@ class Input : public Source {
   using Source::read_at;
   void stop_waiting() noexcept override;
   // Throws when a regular file no longer has the size it had when it was opened.
-  void check_same_size() const;
+  void check_same_size() const override;
   // The same, and throws if it was modified since: what was read may be half old and half new. A
   // new name or new permissions do not count, so that a chmod does not waste hours of work.
-  void check_unchanged() const;
+  void check_unchanged() const override;
   // As the file is now.
   [[nodiscard]] SourceStamp stamp() const;
   // For pipes: more room between us and the writer. For files: tells the system how it is read.
-  void expect_sequential() const noexcept;
+  void expect_sequential() const noexcept override;
 
  private:
   Input(std::string name, Descriptor descriptor, const Cancel* cancel);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "core/descriptor.hpp"
@@ -24,7 +25,16 @@ namespace paes::stream {
 
 namespace {
 
-mode_t current_umask() noexcept {
+// From /proc, because asking with umask(2) changes it for other threads meanwhile.
+mode_t current_umask() {
+  std::ifstream status("/proc/self/status");
+  const std::string label = "Umask:";
+  for (std::string word; status >> word;) {
+    unsigned mask = 0;
+    if (word == label && status >> std::oct >> mask) {
+      return static_cast<mode_t>(mask);
+    }
+  }
   const mode_t mask = umask(077);
   (void)umask(mask);
   return mask;
@@ -55,11 +65,13 @@ bool is_name_of_standard_output(const std::string& path) noexcept {
 
 }  // namespace
 
-mode_t encrypted_mode(const Input& source) noexcept {
+mode_t new_file_mode() { return 0666 & ~current_umask(); }
+
+mode_t encrypted_mode(const Input& source) {
   return source.is_regular() ? source.permissions() : source.permissions() & ~current_umask();
 }
 
-mode_t decrypted_mode(const Input& source) noexcept {
+mode_t decrypted_mode(const Input& source) {
   return source.permissions() & 0700 & ~current_umask();
 }
 

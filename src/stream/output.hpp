@@ -51,9 +51,12 @@ struct OutputOptions {
 };
 
 // An encrypted file is as accessible as its source; set-id and sticky bits are not copied.
-[[nodiscard]] mode_t encrypted_mode(const Input& source) noexcept;
+[[nodiscard]] mode_t encrypted_mode(const Input& source);
 // A decrypted file is for its owner alone, and the umask applies.
-[[nodiscard]] mode_t decrypted_mode(const Input& source) noexcept;
+[[nodiscard]] mode_t decrypted_mode(const Input& source);
+
+// A file that has no source gets what the umask leaves.
+[[nodiscard]] mode_t new_file_mode();
 
 class ResumableFiles;
 struct Target;

@@ -17,14 +17,13 @@ using cobblestone::tag_bytes;
 namespace {
 
 Secret<cobblestone::StreamKeys> derive_checked(container::Suite suite, Bytes input_key,
-                                               Bytes salt) {
+                                               Bytes context, Bytes salt) {
   if (input_key.size() != container::key_bytes(suite)) {
     throw Error(ErrorCode::corrupt, "envelope: holds " + std::to_string(input_key.size()) +
                                         " bytes, not a key of " +
                                         std::to_string(container::key_bytes(suite)));
   }
-  const auto header = container::encode({suite, 0, 0});
-  return cobblestone::derive(suite, input_key, salt, Bytes(header).first(container::context_bytes));
+  return cobblestone::derive(suite, input_key, salt, context);
 }
 
 // One chunk more; they come in order.
@@ -58,10 +57,10 @@ std::string place_of(std::uint64_t payload_offset, std::uint64_t chunk) {
 
 }  // namespace
 
-ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
-                         DeviceUse use)
+ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes context, Bytes salt,
+                         const Kernel& kernel, DeviceUse use)
     : device_(use.device),
-      keys_(derive_checked(suite, input_key, salt)),
+      keys_(derive_checked(suite, input_key, context, salt)),
       gcm_(Bytes(keys_->key, container::key_bytes(suite)), kernel, use) {}
 
 bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
@@ -143,6 +142,64 @@ void check_commitment(const std::string& name, const ChunkCipher& cipher,
                                         ": the key in the envelope is not the payload's, or the "
                                         "beginning of the payload is damaged");
   }
+}
+
+namespace {
+
+container::Suite suite_of_key(Bytes key) {
+  for (const auto suite : {container::Suite::cobblestone_128, container::Suite::cobblestone_256}) {
+    if (key.size() == container::key_bytes(suite)) {
+      return suite;
+    }
+  }
+  throw Error(ErrorCode::usage, "key: " + std::to_string(key.size()) + " bytes",
+              "Cobblestone takes 16 or 32");
+}
+
+std::array<std::uint8_t, cobblestone::salt_bytes> random_salt() {
+  std::array<std::uint8_t, cobblestone::salt_bytes> salt;
+  random_bytes(salt);
+  return salt;
+}
+
+OpenedPayload open_payload(const Source& source, std::uint64_t offset, container::Suite suite,
+                           Bytes input_key, Bytes context, const Kernel& kernel, DeviceUse use) {
+  const Extent extent = source.is_seekable() ? extent_of(source, offset) : Extent{offset, 0};
+  const PayloadPrefix prefix = read_prefix(source, offset);
+  OpenedPayload opened{extent,
+                       ChunkCipher(suite, input_key, context, salt_of(prefix), kernel, use)};
+  check_commitment(source.name(), opened.cipher, prefix);
+  return opened;
+}
+
+}  // namespace
+
+NewPayload new_container(container::Suite suite, Bytes envelope, Bytes input_key,
+                         const Kernel& kernel, DeviceUse use) {
+  const container::Header header = container::layout(suite, envelope.size());
+  const auto salt = random_salt();
+  ChunkCipher cipher(suite, input_key, container::context(suite), salt, kernel, use);
+  return {header.payload_offset(), encode_head(header, envelope, salt, cipher.commitment()),
+          std::move(cipher)};
+}
+
+NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel, DeviceUse use) {
+  const auto salt = random_salt();
+  ChunkCipher cipher(suite_of_key(key), key, context, salt, kernel, use);
+  std::vector<std::uint8_t> head(salt.begin(), salt.end());
+  head.insert(head.end(), cipher.commitment().begin(), cipher.commitment().end());
+  return {0, std::move(head), std::move(cipher)};
+}
+
+OpenedPayload open_container(const Source& source, const container::Header& header, Bytes input_key,
+                             const Kernel& kernel, DeviceUse use) {
+  return open_payload(source, header.payload_offset(), header.suite, input_key,
+                      container::context(header.suite), kernel, use);
+}
+
+OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
+                                const Kernel& kernel, DeviceUse use) {
+  return open_payload(source, 0, suite_of_key(key), key, context, kernel, use);
 }
 
 void check_last_chunk(const Source& source, const ChunkCipher& cipher, const Extent& extent) {

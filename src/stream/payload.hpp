@@ -21,10 +21,10 @@ namespace paes::stream {
 // The cipher of a payload. Immutable, hence shared by all threads.
 class ChunkCipher {
  public:
-  // Throws Error(corrupt) unless the key that an envelope held has the length that the suite asks
-  // for.
-  ChunkCipher(container::Suite suite, Bytes input_key, Bytes salt, const Kernel& kernel,
-              DeviceUse use = {});
+  // A container's context is container::context(suite). Throws Error(corrupt) unless the key that
+  // an envelope held has the length that the suite asks for.
+  ChunkCipher(container::Suite suite, Bytes input_key, Bytes context, Bytes salt,
+              const Kernel& kernel, DeviceUse use = {});
 
   [[nodiscard]] Bytes commitment() const noexcept {
     return {keys_->commitment, cobblestone::commitment_bytes};
@@ -57,6 +57,33 @@ class ChunkCipher {
 // Throws Error(corrupt) unless the cipher was made from the payload's input key.
 void check_commitment(const std::string& name, const ChunkCipher& cipher,
                       const PayloadPrefix& prefix);
+
+// A payload that is about to be written.
+struct NewPayload {
+  std::uint64_t offset = 0;        // where it begins in its file
+  std::vector<std::uint8_t> head;  // everything before chunk 0, with salt and commitment
+  ChunkCipher cipher;
+};
+// Both take a random salt. A salt used twice with one key would reuse nonces, hence nothing but
+// tests makes a NewPayload in another way. `envelope` holds `input_key`.
+[[nodiscard]] NewPayload new_container(container::Suite suite, Bytes envelope, Bytes input_key,
+                                       const Kernel& kernel, DeviceUse use);
+// The payload alone, which begins its file, under a key of 16 or 32 bytes that the caller keeps.
+// Throws Error(usage) for another length.
+[[nodiscard]] NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel,
+                                          DeviceUse use);
+
+// A payload that is read. Its commitment has been checked.
+struct OpenedPayload {
+  Extent extent;  // for a pipe the offset alone
+  ChunkCipher cipher;
+};
+// Both read salt and commitment, which on a pipe are the next bytes. They throw Error(corrupt) when
+// the commitment is another key's or no payload is that long.
+[[nodiscard]] OpenedPayload open_container(const Source& source, const container::Header& header,
+                                           Bytes input_key, const Kernel& kernel, DeviceUse use);
+[[nodiscard]] OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
+                                              const Kernel& kernel, DeviceUse use);
 // A file that was cut or extended fails here: Error(corrupt).
 void check_last_chunk(const Source& source, const ChunkCipher& cipher, const Extent& extent);
 

@@ -37,9 +37,9 @@ Preamble read_preamble(const Source& source) {
   }
 }
 
-PayloadPrefix read_prefix(const Source& source, const container::Header& header) {
+PayloadPrefix read_prefix(const Source& source, std::uint64_t payload_offset) {
   PayloadPrefix prefix;
-  if (source.read_at(header.payload_offset(), MutableBytes(prefix)) != prefix.size()) {
+  if (source.read_at(payload_offset, MutableBytes(prefix)) != prefix.size()) {
     throw_truncated(source.name());
   }
   return prefix;
@@ -53,13 +53,13 @@ std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes env
   return head;
 }
 
-Extent extent_of(const Source& source, const container::Header& header) {
-  const std::uint64_t offset = header.payload_offset();
-  const auto text = cobblestone::text_bytes(source.bytes() - std::min(source.bytes(), offset));
+Extent extent_of(const Source& source, std::uint64_t payload_offset) {
+  const auto text =
+      cobblestone::text_bytes(source.bytes() - std::min(source.bytes(), payload_offset));
   if (!text) {
     throw_truncated(source.name());
   }
-  return {offset, *text};
+  return {payload_offset, *text};
 }
 
 void throw_truncated(const std::string& name) {

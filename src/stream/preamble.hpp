@@ -38,14 +38,14 @@ using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
   return Bytes(prefix).first(cobblestone::salt_bytes);
 }
 // From the payload's offset, or the next bytes of a pipe. Throws Error(corrupt) at an early end.
-[[nodiscard]] PayloadPrefix read_prefix(const Source& source, const container::Header& header);
+[[nodiscard]] PayloadPrefix read_prefix(const Source& source, std::uint64_t payload_offset);
 // Everything before chunk 0: preamble, salt and commitment.
 [[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,
                                                     Bytes salt, Bytes commitment);
 
-// Where the payload of a seekable container lies. Throws Error(corrupt) when no payload has such a
+// Where the payload of a seekable source lies. Throws Error(corrupt) when no payload has such a
 // length.
-[[nodiscard]] Extent extent_of(const Source& source, const container::Header& header);
+[[nodiscard]] Extent extent_of(const Source& source, std::uint64_t payload_offset);
 // Error(corrupt): no payload has such a length.
 [[noreturn]] void throw_truncated(const std::string& name);
 // Throws Error(usage) "NAME: ..." for a text with more chunks than a payload may have.

@@ -80,7 +80,7 @@ bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) 
   if (input_.bytes() < header.payload_offset() + cobblestone::prefix_bytes) {
     throw Error(ErrorCode::corrupt, name_ + ": ends before its payload");
   }
-  const PayloadPrefix prefix = read_prefix(input_, header);
+  const PayloadPrefix prefix = read_prefix(input_, header.payload_offset());
   const std::array<std::uint8_t, container::header_bytes> encoded = container::encode(header);
   const Secret<cobblestone::StreamKeys> keys = cobblestone::derive(
       header.suite, input_key, salt_of(prefix), Bytes(encoded).first(container::context_bytes));

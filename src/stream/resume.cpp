@@ -63,7 +63,7 @@ std::optional<Left> read_left(const ResumableFiles& files) {
     if (!partial.is_seekable()) {
       return std::nullopt;
     }
-    left.prefix = read_prefix(partial, left.preamble.header);
+    left.prefix = read_prefix(partial, left.preamble.header.payload_offset());
     return left;
   } catch (const Error&) {
     return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
     return not_because("it is damaged");
   }
   const Bytes salt = salt_of(left->prefix);
-  const ChunkCipher cipher(task.suite, *key, salt, options.kernel);
+  const ChunkCipher cipher(task.suite, *key, container::context(task.suite), salt, options.kernel);
   const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
   std::vector<std::uint8_t> head = left->preamble.bytes;
   head.insert(head.end(), left->prefix.begin(), left->prefix.end());
@@ -186,7 +186,8 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   const MutableBytes salt = MutableBytes(prefix).first(cobblestone::salt_bytes);
   random_bytes(salt);
   const container::Header header = container::layout(task.suite, fresh.envelope.size());
-  const ChunkCipher cipher(task.suite, fresh.input_key, salt, options.kernel);
+  const ChunkCipher cipher(task.suite, fresh.input_key, container::context(task.suite), salt,
+                           options.kernel);
   std::copy_n(cipher.commitment().begin(), cobblestone::commitment_bytes,
               prefix.begin() + cobblestone::salt_bytes);
   const std::vector<std::uint8_t> head =
@@ -233,9 +234,10 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
   const container::Suite suite = preamble.header.suite;
-  const Extent extent = extent_of(input, preamble.header);
-  const PayloadPrefix prefix = read_prefix(input, preamble.header);
-  const ChunkCipher cipher(suite, input_key, salt_of(prefix), options.kernel);
+  const Extent extent = extent_of(input, preamble.header.payload_offset());
+  const PayloadPrefix prefix = read_prefix(input, preamble.header.payload_offset());
+  const ChunkCipher cipher(suite, input_key, container::context(suite), salt_of(prefix),
+                           options.kernel);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input, cipher, extent);
   // Without the envelope, which may have been rekeyed: the context and the prefix bind key and

@@ -192,7 +192,8 @@ StripeWork::StripeWork(const Started& started, Bytes input_key, Source& from, Si
       source(from),
       output(to),
       output_file(to_file),
-      cipher(started.suite, input_key, salt_of(started.prefix), options.kernel, options.device_use),
+      cipher(started.suite, input_key, container::context(started.suite), salt_of(started.prefix),
+             options.kernel, options.device_use),
       journal_key(input_key, salt_of(started.prefix)),
       journal(journal_key, started.header, journal_file, to_file, to_name) {
   if (started.continues) {

@@ -140,7 +140,8 @@ class Transfer {
         continuation_(continuation),
         writes_in_order_(sink != nullptr && !sink->is_seekable()),
         pipe_(source, layout),
-        pool_(layout, transform.device) {}
+        own_pool_(layout, transform.device),
+        pool_(options.buffers != nullptr ? *options.buffers : own_pool_) {}
 
   Moved run() {
     if (!source_.is_seekable() || transform_.is_ordered || writes_in_order_) {
@@ -309,7 +310,8 @@ class Transfer {
   Continuation* continuation_;
   bool writes_in_order_;
   PipeReader pipe_;
-  BufferPool pool_;
+  BufferPool own_pool_;
+  BufferPool& pool_;
   std::mutex read_mutex_;
   std::uint64_t next_index_ = 0;
   bool has_ended_ = false;

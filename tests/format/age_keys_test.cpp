@@ -39,15 +39,15 @@ std::string changed(std::string_view text, std::size_t at, char to) {
 }
 
 TEST(AgeKeys, TheSpecificationsPair) {
-  const Identity identity = parse_identity(secret);
+  const X25519Identity identity = parse_identity(secret);
   EXPECT_EQ(text_of(to_secret_text(identity)), secret);
   EXPECT_EQ(to_string(recipient_of(identity)), its_public);
   EXPECT_EQ(to_string(parse_recipient(its_public)), its_public);
 }
 
 TEST(AgeKeys, GeneratedKeysDifferAndRoundTrip) {
-  const Identity one = generate_identity();
-  const Identity other = generate_identity();
+  const X25519Identity one = generate_identity();
+  const X25519Identity other = generate_identity();
   EXPECT_NE(text_of(to_secret_text(one)), text_of(to_secret_text(other)));
   EXPECT_EQ(to_string(recipient_of(parse_identity(text_of(to_secret_text(one))))),
             to_string(recipient_of(one)));

@@ -22,8 +22,8 @@ using test::refusal;
 constexpr unsigned quick_work_factor = 4;
 
 struct KeyPair {
-  std::vector<Identity> identities;
-  Recipient recipient;
+  std::vector<X25519Identity> identities;
+  X25519Recipient recipient;
 
   KeyPair() : recipient{} {
     identities.push_back(generate_identity());
@@ -86,7 +86,7 @@ TEST(Age, TheDefaultWorkFactorOpensUnderTheDefaultCap) {
 
 TEST(Age, EachOfManyRecipientsOpensAndNobodyElse) {
   const KeyPair a, b, c;
-  const Recipient both[] = {a.recipient, b.recipient};
+  const X25519Recipient both[] = {a.recipient, b.recipient};
   const auto envelope = seal_to_recipients(both, counting(32));
   EXPECT_EQ(copy(open(envelope, {a.identities, {}})), counting(32));
   EXPECT_EQ(copy(open(envelope, {b.identities, {}})), counting(32));
@@ -170,7 +170,7 @@ TEST(Age, ThePassphraseIsAskedForOnceAndOnlyWhenNeeded) {
 
 TEST(Age, SummaryNamesTheStanzas) {
   const KeyPair pair;
-  const Recipient twice[] = {pair.recipient, pair.recipient};
+  const X25519Recipient twice[] = {pair.recipient, pair.recipient};
   const Summary to_two = summarize(seal_to_recipients(twice, {}));
   ASSERT_EQ(to_two.stanzas.size(), 2u);
   EXPECT_EQ(to_two.stanzas[1].type, "X25519");
@@ -203,7 +203,7 @@ TEST(Age, AddedRecipientsOpenAndTheFirstOnesStillDo) {
 TEST(Age, OnlyWhoOpensAnEnvelopeAddsToIt) {
   const KeyPair a, b;
   const auto envelope = seal_to(a, counting(32));
-  const std::span<const Recipient> more(&b.recipient, 1);
+  const std::span<const X25519Recipient> more(&b.recipient, 1);
   (void)refusal(ErrorCode::wrong_key, [&] {
     (void)add_recipients(envelope, {b.identities, {}}, more);
   });

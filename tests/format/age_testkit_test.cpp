@@ -80,7 +80,7 @@ std::string sha256(Bytes bytes) {
 
 // What `open` does with the vector, in the vectors' words.
 std::string outcome(const Vector& vector) {
-  std::vector<Identity> identities;
+  std::vector<X25519Identity> identities;
   for (const std::string& text : vector.identities) {
     identities.push_back(parse_identity(text));
   }

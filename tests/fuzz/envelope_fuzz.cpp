@@ -27,9 +27,9 @@ constexpr std::string_view plaintext = "paes";
 constexpr std::string_view passphrase = "password";
 constexpr unsigned max_work_factor = 3;  // a file may ask for microseconds only
 
-const std::vector<age::Identity>& identities() {
-  static const std::vector<age::Identity> all = [] {
-    std::vector<age::Identity> list;
+const std::vector<age::X25519Identity>& identities() {
+  static const std::vector<age::X25519Identity> all = [] {
+    std::vector<age::X25519Identity> list;
     list.push_back(age::parse_identity(
         "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0"));
     return list;
@@ -87,7 +87,7 @@ void check_spelling(Bytes file) {
 }
 
 void check_adding(Bytes file, const SecretBytes& opened) {
-  const age::Recipient more[] = {age::recipient_of(identities().front())};
+  const age::X25519Recipient more[] = {age::recipient_of(identities().front())};
   const auto extended = age::add_recipients(file, credentials(), more);
   require(equal(age::open(extended, credentials()), opened), "adding keeps the plaintext");
   require(age::summarize(extended).stanzas.size() == age::summarize(file).stanzas.size() + 1,

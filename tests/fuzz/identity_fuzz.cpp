@@ -18,7 +18,7 @@ namespace bech32 = paes::bech32;
 
 void check_identities(Bytes contents) {
   const std::string_view text(reinterpret_cast<const char*>(contents.data()), contents.size());
-  for (const age::Identity& identity : age::parse_identity_file(contents, "file")) {
+  for (const age::X25519Identity& identity : age::parse_identity_file(contents, "file")) {
     const paes::SecretBytes written = age::to_secret_text(identity);
     require(text.find({reinterpret_cast<const char*>(written.data()), written.size()}) !=
                 std::string_view::npos,
@@ -28,7 +28,7 @@ void check_identities(Bytes contents) {
 
 void check_recipients(Bytes contents) {
   const std::string_view text(reinterpret_cast<const char*>(contents.data()), contents.size());
-  for (const age::Recipient& recipient : age::parse_recipient_file(contents, "file")) {
+  for (const age::X25519Recipient& recipient : age::parse_recipient_file(contents, "file")) {
     require(text.find(age::to_string(recipient)) != std::string_view::npos,
             "a recipient has one spelling");
   }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "encrypt_with_salt.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "message/padding.hpp"
@@ -272,7 +273,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: same_bytes FOLDER posix|mpi all|container|CIPHER [SIZE...]\n", stderr);
     return 2;
   }
-  const stream::Cancel signals;
+  const Cancel signals;
   mpi::Communicator ranks(signals);
   try {
     std::vector<std::uint64_t> sizes;

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "encrypt_with_salt.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
-#include "stream/container.hpp"
 
 namespace {
 

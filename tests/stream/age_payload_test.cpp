@@ -11,6 +11,7 @@
 #include "format/age_stream.hpp"
 #include "stream/input.hpp"
 #include "stream/memory_ends.hpp"
+#include "stream/sample.hpp"
 #include "stream/output.hpp"
 
 namespace paes::stream {
@@ -110,8 +111,8 @@ TEST_P(AgePayloads, InParts) {
   const AgePayload payload = this->payload();
   const Layout layout = AgePayload::opening_layout(sealed_.size(), options());
   Contents made(text_.size());
-  MemorySource source(sealed_);
-  MemorySink sink(made);
+  MemorySource source(sealed_, 0, memory_name);
+  MemorySink sink(made, memory_name);
   for (std::uint64_t item = layout.all_items().end; item-- != 0;) {
     (void)transfer(source, &sink, layout, payload.opening(), {item, item + 1}, options());
   }

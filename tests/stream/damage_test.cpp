@@ -14,15 +14,15 @@ constexpr std::size_t chunk = cobblestone::chunk_text_bytes;
 class Damage : public testing::Test {
  protected:
   Damage() : text_(random_buffer(2 * chunk + 100)) {
-    const age::Recipient recipients[] = {age::recipient_of(identities_[0])};
+    const age::X25519Recipient recipients[] = {age::recipient_of(identities_[0])};
     const Contents envelope = age::seal_to_recipients(recipients, key_);
     write_file(folder_ / "text", text_);
     const auto executor = make_executor(Schedule::serial, 1);
     {
       Input input = Input::open(folder_ / "text");
       Output output = Output::create(folder_ / "sealed", {});
-      encrypt(input, output, container::Suite::cobblestone_256, envelope, key_,
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      const Options options = {.executor = *executor, .kernel = best_kernel(Cipher::aes)};
+      encrypt(input, output, new_container(suite_, envelope, key_, options.kernel, {}), options);
     }
     good_ = read_file(folder_ / "sealed");
     std::filesystem::remove(folder_ / "text");
@@ -31,8 +31,8 @@ class Damage : public testing::Test {
         static_cast<std::size_t>(container::layout(suite_, envelope.size()).payload_offset());
   }
 
-  static std::vector<age::Identity> one_identity() {
-    std::vector<age::Identity> identities;
+  static std::vector<age::X25519Identity> one_identity() {
+    std::vector<age::X25519Identity> identities;
     identities.push_back(age::generate_identity());
     return identities;
   }
@@ -47,18 +47,18 @@ class Damage : public testing::Test {
     try {
       Input input = Input::open(path);
       const Preamble preamble = read_preamble(input);
-      SecretBytes opened;
+      SecretBytes held;
       if (opens_envelope) {
-        opened = age::open(preamble.envelope(), {identities_, {}});
+        held = age::open(preamble.envelope(), {identities_, {}});
       }
-      const Bytes key = opens_envelope ? Bytes(opened) : Bytes(key_);
+      const Bytes key = opens_envelope ? Bytes(held) : Bytes(key_);
       if (out.empty()) {
-        return verify(input, preamble, key, options).is_authentic()
+        return verify(input, opened(input, preamble, key, options), options).is_authentic()
                    ? std::nullopt
                    : std::optional(ErrorCode::corrupt);
       } else {
         Output output = Output::create(out, {.source = &input});
-        decrypt(input, output, preamble, key, {}, options);
+        decrypt(input, output, opened(input, preamble, key, options), {}, options);
       }
     } catch (const Error& error) {
       return error.code;
@@ -133,7 +133,7 @@ class Damage : public testing::Test {
 
   container::Suite suite_ = container::Suite::cobblestone_256;
   Folder folder_;
-  std::vector<age::Identity> identities_ = one_identity();
+  std::vector<age::X25519Identity> identities_ = one_identity();
   Contents key_ = sample_key(suite_);
   Contents text_;
   Contents good_;
@@ -270,8 +270,9 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
     Input input = Input::open(in);
     const Preamble preamble = read_preamble(input);
     Output output = Output::create(out, {});
-    decrypt(input, output, preamble, key_, {},
-            {.executor = *executor, .kernel = best_kernel(Cipher::aes), .grain_bytes = chunk});
+    const Options options = {
+        .executor = *executor, .kernel = best_kernel(Cipher::aes), .grain_bytes = chunk};
+    decrypt(input, output, opened(input, preamble, key_, options), {}, options);
   });
   writer.join();
   reader.join();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "stream/memory_ends.hpp"
+#include "stream/sample.hpp"
 #include "stream/payload.hpp"
 #include "stream/reference.hpp"
 
@@ -31,21 +32,21 @@ class Part : public testing::TestWithParam<std::size_t> {
   }
 
   Moved seal(Range chunks, Contents& to) {
-    MemorySource source(text_);
-    MemorySink sink(to);
+    MemorySource source(text_, 0, memory_name);
+    MemorySink sink(to, memory_name);
     return transfer(source, &sink,
                     sealing_layout(extent_.payload_offset, extent_.text_bytes, options()),
                     sealing(cipher_), chunks, options());
   }
   Moved open(Range chunks, Contents& to) {
-    MemorySource source(file_);
-    MemorySink sink(to);
+    MemorySource source(file_, 0, memory_name);
+    MemorySink sink(to, memory_name);
     return transfer(source, &sink,
                     opening_layout(extent_.payload_offset, extent_.text_bytes, options()),
                     opening(cipher_, "made", extent_.payload_offset), chunks, options());
   }
   stream::Damage damage_in(Range chunks) {
-    MemorySource source(file_);
+    MemorySource source(file_, 0, memory_name);
     DamageLog log;
     (void)transfer(source, nullptr,
                    opening_layout(extent_.payload_offset, extent_.text_bytes, options()),
@@ -57,7 +58,8 @@ class Part : public testing::TestWithParam<std::size_t> {
   Contents file_;
   container::Header header_ = container::layout(suite, sample_envelope.size());
   Extent extent_{header_.payload_offset(), text_.size()};
-  ChunkCipher cipher_{suite, sample_key(suite), sample_salt, best_kernel(Cipher::aes)};
+  ChunkCipher cipher_{suite, sample_key(suite), container::context(suite), sample_salt,
+                      best_kernel(Cipher::aes)};
   std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
 };
 

@@ -96,7 +96,7 @@ class Resume : public testing::Test {
   [[nodiscard]] Contents salt_in(const std::string& name) const {
     Input input = Input::open(folder_ / name);
     const Preamble preamble = read_preamble(input);
-    const PayloadPrefix prefix = read_prefix(input, preamble.header);
+    const PayloadPrefix prefix = read_prefix(input, preamble.header.payload_offset());
     return {prefix.begin(), prefix.begin() + cobblestone::salt_bytes};
   }
   [[nodiscard]] std::uint64_t place_of(std::uint64_t stripe) const {
@@ -118,7 +118,7 @@ class Resume : public testing::Test {
     Input input = Input::open(folder_ / "out");
     const Preamble preamble = read_preamble(input);
     Output output = Output::create(folder_ / "back", {.overwrite = true});
-    (void)stream::decrypt(input, output, preamble, key_, {}, options());
+    (void)stream::decrypt(input, output, opened(input, preamble, key_, options()), {}, options());
     EXPECT_TRUE(read_file(folder_ / "back") == text);
   }
   // What was left is not continued, and neither key nor salt of it is used again.
@@ -235,7 +235,7 @@ class SourceWithForgedStamp : public Resume {
     Input input = Input::open(folder_ / "in");
     Input partial = Input::open(folder_ / "out.partial");
     const Preamble preamble = read_preamble(partial);
-    const PayloadPrefix prefix = read_prefix(partial, preamble.header);
+    const PayloadPrefix prefix = read_prefix(partial, preamble.header.payload_offset());
     Contents head = preamble.bytes;
     head.insert(head.end(), prefix.begin(), prefix.end());
     const JournalKey key(key_, salt_of(prefix));
@@ -464,11 +464,12 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   std::copy_n(text_.begin(), stripe_text_bytes, written.begin());
   Input input = Input::open(folder_ / "sealed");
   const Preamble preamble = read_preamble(input);
-  const Extent extent = extent_of(input, preamble.header);
-  const Started started = {suite, read_prefix(input, preamble.header), extent, {}, true};
+  const Extent extent = extent_of(input, preamble.header.payload_offset());
+  const Started started = {
+      suite, read_prefix(input, preamble.header.payload_offset()), extent, {}, true};
   const Descriptor journal(open((folder_ / "none").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const Descriptor file(open((folder_ / "none").c_str(), O_RDONLY | O_CLOEXEC));  // takes no holes
-  MemorySink sink(written);
+  MemorySink sink(written, memory_name);
   StripeWork work(started, key_, input, sink, journal.number(), file.number(), "none", options());
   open_stripes(work, {1, extent.stripes()}, options());
   EXPECT_TRUE(written == text_);
@@ -483,7 +484,8 @@ TEST_F(ResumedDecryption, AnotherFileStartsAfresh) {
     write_source(text_);
     Input source = Input::open(folder_ / "in");
     Output output = Output::create(folder_ / "sealed", {.overwrite = true});
-    (void)stream::encrypt(source, output, suite, sample_envelope, key_, options());
+    const NewPayload payload = new_container(suite, sample_envelope, key_, options().kernel, {});
+    (void)stream::encrypt(source, output, payload, options());
   }
   EXPECT_EQ(decrypt().kept_text_bytes, 0U);
   ASSERT_EQ(notes_.size(), 1U);

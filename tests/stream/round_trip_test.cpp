@@ -149,8 +149,7 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
   for (const char* name : {"a", "b"}) {
     Input input = Input::open(folder / "text");
     Output output = Output::create(folder / name, {});
-    encrypt(input, output, container::Suite::cobblestone_256, sample_envelope,
-            sample_key(container::Suite::cobblestone_256),
+    encrypt(input, output, sample_payload(),
             {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
   }
   const Contents a = read_file(folder / "a");

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "encrypt_with_salt.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 #include "stream/container.hpp"
@@ -141,6 +142,20 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
                             .device_use = setting.device_use});
 }
 
+// With a salt of its own each time.
+inline NewPayload sample_payload() {
+  constexpr auto suite = container::Suite::cobblestone_256;
+  return new_container(suite, sample_envelope, sample_key(suite), best_kernel(Cipher::aes), {});
+}
+
+// The name of ends in memory, for errors.
+inline const std::string memory_name = "memory";
+
+inline OpenedPayload opened(const Source& source, const Preamble& preamble, Bytes input_key,
+                            const Options& options) {
+  return open_container(source, preamble.header, input_key, options.kernel, options.device_use);
+}
+
 inline Totals decrypt_path(const std::string& from, const std::string& to,
                            const Setting& setting = {},
                            const std::optional<ByteRange>& range = {}) {
@@ -149,26 +164,27 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
   const Preamble preamble = read_preamble(input);
   Output output = Output::create(
       to, {.permissions = decrypted_mode(input), .source = &input, .cancel = setting.cancel});
-  return decrypt(input, output, preamble, sample_key(setting.suite), range,
-                 {.executor = *executor,
-                  .kernel = best_kernel(Cipher::aes),
-                  .grain_bytes = setting.grain_bytes,
-                  .cancel = setting.cancel,
-                  .progress = setting.progress,
-                  .device_use = setting.device_use});
+  const Options options = {.executor = *executor,
+                           .kernel = best_kernel(Cipher::aes),
+                           .grain_bytes = setting.grain_bytes,
+                           .cancel = setting.cancel,
+                           .progress = setting.progress,
+                           .device_use = setting.device_use};
+  return decrypt(input, output, opened(input, preamble, sample_key(setting.suite), options), range,
+                 options);
 }
 
 inline Verification verification_of(const std::string& from, const Setting& setting = {}) {
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
   const Preamble preamble = read_preamble(input);
-  return verify(input, preamble, sample_key(setting.suite),
-                {.executor = *executor,
-                 .kernel = best_kernel(Cipher::aes),
-                 .grain_bytes = setting.grain_bytes,
-                 .cancel = setting.cancel,
-                 .progress = setting.progress,
-                 .device_use = setting.device_use});
+  const Options options = {.executor = *executor,
+                           .kernel = best_kernel(Cipher::aes),
+                           .grain_bytes = setting.grain_bytes,
+                           .cancel = setting.cancel,
+                           .progress = setting.progress,
+                           .device_use = setting.device_use};
+  return verify(input, opened(input, preamble, sample_key(setting.suite), options), options);
 }
 
 // For what must be authentic.

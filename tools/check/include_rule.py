@@ -15,6 +15,7 @@ ARROWS = {
     "bench": ["apps", "rows"],
     "rows": ["kernel"],
     "apps": ["mpi", "cuda"],
+    "c": ["stream", "keystream", "cuda"],
     "keystream": ["message"],
     "mpi": ["stream"],
     "cuda": ["message"],

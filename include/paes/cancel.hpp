@@ -1,0 +1,36 @@
+// A request to stop work that takes long, safe to make from any thread and from a signal handler.
+//
+//   paes::Cancel cancel;
+//   paes::encrypt_file(from, to, seal_for, {.cancel = &cancel});  // throws once it is requested
+#pragma once
+
+#include <atomic>
+
+#include "paes/error.hpp"
+#include "paes/export.h"
+
+namespace paes::inline v0 {
+
+class PAES_API Cancel {
+ public:
+  Cancel();  // throws Error when the system has no descriptor left
+  ~Cancel();
+  Cancel(const Cancel&) = delete;
+  Cancel& operator=(const Cancel&) = delete;
+
+  void request() noexcept;  // async-signal-safe; keeps errno
+  [[nodiscard]] bool requested() const noexcept {
+    return requested_.load(std::memory_order_relaxed);
+  }
+  // Throws Error(failure) "interrupted: ..." once requested.
+  void check() const;
+
+  // Becomes readable when a stop is requested, for poll.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  std::atomic<bool> requested_{false};
+  int descriptor_;
+};
+
+}  // namespace paes::inline v0

@@ -1,0 +1,132 @@
+#include "stream/file_work.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "kernel/registry.hpp"
+
+namespace paes::stream {
+
+FileWork::FileWork(const FileOptions& options)
+    : device_(options.device),
+      kernel_(find_kernel(Cipher::aes, options.kernel)),
+      executor_(make_executor(Schedule::omp_dynamic, options.threads)),
+      piece_bytes_(options.piece_bytes),
+      cancel_(options.cancel) {
+  (void)buffer_bytes(for_items(0, 1));
+}
+
+Options FileWork::for_items(std::uint64_t items, std::size_t items_a_buffer) const {
+  const bool spread = executor_->threads() > 1 && items > items_a_buffer;
+  if (spread) {
+    start_here(*executor_);
+  }
+  return {.executor = spread ? *executor_ : serial_executor(),
+          .kernel = kernel_,
+          .grain_bytes = piece_bytes_,
+          .cancel = cancel_,
+          .device_use = {device_.get(), WhenBusy::wait}};
+}
+
+Options FileWork::for_all(Watch& watch) const {
+  Options options = for_items(UINT64_MAX, 1);
+  options.cancel = watch.cancel();
+  options.progress = watch.progress();
+  return options;
+}
+
+namespace {
+
+constexpr int report_interval_ms = 100;
+
+}  // namespace
+
+Watch::Watch(const FileOptions& options, Source& source) : options_(options), source_(source) {
+  if (options.progress != nullptr || options.cancel != nullptr) {
+    thread_ = std::thread([this] { watch(); });
+  }
+}
+
+Watch::~Watch() { end_watch(); }
+
+void Watch::end_watch() noexcept {
+  is_over_.request();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Watch::stop() noexcept {
+  stop_.request();
+  source_.stop_waiting();
+}
+
+void Watch::over(const std::function<void()>& work) {
+  check(options_.cancel);
+  try {
+    work();
+  } catch (...) {
+    end_watch();
+    if (of_report_) {
+      std::rethrow_exception(of_report_);
+    }
+    stop_.check();  // the work may have failed because it was stopped
+    throw;
+  }
+}
+
+void Watch::watch() noexcept {
+  const std::uint64_t total_bytes = source_.is_seekable() ? source_.bytes() : 0;
+  const int timeout_ms = options_.progress != nullptr ? report_interval_ms : -1;
+  pollfd events[] = {{is_over_.descriptor(), POLLIN, 0},
+                     {options_.cancel != nullptr ? options_.cancel->descriptor() : -1, POLLIN, 0}};
+  for (;;) {
+    (void)poll(events, std::size(events), timeout_ms);
+    if (is_over_.requested()) {
+      return;
+    }
+    if (options_.cancel != nullptr && options_.cancel->requested()) {
+      stop();
+      return;
+    }
+    try {
+      if (options_.progress != nullptr) {
+        options_.progress(done_bytes_.load(std::memory_order_relaxed), total_bytes);
+      }
+    } catch (...) {
+      of_report_ = std::current_exception();
+      stop();
+      return;
+    }
+  }
+}
+
+NewPayload new_payload(const SealFor& seal_for, const Options& options) {
+  check(seal_for);
+  if (!seal_for.key.is_empty()) {
+    const auto& own = KeyParts::of(seal_for.key);
+    return new_bare_payload(own.key, own.context, options.kernel, options.device_use);
+  }
+  const auto suite = seal_for.key_bits == 128 ? container::Suite::cobblestone_128
+                                              : container::Suite::cobblestone_256;
+  SecretBytes input_key(container::key_bytes(suite));
+  random_bytes(input_key);
+  return new_container(suite, seal_envelope(seal_for, input_key), input_key, options.kernel,
+                       options.device_use);
+}
+
+OpenedPayload open_payload(const Source& source, const OpenWith& open_with,
+                           const Options& options) {
+  check(open_with);
+  if (!open_with.key.is_empty()) {
+    const auto& own = KeyParts::of(open_with.key);
+    return open_bare_payload(source, own.key, own.context, options.kernel, options.device_use);
+  }
+  const Preamble preamble = read_preamble(source);
+  const SecretBytes input_key = open_envelope(preamble.envelope(), open_with);
+  return open_container(source, preamble.header, input_key, options.kernel, options.device_use);
+}
+
+}  // namespace paes::stream

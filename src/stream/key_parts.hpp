@@ -1,0 +1,47 @@
+// What paes/keys.hpp hides: the keys in the handles, and envelopes sealed and opened with them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "format/age.hpp"
+#include "paes/keys.hpp"
+
+namespace paes {
+
+struct PAES_HIDDEN Recipient::State {
+  age::X25519Recipient key;
+};
+struct PAES_HIDDEN Identity::State {
+  age::X25519Identity key;
+};
+struct PAES_HIDDEN Passphrase::State {
+  SecretBytes text;
+};
+struct PAES_HIDDEN CobblestoneKey::State {
+  SecretBytes key;
+  std::vector<std::uint8_t> context;
+};
+
+struct KeyParts {
+  template <typename Handle>
+  [[nodiscard]] static const auto& of(const Handle& handle) {
+    return *handle.state_;
+  }
+  template <typename Handle>
+  [[nodiscard]] static Handle make(typename Handle::State&& state) {
+    return Handle(std::make_shared<const typename Handle::State>(std::move(state)));
+  }
+};
+
+// Throws Error(usage) for options that contradict each other, and where nobody could open the file.
+void check(const SealFor& seal_for);
+void check(const OpenWith& open_with);
+
+// The envelope of a new file. `seal_for` has recipients or a passphrase.
+[[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key);
+// What the envelope holds. Throws as age::open does.
+[[nodiscard]] SecretBytes open_envelope(Bytes envelope, const OpenWith& open_with);
+
+}  // namespace paes

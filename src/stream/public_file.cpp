@@ -1,0 +1,121 @@
+// The public header's calls for whole files, on top of stream/container.hpp.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "format/age.hpp"
+#include "stream/container.hpp"
+#include "stream/file_work.hpp"
+#include "stream/input.hpp"
+#include "stream/memory_ends.hpp"
+#include "stream/output.hpp"
+
+namespace paes {
+
+namespace {
+
+// The output for a source. A text from a callback has no mode of its own.
+stream::Output create_output(const std::string& path, const stream::Source& source, bool encrypts,
+                             const FileOptions& options, const Cancel* cancel) {
+  const auto* const input = dynamic_cast<const stream::Input*>(&source);
+  stream::OutputOptions wanted;
+  wanted.overwrite = options.overwrite;
+  wanted.source = input;
+  wanted.cancel = cancel;
+  if (input != nullptr) {
+    wanted.permissions = encrypts ? stream::encrypted_mode(*input) : stream::decrypted_mode(*input);
+  } else if (encrypts) {
+    wanted.permissions = stream::new_file_mode();
+  }
+  return stream::Output::create(path, wanted);
+}
+
+}  // namespace
+
+FileSource::FileSource(std::shared_ptr<stream::Source> source) noexcept
+    : source_(std::move(source)) {}
+
+FileSource::FileSource(const std::string& path)
+    : source_(std::make_shared<stream::Input>(stream::Input::open(path))) {}
+
+FileSource::FileSource(const char* path) : FileSource(std::string(path)) {}
+
+FileSource FileSource::descriptor(int number, const std::string& name) {
+  return FileSource(
+      std::make_shared<stream::Input>(stream::Input::of(Descriptor(number, false), name)));
+}
+
+FileSource FileSource::callback(ReadAt read_at, std::uint64_t bytes, const std::string& name) {
+  return FileSource(std::make_shared<stream::CallbackSource>(std::move(read_at), bytes, name));
+}
+
+}  // namespace paes
+
+// Qualified, because they are of the inline namespace: without it these would be other functions.
+
+std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
+                                 const SealFor& seal_for, const FileOptions& options) {
+  stream::Source& source = FileParts::of(from);
+  const stream::FileWork work(options);
+  stream::Watch watch(options, source);
+  std::uint64_t text_bytes = 0;
+  watch.over([&] {
+    stream::Output output = create_output(to, source, true, options, watch.cancel());
+    const stream::Options how = work.for_all(watch);
+    const stream::NewPayload payload = stream::new_payload(seal_for, how);
+    text_bytes = stream::encrypt(source, output, payload, how).text_bytes;
+  });
+  return text_bytes;
+}
+
+std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
+                                 const OpenWith& open_with, const FileOptions& options) {
+  stream::Source& source = FileParts::of(from);
+  const stream::FileWork work(options);
+  stream::Watch watch(options, source);
+  std::uint64_t text_bytes = 0;
+  watch.over([&] {
+    stream::Output output = create_output(to, source, false, options, watch.cancel());
+    const stream::Options how = work.for_all(watch);
+    const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
+    text_bytes = stream::decrypt(source, output, payload, {}, how).text_bytes;
+  });
+  return text_bytes;
+}
+
+paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith& open_with,
+                                         const FileOptions& options) {
+  stream::Source& source = FileParts::of(from);
+  const stream::FileWork work(options);
+  stream::Watch watch(options, source);
+  stream::Verification found;
+  watch.over([&] {
+    const stream::Options how = work.for_all(watch);
+    found = stream::verify(source, stream::open_payload(source, open_with, how), how);
+  });
+  FileVerification result{.is_authentic = found.is_authentic(),
+                          .text_bytes = found.extent.text_bytes,
+                          .more_damaged_chunks = found.damage.more_chunks};
+  for (const Range& chunks : found.damage.ranges) {
+    const Range text = found.extent.text_of(chunks);
+    result.damaged.push_back({text.first, text.end});
+  }
+  return result;
+}
+
+paes::FileInfo paes::inspect_file(const FileSource& from) {
+  const stream::Source& source = FileParts::of(from);
+  if (!source.is_seekable()) {
+    throw Error(ErrorCode::usage, source.name() + ": is empty or a pipe, which has no length");
+  }
+  const stream::Preamble preamble = stream::read_preamble(source);
+  const std::uint64_t offset = preamble.header.payload_offset();
+  FileInfo info{.key_bits = static_cast<unsigned>(8 * container::key_bytes(preamble.header.suite)),
+                .text_bytes = stream::extent_of(source, offset).text_bytes,
+                .payload_offset = offset};
+  for (const age::Summary::Stanza& stanza : age::summarize(preamble.envelope()).stanzas) {
+    info.stanzas.push_back({stanza.type, stanza.work_factor});
+  }
+  return info;
+}

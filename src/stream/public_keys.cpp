@@ -1,0 +1,127 @@
+// The public header's keys, on top of age's.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "format/libcrypto.hpp"
+#include "stream/key_parts.hpp"
+#include "stream/output.hpp"
+#include "stream/small_file.hpp"
+
+namespace paes {
+
+Recipient::Recipient(std::string_view text)
+    : state_(std::make_shared<const State>(State{age::parse_recipient(text)})) {}
+
+std::vector<Recipient> Recipient::load(const std::string& path) {
+  const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
+  std::vector<Recipient> loaded;
+  for (const age::X25519Recipient& key : age::parse_recipient_file(contents, path)) {
+    loaded.push_back(KeyParts::make<Recipient>({key}));
+  }
+  return loaded;
+}
+
+std::string Recipient::text() const { return age::to_string(state_->key); }
+
+Identity::Identity(std::string_view text)
+    : state_(std::make_shared<const State>(State{age::parse_identity(text)})) {}
+
+Identity Identity::generate() { return KeyParts::make<Identity>({age::generate_identity()}); }
+
+std::vector<Identity> Identity::load(const std::string& path) {
+  const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
+  std::vector<Identity> loaded;
+  for (age::X25519Identity& key : age::parse_identity_file(contents, path)) {
+    loaded.push_back(KeyParts::make<Identity>({std::move(key)}));
+  }
+  return loaded;
+}
+
+Recipient Identity::recipient() const {
+  return KeyParts::make<Recipient>({age::recipient_of(state_->key)});
+}
+
+void Identity::save(const std::string& path) const {
+  const SecretBytes text = age::identity_file_text(state_->key);
+  stream::Output file = stream::Output::create(
+      path, {.only_new = true, .permissions = S_IRUSR | S_IWUSR, .must_last = true});
+  file.write(Bytes(text));
+  file.commit(text.size());
+}
+
+Passphrase::Passphrase(std::string_view text)
+    : state_(std::make_shared<const State>(State{SecretBytes(libcrypto::bytes_of(text))})) {
+  if (text.empty()) {
+    throw Error(ErrorCode::usage, "passphrase: is empty");
+  }
+}
+
+CobblestoneKey::CobblestoneKey(Bytes key, Bytes context)
+    : state_(std::make_shared<const State>(
+          State{SecretBytes(key), std::vector<std::uint8_t>(context.begin(), context.end())})) {
+  if (key.size() != 16 && key.size() != 32) {
+    throw Error(ErrorCode::usage, "key: " + std::to_string(key.size()) + " bytes",
+                "Cobblestone takes 16 or 32");
+  }
+}
+
+void check(const SealFor& seal_for) {
+  const int ways = (seal_for.recipients.empty() ? 0 : 1) +
+                   (seal_for.passphrase.is_empty() ? 0 : 1) + (seal_for.key.is_empty() ? 0 : 1);
+  if (ways == 0) {
+    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output",
+                "give recipients, a passphrase or a key");
+  }
+  if (ways > 1) {
+    throw Error(ErrorCode::usage, "recipients: a passphrase and a key each go alone");
+  }
+  if (seal_for.key_bits != 128 && seal_for.key_bits != 256) {
+    throw Error(ErrorCode::usage, "key_bits: " + std::to_string(seal_for.key_bits),
+                "AES has 128 and 256 here");
+  }
+}
+
+void check(const OpenWith& open_with) {
+  const bool has_age_key = !open_with.identities.empty() || !open_with.passphrase.is_empty();
+  if (!has_age_key && open_with.key.is_empty()) {
+    throw Error(ErrorCode::usage, "identities: nothing given could open a file",
+                "give identities, a passphrase or a key");
+  }
+  if (has_age_key && !open_with.key.is_empty()) {
+    throw Error(ErrorCode::usage, "key: goes alone, because its files have no envelope");
+  }
+  if (open_with.max_work_factor < 1 || open_with.max_work_factor > age::highest_max_work_factor) {
+    throw Error(ErrorCode::usage, "max_work_factor: " + std::to_string(open_with.max_work_factor),
+                "1 to " + std::to_string(age::highest_max_work_factor));
+  }
+}
+
+std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key) {
+  if (!seal_for.passphrase.is_empty()) {
+    return age::seal_to_passphrase(KeyParts::of(seal_for.passphrase).text, input_key);
+  }
+  std::vector<age::X25519Recipient> recipients;
+  std::transform(seal_for.recipients.begin(), seal_for.recipients.end(),
+                 std::back_inserter(recipients),
+                 [](const Recipient& recipient) { return KeyParts::of(recipient).key; });
+  return age::seal_to_recipients(recipients, input_key);
+}
+
+SecretBytes open_envelope(Bytes envelope, const OpenWith& open_with) {
+  std::vector<age::X25519Identity> identities(open_with.identities.size());
+  for (std::size_t i = 0; i < identities.size(); ++i) {
+    *identities[i] = *KeyParts::of(open_with.identities[i]).key;
+  }
+  age::Credentials credentials{identities, nullptr, open_with.max_work_factor};
+  if (!open_with.passphrase.is_empty()) {
+    credentials.ask_passphrase = [&] {
+      return SecretBytes(Bytes(KeyParts::of(open_with.passphrase).text));
+    };
+  }
+  return age::open(envelope, credentials);
+}
+
+}  // namespace paes

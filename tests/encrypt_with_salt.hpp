@@ -1,0 +1,22 @@
+// A container with a chosen input key and salt, for tests that compare bytes. No library has this:
+// a salt used twice with one input key reuses nonces.
+#pragma once
+
+#include <utility>
+
+#include "stream/container.hpp"
+
+namespace paes::stream {
+
+inline Totals encrypt_with_salt(Source& input, Output& output, container::Suite suite,
+                                Bytes envelope, Bytes input_key, Bytes salt,
+                                const Options& options) {
+  const container::Header header = container::layout(suite, envelope.size());
+  ChunkCipher cipher(suite, input_key, container::context(suite), salt, options.kernel,
+                     options.device_use);
+  std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher.commitment());
+  return encrypt(input, output, {header.payload_offset(), std::move(head), std::move(cipher)},
+                 options);
+}
+
+}  // namespace paes::stream
