@@ -11,8 +11,8 @@
 #include "format/age_stream.hpp"
 #include "stream/input.hpp"
 #include "stream/memory_ends.hpp"
-#include "stream/sample.hpp"
 #include "stream/output.hpp"
+#include "stream/sample.hpp"
 
 namespace paes::stream {
 namespace {

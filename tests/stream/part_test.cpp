@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "stream/memory_ends.hpp"
-#include "stream/sample.hpp"
 #include "stream/payload.hpp"
 #include "stream/reference.hpp"
+#include "stream/sample.hpp"
 
 namespace paes::stream {
 namespace {

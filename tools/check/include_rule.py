@@ -15,7 +15,7 @@ ARROWS = {
     "bench": ["apps", "rows"],
     "rows": ["kernel"],
     "apps": ["mpi", "cuda"],
-    "c": ["stream", "keystream", "cuda"],
+    "c": [],
     "keystream": ["message"],
     "mpi": ["stream"],
     "cuda": ["message"],
