@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Nothing in the release programs takes a key, salt or nonce of the caller's choice for a file of
-# paes: reuse of any of them breaks AES-GCM. Looks at its symbols, its options and what it makes. Usage: no_injection.sh
-# BUILD_FOLDER
+# Nothing in the release programs and the installed libraries takes a salt or nonce of the caller's
+# choice for a file of paes, and no program takes its key: reuse breaks AES-GCM. Looks at symbols,
+# headers, options and what is made. Usage: no_injection.sh BUILD_FOLDER
 set -euo pipefail
 paes=$1/bin/paes
 programs=("$paes")
@@ -17,10 +17,23 @@ complain() {
   bad=1
 }
 
-# The library's only door for tests. That it still has this name shows that this looks for the
-# right thing.
+# The only door for tests: one in a library that is never installed, one of the tests' own. That they
+# still have this name shows that this looks for the right thing.
 door=encrypt_with_salt
-nm --demangle "$1"/libpaes_stream.a 2>/dev/null | grep " T .*$door" >"$folder/found" || complain "libpaes_stream.a has no $door: what do tests use now?"
+for with_door in "$1/src/mpi/libpaes_mpi.a" "$1/bin/seal_fixed"; do
+  nm --demangle "$with_door" 2>/dev/null | grep "$door" >"$folder/found" || complain "$with_door has no $door: what do tests use now?"
+done
+# A Cobblestone key and its context come from the caller; a salt never does. In the shared library
+# symbols are left that it does not export.
+for library in "$1"/packaging/libpaes.so "$1"/packaging/libpaes.a "$1"/libpaes_stream.a; do
+  nm --demangle "$library" >"$folder/symbols" 2>/dev/null
+  grep -q 'ChunkCipher::seal' "$folder/symbols" || complain "$library has no symbols to look at"
+  ! grep "$door" "$folder/symbols" || complain "$library contains $door"
+  ! grep -E 'Emulat(edRuntime|ion::of)' "$folder/symbols" || complain "$library contains an emulated device"
+done
+# Comments may speak of salts; names of what a program can call may not.
+include=$(cd "$(dirname "$0")/../../include" && pwd)
+! grep -rniE '^[^/*]*salt' "$include"/paes/*.h* || complain "a public header takes a salt"
 # A device that is emulated leaves what it computes in the memory of the process.
 for program in "${programs[@]}"; do
   ! nm --demangle "$program" | grep "$door" || complain "$program contains $door"
