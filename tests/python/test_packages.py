@@ -1,0 +1,378 @@
+# The packages, the static program and the SBOM that tools/package makes, on machines that have nothing
+# else: they are installed, run, upgraded from this tree built as a lower version, and removed, in a bare
+# root (tools/check/bare_root) that has no checkout and no compiler until a recipe asks for one. To save
+# time the packages have code for two architectures of devices; `./dev check --deep` takes all, and
+# builds from source in a bare root, too.
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import program
+import pytest
+import recipes
+from recipes import ROOT
+
+OUTPUT = ROOT / "build/package-test"
+BARE_ROOT = str(ROOT / "tools/check/bare_root")
+LOWER = "0.0.1"
+VERSION = re.search(r"^project\(paes VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+DEEP = "PAES_EXHAUSTIVE" in os.environ
+HAS_CUDA = bool(os.environ.get("PAES_NVCC"))
+INSTALLED = {"paes", "libpaes0", "libpaes-dev", "paes-mpi", "paes-bench"}
+LIMIT_S = 7200 if DEEP else 1200
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("dpkg-buildpackage") is None, reason="dpkg-buildpackage is missing (Debian package dpkg-dev)"),
+    pytest.mark.skipif(shutil.which("dh") is None, reason="dh is missing (Debian package debhelper)"),
+]
+
+
+def package(*options):
+    words = [ROOT / "tools/package", "--output", OUTPUT, *options]
+    if not DEEP:
+        words += ["--architectures", "75;90"]
+    environment = dict(os.environ, PAES_CUDA="ON" if HAS_CUDA else "OFF")
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [Path(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def lower(tmp_path_factory):
+    """The .deb files of this tree as a lower version."""
+    folder = tmp_path_factory.mktemp("lower")
+    return [Path(shutil.copy(path, folder)) for path in package("--debs", "--version", LOWER)]
+
+
+@pytest.fixture(scope="module")
+def results(lower):
+    """What ./dev package makes: name of a package, or kind -> file. After `lower`, in the same folder,
+    so that little is compiled twice."""
+    found = {}
+    for path in package():
+        kind = {".deb": path.name.split("_")[0], ".json": "sbom"}.get(path.suffix, "static")
+        found[kind] = path
+    return found
+
+
+@pytest.fixture(scope="module")
+def unpacked(results, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unpacked")
+    for name in INSTALLED:
+        subprocess.run(["dpkg-deb", "-x", results[name], folder], check=True)
+    return folder
+
+
+def test_all_packages_are_there(results):
+    assert set(results) == INSTALLED | {"static", "sbom"}
+    assert results["static"].name == f"paes-{VERSION}-linux-{os.uname().machine}"
+
+
+def test_lintian_finds_nothing(results):
+    """Errors stop tools/package; this is for warnings, each of which is looked at when it appears."""
+    found = (OUTPUT / "lintian.log").read_text()
+    assert not re.findall(r"^[EW]: .*", found, re.MULTILINE)
+
+
+def test_programs_are_hardened_and_need_no_cuda(unpacked):
+    for name in ("usr/bin/paes", "usr/bin/paes-bench", "usr/bin/paes-mpi.openmpi", "usr/bin/paes-mpi.mpich"):
+        shown = subprocess.run(["readelf", "-dW", unpacked / name], capture_output=True, text=True, check=True).stdout
+        assert "BIND_NOW" in shown and "PIE" in shown, name
+        assert not re.search(r"NEEDED.*(cuda|nvidia)|R(UN)?PATH", shown), shown
+
+
+# ---- the static program
+
+
+def test_static_program_is_one_small_file(results):
+    assert results["static"].stat().st_size < 10_000_000
+    shown = subprocess.run(["readelf", "-lW", results["static"]], capture_output=True, text=True, check=True).stdout
+    assert "INTERP" not in shown
+
+
+# A provider of OpenSSL that only says that it was loaded.
+PROVIDER = """
+#include <fcntl.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void loaded(void) { open(getenv("LOADED"), O_CREAT | O_WRONLY, 0600); }
+int OSSL_provider_init(void) { return 0; }
+"""
+CONFIGURATION = """
+openssl_conf = all
+[all]
+providers = list
+[list]
+base = used
+ours = loaded
+[used]
+activate = 1
+[loaded]
+activate = 1
+module = {module}
+"""
+
+
+@pytest.mark.parametrize("kind", ["static", "shared"])
+def test_configuration_of_openssl(results, unpacked, kind, tmp_path):
+    """Nothing of it reaches the static program. The other one shows that the trap works."""
+    module = tmp_path / "ours.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", module], input=PROVIDER.encode(), check=True)
+    configuration = tmp_path / "openssl.cnf"
+    configuration.write_text(CONFIGURATION.format(module=module))
+    (tmp_path / "plain").write_bytes(b"text")
+    environment = program.clean_environment(
+        OPENSSL_CONF=str(configuration), OPENSSL_MODULES=str(tmp_path), LOADED=str(tmp_path / "was-loaded")
+    )
+    binary = results["static"] if kind == "static" else unpacked / "usr/bin/paes"
+    done = subprocess.run(
+        [binary, "encrypt", "--new-identity", "key", "plain"],
+        cwd=tmp_path, env=environment, capture_output=True, check=False,
+    )
+    assert (done.returncode == 0) == (kind == "static"), done.stderr
+    assert (tmp_path / "was-loaded").exists() == (kind == "shared")
+
+
+# Processors of qemu, and the kernels of AES and 3DES that are chosen there.
+PROCESSORS = {"qemu64": ("bitslice", "bitslice"), "Westmere": ("bitslice", "bitslice"), "max": ("aesni", "bitslice_avx2")}
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_static_program_on_emulated_processors(results, processor, tmp_path):
+    if os.uname().machine != "x86_64":
+        pytest.skip("these processors are x86-64's")
+    if shutil.which("qemu-x86_64-static") is None:
+        pytest.skip("qemu-x86_64-static is missing (Debian package qemu-user-static)")
+    emulated = ["qemu-x86_64-static", "-cpu", processor]
+    shown = program.succeed("devices", prefix=emulated, binary=results["static"]).out.decode()
+    assert tuple(re.findall(r"^\* (\w+) +yes", shown, re.MULTILINE)) == PROCESSORS[processor]
+    plain = tmp_path / "plain"
+    plain.write_bytes(os.urandom(300_001))
+    key, sealed, back = tmp_path / "key", tmp_path / "sealed", tmp_path / "back"
+    program.succeed("encrypt", "--new-identity", key, "-o", sealed, plain, prefix=emulated, binary=results["static"])
+    # By the program under test, on this processor.
+    program.succeed("decrypt", "-i", key, "-o", back, sealed)
+    assert back.read_bytes() == plain.read_bytes()
+    program.succeed("decrypt", "-f", "-i", key, "-o", back, sealed, prefix=emulated, binary=results["static"])
+    assert back.read_bytes() == plain.read_bytes()
+
+
+# ---- the SBOM
+
+
+def test_sbom_is_valid_spdx(results):
+    from spdx_tools.spdx.parser.parse_anything import parse_file
+    from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
+
+    found = validate_full_spdx_document(parse_file(str(results["sbom"])))
+    assert not found, "\n".join(message.validation_message for message in found)
+
+
+def version_of(package):
+    return subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}\n", package], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[0]
+
+
+def test_sbom_names_every_result_and_what_is_in_it(results, unpacked):
+    sbom = json.loads(results["sbom"].read_text())
+    by_id = {package["SPDXID"]: package for package in sbom["packages"]}
+    by_file = {package.get("packageFileName"): package for package in sbom["packages"]}
+    for kind, path in results.items():
+        if kind != "sbom":
+            sums = {c["algorithm"]: c["checksumValue"] for c in by_file[path.name]["checksums"]}
+            assert sums["SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    of_paes = [file for file in sbom["files"] if file["fileName"] == "./usr/bin/paes"]
+    sums = {c["algorithm"]: c["checksumValue"] for c in of_paes[0]["checksums"]}
+    assert sums["SHA256"] == hashlib.sha256((unpacked / "usr/bin/paes").read_bytes()).hexdigest()
+
+    def linked(file, relation):
+        id = by_file[file.name]["SPDXID"]
+        return {
+            by_id[r["relatedSpdxElement"]]["name"]: by_id[r["relatedSpdxElement"]]["versionInfo"]
+            for r in sbom["relationships"]
+            if (r["spdxElementId"], r["relationshipType"]) == (id, relation)
+        }
+
+    within = linked(results["static"], "STATIC_LINK")
+    assert {"libssl-dev", "libc6-dev", "libcli11-dev", "nlohmann-json3-dev", "libfmt-dev"} < set(within)
+    assert within["libssl-dev"] == version_of("libssl-dev")
+    assert any(name.startswith("libgcc-") for name in within)
+    assert "libssl3" in "".join(linked(results["libpaes0"], "DYNAMIC_LINK"))
+    assert ("cudart_static" in linked(results["paes"], "STATIC_LINK")) == HAS_CUDA
+
+
+# ---- on a bare machine
+
+
+class Machine:
+    def __init__(self, name):
+        self.root = ROOT / "build/bare-root" / name
+        self.folder = self.root / "root/folder"
+        subprocess.run([BARE_ROOT, "--make", self.root], check=True, timeout=LIMIT_S)
+        self.folder.mkdir()
+
+    @property
+    def prefix(self):
+        # Open MPI wants to be told that root means it, and that there are more ranks than processors.
+        return [
+            BARE_ROOT, str(self.root), "env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+            "OMPI_MCA_rmaps_base_oversubscribe=1", "sh", "-c", 'cd folder && exec "$@"', "sh",
+        ]
+
+    def run(self, *words, code=0):
+        done = subprocess.run(
+            [*self.prefix, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=LIMIT_S, check=False,
+        )
+        assert done.returncode == code, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        return done.stdout
+
+    def shell(self, text):
+        return self.run("bash", "-euo", "pipefail", "-c", text)
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """bare(name): makes a machine. Those of tests that passed are removed, as they are large."""
+    reason = subprocess.run([BARE_ROOT, "--why-not"], capture_output=True, text=True, check=True).stdout.strip()
+    if reason:
+        pytest.skip(f"no bare root: {reason}")
+    made = []
+
+    def make(name):
+        made.append(Machine(name))
+        return made[-1]
+
+    yield make
+    for machine in made:
+        subprocess.run(["rm", "-rf", "--one-file-system", machine.root], check=True)
+
+
+@pytest.fixture(scope="module")
+def machine(bare):
+    return bare("packages")
+
+
+# What a checkout would have; a bare machine has what `./dev package` made elsewhere.
+DEV = """#!/bin/sh
+case $1 in
+  run) shift; exec paes "$@" ;;
+  package | test) ;;
+  *) exit 9 ;;
+esac
+"""
+
+
+def put(machine, results):
+    target = machine.folder / "build/package"
+    target.mkdir(parents=True, exist_ok=True)
+    for path in results.values():
+        shutil.copy(path, target)
+    (machine.folder / "dev").write_text(DEV)
+    (machine.folder / "dev").chmod(0o755)
+
+
+def test_static_program_runs_where_nothing_is_installed(machine, results):
+    shutil.copy(results["static"], machine.folder / "static")
+    machine.shell("""
+        ! ls /usr/lib/*/libgomp.so.1
+        echo text >plain
+        ./static encrypt --new-identity key.txt plain
+        rm plain
+        ./static decrypt -i key.txt plain.paes
+        grep -qx text plain
+        rm plain plain.paes key.txt static
+    """)
+
+
+def test_lower_version_is_installed(machine, lower):
+    for path in lower:
+        shutil.copy(path, machine.folder)
+    machine.shell(f"""
+        apt-get -qq update
+        apt-get install -y ./*.deb
+        rm ./*.deb
+        [ "$(paes --version)" = "paes {LOWER}" ]
+        echo text >kept
+        paes encrypt --new-identity kept-key.txt kept
+    """)
+
+
+def test_upgrade(machine, results):
+    put(machine, results)
+    machine.shell(f"""
+        apt-get install -y ./build/package/*.deb
+        [ "$(paes --version)" = "paes {VERSION}" ]
+        paes decrypt -f -i kept-key.txt -o kept kept.paes
+        grep -qx text kept
+        [ ! -e "$(echo /usr/lib/*/libpaes.so.{LOWER})" ]
+    """)
+
+
+def test_installed_programs(machine):
+    machine.shell("""
+        paes-bench --version
+        mpirun --version | head -n 1 || true
+        for program in paes-mpi.openmpi paes-mpi.mpich paes-mpi-bench.openmpi paes-mpi-bench.mpich; do
+          ! ldd /usr/bin/$program | grep 'not found'
+        done
+        for program in paes paes-bench paes-mpi paes-mpi-bench paes-mpi.openmpi paes-mpi-bench.mpich; do
+          zcat /usr/share/man/man1/$program.1.gz | grep -q '^.TH PAES'
+        done
+        for program in paes paes-mpi; do
+          bash -n /usr/share/bash-completion/completions/$program
+          [ -s /usr/share/zsh/vendor-completions/_$program ]
+          [ -s /usr/share/fish/vendor_completions.d/$program.fish ]
+        done
+    """)
+
+
+def test_device_is_built_in_and_needs_no_driver(machine):
+    shown = machine.run("paes", "devices")
+    assert ("this build has no CUDA" in shown) != HAS_CUDA, shown
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/recipes.md"])
+def test_every_recipe(machine, results, document):
+    """With the packages alone, and what a recipe says that it needs."""
+    machine.shell("rm -rf ./* && apt-get install -y openssl openmpi-bin")
+    recipes.furnish(machine.folder)
+    put(machine, results)
+    shutil.copytree(ROOT / "examples", machine.folder / "examples")
+    for kind, block in recipes.blocks(document):
+        recipes.run_block(kind, block, machine.folder, dict(os.environ), machine.prefix)
+
+
+def test_nothing_is_left_after_removal(machine, results):
+    left = "find / -xdev ( -path /root -o -path /proc -o -path /sys -o -path /dev -o -path /usr/local ) -prune -o -name *paes* -print"
+    assert "/usr/bin/paes\n" in machine.run(*left.split())
+    machine.run("apt-get", "purge", "-y", *sorted(INSTALLED))
+    assert machine.run(*left.split()) == ""
+
+
+@pytest.mark.skipif(not DEEP, reason="asked for by PAES_EXHAUSTIVE: builds and tests everything in a bare root")
+def test_from_source(bare):
+    """The commands of README.md for a checkout, on a machine that has git and bash."""
+    machine = bare("source")
+    machine.shell("apt-get -qq update && apt-get install -y git")
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        stdout=subprocess.PIPE, check=True,
+    ).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        if (ROOT / name).exists():
+            (machine.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, machine.folder / name, follow_symlinks=False)
+    commands = [
+        line.split("  #")[0]
+        for _, block in recipes.blocks("README.md")
+        for line in block.splitlines()
+        if line.startswith(("./dev ", "$ ./dev "))
+    ]
+    assert any("./dev test" in command for command in commands)
+    for command in commands:
+        machine.shell(command.removeprefix("$ "))
