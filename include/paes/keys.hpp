@@ -80,7 +80,8 @@ class PAES_API Passphrase {
 
 // A key that the caller keeps elsewhere, in a key manager for instance. The file then has neither
 // header nor envelope: it is a payload alone (C2SP chunked-encryption v1), Cobblestone-128 with a
-// key of 16 bytes, Cobblestone-256 with one of 32. `context` is not in the file; another context
+// key of 16 bytes, Cobblestone-256 with one of 32. It must be random, because nothing makes a guess
+// at it slow. `context` is not in the file; another context
 // does not open it. One key serves any number of files, because each has a random salt of its own.
 class PAES_API CobblestoneKey {
  public:

@@ -44,6 +44,12 @@ run "$folder/cmake/object_store"
 run "$folder/cmake/keystream"
 run "$folder/cmake/whole_file" "$folder"
 run "$folder/cmake/ranges" "$folder" 8 2 200
+head -c 3000001 /dev/urandom >"$folder/text"
+"$prefix/bin/paes" keygen -o "$folder/key.txt" 2>"$folder/keygen.log"
+run "$folder/cmake/copy" seal "$folder/text" "$folder/text.paes" "$(grep -oE 'age1[0-9a-z]+' "$folder/keygen.log")"
+run "$prefix/bin/paes" verify -i "$folder/key.txt" "$folder/text.paes"
+run "$folder/cmake/copy" open "$folder/text.paes" "$folder/back" "$folder/key.txt"
+cmp "$folder/text" "$folder/back" || bad=1
 run "$folder/cmake/ranges_static" "$folder" 8 2 200
 ! ldd "$folder/cmake/ranges_static" | grep libpaes || complain "ranges_static needs the shared library"
 
@@ -59,5 +65,16 @@ c++ -std=c++20 -O2 "$outside/ranges.cpp" $(flags --cflags) "$lib/libpaes.a" $(fl
 run "$folder/pkg-config/keystream"
 run "$folder/pkg-config/whole_file" "$folder"
 run "$folder/pkg-config/ranges_static" "$folder" 8 2 200
+# The programs of the library's page.
+page=$outside/../../docs/library.md
+for language in cpp c; do
+  sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" "$page" >"$folder/pkg-config/page.$language"
+  [ -s "$folder/pkg-config/page.$language" ] || continue
+  standard=-std=c++20 compiler=c++
+  [ $language = cpp ] || standard=-std=c99 compiler=cc
+  # shellcheck disable=SC2046
+  "$compiler" "$standard" -Wall -Wextra -Werror "$folder/pkg-config/page.$language" $(flags --cflags --libs) -o "$folder/pkg-config/page_$language"
+  (cd "$folder" && run "$folder/pkg-config/page_$language" && [ $bad = 0 ]) || bad=1
+done
 [ "$(flags --modversion)" = "$("$prefix/bin/paes" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" ] || complain "pkg-config and the program name different versions"
 exit $bad
