@@ -60,6 +60,9 @@ struct FileOptions {
   // that are done and their number in all (0: not known). If it throws, the work stops and throws
   // that. Not for Reader and Writer, whose callers know.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = nullptr;
+  // Told in one line what may go wrong with an output before it is written (little room), and what
+  // is not as it should be with one that is complete (its mode). Null: nobody is told.
+  std::function<void(const std::string& what_why)> warn = nullptr;
 };
 
 // Fills `to` with the bytes from `offset` on and returns how many came. Fewer than asked for are

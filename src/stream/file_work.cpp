@@ -78,7 +78,6 @@ void Watch::over(const std::function<void()>& work) {
 }
 
 void Watch::watch() noexcept {
-  const std::uint64_t total_bytes = source_.is_seekable() ? source_.bytes() : 0;
   const int timeout_ms = options_.progress != nullptr ? report_interval_ms : -1;
   pollfd events[] = {{is_over_.descriptor(), POLLIN, 0},
                      {options_.cancel != nullptr ? options_.cancel->descriptor() : -1, POLLIN, 0}};
@@ -93,7 +92,7 @@ void Watch::watch() noexcept {
     }
     try {
       if (options_.progress != nullptr) {
-        options_.progress(done_bytes_.load(std::memory_order_relaxed), total_bytes);
+        options_.progress(done_bytes_.load(), text_bytes_.load());
       }
     } catch (...) {
       of_report_ = std::current_exception();

@@ -55,6 +55,9 @@ class Watch {
   [[nodiscard]] const Cancel* cancel() const noexcept { return &stop_; }
   [[nodiscard]] std::atomic<std::uint64_t>* progress() noexcept { return &done_bytes_; }
 
+  // How much text there is, once that is known.
+  void expect(std::uint64_t text_bytes) noexcept { text_bytes_.store(text_bytes); }
+
   // Does the work. Throws what the work or a report throws.
   void over(const std::function<void()>& work);
 
@@ -66,6 +69,7 @@ class Watch {
   const FileOptions& options_;
   Source& source_;
   std::atomic<std::uint64_t> done_bytes_{0};
+  std::atomic<std::uint64_t> text_bytes_{0};
   Cancel stop_;
   Cancel is_over_;
   std::exception_ptr of_report_;

@@ -23,12 +23,19 @@ stream::Output create_output(const std::string& path, const stream::Source& sour
   wanted.overwrite = options.overwrite;
   wanted.source = input;
   wanted.cancel = cancel;
+  wanted.warn = options.warn;
   if (input != nullptr) {
     wanted.permissions = encrypts ? stream::encrypted_mode(*input) : stream::decrypted_mode(*input);
   } else if (encrypts) {
     wanted.permissions = stream::new_file_mode();
   }
   return stream::Output::create(path, wanted);
+}
+
+void warn_of(const stream::Output& output, const FileOptions& options) {
+  if (options.warn != nullptr && !output.warning().empty()) {
+    options.warn(output.warning());
+  }
 }
 
 }  // namespace
@@ -64,7 +71,9 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
     stream::Output output = create_output(to, source, true, options, watch.cancel());
     const stream::Options how = work.for_all(watch);
     const stream::NewPayload payload = stream::new_payload(seal_for, how);
+    watch.expect(source.is_seekable() ? source.bytes() : 0);
     text_bytes = stream::encrypt(source, output, payload, how).text_bytes;
+    warn_of(output, options);
   });
   return text_bytes;
 }
@@ -79,7 +88,9 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
     stream::Output output = create_output(to, source, false, options, watch.cancel());
     const stream::Options how = work.for_all(watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
+    watch.expect(payload.extent.text_bytes);
     text_bytes = stream::decrypt(source, output, payload, {}, how).text_bytes;
+    warn_of(output, options);
   });
   return text_bytes;
 }
@@ -92,7 +103,9 @@ paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith&
   stream::Verification found;
   watch.over([&] {
     const stream::Options how = work.for_all(watch);
-    found = stream::verify(source, stream::open_payload(source, open_with, how), how);
+    const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
+    watch.expect(payload.extent.text_bytes);
+    found = stream::verify(source, payload, how);
   });
   FileVerification result{.is_authentic = found.is_authentic(),
                           .text_bytes = found.extent.text_bytes,

@@ -28,6 +28,7 @@ stream::Output create(const std::string& path, const FileOptions& options) {
   wanted.overwrite = options.overwrite;
   wanted.permissions = stream::new_file_mode();
   wanted.cancel = options.cancel;
+  wanted.warn = options.warn;
   return stream::Output::create(path, wanted);
 }
 
@@ -40,6 +41,7 @@ struct PAES_HIDDEN Writer::State {
         const FileOptions& options)
       : output(std::move(file)),
         callback(std::move(write), "the caller's file"),
+        warn(options.warn),
         work(options),
         payload(stream::new_payload(seal_for, work.for_items(1, 1))),
         layout(stream::sealing_layout(payload.offset, std::nullopt, work.for_items(1, 1))),
@@ -163,6 +165,9 @@ struct PAES_HIDDEN Writer::State {
     }
     if (output) {
       output->commit(stream::Extent{payload.offset, text_bytes}.file_bytes());
+      if (warn != nullptr && !output->warning().empty()) {
+        warn(output->warning());
+      }
     }
     return text_bytes;
   }
@@ -193,6 +198,7 @@ struct PAES_HIDDEN Writer::State {
 
   std::optional<stream::Output> output;  // or the callback
   stream::CallbackSink callback;
+  std::function<void(const std::string&)> warn;
   stream::FileWork work;
   stream::NewPayload payload;
   stream::Layout layout;
