@@ -1,28 +1,15 @@
 /* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say holds here as well.
- * Calls that can fail return PAES_OK or another code below, and paes_keystream_reason() explains
- * it; paes_keystream_idle() alone returns something else. No call ends the program or throws, even
- * when memory runs out or an argument is null (PAES_USAGE where null is not allowed). */
+ * paes_keystream_idle() alone returns something else than a code. */
 #ifndef PAES_KEYSTREAM_H
 #define PAES_KEYSTREAM_H
 
-#include <stddef.h> /* NOLINT: C has no cstddef */
-#include <stdint.h> /* NOLINT: nor cstdint */
+#include "paes/device.h"
+#include "paes/error.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-
-/* The numbers of paes::ErrorCode. */
-enum {
-  PAES_OK = 0,
-  PAES_FAILURE = 1, /* no memory within the budget, no threads, files, or a forked child */
-  PAES_USAGE = 2,   /* names and sizes that cannot be; bytes that have been encrypted before */
-  PAES_CORRUPT = 3  /* a forged or damaged message; a damaged file of nonces, or another file */
-};
-
-/* Why the last failed call of this thread failed. Valid until the next failure. Never null. */
-const char* paes_keystream_reason(void);
 
 typedef struct paes_keystream_engine paes_keystream_engine;
 typedef struct paes_keystream_key paes_keystream_key;
@@ -30,37 +17,53 @@ typedef struct paes_keystream_context paes_keystream_context;
 typedef struct paes_sealed_context paes_sealed_context;
 typedef struct paes_nonce_allocator paes_nonce_allocator;
 
-/* 0 in budget_bytes or chunk_bytes means the default: 64 MiB or 4096 bytes. */
 typedef struct paes_keystream_options {
-  unsigned workers;
-  size_t budget_bytes;
-  size_t chunk_bytes;
+  unsigned workers;    /* threads of the engine's own. 0: all is computed in paes_keystream_idle */
+  size_t budget_bytes; /* for keystream, keys, contexts and records, together; 0: 64 MiB */
+  size_t chunk_bytes;  /* what is computed and kept: a power of two, 512 to 65536; 0: 4096 */
+  const paes_device* device; /* for counter mode, where it is faster; null: none. Needs a worker */
 } paes_keystream_options;
 
-/* Null `options` means all defaults, and freeing null does nothing. An engine lives on until
- * its last context is closed. */
+/* The memory and the threads of the keystream engine. It lives on until its last context is closed.
+ * PAES_USAGE for options that make no sense, PAES_FAILURE when the system gives no memory or
+ * threads. */
 int paes_keystream_engine_new(const paes_keystream_options* options,
                               paes_keystream_engine** engine);
 void paes_keystream_engine_free(paes_keystream_engine* engine);
 
 /* `cipher` is "aes-128-ctr", "aes-192-ctr", "aes-256-ctr" or "des-ede3-ctr", or for sealed contexts
- * "aes-128-gcm", "aes-192-gcm" or "aes-256-gcm"; `kernel` is a name or null. Contexts that were
- * opened with the key may outlive it. */
+ * "aes-128-gcm", "aes-192-gcm" or "aes-256-gcm"; `kernel` is a name that `paes devices` lists
+ * as available, or null for the best. Contexts that were opened with the key may outlive it. */
 int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
                            size_t key_bytes, const char* kernel, paes_keystream_key** bound);
 void paes_keystream_key_free(paes_keystream_key* key);
+/* The name of the kernel chosen. Valid for ever. Null for null. */
+const char* paes_keystream_key_kernel(const paes_keystream_key* key);
+/* 16 for AES, 8 for 3DES. 0 for null. */
+size_t paes_keystream_key_block_bytes(const paes_keystream_key* key);
 
-/* As paes::ContextOptions; paes_keystream_context_defaults() has its values. */
+/* What a chunk costs as measured, in nanoseconds; 0: not yet measured. */
+typedef struct paes_keystream_costs {
+  double direct_ns;
+  double own_ns;   /* with keystream that the same thread has computed */
+  double other_ns; /* with keystream that another thread has computed */
+} paes_keystream_costs;
+int paes_keystream_key_get_costs(const paes_keystream_key* key, paes_keystream_costs* costs);
+
+/* For window_chunks and window_messages: no window, so that everything is computed directly. */
+#define PAES_NO_WINDOW ((unsigned)-1)
+
 typedef struct paes_keystream_context_options {
-  unsigned window_chunks;
-  uint64_t first_chunk;
-  int64_t stride;
-  int priority;
-  uint64_t limit_bytes;
+  unsigned window_chunks; /* that are kept ready, up to 65536; 0: 16; or PAES_NO_WINDOW */
+  uint64_t first_chunk;   /* where the window begins */
+  int64_t stride;         /* from a chunk to the one that is used next; 0: 1 */
+  int priority;           /* higher: computed first, and evicted last */
+  uint64_t limit_bytes;   /* how many bytes the counters may encrypt; 0: no limit */
 } paes_keystream_context_options;
-paes_keystream_context_options paes_keystream_context_defaults(void);
 
-/* `first_counter` has 16 bytes for AES and 8 for 3DES. Null `options` means all defaults. */
+/* `first_counter`, the counter block of byte 0, has 16 bytes for AES and 8 for 3DES. No two
+ * contexts of a key may share counters, in this process or any other, unless all but one only
+ * decrypt. */
 int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key* key,
                         const uint8_t* first_counter, size_t counter_bytes,
                         const paes_keystream_context_options* options,
@@ -68,70 +71,94 @@ int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key*
 /* Wipes what the context holds. Closing null does nothing. */
 void paes_keystream_close(paes_keystream_context* context);
 
-/* `in` and `out` are the same memory or share none. */
+/* Encrypts or decrypts `bytes` bytes with the keystream from byte `offset` on; `in` and `out` are
+ * the same memory or share none. Encryption answers PAES_USAGE where one of these bytes has been
+ * encrypted in this context or marked as used, or lies beyond the limit, and PAES_FAILURE when the
+ * budget has no room to record it or in a forked child; nothing is written then. Decryption records
+ * nothing. */
 int paes_keystream_encrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
                            uint8_t* out, size_t bytes);
 int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
                            uint8_t* out, size_t bytes);
+/* Moves the window so that it begins at the chunk of `offset`. Returns at once. */
 int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset);
+/* Records bytes as encrypted elsewhere. Call this first when a context is opened on existing data.
+ */
 int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes);
 
-/* As paes::SealedOptions; paes_sealed_context_defaults() has its values. */
-typedef struct paes_sealed_context_options {
-  unsigned window_messages;
-  uint64_t first_message;
-  int64_t stride;
-  int priority;
-  uint64_t limit_messages;
-} paes_sealed_context_options;
-paes_sealed_context_options paes_sealed_context_defaults(void);
+/* How often each way was taken. What is counted are parts of requests, each within one chunk. */
+typedef struct paes_keystream_use {
+  uint64_t own;      /* keystream that the same thread had computed */
+  uint64_t other;    /* keystream that another thread had computed */
+  uint64_t direct;   /* none was there; of these: */
+  uint64_t late;     /* it was being computed, or only its beginning was there */
+  uint64_t bypassed; /* it was there but not used */
+} paes_keystream_use;
+int paes_keystream_get_use(const paes_keystream_context* context, paes_keystream_use* use);
 
-/* Messages under AES-GCM, as paes::SealedContext. Null `options` means all defaults. */
+/* The same for messages of AES-GCM, one to a chunk. */
+typedef struct paes_sealed_context_options {
+  unsigned window_messages; /* that are kept ready, up to 65536; 0: 16; or PAES_NO_WINDOW */
+  uint64_t first_message;
+  int64_t stride; /* 0: 1 */
+  int priority;
+  uint64_t limit_messages; /* how many nonces belong to this context; 0: 2^61 - 1 */
+} paes_sealed_context_options;
+
+/* A row of messages, each with a number. `first_nonce` is the nonce of message 0, to whose last 8
+ * bytes, one big-endian number, a message's own number is added. No two contexts of a key may share
+ * nonces. */
 int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* key,
                      const uint8_t first_nonce[12], const paes_sealed_context_options* options,
                      paes_sealed_context** context);
 /* Wipes what the context holds. Closing null does nothing. */
 void paes_sealed_close(paes_sealed_context* context);
 
-/* `in` and `out` are the same memory or share none; `aad` may be null where it has 0 bytes. */
+/* Encrypts a message of at most the engine's chunk_bytes. `in` and `out` are the same memory or
+ * share none; `aad` may be null where it has 0 bytes. `tag_bytes` as in paes_gcm_seal. PAES_USAGE
+ * for lengths out of bounds and where a message of this number has been sealed in this context or
+ * marked as used, PAES_FAILURE as paes_keystream_encrypt; nothing is written then. */
 int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         uint8_t* tag, size_t tag_bytes);
-/* PAES_CORRUPT, and `out` all zeros, when the tag does not match. */
+/* PAES_CORRUPT, and `out` all zeros, when the tag does not match. Records nothing. */
 int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         const uint8_t* tag, size_t tag_bytes);
+/* As those of paes_keystream_context, in messages. */
 int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message);
 int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages);
+int paes_sealed_get_use(const paes_sealed_context* context, paes_keystream_use* use);
 
 /* Computes ahead in this thread for at most `nanoseconds`. Several calls complete a chunk that
  * takes longer. Returns 1 if something is left to do, else 0. */
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds);
 
 typedef struct paes_keystream_statistics {
-  uint64_t own;    /* parts of requests that used keystream of the same thread, */
-  uint64_t other;  /* of another thread, */
-  uint64_t direct; /* and without any */
-  uint64_t late;
-  uint64_t bypassed;
+  paes_keystream_use use; /* of all contexts, closed ones included */
   uint64_t filled_chunks;
-  uint64_t evicted_chunks;
-  size_t memory_bytes;
-  size_t keystream_bytes;
-  size_t unlocked_bytes; /* that the system refused to lock into memory */
+  uint64_t device_chunks;   /* of those: by the device */
+  uint64_t evicted_chunks;  /* taken from a context before it used them */
+  size_t memory_bytes;      /* of the budget */
+  size_t keystream_bytes;   /* of those: for keystream */
+  size_t unlocked_bytes;    /* of those: what the system refused to lock into memory */
+  int is_wiped_in_children; /* 0: the system does not wipe memory in a forked child */
 } paes_keystream_statistics;
 int paes_keystream_get_statistics(const paes_keystream_engine* engine,
                                   paes_keystream_statistics* statistics);
 
 /* Nonces; paes/nonces.hpp says what restarts, copies and forks need. With a null `path` the
- * numbers are of this process alone, and only for AES. `is_3des` is 0 or 1. */
+ * numbers are of this process alone, and only for AES. `is_3des` is 0 or 1. PAES_FAILURE when the
+ * file cannot be used, PAES_CORRUPT when it is damaged or something else. */
 int paes_nonce_allocator_new(int is_3des, const char* path, paes_nonce_allocator** allocator);
 void paes_nonce_allocator_free(paes_nonce_allocator* allocator);
-/* The first counter block (16 bytes for AES, 8 for 3DES), and how much its counters may encrypt. */
+/* The first counter block (16 bytes for AES, 8 for 3DES) of a nonce that is good for `bytes`, at
+ * least 1, and how much its counters may encrypt. PAES_USAGE for more than a nonce can have,
+ * PAES_FAILURE when the file cannot be written, when all have been used, and in a forked child. */
 int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t counter[16],
                         uint64_t* limit_bytes);
 
-/* The first nonce of a row for so many messages under AES-GCM. */
+/* The first nonce of a row for so many messages under AES-GCM, 1 to 2^48. */
 int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messages,
                                  uint8_t first_nonce[12]);
 

@@ -1,17 +1,18 @@
-// paes/keystream.h on top of the C++ classes: exceptions become codes, and their texts stay with
-// the thread.
+// paes/keystream.h on top of paes/keystream.hpp and paes/nonces.hpp.
 #include "paes/keystream.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <new>
-#include <span>
-#include <string>
 
+#include "c/calls.hpp"
 #include "paes/keystream.hpp"
 #include "paes/nonces.hpp"
+
+using paes::c::bytes_at;
+using paes::c::code_of;
+using paes::c::given;
+using paes::c::make_handle;
 
 struct paes_keystream_engine : paes::KeystreamEngine {};
 struct paes_keystream_key : paes::KeystreamKey {};
@@ -21,55 +22,18 @@ struct paes_nonce_allocator : paes::NonceAllocator {};
 
 namespace {
 
-// It has a fixed size, because what failed may have been an allocation.
-thread_local char reason[256] = "";
-
-void set_reason(const char* text) noexcept {
-  (void)std::snprintf(reason, sizeof reason, "%s", text);
+// Zero is the default, which the C++ classes have beside a window of zero.
+unsigned window_of(unsigned window, unsigned otherwise) noexcept {
+  return window == PAES_NO_WINDOW ? 0 : window == 0 ? otherwise : window;
 }
 
-template <typename Call>
-int code_of(const Call& call) noexcept {
-  try {
-    call();
-    return PAES_OK;
-  } catch (const paes::Error& error) {
-    set_reason(error.what());
-    return static_cast<int>(error.code);
-  } catch (const std::exception& error) {
-    set_reason(error.what());
-  } catch (...) {
-    set_reason("an unknown failure");
-  }
-  return PAES_FAILURE;
-}
+std::int64_t stride_of(std::int64_t stride) noexcept { return stride == 0 ? 1 : stride; }
 
-// An argument that a call needs. C lets callers pass null.
-template <typename Pointer>
-Pointer* given(Pointer* pointer, const char* what) {
-  if (pointer == nullptr) {
-    throw paes::Error(paes::ErrorCode::usage, std::string(what) + ": is null");
-  }
-  return pointer;
-}
-
-template <typename Byte>
-std::span<Byte> bytes_at(Byte* at, size_t bytes, const char* what) {
-  return bytes == 0 ? std::span<Byte>() : std::span<Byte>(given(at, what), bytes);
-}
-
-// Puts what make() returns into an object of the C interface, and its address into `made`.
-template <typename Handle, typename Make>
-int make_handle(Handle** made, const char* what, const Make& make) {
-  return code_of([&] {
-    Handle*& place = *given(made, what);
-    place = new Handle{make()};
-  });
+paes_keystream_use use_of(const paes::KeystreamUse& use) noexcept {
+  return {use.own, use.other, use.direct, use.late, use.bypassed};
 }
 
 }  // namespace
-
-const char* paes_keystream_reason(void) { return reason; }
 
 int paes_keystream_engine_new(const paes_keystream_options* options,
                               paes_keystream_engine** engine) {
@@ -80,6 +44,7 @@ int paes_keystream_engine_new(const paes_keystream_options* options,
       wanted.budget_bytes =
           options->budget_bytes != 0 ? options->budget_bytes : wanted.budget_bytes;
       wanted.chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : wanted.chunk_bytes;
+      wanted.device = paes::c::device_of(options->device);
     }
     return paes::KeystreamEngine(wanted);
   });
@@ -92,16 +57,25 @@ int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, co
   return make_handle(bound, "bound", [&] {
     return given(engine, "engine")
         ->bind(given(cipher, "cipher"), bytes_at(key, key_bytes, "key"),
-               {.kernel = kernel != nullptr ? kernel : "auto"});
+               {.kernel = paes::c::kernel_of(kernel)});
   });
 }
 
 void paes_keystream_key_free(paes_keystream_key* key) { delete key; }
 
-paes_keystream_context_options paes_keystream_context_defaults(void) {
-  const paes::ContextOptions defaults;
-  return {defaults.window_chunks, defaults.first_chunk, defaults.stride, defaults.priority,
-          defaults.limit_bytes};
+const char* paes_keystream_key_kernel(const paes_keystream_key* key) {
+  return key != nullptr ? key->kernel().data() : nullptr;
+}
+
+size_t paes_keystream_key_block_bytes(const paes_keystream_key* key) {
+  return key != nullptr ? key->block_bytes() : 0;
+}
+
+int paes_keystream_key_get_costs(const paes_keystream_key* key, paes_keystream_costs* costs) {
+  return code_of([&] {
+    const paes::KeystreamCosts measured = given(key, "key")->costs();
+    *given(costs, "costs") = {measured.direct_ns, measured.own_ns, measured.other_ns};
+  });
 }
 
 int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key* key,
@@ -111,8 +85,8 @@ int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key*
   return make_handle(context, "context", [&] {
     paes::ContextOptions wanted;
     if (options != nullptr) {
-      wanted = {options->window_chunks, options->first_chunk, options->stride, options->priority,
-                options->limit_bytes};
+      wanted = {window_of(options->window_chunks, wanted.window_chunks), options->first_chunk,
+                stride_of(options->stride), options->priority, options->limit_bytes};
     }
     return given(engine, "engine")
         ->open(*given(key, "key"), bytes_at(first_counter, counter_bytes, "counter"), wanted);
@@ -145,10 +119,8 @@ int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, u
   return code_of([&] { given(context, "context")->mark_used(offset, bytes); });
 }
 
-paes_sealed_context_options paes_sealed_context_defaults(void) {
-  const paes::SealedOptions defaults;
-  return {defaults.window_messages, defaults.first_message, defaults.stride, defaults.priority,
-          defaults.limit_messages};
+int paes_keystream_get_use(const paes_keystream_context* context, paes_keystream_use* use) {
+  return code_of([&] { *given(use, "use") = use_of(given(context, "context")->use()); });
 }
 
 int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* key,
@@ -157,8 +129,8 @@ int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* ke
   return make_handle(context, "context", [&] {
     paes::SealedOptions wanted;
     if (options != nullptr) {
-      wanted = {options->window_messages, options->first_message, options->stride,
-                options->priority, options->limit_messages};
+      wanted = {window_of(options->window_messages, wanted.window_messages), options->first_message,
+                stride_of(options->stride), options->priority, options->limit_messages};
     }
     return given(engine, "engine")
         ->open_sealed(*given(key, "key"), bytes_at(first_nonce, 12, "nonce"), wanted);
@@ -197,6 +169,10 @@ int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t
   return code_of([&] { given(context, "context")->mark_used(first, messages); });
 }
 
+int paes_sealed_get_use(const paes_sealed_context* context, paes_keystream_use* use) {
+  return code_of([&] { *given(use, "use") = use_of(given(context, "context")->use()); });
+}
+
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds) {
   int is_left = 0;
   (void)code_of([&] {
@@ -215,10 +191,10 @@ int paes_keystream_get_statistics(const paes_keystream_engine* engine,
                                   paes_keystream_statistics* statistics) {
   return code_of([&] {
     const paes::KeystreamStatistics all = given(engine, "engine")->statistics();
-    *given(statistics, "statistics") = {all.use.own,        all.use.other,    all.use.direct,
-                                        all.use.late,       all.use.bypassed, all.filled_chunks,
-                                        all.evicted_chunks, all.memory_bytes, all.keystream_bytes,
-                                        all.unlocked_bytes};
+    *given(statistics, "statistics") = {use_of(all.use),    all.filled_chunks,
+                                        all.device_chunks,  all.evicted_chunks,
+                                        all.memory_bytes,   all.keystream_bytes,
+                                        all.unlocked_bytes, all.is_wiped_in_children ? 1 : 0};
   });
 }
 

@@ -93,12 +93,13 @@ bool is_answer(int code) { return code == PAES_OK || code == PAES_FAILURE || cod
 bool use_engine(const char* kernel, unsigned workers) {
   bool is_right = true;
   const auto check = [&](int code) {
-    is_right = is_right && is_answer(code) && (code == PAES_OK || *paes_keystream_reason() != 0);
+    is_right = is_right && is_answer(code) && (code == PAES_OK || *paes_error_message() != 0);
   };
   const std::uint8_t bytes[32] = {1, 2, 3};
   std::uint8_t out[64] = {};
   std::uint8_t tag[16] = {};
-  paes_keystream_options options = {workers, 0, 0};
+  paes_keystream_options options = {};
+  options.workers = workers;
   paes_keystream_engine* engine = nullptr;
   check(paes_keystream_engine_new(&options, &engine));
   for (const char* const cipher : {"aes-256-ctr", "des-ede3-ctr", "aes-128-gcm"}) {

@@ -1,0 +1,57 @@
+/* AES-GCM (FIPS 197, SP 800-38D) for C: what paes/gcm.hpp says holds here as well.
+ *
+ *   paes_gcm* gcm = NULL;
+ *   paes_gcm_new(key, 32, NULL, &gcm);
+ *   paes_gcm_seal(gcm, iv, 12, NULL, 0, text, ciphertext, text_bytes, tag, 16);
+ *   paes_gcm_free(gcm);
+ *
+ * Never use the same IV twice under one key. */
+#ifndef PAES_GCM_H
+#define PAES_GCM_H
+
+#include "paes/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* A key, bound to a kernel. */
+typedef struct paes_gcm paes_gcm;
+
+typedef struct paes_gcm_options {
+  const char* kernel; /* a name that `paes devices` lists as available; null: the best */
+  unsigned threads;   /* for one long message. 0: the caller's alone; or PAES_EVERY_PROCESSOR */
+} paes_gcm_options;
+
+/* `key` has 16, 24 or 32 bytes. PAES_USAGE for another length, and for a kernel that does not run
+ * here. */
+int paes_gcm_new(const uint8_t* key, size_t key_bytes, const paes_gcm_options* options,
+                 paes_gcm** gcm);
+void paes_gcm_free(paes_gcm* gcm);
+
+/* The name of the kernel chosen. Valid for ever. Null for null. */
+const char* paes_gcm_kernel(const paes_gcm* gcm);
+
+/* Encrypts `text_bytes` bytes, at most 2^36 - 32, from `text` to `ciphertext`, which are the same
+ * memory or share none, and writes the tag. `tag_bytes` is 16, 15, 14, 13 or 12, or 8 or 4 where
+ * SP 800-38D, appendix C, is heeded. `iv` has 1 to 2^61 - 1 bytes; 12 is best. `aad` is
+ * authenticated and not encrypted. Where there are 0 bytes, the pointer may be null. PAES_USAGE
+ * when a length is out of bounds, PAES_FAILURE when the threads for a long message cannot start;
+ * nothing is written then. */
+int paes_gcm_seal(const paes_gcm* gcm, const uint8_t* iv, size_t iv_bytes, const uint8_t* aad,
+                  size_t aad_bytes, const uint8_t* text, uint8_t* ciphertext, size_t text_bytes,
+                  uint8_t* tag, size_t tag_bytes);
+
+/* Decrypts. PAES_CORRUPT when the tag does not match; `text` is all zeros then. Otherwise as
+ * paes_gcm_seal. */
+int paes_gcm_open(const paes_gcm* gcm, const uint8_t* iv, size_t iv_bytes, const uint8_t* aad,
+                  size_t aad_bytes, const uint8_t* ciphertext, uint8_t* text, size_t text_bytes,
+                  const uint8_t* tag, size_t tag_bytes);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,19 @@
+// paes/device.h on top of paes/device.hpp.
+#include "paes/device.h"
+
+#include <string>
+
+#include "c/calls.hpp"
+
+int paes_device_open(paes_device** device) {
+  return paes::c::make_handle(device, "device", [] {
+    std::string why;
+    std::shared_ptr<paes::Device> opened = paes::open_device(why);
+    if (opened == nullptr) {
+      throw paes::Error(paes::ErrorCode::failure, "device: " + why);
+    }
+    return opened;
+  });
+}
+
+void paes_device_close(paes_device* device) { delete device; }

@@ -1,0 +1,42 @@
+// paes/error.h: the texts of each thread's last failure.
+#include "paes/error.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "c/calls.hpp"
+
+namespace {
+
+// Of a fixed size, because what failed may have been an allocation.
+struct Reason {
+  char message[1024];
+  char hint[256];
+};
+thread_local Reason reason = {};
+
+// A long text loses its middle: what failed is at its beginning, and why at its end.
+template <std::size_t room>
+void keep(char (&to)[room], const char* text) noexcept {
+  const std::size_t bytes = std::strlen(text);
+  std::memcpy(to, text, std::min(bytes + 1, room));
+  if (bytes >= room) {
+    constexpr char gap[] = " ... ";
+    constexpr std::size_t gap_bytes = sizeof gap - 1;
+    constexpr std::size_t half = (room - gap_bytes) / 2;
+    std::memcpy(to + half, gap, gap_bytes);
+    const std::size_t rest = room - half - gap_bytes;
+    std::memcpy(to + room - rest, text + bytes + 1 - rest, rest);
+  }
+}
+
+}  // namespace
+
+void paes::c::keep_reason(const char* message, const char* hint) noexcept {
+  keep(reason.message, message);
+  keep(reason.hint, hint);
+}
+
+const char* paes_error_message(void) { return reason.message; }
+const char* paes_error_hint(void) { return reason.hint; }
+const char* paes_version(void) { return PAES_VERSION; }
