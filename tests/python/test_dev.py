@@ -163,13 +163,13 @@ def test_help_names_commands_presets_and_exit_codes(tree, dev, word):
         assert re.search(rf"^  {command}\b", out, re.MULTILINE), command
     presets = json.loads((DEV.parent / "CMakePresets.json").read_text())["configurePresets"]
     named = re.search(r"^Presets: (.*) \(", out, re.MULTILINE)[1].split()
-    assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu"}
+    assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu", "static"}
     assert "check [--deep]" in out
     assert "Exit codes: 0" in out
 
 
 def test_commands_have_help_of_their_own(tree, dev):
-    for command in ("test", "check", "build"):
+    for command in ("test", "check", "build", "package"):
         code, out, _ = said_by(dev(command, "--help"))
         assert code == 0 and out.startswith(f"usage: ./dev {command}"), command
     assert "about two hours" in said_by(dev("check", "--help"))[1]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the packages of this tree twice, at two paths of different lengths, by umasks, time zones,
-# languages and numbers of processors that differ, and fails unless all results are the same to the bit.
+# Makes the packages of this tree twice, at two paths of different lengths, with umasks, time zones and
+# languages that differ, and fails unless all results are the same to the bit.
 # Usage: reproducible.sh [OPTION OF tools/package...]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
