@@ -22,7 +22,6 @@ namespace paes::cli {
 
 namespace {
 
-constexpr unsigned max_threads = 4096;
 void warn_about_kernel(const char* name, const char* warning) {
   if (warning != nullptr) {
     print_warning(std::string("kernel ") + name + ": " + warning);

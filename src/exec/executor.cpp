@@ -3,9 +3,13 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <new>
+#include <system_error>
+#include <thread>
 
+#include "core/forks.hpp"
 #include "exec/schedule_row.hpp"
 #include "exec/start_threads.hpp"
 #include "paes/error.hpp"
@@ -37,9 +41,19 @@ class SerialExecutor final : public Executor {
   void on_each_thread(const std::function<void(unsigned)>& fn) const override { fn(0); }
 };
 
+// OpenMP keeps threads for each thread that it has worked for. They do not survive a fork, and
+// libgomp would wait for them for ever. The one thread that a forked child begins with has lost
+// them if it had any.
+bool has_lost_its_threads() noexcept {
+  thread_local const std::uint32_t forks_before = forks();
+  return forks() != forks_before;
+}
+
 class OpenMpExecutor final : public Executor {
  public:
-  OpenMpExecutor(unsigned threads, const ScheduleRow& row) : threads_(threads), row_(row) {}
+  OpenMpExecutor(unsigned threads, const ScheduleRow& row) : threads_(threads), row_(row) {
+    (void)count_forks();
+  }
 
   [[nodiscard]] unsigned threads() const noexcept override { return threads_; }
 
@@ -53,18 +67,49 @@ class OpenMpExecutor final : public Executor {
     FirstError first_error;
     const int threads =
         static_cast<int>(std::min<std::size_t>(threads_, std::max<std::size_t>(count, 1)));
-    row_.for_each(count, threads, first_error, fn);
+    as_team([&] { row_.for_each(count, threads, first_error, fn); });
     first_error.rethrow();
   }
 
   void on_each_thread(const std::function<void(unsigned)>& fn) const override {
     FirstError first_error;
-#pragma omp parallel num_threads(static_cast <int>(threads_)) default(none) shared(first_error, fn)
-    first_error.guard([&] { fn(static_cast<unsigned>(omp_get_thread_num())); });
+    as_team([&] { call_on_each_thread(first_error, fn); });
     first_error.rethrow();
   }
 
  private:
+  void call_on_each_thread(FirstError& first_error, const std::function<void(unsigned)>& fn) const {
+#pragma omp parallel num_threads(static_cast <int>(threads_)) default(none) shared(first_error, fn)
+    first_error.guard([&] { fn(static_cast<unsigned>(omp_get_thread_num())); });
+  }
+
+  // Does the work of several threads from this one, or from a new one, for which OpenMP starts
+  // others.
+  template <typename Work>
+  void as_team(const Work& work) const {
+    if (!has_lost_its_threads()) {
+      work();
+      return;
+    }
+    std::exception_ptr error;
+    try {
+      const std::jthread apart([&] {
+        try {
+          start();
+          work();
+        } catch (...) {
+          error = std::current_exception();
+        }
+      });
+    } catch (const std::system_error&) {
+      throw Error(ErrorCode::failure, "threads: none could be started",
+                  "look at the limits: ulimit -u, ulimit -v");
+    }
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  }
+
   unsigned threads_;
   const ScheduleRow& row_;
 };
@@ -87,6 +132,10 @@ void start_here(const Executor& executor) {
 }
 
 std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads) {
+  if (threads > max_threads) {
+    throw Error(ErrorCode::usage, "threads: " + std::to_string(threads) +
+                                      " is above the limit of " + std::to_string(max_threads));
+  }
   const unsigned wanted = threads == 0 ? static_cast<unsigned>(omp_get_num_procs()) : threads;
   if (schedule == Schedule::serial || wanted == 1) {
     return std::make_unique<SerialExecutor>();

@@ -44,7 +44,12 @@ class Executor {
 // because the program that uses them must not end if a thread cannot start.
 void start_here(const Executor& executor);
 
-// `threads` 0 means every processor this process may run on.
+// Enough for any machine, and few enough that a slip of the pen does no harm.
+inline constexpr unsigned max_threads = 4096;
+
+// `threads` 0 means every processor this process may run on. Throws Error(usage) above max_threads.
+// In a forked child, the thread that called fork gets new threads for each call, because it has
+// lost those that it had.
 [[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
 
 // "static", "dynamic"; for the schedule that users cannot name, "serial".

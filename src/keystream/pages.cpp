@@ -1,24 +1,14 @@
 #include "keystream/pages.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <new>
 
+#include "core/forks.hpp"
 #include "core/secret.hpp"
 
 namespace paes::keystream {
-
-namespace {
-
-// Each child that fork() makes adds one.
-std::atomic<std::uint32_t> fork_generation{0};
-
-void count_fork() { fork_generation.fetch_add(1, std::memory_order_relaxed); }
-
-}  // namespace
 
 std::size_t Pages::whole(std::size_t bytes) noexcept {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -44,18 +34,10 @@ Pages::~Pages() {
   (void)munmap(data_, bytes_);
 }
 
-ForkMark::ForkMark() : page_(1) {
-  static const int registered = pthread_atfork(nullptr, nullptr, count_fork);
-  if (registered != 0) {
-    throw std::bad_alloc();
-  }
-  generation_ = fork_generation.load(std::memory_order_relaxed);
-  *page_.data() = 1;
-}
+ForkMark::ForkMark() : page_(1), forks_(count_forks()) { *page_.data() = 1; }
 
 bool ForkMark::is_intact() const noexcept {
-  return *static_cast<const volatile std::uint8_t*>(page_.data()) == 1 &&
-         fork_generation.load(std::memory_order_relaxed) == generation_;
+  return *static_cast<const volatile std::uint8_t*>(page_.data()) == 1 && forks() == forks_;
 }
 
 }  // namespace paes::keystream

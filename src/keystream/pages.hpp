@@ -44,7 +44,7 @@ class ForkMark {
   // The system zeroes this page in a child. That also tells children that were made without fork(),
   // of which no handler hears.
   Pages page_;
-  std::uint32_t generation_;
+  std::uint32_t forks_;
 };
 
 }  // namespace paes::keystream
