@@ -87,6 +87,7 @@ def cuda_version(library):
             return json.loads(listed.read_text())["cuda_cudart"]["version"]
         for installed in folder.glob("nvidia_cuda_runtime-*.dist-info"):
             return installed.name.split("-")[1].removesuffix(".dist")
+    for folder in library.parents:
         for name in ("include/cuda_runtime_api.h", "../include/cuda_runtime_api.h"):
             if (folder / name).exists():
                 number = int(re.search(r"#define CUDART_VERSION +(\d+)", (folder / name).read_text())[1])
@@ -118,11 +119,13 @@ class Document:
     def other(self, name, version, licence, **more):
         """A package of somebody else's."""
         id = identifier("Package", name)
-        self.packages.setdefault(id, {
+        found = self.packages.setdefault(id, {
             "SPDXID": id, "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION",
             "filesAnalyzed": False, "licenseConcluded": "NOASSERTION", "licenseDeclared": licence,
             "copyrightText": "NOASSERTION",
         } | more)
+        if found["licenseDeclared"] == "NOASSERTION":
+            found["licenseDeclared"] = licence
         return id
 
     def debian(self, package, version, source, source_version, licence="NOASSERTION"):
@@ -187,7 +190,9 @@ def add_result(document, path, build):
         if needed.startswith(("paes", "libpaes")):
             document.relate(id, "DEPENDS_ON", identifier("Package", needed))
         else:
-            document.relate(id, "DYNAMIC_LINK", document.debian(*described(needed)))
+            # Nothing links development files yet.
+            how = "DEPENDS_ON" if name.endswith("-dev") else "DYNAMIC_LINK"
+            document.relate(id, how, document.debian(*described(needed)))
 
 
 def main():

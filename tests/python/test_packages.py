@@ -34,7 +34,8 @@ pytestmark = [
 def package(*options):
     words = [ROOT / "tools/package", "--output", OUTPUT, *options]
     if not DEEP:
-        words += ["--architectures", "75;90"]
+        # One of several tests that run at once.
+        words += ["--architectures", "75;90", "--jobs", "1"]
     # As the release build of the tests, whose objects ccache then has.
     environment = dict(os.environ, PAES_CUDA="ON" if HAS_CUDA else "OFF", PAES_WARNINGS_AS_ERRORS="ON")
     done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=LIMIT_S, check=False)
@@ -368,6 +369,7 @@ def test_from_source(bare):
         if (ROOT / name).exists():
             (machine.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, machine.folder / name, follow_symlinks=False)
+    machine.shell("git init -q && git add -A && git -c user.name=a -c user.email=a@b.c commit -qm tree")
     commands = [
         line.split("  #")[0]
         for _, block in recipes.blocks("README.md")
