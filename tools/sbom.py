@@ -85,8 +85,8 @@ def cuda_version(library):
         listed = folder / "version.json"
         if listed.exists():
             return json.loads(listed.read_text())["cuda_cudart"]["version"]
-        for installed in folder.glob("nvidia_cuda_runtime-*.dist-info"):
-            return installed.name.split("-")[1].removesuffix(".dist")
+        for installed in (*folder.glob("nvidia_cuda_runtime-*"), *folder.glob("dist-info/nvidia_cuda_runtime-*")):
+            return re.match(r"nvidia_cuda_runtime-([0-9.]+)\.", installed.name)[1]
     for folder in library.parents:
         for name in ("include/cuda_runtime_api.h", "../include/cuda_runtime_api.h"):
             if (folder / name).exists():

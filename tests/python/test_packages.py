@@ -345,8 +345,14 @@ def test_every_recipe(machine, results, document):
     recipes.furnish(machine.folder)
     put(machine, results)
     shutil.copytree(ROOT / "examples", machine.folder / "examples")
+    static = machine.root / "usr/local/bin/paes"
     for kind, block in recipes.blocks(document):
         recipes.run_block(kind, block, machine.folder, dict(os.environ), machine.prefix)
+        # It comes before the package's in the path, and has been seen.
+        if static.exists():
+            machine.run("paes", "verify", "--help")
+            static.unlink()
+    assert machine.run("which", "paes") == "/usr/bin/paes\n"
 
 
 def test_nothing_is_left_after_removal(machine, results):
