@@ -114,3 +114,27 @@ cp "$root/ARCHITECTURE.md" .
 must_pass "$here/glossary.py" .
 sed -i '/^| stripe |/d' ARCHITECTURE.md
 must_fail "a glossary that lacks a word" "$here/glossary.py" .
+cd ..
+
+# C interface: the recorded one, then headers that lack, change or add something, a declaration that
+# the check does not understand, a library without a function.
+mkdir interface
+cd interface
+c_interface() {
+  rm -rf include packaging
+  cp -r "$root/include" .
+  mkdir packaging
+  cp "$root"/packaging/{exports.map,libpaes.abi} packaging
+  # What follows is a header and what sed does with it.
+  [ $# -lt 2 ] || sed -i "$2" "include/paes/$1"
+  [ $# -lt 2 ] || ! cmp -s "include/paes/$1" "$root/include/paes/$1" || return 0
+  "$here/c_interface.py" . ${3:+"$3"}
+}
+must_pass c_interface
+must_fail "a C function less" c_interface cipher.h '/^size_t paes_cipher_iv_bytes/d'
+must_fail "a C function that takes another type" c_interface file.h 's/int paes_source_descriptor(int /&unsigned /'
+must_fail "a C function more" c_interface error.h 's/^const char\* paes_version(void);/&\nint paes_more(void);/'
+must_fail "a struct with another member" c_interface file.h 's/^  int overwrite;/  int more; &/'
+must_fail "a callback that takes another type" c_interface file.h 's/paes_write)(void\* user, const/paes_write)(void* user,/'
+must_fail "a declaration that is not understood" c_interface error.h 's/^const char\* paes_version/extern &/; s/paes_version(/paes_version (/'
+must_fail "a library without a function" c_interface error.h 's/^$/ /' "$(command -v true)"
