@@ -6,6 +6,11 @@
 
 #include "c/calls.hpp"
 
+static_assert(PAES_FAILURE == static_cast<int>(paes::ErrorCode::failure));
+static_assert(PAES_USAGE == static_cast<int>(paes::ErrorCode::usage));
+static_assert(PAES_CORRUPT == static_cast<int>(paes::ErrorCode::corrupt));
+static_assert(PAES_WRONG_KEY == static_cast<int>(paes::ErrorCode::wrong_key));
+
 namespace {
 
 // Of a fixed size, because what failed may have been an allocation.

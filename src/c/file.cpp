@@ -16,6 +16,8 @@ using paes::c::given;
 using paes::c::make_handle;
 using paes::c::options_of;
 
+static_assert(PAES_FILE_CHUNK_BYTES == paes::file_chunk_bytes);
+
 std::shared_ptr<paes::Cancel> paes::c::cancel_of(const paes_file_options* options) noexcept {
   return options != nullptr && options->cancel != nullptr ? options->cancel->cancel : nullptr;
 }

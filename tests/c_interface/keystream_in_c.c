@@ -74,6 +74,43 @@ static void check_refusals(paes_keystream_engine* engine, const paes_keystream_k
   paes_keystream_close(context);
 }
 
+/* Zero is the default, which is a window of 16 chunks; and a context can have none. */
+static void check_windows(void) {
+  static const unsigned windows[] = {0, 32, PAES_NO_WINDOW};
+  static const uint64_t filled[] = {16, 32, 0};
+  int i;
+  for (i = 0; i < 3; ++i) {
+    paes_keystream_engine* engine = NULL;
+    paes_keystream_key* key = NULL;
+    paes_keystream_context* context = NULL;
+    paes_keystream_context_options options = {0};
+    paes_keystream_statistics statistics;
+    paes_keystream_use use;
+    paes_keystream_costs costs = {0, 0, 0};
+    uint8_t out[32];
+    options.window_chunks = windows[i];
+    check(paes_keystream_engine_new(NULL, &engine) == PAES_OK, "an engine");
+    check(paes_keystream_key_new(engine, "aes-256-ctr", key_bytes, 32, "bitslice", &key) == PAES_OK,
+          "a key");
+    check(strcmp(paes_keystream_key_kernel(key), "bitslice") == 0, "its kernel");
+    check(paes_keystream_key_block_bytes(key) == 16, "its block");
+    check(paes_keystream_key_get_costs(key, &costs) == PAES_OK && costs.direct_ns > 0, "its costs");
+    check(paes_keystream_open(engine, key, counter, 16, &options, &context) == PAES_OK, "open");
+    while (paes_keystream_idle(engine, 1000000000U) != 0) {
+    }
+    check(paes_keystream_get_statistics(engine, &statistics) == PAES_OK, "statistics");
+    check(statistics.filled_chunks == filled[i], "what the window takes");
+    check(statistics.device_chunks == 0, "no device");
+    check(paes_keystream_encrypt(context, 0, text, out, 32) == PAES_OK, "encrypt");
+    check(memcmp(out, sealed, 32) == 0, "the example's ciphertext");
+    check(paes_keystream_get_use(context, &use) == PAES_OK, "its use");
+    check(use.own + use.direct == 1 && (use.own == 0 || windows[i] != PAES_NO_WINDOW), "one part");
+    paes_keystream_close(context);
+    paes_keystream_key_free(key);
+    paes_keystream_engine_free(engine);
+  }
+}
+
 /* Test Case 16 of McGrew and Viega, "The Galois/Counter Mode of Operation (GCM)", 2005: nonce
  * cafebabefacedbaddecaf888, here message 8 of a row that begins at ...880. */
 static void check_sealed(paes_keystream_engine* engine) {
@@ -152,6 +189,8 @@ static void check_nulls(paes_keystream_engine* engine, const paes_keystream_key*
   paes_keystream_context* context = NULL;
   paes_sealed_context* sealed_context = NULL;
   paes_keystream_statistics statistics;
+  paes_keystream_use use;
+  paes_keystream_costs costs;
   paes_nonce_allocator* allocator = NULL;
   uint8_t out[16];
   uint8_t tag[16];
@@ -207,6 +246,12 @@ static void check_nulls(paes_keystream_engine* engine, const paes_keystream_key*
   check(paes_keystream_idle(NULL, 1000) == 0, "nothing is left to do for no engine");
   REFUSED(paes_keystream_get_statistics(NULL, &statistics));
   REFUSED(paes_keystream_get_statistics(engine, NULL));
+  REFUSED(paes_keystream_get_use(NULL, &use));
+  REFUSED(paes_sealed_get_use(NULL, &use));
+  REFUSED(paes_keystream_key_get_costs(NULL, &costs));
+  REFUSED(paes_keystream_key_get_costs(key, NULL));
+  check(paes_keystream_key_kernel(NULL) == NULL && paes_keystream_key_block_bytes(NULL) == 0,
+        "a key that is none");
   REFUSED(paes_nonce_allocator_new(0, NULL, NULL));
   REFUSED(paes_nonce_allocate(NULL, 1, out, &limit));
   REFUSED(paes_nonce_allocate_messages(NULL, 1, out));
@@ -231,6 +276,7 @@ int main(void) {
   check_refusals(engine, key);
   check_sealed(engine);
   check_nonces();
+  check_windows();
   check_nulls(engine, key);
   paes_keystream_key_free(key);
   paes_keystream_engine_free(engine);

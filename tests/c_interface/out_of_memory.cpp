@@ -26,7 +26,7 @@
 #include "message/raw_key.hpp"
 #include "paes/cipher.hpp"
 #include "paes/gcm.hpp"
-#include "paes/keystream.h"
+#include "paes/paes.h"
 #include "rows/rows.hpp"
 
 namespace {
@@ -140,6 +140,82 @@ bool use_engine(const char* kernel, unsigned workers) {
   std::uint64_t limit = 0;
   check(paes_nonce_allocate(allocator, 1, out, &limit));
   paes_nonce_allocator_free(allocator);
+  return is_right;
+}
+
+// A file that a callback writes and another reads.
+struct Memory {
+  std::uint8_t bytes[60000];
+  std::size_t used_bytes;
+};
+
+int write_memory(void* user, const std::uint8_t* bytes, std::size_t byte_count) {
+  auto& memory = *static_cast<Memory*>(user);
+  std::memcpy(memory.bytes + memory.used_bytes, bytes, byte_count);
+  memory.used_bytes += byte_count;
+  return 0;
+}
+
+std::int64_t read_memory(void* user, std::uint64_t offset, std::uint8_t* to, std::size_t to_bytes) {
+  std::memcpy(to, static_cast<Memory*>(user)->bytes + offset, to_bytes);
+  return static_cast<std::int64_t>(to_bytes);
+}
+
+// What a program may do with files. False: a call gave what it must not, or says that a file is
+// damaged or the key wrong, which is not so.
+bool use_files(bool with_envelope) {
+  bool is_right = true;
+  const auto check = [&](int code) {
+    is_right = is_right && is_answer(code) && (code == PAES_OK || *paes_error_message() != 0);
+    return code == PAES_OK;
+  };
+  static Memory memory;
+  static std::uint8_t text[40000];
+  static std::uint8_t out[sizeof text];
+  memory.used_bytes = 0;
+  text[39999] = 7;
+  paes_seal_for* seal_for = nullptr;
+  paes_open_with* open_with = nullptr;
+  bool has_keys = check(paes_seal_for_new(&seal_for)) && check(paes_open_with_new(&open_with));
+  if (with_envelope) {
+    paes_identity* identity = nullptr;
+    char recipient[PAES_RECIPIENT_BYTES] = "";
+    has_keys = check(paes_identity_generate(&identity)) &&
+               check(paes_identity_recipient(identity, recipient, sizeof recipient)) && has_keys &&
+               check(paes_seal_for_add_recipient(seal_for, recipient)) &&
+               check(paes_open_with_add_identity(open_with, identity));
+    paes_identity_free(identity);
+  } else {
+    has_keys = check(paes_seal_for_set_key(seal_for, text, 32, text, 5)) &&
+               check(paes_open_with_set_key(open_with, text, 32, text, 5)) && has_keys;
+  }
+  paes_file_options options = {};
+  options.threads = 1;
+  paes_writer* writer = nullptr;
+  check(paes_writer_callback(write_memory, &memory, seal_for, &options, &writer));
+  const bool is_written = check(paes_writer_write(writer, text, sizeof text)) &&
+                          check(paes_writer_commit(writer, nullptr));
+  paes_writer_free(writer);
+  paes_source* source = nullptr;
+  if (is_written && has_keys &&
+      check(paes_source_callback(read_memory, &memory, memory.used_bytes, "memory", &source))) {
+    paes_reader* reader = nullptr;
+    std::size_t got = 0;
+    check(paes_reader_open(source, open_with, &options, &reader));
+    if (check(paes_reader_read_at(reader, 0, out, sizeof out, &got))) {
+      is_right = is_right && got == sizeof out && std::memcmp(text, out, sizeof out) == 0;
+    }
+    paes_reader_close(reader);
+    paes_verification found;
+    check(paes_verify_file(source, open_with, &options, &found));
+    paes_file_info info;
+    if (with_envelope) {
+      check(paes_inspect_file(source, &info, nullptr, 0));
+    }
+  }
+  paes_source_free(source);
+  paes_seal_for_free(seal_for);
+  paes_open_with_free(open_with);
   return is_right;
 }
 
@@ -345,6 +421,9 @@ int main() {
     for (const char* const kernel : {"openssl", "auto"}) {
       const auto use = [&] { return use_engine(kernel, 0); };
       is_right = with_each_failure(kernel, use) && is_right;
+    }
+    for (const bool with_envelope : {false, true}) {
+      is_right = with_each_failure("files", [&] { return use_files(with_envelope); }) && is_right;
     }
     is_right = with_each_failure("workers", [] { return use_engine("auto", 2); }) && is_right;
   }
