@@ -58,7 +58,8 @@ int paes_seal_for_add_recipient_file(paes_seal_for* seal_for, const char* path);
 int paes_seal_for_set_passphrase(paes_seal_for* seal_for, const char* passphrase,
                                  size_t passphrase_bytes);
 /* A key that the caller keeps elsewhere: the file then is a payload alone (C2SP chunked-encryption
- * v1, Cobblestone-128 or Cobblestone-256). `key` has 16 or 32 bytes. `context` is not in the file,
+ * v1, Cobblestone-128 or Cobblestone-256). `key` has 16 or 32 bytes and must
+ * be random, because nothing makes a guess at it slow. `context` is not in the file,
  * and another context does not open it; it may be null where it has 0 bytes. */
 int paes_seal_for_set_key(paes_seal_for* seal_for, const uint8_t* key, size_t key_bytes,
                           const uint8_t* context, size_t context_bytes);
@@ -103,6 +104,10 @@ int paes_cancel_is_requested(const paes_cancel* cancel);
  * which then answers PAES_FAILURE and leaves nothing. */
 typedef int (*paes_progress)(void* user, uint64_t done_bytes, uint64_t total_bytes);
 
+/* Told in one line what may go wrong with an output before it is written (little room), and what is
+ * not as it should be with one that is complete (its mode). The text is valid during the call. */
+typedef void (*paes_warning)(void* user, const char* what_why);
+
 typedef struct paes_file_options {
   unsigned threads;          /* 0: every processor */
   const char* kernel;        /* a name that `paes devices` lists as available; null: the best */
@@ -112,6 +117,8 @@ typedef struct paes_file_options {
   const paes_cancel* cancel; /* null: nothing stops the work */
   paes_progress progress;    /* null: none. Not for readers and writers, whose callers know */
   void* progress_user;       /* its first argument */
+  paes_warning warning;      /* null: nobody is told */
+  void* warning_user;        /* its first argument */
 } paes_file_options;
 
 /* Fills `to` with at most `to_bytes` bytes from `offset` on and returns how many came. Fewer than

@@ -41,6 +41,10 @@ paes::FileOptions paes::c::options_of(const paes_file_options* options) {
       }
     };
   }
+  if (options->warning != nullptr) {
+    wanted.warn = [tell = options->warning, user = options->warning_user](
+                      const std::string& what_why) { tell(user, what_why.c_str()); };
+  }
   return wanted;
 }
 

@@ -1,7 +1,10 @@
 /* Whole encrypted files and keys from C: every call for them, and what each must refuse. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "store.h"
 
@@ -106,6 +109,39 @@ static void check_paths(void) {
   OK(paes_source_open("text", &from));
   CHECK(paes_inspect_file(from, &info, NULL, 0) == PAES_CORRUPT);
   CHECK(paes_decrypt_file(from, "never", open_with, NULL, NULL) == PAES_CORRUPT);
+  paes_source_free(from);
+}
+
+static int has_no_modes = 0;
+
+/* The library calls this one. It may be that of a file system where all may write every file. */
+int fchmod(int descriptor, mode_t mode) {
+  const long code = syscall(SYS_fchmod, descriptor, has_no_modes ? 0666 : mode);
+  if (has_no_modes) {
+    errno = EPERM;
+    return -1;
+  }
+  return (int)code;
+}
+
+static void count_warning(void* user, const char* what_why) {
+  ++*(int*)user;
+  CHECK(strstr(what_why, "access") != NULL && strstr(what_why, "open-to-all") != NULL);
+}
+
+static void check_warning(void) {
+  paes_file_options options = {0};
+  paes_source* from = NULL;
+  int warnings = 0;
+  options.warning = count_warning;
+  options.warning_user = &warnings;
+  OK(paes_source_open("text", &from));
+  OK(paes_encrypt_file(from, "as-it-should-be", seal_for, &options, NULL));
+  CHECK(warnings == 0);
+  has_no_modes = 1;
+  OK(paes_encrypt_file(from, "open-to-all", seal_for, &options, NULL));
+  has_no_modes = 0;
+  CHECK(warnings == 1);
   paes_source_free(from);
 }
 
@@ -292,11 +328,13 @@ static void check_nulls(void) {
 
 int main(void) {
   char folder[] = "/tmp/paes-files-in-c-XXXXXX";
+  (void)umask(022);
   if (!begin(folder)) {
     return 1;
   }
   check_keys();
   check_paths();
+  check_warning();
   check_long_message();
   check_other_keys();
   check_key_nulls();
