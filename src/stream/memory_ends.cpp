@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "core/secret.hpp"
+#include "paes/error.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -47,11 +49,16 @@ void MemorySink::write_at(std::uint64_t offset, std::span<const iovec> from) {
 
 CallbackSource::CallbackSource(ReadAt read_at, std::uint64_t bytes, std::string name)
     : read_at_(std::move(read_at)), bytes_(bytes), name_(std::move(name)) {
+  if (read_at_ == nullptr) {
+    throw Error(ErrorCode::usage, name_ + ": there is no function to read it with");
+  }
   std::vector<std::uint8_t> head(
       static_cast<std::size_t>(std::min<std::uint64_t>(head_bytes, bytes)));
   read_all(0, head);
   head_ = std::move(head);
 }
+
+CallbackSource::~CallbackSource() { wipe(head_); }
 
 std::size_t CallbackSource::read_at(std::uint64_t offset, std::span<const iovec> to) const {
   const std::size_t bytes = bytes_of(to);
@@ -64,6 +71,7 @@ std::size_t CallbackSource::read_at(std::uint64_t offset, std::span<const iovec>
     read_all(offset, {static_cast<std::uint8_t*>(to[0].iov_base), bytes});
   } else {
     std::vector<std::uint8_t> all(bytes);
+    const WipeOnExit wiped(all);
     read_all(offset, all);
     scatter(all, to);
   }

@@ -46,10 +46,13 @@ class MemorySink : public Sink {
 };
 
 // A store that a callback reads. The beginning is read once, because opening a file asks for it in
-// several parts, and a request may take long.
+// several parts, and a request may take long. What is kept may be a text, so it is wiped.
 class CallbackSource : public Source {
  public:
   CallbackSource(ReadAt read_at, std::uint64_t bytes, std::string name);
+  ~CallbackSource() override;
+  CallbackSource(const CallbackSource&) = delete;
+  CallbackSource& operator=(const CallbackSource&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] bool is_seekable() const noexcept override { return true; }
@@ -71,6 +74,7 @@ class CallbackSink : public Sink {
  public:
   CallbackSink(Writer::Write write, std::string name)
       : write_(std::move(write)), name_(std::move(name)) {}
+  [[nodiscard]] bool is_there() const noexcept { return write_ != nullptr; }
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] bool is_seekable() const noexcept override { return false; }

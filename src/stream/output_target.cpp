@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -188,12 +189,23 @@ Descriptor open_found(const Target& target, const std::string& path, const Cance
   // In /proc a descriptor's name is a link. find_target did not read its text, so the system
   // follows it here.
   const int follow = is_in_proc(target.folder.number()) ? 0 : O_NOFOLLOW;
+  // Opening a FIFO waits for its reader, and only a signal would end that. So who can be stopped by
+  // another thread asks again and again.
+  const bool asks_again = cancel != nullptr && S_ISFIFO(target.status.st_mode);
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | follow | (asks_again ? O_NONBLOCK : 0);
   Descriptor opened;
-  do {
+  for (;;) {
     check(cancel);
-    opened = Descriptor(openat(target.folder.number(), target.file.c_str(),
-                               O_WRONLY | O_CLOEXEC | O_NOCTTY | follow));
-  } while (!opened.is_open() && errno == EINTR);
+    opened = Descriptor(openat(target.folder.number(), target.file.c_str(), flags));
+    if (opened.is_open() || (errno != EINTR && !(asks_again && errno == ENXIO))) {
+      break;
+    }
+    if (errno == ENXIO) {
+      constexpr int interval_ms = 20;
+      pollfd stop = {cancel->descriptor(), POLLIN, 0};
+      (void)poll(&stop, 1, interval_ms);
+    }
+  }
   if (!opened.is_open()) {
     throw_errno(path);
   }

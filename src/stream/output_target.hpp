@@ -34,7 +34,8 @@ enum class Links { followed, kept };
 // the folder's owner.
 [[nodiscard]] Target find_target(const std::string& path, Links links);
 
-// Opens for writing exactly what was found. Waits until a FIFO has a reader. `path` is for errors.
+// Opens for writing exactly what was found. Waits until a FIFO has a reader, or until `cancel`,
+// which may be null, is requested. `path` is for errors.
 [[nodiscard]] Descriptor open_found(const Target& target, const std::string& path,
                                     const Cancel* cancel);
 

@@ -135,9 +135,17 @@ std::vector<Range> ChunkCipher::verify(Buffer& buffer) const {
   return check(GcmOperation::verify, buffer);
 }
 
+namespace {
+
+bool is_committed_to(const ChunkCipher& cipher, const PayloadPrefix& prefix) {
+  return equal_constant_time(cipher.commitment(), Bytes(prefix).subspan(cobblestone::salt_bytes));
+}
+
+}  // namespace
+
 void check_commitment(const std::string& name, const ChunkCipher& cipher,
                       const PayloadPrefix& prefix) {
-  if (!equal_constant_time(cipher.commitment(), Bytes(prefix).subspan(cobblestone::salt_bytes))) {
+  if (!is_committed_to(cipher, prefix)) {
     throw Error(ErrorCode::corrupt, name +
                                         ": the key in the envelope is not the payload's, or the "
                                         "beginning of the payload is damaged");
@@ -162,13 +170,24 @@ std::array<std::uint8_t, cobblestone::salt_bytes> random_salt() {
   return salt;
 }
 
+// There is no envelope that has been opened: most likely the key is another one.
+void check_own_key(const std::string& name, const ChunkCipher& cipher,
+                   const PayloadPrefix& prefix) {
+  if (!is_committed_to(cipher, prefix)) {
+    throw Error(ErrorCode::wrong_key, name +
+                                          ": key or context is another one, or the beginning is "
+                                          "damaged");
+  }
+}
+
 OpenedPayload open_payload(const Source& source, std::uint64_t offset, container::Suite suite,
-                           Bytes input_key, Bytes context, const Kernel& kernel, DeviceUse use) {
+                           Bytes input_key, Bytes context, const Kernel& kernel, DeviceUse use,
+                           decltype(check_commitment)& check) {
   const Extent extent = source.is_seekable() ? extent_of(source, offset) : Extent{offset, 0};
   const PayloadPrefix prefix = read_prefix(source, offset);
   OpenedPayload opened{extent,
                        ChunkCipher(suite, input_key, context, salt_of(prefix), kernel, use)};
-  check_commitment(source.name(), opened.cipher, prefix);
+  check(source.name(), opened.cipher, prefix);
   return opened;
 }
 
@@ -194,12 +213,12 @@ NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel, Devi
 OpenedPayload open_container(const Source& source, const container::Header& header, Bytes input_key,
                              const Kernel& kernel, DeviceUse use) {
   return open_payload(source, header.payload_offset(), header.suite, input_key,
-                      container::context(header.suite), kernel, use);
+                      container::context(header.suite), kernel, use, check_commitment);
 }
 
 OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
                                 const Kernel& kernel, DeviceUse use) {
-  return open_payload(source, 0, suite_of_key(key), key, context, kernel, use);
+  return open_payload(source, 0, suite_of_key(key), key, context, kernel, use, check_own_key);
 }
 
 void check_last_chunk(const Source& source, const ChunkCipher& cipher, const Extent& extent) {

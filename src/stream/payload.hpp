@@ -79,7 +79,8 @@ struct OpenedPayload {
   ChunkCipher cipher;
 };
 // Both read salt and commitment, which on a pipe are the next bytes. They throw Error(corrupt) when
-// the commitment is another key's or no payload is that long.
+// no payload is that long. When the commitment is another key's, the first throws Error(corrupt),
+// because the key was in the envelope, and the second Error(wrong_key).
 [[nodiscard]] OpenedPayload open_container(const Source& source, const container::Header& header,
                                            Bytes input_key, const Kernel& kernel, DeviceUse use);
 [[nodiscard]] OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,

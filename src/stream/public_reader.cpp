@@ -31,6 +31,17 @@ struct PAES_HIDDEN Reader::State {
 
   [[nodiscard]] stream::Source& input() const { return FileParts::of(source); }
 
+  // These bytes are in the text.
+  void read(std::uint64_t offset, MutableBytes to) {
+    stream::Layout here = layout;
+    here.wanted = {offset, offset + to.size()};
+    const Range chunks = stream::Extent::chunks_with(here.wanted);
+    stream::Options options = work.for_items(chunks.count(), here.items_a_buffer);
+    options.buffers = &buffers;
+    stream::MemorySink sink(to, input().name());
+    (void)stream::transfer(input(), &sink, here, transform, chunks, options);
+  }
+
   FileSource source;
   stream::FileWork work;
   stream::OpenedPayload payload;
@@ -49,24 +60,17 @@ std::uint64_t Reader::size() const noexcept { return state_->payload.extent.text
 
 std::size_t Reader::read_at(std::uint64_t offset, MutableBytes to) const {
   const std::uint64_t left = size() - std::min(size(), offset);
-  to = to.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, to.size())));
-  if (to.empty()) {
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(left, to.size()));
+  if (bytes == 0) {
     return 0;
   }
-  stream::Layout layout = state_->layout;
-  layout.wanted = {offset, offset + to.size()};
-  layout.out_offset = 0;
-  const Range chunks = stream::Extent::chunks_with(layout.wanted);
-  stream::Options options = state_->work.for_items(chunks.count(), layout.items_a_buffer);
-  options.buffers = &state_->buffers;
-  stream::MemorySink sink(to, state_->input().name());
   try {
-    (void)stream::transfer(state_->input(), &sink, layout, state_->transform, chunks, options);
+    state_->read(offset, to.first(bytes));
   } catch (...) {
     wipe(to);
     throw;
   }
-  return to.size();
+  return bytes;
 }
 
 }  // namespace paes

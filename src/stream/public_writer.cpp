@@ -1,12 +1,12 @@
 // The public header's Writer: each write is a transfer of whole chunks from the caller's memory
 // into the new file.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "core/forks.hpp"
 #include "core/secret.hpp"
 #include "stream/file_work.hpp"
 #include "stream/memory_ends.hpp"
@@ -48,6 +48,9 @@ struct PAES_HIDDEN Writer::State {
         transform(stream::sealing(payload.cipher)),
         buffers(layout, transform.device),
         kept(file_chunk_bytes) {
+    if (!output && !callback.is_there()) {
+      refuse("writer: there is no function to write the file with");
+    }
     sink().write_at(0, Bytes(payload.head));
   }
 
@@ -55,14 +58,20 @@ struct PAES_HIDDEN Writer::State {
     return output ? static_cast<stream::Sink&>(*output) : callback;
   }
 
-  // After a failure the file has a gap that nobody may fill.
+  // After a failure the file has a gap that nobody may fill. A child and its parent would seal
+  // different texts under the same nonces.
   void check_usable() const {
+    if (forks() != forks_before) {
+      throw Error(ErrorCode::failure, "writer: a forked child cannot use its parent's");
+    }
     if (is_over) {
       refuse("writer: is committed, or an earlier call failed");
     }
   }
 
-  void claim(Range chunks, bool with_last) {
+  // `part_bytes`: how much of the last of them there is, if the text ends within it.
+  void claim(Range chunks, std::optional<std::size_t> part_bytes) {
+    const bool with_last = part_bytes.has_value();
     stream::check_chunk_limit(sink().name(), chunks.end + (with_last ? 0 : 1));
     const std::lock_guard lock(mutex);
     check_usable();
@@ -70,12 +79,15 @@ struct PAES_HIDDEN Writer::State {
       refuse("writer: a chunk is written already, or lies after the end of the text",
              "each chunk is written once");
     }
+    if (with_last) {
+      last_bytes = *part_bytes;
+    }
     ++calls;
   }
 
-  // Seals the text into these chunks, which nobody has claimed yet.
-  void seal(Range chunks, Bytes text, bool with_last) {
-    claim(chunks, with_last);
+  // Seals the text into these chunks, which nobody has claimed yet. `part_bytes` as in claim.
+  void seal(Range chunks, Bytes text, std::optional<std::size_t> part_bytes) {
+    claim(chunks, part_bytes);
     const std::uint64_t offset = chunks.first * file_chunk_bytes;
     stream::Layout here = layout;
     here.total_bytes = offset + text.size();
@@ -136,7 +148,7 @@ struct PAES_HIDDEN Writer::State {
   // Whole chunks.
   void seal_next(Bytes text) {
     const std::uint64_t end = next_chunk + text.size() / file_chunk_bytes;
-    seal({next_chunk, end}, text, false);
+    seal({next_chunk, end}, text, std::nullopt);
     next_chunk = end;
   }
 
@@ -150,10 +162,9 @@ struct PAES_HIDDEN Writer::State {
     take_order(Order::anywhere);
     const std::uint64_t first = offset / file_chunk_bytes;
     const std::uint64_t end = first + (text.size() + file_chunk_bytes - 1) / file_chunk_bytes;
-    const bool has_part = text.size() % file_chunk_bytes != 0;
+    const std::size_t part_bytes = text.size() % file_chunk_bytes;
     if (first != end) {
-      seal({first, end}, text, has_part);
-      last_bytes = has_part ? text.size() % file_chunk_bytes : last_bytes.load();
+      seal({first, end}, text, part_bytes != 0 ? std::optional(part_bytes) : std::nullopt);
     }
   }
 
@@ -175,7 +186,6 @@ struct PAES_HIDDEN Writer::State {
   // Gives back the length of the text.
   std::uint64_t seal_last() {
     std::optional<std::uint64_t> chunks;
-    bool has_last = false;
     {
       const std::lock_guard lock(mutex);
       check_usable();
@@ -183,16 +193,16 @@ struct PAES_HIDDEN Writer::State {
         refuse("writer: commit while another call is writing");
       }
       chunks = written.count();
-      has_last = written.has_last();
-    }
-    if (!chunks) {
-      refuse("writer: a chunk is missing before the end of the text");
-    }
-    if (has_last) {
-      return (*chunks - 1) * file_chunk_bytes + last_bytes;
+      if (!chunks) {
+        refuse("writer: a chunk is missing before the end of the text");
+      }
+      if (written.has_last()) {
+        is_over = true;
+        return (*chunks - 1) * file_chunk_bytes + last_bytes;
+      }
     }
     const Bytes last = Bytes(kept).first(kept_bytes);
-    seal({*chunks, *chunks + 1}, last, true);
+    seal({*chunks, *chunks + 1}, last, last.size());
     return *chunks * file_chunk_bytes + last.size();
   }
 
@@ -205,18 +215,18 @@ struct PAES_HIDDEN Writer::State {
   stream::Transform transform;
   stream::BufferPool buffers;
 
-  std::mutex mutex;  // guards the next four
+  const std::uint32_t forks_before = count_forks();
+  std::mutex mutex;  // guards the next five
   Order order = Order::unknown;
   stream::WrittenChunks written;
-  unsigned calls = 0;  // that are sealing
+  std::size_t last_bytes = 0;  // how many the last chunk has, once it is claimed
+  unsigned calls = 0;          // that are sealing
   bool is_over = false;
 
   // of write
   std::uint64_t next_chunk = 0;
   SecretBytes kept;  // the beginning of that chunk
   std::size_t kept_bytes = 0;
-  // of write_at: how many bytes the last chunk has, once it is there
-  std::atomic<std::size_t> last_bytes{0};
 };
 
 Writer::Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options)

@@ -12,17 +12,15 @@ bool WrittenChunks::claim(Range chunks, bool with_last) {
       (with_last && (last_ || (!ranges_.empty() && ranges_.rbegin()->second > chunks.end)))) {
     return false;
   }
+  const bool joins_after = after != ranges_.end() && after->first == chunks.end;
+  const std::uint64_t end = joins_after ? after->second : chunks.end;
+  if (joins_before) {
+    std::prev(after)->second = end;
+  } else {
+    ranges_.emplace_hint(after, chunks.first, end);  // may throw, so nothing is changed before
+  }
   if (with_last) {
     last_ = chunks.end - 1;
-  }
-  const bool joins_after = after != ranges_.end() && after->first == chunks.end;
-  if (joins_after) {
-    chunks.end = after->second;
-  }
-  if (joins_before) {
-    std::prev(after)->second = chunks.end;
-  } else {
-    ranges_.emplace_hint(after, chunks.first, chunks.end);
   }
   if (joins_after) {
     ranges_.erase(after);
