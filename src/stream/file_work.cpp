@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <system_error>
 
 #include "kernel/registry.hpp"
 
@@ -15,7 +17,11 @@ FileWork::FileWork(const FileOptions& options)
       executor_(make_executor(Schedule::omp_dynamic, options.threads)),
       piece_bytes_(options.piece_bytes),
       cancel_(options.cancel) {
-  (void)buffer_bytes(for_items(0, 1));
+  const std::size_t most = device_ == nullptr ? max_grain_bytes : max_device_grain_bytes;
+  if (piece_bytes_ > most) {
+    throw Error(ErrorCode::usage, "piece_bytes: " + std::to_string(piece_bytes_) +
+                                      " is above the limit of " + std::to_string(most));
+  }
 }
 
 Options FileWork::for_items(std::uint64_t items, std::size_t items_a_buffer) const {
@@ -45,7 +51,12 @@ constexpr int report_interval_ms = 100;
 
 Watch::Watch(const FileOptions& options, Source& source) : options_(options), source_(source) {
   if (options.progress != nullptr || options.cancel != nullptr) {
-    thread_ = std::thread([this] { watch(); });
+    try {
+      thread_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {
+      throw Error(ErrorCode::failure, "threads: none could be started to report progress",
+                  "look at the limits: ulimit -u, ulimit -v");
+    }
   }
 }
 
@@ -92,7 +103,7 @@ void Watch::watch() noexcept {
     }
     try {
       if (options_.progress != nullptr) {
-        options_.progress(done_bytes_.load(), text_bytes_.load());
+        options_.progress(done_bytes_.load(), total_bytes_.load());
       }
     } catch (...) {
       of_report_ = std::current_exception();

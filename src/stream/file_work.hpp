@@ -47,6 +47,7 @@ class FileWork {
 class Watch {
  public:
   // Both must outlive it. A thread watches only if there is something to report or to wait for.
+  // Throws Error(failure) if that cannot start.
   Watch(const FileOptions& options, Source& source);
   ~Watch();
   Watch(const Watch&) = delete;
@@ -54,6 +55,8 @@ class Watch {
 
   [[nodiscard]] const Cancel* cancel() const noexcept { return &stop_; }
   [[nodiscard]] std::atomic<std::uint64_t>* progress() noexcept { return &done_bytes_; }
+  // The text's length, once it is known.
+  void set_total(std::uint64_t bytes) noexcept { total_bytes_ = bytes; }
 
   // How much text there is, once that is known.
   void expect(std::uint64_t text_bytes) noexcept { text_bytes_.store(text_bytes); }
@@ -69,7 +72,7 @@ class Watch {
   const FileOptions& options_;
   Source& source_;
   std::atomic<std::uint64_t> done_bytes_{0};
-  std::atomic<std::uint64_t> text_bytes_{0};
+  std::atomic<std::uint64_t> total_bytes_{0};
   Cancel stop_;
   Cancel is_over_;
   std::exception_ptr of_report_;

@@ -66,6 +66,7 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
   stream::Source& source = FileParts::of(from);
   const stream::FileWork work(options);
   stream::Watch watch(options, source);
+  watch.set_total(source.is_seekable() ? source.bytes() : 0);
   std::uint64_t text_bytes = 0;
   watch.over([&] {
     stream::Output output = create_output(to, source, true, options, watch.cancel());
@@ -88,7 +89,7 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
     stream::Output output = create_output(to, source, false, options, watch.cancel());
     const stream::Options how = work.for_all(watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
-    watch.expect(payload.extent.text_bytes);
+    watch.set_total(payload.extent.text_bytes);
     text_bytes = stream::decrypt(source, output, payload, {}, how).text_bytes;
     warn_of(output, options);
   });
@@ -104,7 +105,7 @@ paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith&
   watch.over([&] {
     const stream::Options how = work.for_all(watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
-    watch.expect(payload.extent.text_bytes);
+    watch.set_total(payload.extent.text_bytes);
     found = stream::verify(source, payload, how);
   });
   FileVerification result{.is_authentic = found.is_authentic(),
