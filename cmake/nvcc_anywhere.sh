@@ -13,7 +13,7 @@ eval "$(printf '%s\n' "$steps" | sed -n '
   t ours
   d
   :ours
-  /^\(PATH\|CICC_PATH\|NVVMIR_LIBRARY_DIR\)=/{s/^\([A-Z_]*\)=\(.*\)/export \1='"'\2'"'/p;d}
+  /^\(PATH\|LD_LIBRARY_PATH\|CICC_PATH\|NVVMIR_LIBRARY_DIR\)=/{s/^\([A-Z_]*\)=\(.*\)/export \1='"'\2'"'/p;d}
   /^[A-Z_]*=/d
   /^-- /d
   s/\(--orig_src_path_name "\)[^"]*\//\1/
