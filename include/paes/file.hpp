@@ -42,7 +42,8 @@ inline namespace v0 {
 inline constexpr std::size_t file_chunk_bytes = 16384;
 
 struct FileOptions {
-  // 0: every processor. Calls that touch less than a piece use the caller's thread alone.
+  // 0: every processor; at most 4096. Calls that touch less than a piece use the caller's thread
+  // alone.
   unsigned threads = 0;
   // A name that `paes devices` lists as available, or "auto".
   std::string_view kernel = "auto";
@@ -57,8 +58,8 @@ struct FileOptions {
   // or Writer that has it.
   const Cancel* cancel = nullptr;
   // Called now and then from a thread of its own, never twice at a time, with the bytes of text
-  // that are done and their number in all (0: not known). If it throws, the work stops and throws
-  // that. Not for Reader and Writer, whose callers know.
+  // that are done and their number in all (0: not known, or not yet). If it throws, the work stops
+  // and throws that. Not for Reader and Writer, whose callers know.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = nullptr;
   // Told in one line what may go wrong with an output before it is written (little room), and what
   // is not as it should be with one that is complete (its mode). Null: nobody is told.
@@ -73,7 +74,8 @@ using ReadAt = std::function<std::size_t(std::uint64_t offset, std::span<std::ui
 // Where an encrypted file comes from, or a text to encrypt.
 class PAES_API FileSource {
  public:
-  // Each opens the file, and throws Error(failure) "PATH: why" where that fails.
+  // Each opens the file, and throws Error(failure) "PATH: why" where that fails. For a FIFO they
+  // wait until it has a writer; no Cancel ends that.
   FileSource(const std::string& path);  // NOLINT(google-explicit-constructor): a path is a source
   FileSource(const char* path);         // NOLINT(google-explicit-constructor)
   // From where the descriptor stands; it stays the caller's, and open as long as this is used.
@@ -160,13 +162,14 @@ class PAES_API Reader {
 };
 
 // Writes an encrypted file, in order or in any order. It has no name before commit, and a Writer
-// that is destroyed without it leaves nothing.
+// that is destroyed without it leaves nothing. After a failure every further call throws, because
+// nothing may be sealed again. A forked child cannot use its parent's Writer.
 class PAES_API Writer {
  public:
   // Throws Error as encrypt_file does.
   Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options = {});
-  // Hands the file to `write`, in order and in one call at a time, and has nothing to take back
-  // what went there. What it throws passes through.
+  // Hands the file to `write`, in order and in one call at a time, but from any thread, and has
+  // nothing to take back what went there. What it throws passes through.
   using Write = std::function<void(std::span<const std::uint8_t> bytes)>;
   Writer(Write write, const SealFor& seal_for, const FileOptions& options = {});
   ~Writer();
@@ -183,9 +186,9 @@ class PAES_API Writer {
   // before them or goes on after their end. Not for a Writer with a callback, nor after write.
   void write_at(std::uint64_t offset, std::span<const std::uint8_t> text);
 
-  // Seals what is left, syncs the file and gives it its name. Throws Error(usage) if a chunk is
-  // missing, and Error(failure); the file does not get its name then. No call may follow.
-  // Returns the bytes of text.
+  // Seals what is left, syncs the file and gives it its name. Returns the bytes of text. Throws
+  // Error(usage) if a chunk is missing or another call is still writing; it may be called again
+  // then. Throws Error(failure), and the file does not get its name.
   std::uint64_t commit();
 
  private:
