@@ -60,7 +60,7 @@ std::span<Byte> bytes_at(Byte* at, std::size_t bytes, const char* what) {
 // Puts what make() returns into an object of the C interface, and its address into `made`, which is
 // null after a failure.
 template <typename Handle, typename Make>
-int make_handle(Handle** made, const char* what, const Make& make) noexcept {
+int make_handle(Handle** made, const char* what, const Make& make) {
   return code_of([&] {
     Handle*& place = *given(made, what);
     place = nullptr;

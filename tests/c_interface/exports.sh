@@ -25,6 +25,9 @@ others=$(strangers <<<"$names")
 library=$static
 others=$(names_of -g | strangers)
 [ -z "$others" ] || complain "$static defines what is not paes's: $others"
+# What the library needs of others must be there. Only what the compiler itself asks for may be missing.
+weak=$(nm --undefined-only "$static" 2>/dev/null | sed -n 's/^ *w //p' | grep -vE '^(_ZTH|__cxa_)' || true)
+[ -z "$weak" ] || complain "$static needs these only if they are there: $weak"
 
 declared=$("$root/tools/check/c_interface.py" --names "$root" | sort)
 library=$shared

@@ -104,8 +104,11 @@ std::int64_t read_store(void* user, std::uint64_t offset, std::uint8_t* to, std:
 
 int write_store(void* user, const std::uint8_t* bytes, std::size_t byte_count) {
   auto& store = *static_cast<Store*>(user);
+  if (store.fails()) {
+    return 4;
+  }
   store.bytes.insert(store.bytes.end(), bytes, bytes + byte_count);
-  return store.fails() ? 4 : 0;
+  return 0;
 }
 
 int count_progress(void* user, std::uint64_t /*done*/, std::uint64_t /*total*/) {
