@@ -22,7 +22,7 @@ ARROWS = {
     "stream": ["exec", "format", "message"],
     "message": ["kernel", "exec"],
     "format": ["core"],
-    "exec": [],
+    "exec": ["core"],
     "kernel": ["mode"],
     "mode": ["cipher"],
     "cipher": ["core"],

@@ -86,8 +86,8 @@ must_fail "an arrow that is only drawn" "$here/include_rule.py" .
 sed 's/ *apps -> cuda -> message//' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that is not drawn" "$here/include_rule.py" .
 mkdir rule
-sed 's/"exec": \[\]/"exec": ["core"]/' "$here/include_rule.py" >rule/include_rule.py
-sed 's/^bench -> apps -> mpi/exec -> core   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
+sed 's/"format": \["core"\]/"format": ["core", "exec"]/' "$here/include_rule.py" >rule/include_rule.py
+sed 's/^bench -> apps -> mpi/format -> exec   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that no include needs" python3 rule/include_rule.py .
 
 # Width of documents: a wide table, a long address and what tools write are no fault; a long line is.
