@@ -36,8 +36,8 @@ Options FileWork::for_items(std::uint64_t items, std::size_t items_a_buffer) con
           .device_use = {device_.get(), WhenBusy::wait}};
 }
 
-Options FileWork::for_all(Watch& watch) const {
-  Options options = for_items(UINT64_MAX, 1);
+Options FileWork::for_all(const Source& source, Watch& watch) const {
+  Options options = for_items(source.is_seekable() ? source.bytes() : UINT64_MAX, piece_bytes_);
   options.cancel = watch.cancel();
   options.progress = watch.progress();
   return options;

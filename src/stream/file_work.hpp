@@ -31,8 +31,8 @@ class FileWork {
   // For that many items of a layout whose buffers hold `items_a_buffer`. Starts the threads if
   // there is work for several, and throws Error(failure) if they cannot start.
   [[nodiscard]] Options for_items(std::uint64_t items, std::size_t items_a_buffer) const;
-  // For a source of any length, which `watch` may stop.
-  [[nodiscard]] Options for_all(Watch& watch) const;
+  // For all of a source. `watch` may stop it.
+  [[nodiscard]] Options for_all(const Source& source, Watch& watch) const;
 
  private:
   std::shared_ptr<Device> device_;

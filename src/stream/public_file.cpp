@@ -70,7 +70,7 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
   std::uint64_t text_bytes = 0;
   watch.over([&] {
     stream::Output output = create_output(to, source, true, options, watch.cancel());
-    const stream::Options how = work.for_all(watch);
+    const stream::Options how = work.for_all(source, watch);
     const stream::NewPayload payload = stream::new_payload(seal_for, how);
     watch.expect(source.is_seekable() ? source.bytes() : 0);
     text_bytes = stream::encrypt(source, output, payload, how).text_bytes;
@@ -87,7 +87,7 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
   std::uint64_t text_bytes = 0;
   watch.over([&] {
     stream::Output output = create_output(to, source, false, options, watch.cancel());
-    const stream::Options how = work.for_all(watch);
+    const stream::Options how = work.for_all(source, watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
     watch.set_total(payload.extent.text_bytes);
     text_bytes = stream::decrypt(source, output, payload, {}, how).text_bytes;
@@ -103,7 +103,7 @@ paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith&
   stream::Watch watch(options, source);
   stream::Verification found;
   watch.over([&] {
-    const stream::Options how = work.for_all(watch);
+    const stream::Options how = work.for_all(source, watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
     watch.set_total(payload.extent.text_bytes);
     found = stream::verify(source, payload, how);
