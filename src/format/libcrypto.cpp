@@ -45,6 +45,23 @@ void require(bool good, const char* operation) {
   }
 }
 
+// If libcrypto could not initialise for lack of memory, asking it for anything would end the
+// program.
+void require_libcrypto() { require(OSSL_LIB_CTX_get0_global_default() != nullptr, "memory"); }
+
+// What `fetch` gives. It throws where that is nothing, so that a static of it is made another time.
+template <typename Fetched, typename Fetch>
+Fetched fetched(const char* operation, const Fetch& fetch) {
+  require_libcrypto();
+  Fetched found(fetch());
+  require(found != nullptr, operation);
+  return found;
+}
+
+Kdf fetched_kdf(const char* name) {
+  return fetched<Kdf>(name, [name] { return EVP_KDF_fetch(nullptr, name, nullptr); });
+}
+
 // libcrypto's parameter lists take pointers to non-const, but what they point to is only read.
 OSSL_PARAM octets(const char* name, Bytes value) {
   static std::uint8_t nothing = 0;  // a null pointer, as of an empty span, would mean "unset"
@@ -63,7 +80,7 @@ OSSL_PARAM name_of(const char* name, const char* value) {
 }
 
 void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, MutableBytes out) {
-  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr));
+  static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_HKDF);
   std::array parameters = {
       name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
       octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
@@ -82,7 +99,9 @@ int length(std::size_t bytes) {
 // A context in which all of `in` has become `out`; only the tag is left to do.
 CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes in, MutableBytes out) {
   assert(key.size() == 32 && nonce.size() == 12 && in.size() == out.size());
-  static const Cipher cipher(EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr));
+  constexpr const char* name = "ChaCha20-Poly1305";
+  static const Cipher cipher =
+      fetched<Cipher>(name, [] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
   CipherContext context(EVP_CIPHER_CTX_new());
   int written = 0;
   require(context != nullptr &&
@@ -96,6 +115,7 @@ CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes in, 
 
 Key private_key(Bytes secret_key) {
   assert(secret_key.size() == x25519_bytes);
+  require_libcrypto();
   return Key(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
                                              secret_key.size()));
 }
@@ -143,8 +163,9 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
 }
 
 std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message) {
-  static const Mac mac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
-  const MacContext context(mac != nullptr ? EVP_MAC_CTX_new(mac.get()) : nullptr);
+  static const Mac mac =
+      fetched<Mac>("HMAC", [] { return EVP_MAC_fetch(nullptr, "HMAC", nullptr); });
+  const MacContext context(EVP_MAC_CTX_new(mac.get()));
   require(context != nullptr, "HMAC");
   const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
                                  OSSL_PARAM_construct_end()};
@@ -159,8 +180,7 @@ std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message
 }
 
 void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
-  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_SCRYPT, nullptr));
-  require(kdf != nullptr, "scrypt");
+  static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_SCRYPT);
   constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products below in range
   std::uint64_t n = std::uint64_t{1} << std::min(log2_n, most_any_machine_has);
   std::uint32_t r = 8;
@@ -183,7 +203,7 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
 }
 
 void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out) {
-  static const Kdf kdf(EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_PBKDF2, nullptr));
+  static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_PBKDF2);
   std::uint64_t count = iterations;
   // This turns off the lower bounds of SP 800-132. RFC 8018 does not have them, and a salt of 8
   // bytes is below them.
