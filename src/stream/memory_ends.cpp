@@ -16,19 +16,15 @@ constexpr std::size_t head_bytes = 8192;  // of a file with a few recipients, up
 
 void scatter(Bytes from, std::span<const iovec> to) noexcept {
   for (const iovec& one : to) {
-    if (one.iov_len != 0) {  // memcpy takes no null, which empty memory may be
-      std::memcpy(one.iov_base, from.data(), one.iov_len);
-      from = from.subspan(one.iov_len);
-    }
+    // No bytes may come with a null pointer, which memcpy does not take.
+    std::copy_n(from.data(), one.iov_len, static_cast<std::uint8_t*>(one.iov_base));
+    from = from.subspan(one.iov_len);
   }
 }
 
 std::uint8_t* gather(std::span<const iovec> from, std::uint8_t* to) noexcept {
   for (const iovec& one : from) {
-    if (one.iov_len != 0) {
-      std::memcpy(to, one.iov_base, one.iov_len);
-      to += one.iov_len;
-    }
+    to = std::copy_n(static_cast<const std::uint8_t*>(one.iov_base), one.iov_len, to);
   }
   return to;
 }

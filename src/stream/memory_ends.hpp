@@ -1,7 +1,6 @@
 // Ends of a transfer that are no files: memory of the caller's, and callbacks.
 #pragma once
 
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
