@@ -33,7 +33,9 @@ const Buffer key_bytes = pattern(32, 0, 8);
 
 struct Keystreams::State {
   Engine engine;
+  bool has_begun = false;
   Key key;
+  Key gcm_key;
   Context context;
   Sealed sealed;
   Buffer first_counter;
@@ -53,14 +55,25 @@ struct Keystreams::State {
     engine.reset(made);  // contexts and keys of the one before live on
   }
 
-  void make_key(Decisions& decisions) {
+  void make_key(Decisions& decisions, std::size_t which) {
     static constexpr const char* names[] = {"aes-256-ctr", "aes-256-gcm", "aes-256-cbc"};
     paes_keystream_key* made = nullptr;
     const int code = answer(paes_keystream_key_new(
-        engine.get(), names[decisions.number(std::size(names))], key_bytes.data(),
-        decisions.one_in(16) ? 31 : 32, decisions.one_in(2) ? "bitslice" : nullptr, &made));
+        engine.get(), names[which], key_bytes.data(), decisions.one_in(16) ? 31 : 32,
+        decisions.one_in(2) ? "bitslice" : nullptr, &made));
     require(engine != nullptr || code == PAES_USAGE, "no key without an engine");
-    key.reset(made);
+    require(which != 2 || code != PAES_OK, "no key of another mode");
+    (which == 0 ? key : gcm_key).reset(made);
+  }
+
+  // What most inputs need before they get anywhere.
+  void begin(Decisions& decisions) {
+    make_engine(decisions);
+    make_key(decisions, 0);
+    make_key(decisions, 1);
+    open(decisions);
+    open_sealed(decisions);
+    has_begun = true;
   }
 
   void open(Decisions& decisions) {
@@ -74,8 +87,8 @@ struct Keystreams::State {
     // No two contexts share counters.
     const Buffer first = counted(pattern(16, 1, 9), 12, std::uint64_t{++contexts} << 32);
     paes_keystream_context* made = nullptr;
-    (void)answer(paes_keystream_open(engine.get(), key.get(), first.data(),
-                                     decisions.one_in(16) ? 8 : 16, &options, &made));
+    (void)answer(paes_keystream_open(engine.get(), (decisions.one_in(16) ? gcm_key : key).get(),
+                                     first.data(), decisions.one_in(16) ? 8 : 16, &options, &made));
     context.reset(made);
     first_counter = first;
     used.assign(2 * text_limit, 0);
@@ -88,7 +101,8 @@ struct Keystreams::State {
     options.stride = static_cast<std::int64_t>(decisions.number(3)) - 1;
     const Buffer first = counted(pattern(12, 2, 10), 4, ++contexts * std::uint64_t{4096});
     paes_sealed_context* made = nullptr;
-    (void)answer(paes_sealed_open(engine.get(), key.get(), first.data(), &options, &made));
+    (void)answer(paes_sealed_open(engine.get(), (decisions.one_in(16) ? key : gcm_key).get(),
+                                  first.data(), &options, &made));
     sealed.reset(made);
     first_nonce = first;
     sent.assign(256, 0);
@@ -197,11 +211,14 @@ Keystreams::Keystreams() : state_(std::make_unique<State>()) {}
 Keystreams::~Keystreams() = default;
 
 void Keystreams::step(Decisions& decisions) {
+  if (!state_->has_begun) {
+    state_->begin(decisions);
+  }
   switch (decisions.number(12)) {
     case 0:
       return state_->make_engine(decisions);
     case 1:
-      return state_->make_key(decisions);
+      return state_->make_key(decisions, decisions.number(3));
     case 2:
       return state_->open(decisions);
     case 3:
