@@ -9,7 +9,8 @@
 #include "paes/error.hpp"
 #include "paes/export.h"
 
-namespace paes::inline v0 {
+namespace paes {
+inline namespace v0 {
 
 class PAES_API Cancel {
  public:
@@ -33,4 +34,5 @@ class PAES_API Cancel {
   int descriptor_;
 };
 
-}  // namespace paes::inline v0
+}  // namespace v0
+}  // namespace paes

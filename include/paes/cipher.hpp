@@ -20,7 +20,8 @@
 #include "paes/error.hpp"
 #include "paes/export.h"
 
-namespace paes::inline v0 {
+namespace paes {
+inline namespace v0 {
 
 struct RawCipherOptions {
   // A name that `paes devices` lists as available, or "auto". "openssl" keeps keys on libcrypto's
@@ -97,4 +98,5 @@ class PAES_API RawCipher {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace paes::inline v0
+}  // namespace v0
+}  // namespace paes

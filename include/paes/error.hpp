@@ -8,7 +8,8 @@
 
 #include "paes/export.h"
 
-namespace paes::inline v0 {
+namespace paes {
+inline namespace v0 {
 
 // Also the exit codes of the command line (see paes(1), EXIT STATUS).
 enum class ErrorCode : int {
@@ -28,4 +29,5 @@ class PAES_API Error : public std::runtime_error {
   std::string hint;
 };
 
-}  // namespace paes::inline v0
+}  // namespace v0
+}  // namespace paes

@@ -14,7 +14,8 @@
 #include "paes/error.hpp"
 #include "paes/export.h"
 
-namespace paes::inline v0 {
+namespace paes {
+inline namespace v0 {
 
 struct GcmOptions {
   // A name that `paes devices` lists as available, or "auto".
@@ -56,4 +57,5 @@ class PAES_API Gcm {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace paes::inline v0
+}  // namespace v0
+}  // namespace paes

@@ -30,7 +30,8 @@
 #include "paes/error.hpp"
 #include "paes/export.h"
 
-namespace paes::inline v0 {
+namespace paes {
+inline namespace v0 {
 
 enum class NonceCipher : std::uint8_t { aes = 1, des_ede3 = 2 };
 
@@ -84,4 +85,5 @@ class PAES_API NonceAllocator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace paes::inline v0
+}  // namespace v0
+}  // namespace paes
