@@ -127,7 +127,8 @@ typedef struct paes_file_options {
  * in its message. Called from several threads at a time. */
 typedef int64_t (*paes_read_at)(void* user, uint64_t offset, uint8_t* to, size_t to_bytes);
 
-/* Where an encrypted file comes from, or a text to encrypt. */
+/* Where an encrypted file comes from, or a text to encrypt. Not for several calls for whole files
+ * at a time; any number of readers may share it. */
 typedef struct paes_source paes_source;
 
 /* PAES_FAILURE where the file cannot be opened. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the libraries show: libpaes.so the functions of the C headers under PAES_0, and the C++ classes
-# in their inline namespace; libpaes.a the same names. And the first can be loaded.
+# in their inline namespace; libpaes.a the same names. The first can be loaded, and each C header
+# compiles alone.
 # Usage: exports.sh ROOT LIBPAES.SO LIBPAES.A LOADED_IN_C
 set -euo pipefail
 root=$1 shared=$2 static=$3 loaded=$4
@@ -36,6 +37,12 @@ defined=$(grep '^paes_' <<<"$names" | sort)
 library=$static
 defined=$(names_of -g | grep '^paes_' | sort)
 [ "$declared" = "$defined" ] || complain "the headers and $static differ:" "$(diff <(echo "$declared") <(echo "$defined") || true)"
+
+# Each header can be the only one, in C and in C++.
+for header in "$root"/include/paes/*.h; do
+  cc -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$root/include" -include "$header" -x c - <<<"int main(void) { return 0; }" || complain "$header: is no C"
+  c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I "$root/include" -include "$header" -x c++ - <<<"int main() {}" || complain "$header: is no C++"
+done
 
 # shellcheck disable=SC2086 # one word a name
 "$loaded" "$shared" $declared || complain "$shared cannot be loaded and used"
