@@ -70,6 +70,7 @@ class PAES_API RawCipher {
 
   // ECB and CBC with PKCS#7 padding. `ciphertext` has padded_bytes(text.size()) bytes and may begin
   // where `text` does.
+  // For a text too long to be padded, SIZE_MAX.
   [[nodiscard]] std::size_t padded_bytes(std::size_t text_bytes) const noexcept;
   void encrypt_padded(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> text,
                       std::span<std::uint8_t> ciphertext) const;

@@ -1,4 +1,4 @@
-// A GPU, for those that can use one: KeystreamOptions::device, FileOptions::device.
+// A GPU, for the classes and calls that can use one: KeystreamOptions::device, FileOptions::device.
 #pragma once
 
 #include <memory>

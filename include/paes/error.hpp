@@ -1,5 +1,5 @@
-// The one exception type of paes. Set-up, input and I/O failures throw it; a failed authentication
-// is an ordinary [[nodiscard]] result instead, and a caller's bug is an assertion.
+// The one exception type of paes. A damaged file is Error(corrupt); a request that makes no sense,
+// Error(usage). A forged message is a [[nodiscard]] result of Gcm and SealedContext instead.
 #pragma once
 
 #include <stdexcept>

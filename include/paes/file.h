@@ -6,8 +6,8 @@
  *   paes_source_open("disk.img", &from);
  *   paes_encrypt_file(from, "disk.img.paes", seal_for, NULL, NULL);
  *
- * A process that writes to pipes or near a limit of file sizes ignores SIGPIPE and SIGXFSZ, so that
- * both come as PAES_FAILURE; the library changes no signal. */
+ * A process that writes to pipes, or near the limit of file sizes, should ignore SIGPIPE and
+ * SIGXFSZ, so that both come as PAES_FAILURE; the library changes no signal. */
 #ifndef PAES_FILE_H
 #define PAES_FILE_H
 
@@ -223,7 +223,8 @@ typedef struct paes_writer paes_writer;
 /* Answers as paes_encrypt_file. */
 int paes_writer_create(const char* path, const paes_seal_for* seal_for,
                        const paes_file_options* options, paes_writer** writer);
-/* Hands the file to the callback, and has nothing to take back what went there. */
+/* Hands the file to the callback. Bytes already handed over cannot be taken back. `user`, and what
+ * the options name, are used until the writer is freed. */
 int paes_writer_callback(paes_write write, void* user, const paes_seal_for* seal_for,
                          const paes_file_options* options, paes_writer** writer);
 /* Without a commit nothing is left of the file. */
@@ -238,7 +239,8 @@ int paes_writer_write(paes_writer* writer, const uint8_t* text, size_t text_byte
 int paes_writer_write_at(paes_writer* writer, uint64_t offset, const uint8_t* text,
                          size_t text_bytes);
 /* Seals what is left, syncs the file and gives it its name. `text_bytes` gets the bytes of text,
- * and may be null. PAES_USAGE if a chunk is missing. No call but paes_writer_free may follow. */
+ * and may be null. PAES_USAGE if a chunk is missing or another call is still writing; commit can be
+ * called again then. After anything else only paes_writer_free may follow. */
 int paes_writer_commit(paes_writer* writer, uint64_t* text_bytes);
 
 #pragma GCC visibility pop

@@ -10,8 +10,8 @@
 //   log.write(record);
 //   log.commit();  // the file has its name from here on
 //
-// A process that writes to pipes or near a limit of file sizes ignores SIGPIPE and SIGXFSZ, so that
-// both come as errors; the library changes no signal.
+// A process that writes to pipes, or near the limit of file sizes, should ignore SIGPIPE and
+// SIGXFSZ, so that both come as errors; the library changes no signal.
 #pragma once
 
 #include <cstddef>
@@ -38,35 +38,35 @@ class Source;
 
 inline namespace v0 {
 
-// The text of a file is sealed in chunks of so many bytes.
+// Text is sealed in chunks of this many bytes.
 inline constexpr std::size_t file_chunk_bytes = 16384;
 
 struct FileOptions {
-  // 0: every processor; at most 4096. Calls that touch less than a piece use the caller's thread
-  // alone.
+  // 0: every processor; at most 4096. A call for at most one piece runs in the caller's thread.
+  // Programs with threads of their own say 1.
   unsigned threads = 0;
   // A name that `paes devices` lists as available, or "auto".
   std::string_view kernel = "auto";
   // A GPU (paes/device.hpp); what it does not take, the kernel computes.
   std::shared_ptr<Device> device = nullptr;
   // What a thread reads and computes at a time: up to 4 MiB, with a device 16 MiB, rounded up to
-  // whole chunks. A callback is asked for so much at once.
+  // whole chunks. A callback is asked for at most this much.
   std::size_t piece_bytes = std::size_t{256} << 10;
-  // Whether an output may replace a file that has its name.
+  // Whether an output may replace an existing file of the same name.
   bool overwrite = false;
   // Stops the work, which then throws Error(failure) and leaves nothing. It must outlive a Reader
   // or Writer that has it.
   const Cancel* cancel = nullptr;
   // Called now and then from a thread of its own, never twice at a time, with the bytes of text
   // that are done and their number in all (0: not known, or not yet). If it throws, the work stops
-  // and throws that. Not for Reader and Writer, whose callers know.
+  // and throws that. Reader and Writer ignore it.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = nullptr;
   // Told in one line what may go wrong with an output before it is written (little room), and what
   // is not as it should be with one that is complete (its mode). Null: nobody is told.
   std::function<void(const std::string& what_why)> warn = nullptr;
 };
 
-// Fills `to` with the bytes from `offset` on and returns how many came. Fewer than asked for are
+// Fills `to` with the bytes from `offset` on and returns how many came. If fewer come, the rest is
 // asked for again; 0 means that the source ends there, which is an error. What it throws passes
 // through. Called from several threads at a time.
 using ReadAt = std::function<std::size_t(std::uint64_t offset, std::span<std::uint8_t> to)>;
@@ -78,10 +78,13 @@ class PAES_API FileSource {
   // wait until it has a writer; no Cancel ends that.
   FileSource(const std::string& path);  // NOLINT(google-explicit-constructor): a path is a source
   FileSource(const char* path);         // NOLINT(google-explicit-constructor)
+  FileSource(const FileSource&) = default;  // a move copies
+  FileSource& operator=(const FileSource&) = default;
+  ~FileSource() = default;
   // From where the descriptor stands; it stays the caller's, and open as long as this is used.
   // `name` is for errors. The descriptor's own position is not used, except for a pipe's.
   [[nodiscard]] static FileSource descriptor(int number, const std::string& name);
-  // `bytes` long, whose first 8 KiB are read now.
+  // A source of `bytes` bytes. Its first 8 KiB are read now.
   [[nodiscard]] static FileSource callback(ReadAt read_at, std::uint64_t bytes,
                                            const std::string& name);
 
@@ -92,7 +95,9 @@ class PAES_API FileSource {
 };
 
 // Encrypts into a new file, which gets its name when it is complete and synced. Returns the bytes
-// of text. Throws Error; nothing is left then.
+// of text. Throws Error; nothing is left then, unless only the folder could not be synced, which
+// the error says. A FIFO, a device or /dev/stdout as `to` is written to directly, and keeps what it
+// got.
 std::uint64_t PAES_API encrypt_file(const FileSource& from, const std::string& to,
                                     const SealFor& seal_for, const FileOptions& options = {});
 
@@ -111,7 +116,7 @@ struct FileVerification {
   bool is_authentic = false;
   std::uint64_t text_bytes = 0;
   std::vector<Damaged> damaged = {};      // at most 100, in order
-  std::uint64_t more_damaged_chunks = 0;  // in none of these
+  std::uint64_t more_damaged_chunks = 0;  // damaged chunks beyond those listed
 };
 
 // Authenticates all of a file, and goes on where it is damaged. Throws as decrypt_file where it
@@ -143,7 +148,7 @@ class PAES_API Reader {
  public:
   // Throws as decrypt_file, and Error(usage) for a pipe. The last chunk is authenticated here, so
   // that a file which was cut or extended does not open.
-  Reader(FileSource from, const OpenWith& open_with, const FileOptions& options = {});
+  Reader(const FileSource& from, const OpenWith& open_with, const FileOptions& options = {});
   ~Reader();
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
@@ -163,13 +168,14 @@ class PAES_API Reader {
 
 // Writes an encrypted file, in order or in any order. It has no name before commit, and a Writer
 // that is destroyed without it leaves nothing. After a failure every further call throws, because
-// nothing may be sealed again. A forked child cannot use its parent's Writer.
+// no chunk may be sealed twice. A forked child cannot use its parent's Writer, and neither may a
+// callback of it. A Writer that was moved from may only be destroyed or assigned to.
 class PAES_API Writer {
  public:
   // Throws Error as encrypt_file does.
   Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options = {});
-  // Hands the file to `write`, in order and in one call at a time, but from any thread, and has
-  // nothing to take back what went there. What it throws passes through.
+  // Hands the file to `write`, in order and in one call at a time, but from any thread. Bytes that
+  // were handed over cannot be taken back. What `write` throws passes through.
   using Write = std::function<void(std::span<const std::uint8_t> bytes)>;
   Writer(Write write, const SealFor& seal_for, const FileOptions& options = {});
   ~Writer();
@@ -182,13 +188,14 @@ class PAES_API Writer {
 
   // Whole chunks of the text, from a multiple of file_chunk_bytes on; only the text's end may be a
   // part of a chunk. Any number of threads may call it. Each chunk is sealed once: throws
-  // Error(usage) where one of these chunks has been written already, and where the text has ended
-  // before them or goes on after their end. Not for a Writer with a callback, nor after write.
+  // Error(usage) if one of them has been written already or lies after the end of the text, and if
+  // a part of a chunk is not the end. Not for a Writer with a callback, nor after write.
   void write_at(std::uint64_t offset, std::span<const std::uint8_t> text);
 
   // Seals what is left, syncs the file and gives it its name. Returns the bytes of text. Throws
   // Error(usage) if a chunk is missing or another call is still writing; it may be called again
-  // then. Throws Error(failure), and the file does not get its name.
+  // then. Throws Error(failure), and the file does not get its name, unless only its folder could
+  // not be synced, which the error says.
   std::uint64_t commit();
 
  private:

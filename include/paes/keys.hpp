@@ -29,6 +29,10 @@ class PAES_API Recipient {
   // Throws Error(usage) that says what is wrong, and never repeats the text, which may be a secret
   // key by mistake.
   explicit Recipient(std::string_view text);
+  // A move copies, so that no handle is ever without a key.
+  Recipient(const Recipient&) = default;
+  Recipient& operator=(const Recipient&) = default;
+  ~Recipient() = default;
   // A file with one a line; empty lines and lines that begin with # are skipped. Throws as above,
   // and Error(failure) when the file cannot be read.
   [[nodiscard]] static std::vector<Recipient> load(const std::string& path);
@@ -47,6 +51,9 @@ class PAES_API Identity {
  public:
   // Throws Error(usage) that says what is wrong, and never repeats the text.
   explicit Identity(std::string_view text);
+  Identity(const Identity&) = default;
+  Identity& operator=(const Identity&) = default;
+  ~Identity() = default;
   [[nodiscard]] static Identity generate();
   // A file of them, as `paes keygen` and age-keygen write it.
   [[nodiscard]] static std::vector<Identity> load(const std::string& path);
@@ -80,9 +87,9 @@ class PAES_API Passphrase {
 
 // A key that the caller keeps elsewhere, in a key manager for instance. The file then has neither
 // header nor envelope: it is a payload alone (C2SP chunked-encryption v1), Cobblestone-128 with a
-// key of 16 bytes, Cobblestone-256 with one of 32. It must be random, because nothing makes a guess
-// at it slow. `context` is not in the file; another context
-// does not open it. One key serves any number of files, because each has a random salt of its own.
+// key of 16 bytes, Cobblestone-256 with one of 32. It must be random, because guesses are not
+// slowed down, as they are for a passphrase. `context` is not in the file; another context does not
+// open it. One key serves any number of files, because each has a random salt of its own.
 class PAES_API CobblestoneKey {
  public:
   CobblestoneKey() noexcept = default;
@@ -98,12 +105,13 @@ class PAES_API CobblestoneKey {
   std::shared_ptr<const State> state_;
 };
 
-// For whom to encrypt. Give one of the three: age allows nothing beside a passphrase.
+// For whom to encrypt. Give exactly one of the three. age does not combine a passphrase with
+// recipients.
 struct SealFor {
   std::vector<Recipient> recipients = {};
   Passphrase passphrase = {};
   CobblestoneKey key = {};
-  // 128 or 256: AES's key in the payload. A CobblestoneKey's own length says so.
+  // 128 or 256: AES's key in the payload. With a CobblestoneKey, its length decides.
   unsigned key_bits = 256;
 };
 
@@ -112,7 +120,7 @@ struct OpenWith {
   std::vector<Identity> identities = {};
   Passphrase passphrase = {};
   CobblestoneKey key = {};
-  // A file whose passphrase costs more than scrypt with N = 2^this is refused before that is paid.
+  // A file whose passphrase costs more than scrypt with N = 2^this is refused before any work.
   // 2^20 takes about a gigabyte. 1 to 30.
   unsigned max_work_factor = 20;
 };

@@ -42,7 +42,7 @@ class KeystreamService;
 inline namespace v0 {
 
 struct KeystreamOptions {
-  // Threads of the engine's own, which take no processor time that anything else wants. 0: all is
+  // Threads of the engine's own, which run only when nothing else needs the processor. 0: all is
   // computed in the callers' idle().
   unsigned workers = 0;
   // For keystream, keys, contexts and the records of what they have encrypted, together.

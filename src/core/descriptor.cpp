@@ -23,6 +23,12 @@ std::string path_of_descriptor(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
+void refuse_zero_byte(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::usage, "path: has a zero byte in it");
+  }
+}
+
 void throw_errno(const std::string& what) {
   const int error = errno;
   throw Error(ErrorCode::failure, what + ": " + std::strerror(error));

@@ -35,6 +35,9 @@ class Descriptor {
 // The path under which /proc has the open file, where /proc is mounted.
 [[nodiscard]] std::string path_of_descriptor(int descriptor);
 
+// Throws Error(usage) for a path with a zero byte in it, which the system would cut there.
+void refuse_zero_byte(const std::string& path);
+
 // Throws Error(failure) "WHAT: strerror(errno)".
 [[noreturn]] void throw_errno(const std::string& what);
 

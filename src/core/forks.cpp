@@ -1,6 +1,8 @@
 #include "core/forks.hpp"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <new>
@@ -24,5 +26,23 @@ std::uint32_t count_forks() {
 }
 
 std::uint32_t forks() noexcept { return counted.load(std::memory_order_relaxed); }
+
+ForkMark::ForkMark()
+    : page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), forks_(count_forks()) {
+  void* const memory =
+      mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  is_wiped_ = madvise(memory, page_bytes_, MADV_WIPEONFORK) == 0;
+  page_ = static_cast<std::uint8_t*>(memory);
+  *page_ = 1;
+}
+
+ForkMark::~ForkMark() { (void)munmap(page_, page_bytes_); }
+
+bool ForkMark::is_intact() const noexcept {
+  return *static_cast<const volatile std::uint8_t*>(page_) == 1 && forks() == forks_;
+}
 
 }  // namespace paes

@@ -2,6 +2,7 @@
 // would use the same keys, counters and nonces.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace paes {
@@ -12,5 +13,27 @@ std::uint32_t count_forks();
 
 // In a child, one more than in its parent. A child that was made without fork() does not know.
 [[nodiscard]] std::uint32_t forks() noexcept;
+
+// Knows the process that made it, from children of every kind. Throws std::bad_alloc.
+class ForkMark {
+ public:
+  ForkMark();
+  ~ForkMark();
+  ForkMark(const ForkMark&) = delete;
+  ForkMark& operator=(const ForkMark&) = delete;
+
+  // True in the process that made the mark, false in each of its children.
+  [[nodiscard]] bool is_intact() const noexcept;
+  // False where the system does not wipe memory in a child, so that only fork() is noticed.
+  [[nodiscard]] bool is_wiped_in_children() const noexcept { return is_wiped_; }
+
+ private:
+  // The system zeroes this page in a child. That also tells children that were made without fork(),
+  // of which no handler hears.
+  std::uint8_t* page_;
+  std::size_t page_bytes_;
+  bool is_wiped_;
+  std::uint32_t forks_;
+};
 
 }  // namespace paes

@@ -20,8 +20,8 @@
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
+#include "core/forks.hpp"
 #include "core/secret.hpp"
-#include "keystream/pages.hpp"
 #include "message/raw_key.hpp"
 
 namespace paes {
@@ -136,7 +136,7 @@ struct PAES_HIDDEN NonceAllocator::State {
   void write_ahead(std::uint64_t numbers);
   [[nodiscard]] std::uint64_t take(std::uint64_t numbers);
 
-  const keystream::ForkMark mark;
+  const ForkMark mark;
   const NonceCipher cipher;
   std::mutex mutex;
   std::string path;

@@ -5,7 +5,6 @@
 
 #include <new>
 
-#include "core/forks.hpp"
 #include "core/secret.hpp"
 
 namespace paes::keystream {
@@ -32,12 +31,6 @@ Pages::Pages(std::size_t bytes) : bytes_(whole(bytes)) {
 Pages::~Pages() {
   wipe(data_, bytes_);
   (void)munmap(data_, bytes_);
-}
-
-ForkMark::ForkMark() : page_(1), forks_(count_forks()) { *page_.data() = 1; }
-
-bool ForkMark::is_intact() const noexcept {
-  return *static_cast<const volatile std::uint8_t*>(page_.data()) == 1 && forks() == forks_;
 }
 
 }  // namespace paes::keystream

@@ -1,5 +1,5 @@
 // Whole pages for keystream: zeroed, left out of core dumps, wiped in a forked child, and locked in
-// memory as far as the system allows. And the mark by which such a child knows that it is one.
+// memory as far as the system allows.
 #pragma once
 
 #include <cstddef>
@@ -28,23 +28,6 @@ class Pages {
   std::size_t bytes_ = 0;
   bool is_locked_ = false;
   bool is_wiped_in_children_ = false;
-};
-
-// Tells a process from its forked children. A child has neither the threads nor the keystream of
-// its parent, and would encrypt under counters that the parent uses as well.
-class ForkMark {
- public:
-  ForkMark();
-
-  // True in the process that made the mark, false in each of its children.
-  [[nodiscard]] bool is_intact() const noexcept;
-  [[nodiscard]] bool is_wiped_in_children() const noexcept { return page_.is_wiped_in_children(); }
-
- private:
-  // The system zeroes this page in a child. That also tells children that were made without fork(),
-  // of which no handler hears.
-  Pages page_;
-  std::uint32_t forks_;
 };
 
 }  // namespace paes::keystream

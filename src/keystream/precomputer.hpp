@@ -26,6 +26,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/forks.hpp"
 #include "keystream/candidate.hpp"
 #include "keystream/device_source.hpp"
 #include "keystream/idle_time.hpp"

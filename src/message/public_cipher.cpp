@@ -121,10 +121,14 @@ void RawCipher::decrypt(Bytes iv, Bytes in, MutableBytes out) const {
 }
 
 std::size_t RawCipher::padded_bytes(std::size_t text_bytes) const noexcept {
-  return text_bytes + padding_bytes(text_bytes, block_bytes());
+  const std::size_t padding = padding_bytes(text_bytes, block_bytes());
+  return text_bytes > SIZE_MAX - padding ? SIZE_MAX : text_bytes + padding;
 }
 
 void RawCipher::encrypt_padded(Bytes iv, Bytes text, MutableBytes ciphertext) const {
+  if (text.size() > SIZE_MAX - block_bytes()) {
+    throw Error(ErrorCode::usage, "text: too long to be padded");
+  }
   state_->check_padded(padded_bytes(text.size()), ciphertext.size());
   state_->check(Direction::encrypt, iv, ciphertext.size(), ciphertext.size());
   const std::size_t block = block_bytes();

@@ -78,6 +78,7 @@ void Watch::over(const std::function<void()>& work) {
   check(options_.cancel);
   try {
     work();
+    has_succeeded_.store(true);
   } catch (...) {
     end_watch();
     if (of_report_) {
@@ -88,6 +89,16 @@ void Watch::over(const std::function<void()>& work) {
   }
 }
 
+// All is done: nothing can be stopped any more.
+void Watch::report_end() noexcept {
+  try {
+    if (has_succeeded_.load() && options_.progress != nullptr) {
+      options_.progress(done_bytes_.load(), done_bytes_.load());
+    }
+  } catch (...) {
+  }
+}
+
 void Watch::watch() noexcept {
   const int timeout_ms = options_.progress != nullptr ? report_interval_ms : -1;
   pollfd events[] = {{is_over_.descriptor(), POLLIN, 0},
@@ -95,6 +106,7 @@ void Watch::watch() noexcept {
   for (;;) {
     (void)poll(events, std::size(events), timeout_ms);
     if (is_over_.requested()) {
+      report_end();
       return;
     }
     if (options_.cancel != nullptr && options_.cancel->requested()) {
@@ -103,13 +115,23 @@ void Watch::watch() noexcept {
     }
     try {
       if (options_.progress != nullptr) {
-        options_.progress(done_bytes_.load(), total_bytes_.load());
+        options_.progress(done_bytes_.load(), text_bytes_.load());
       }
     } catch (...) {
       of_report_ = std::current_exception();
       stop();
       return;
     }
+  }
+}
+
+void warn_of(const Output& output,
+             const std::function<void(const std::string& what_why)>& warn) noexcept {
+  try {
+    if (warn != nullptr && !output.warning().empty()) {
+      warn(output.warning());
+    }
+  } catch (...) {
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "paes/file.hpp"
 #include "stream/key_parts.hpp"
+#include "stream/output.hpp"
 #include "stream/payload.hpp"
 #include "stream/transfer.hpp"
 
@@ -55,8 +56,6 @@ class Watch {
 
   [[nodiscard]] const Cancel* cancel() const noexcept { return &stop_; }
   [[nodiscard]] std::atomic<std::uint64_t>* progress() noexcept { return &done_bytes_; }
-  // The text's length, once it is known.
-  void set_total(std::uint64_t bytes) noexcept { total_bytes_ = bytes; }
 
   // How much text there is, once that is known.
   void expect(std::uint64_t text_bytes) noexcept { text_bytes_.store(text_bytes); }
@@ -66,18 +65,25 @@ class Watch {
 
  private:
   void watch() noexcept;
+  void report_end() noexcept;
   void stop() noexcept;
   void end_watch() noexcept;
 
   const FileOptions& options_;
   Source& source_;
   std::atomic<std::uint64_t> done_bytes_{0};
-  std::atomic<std::uint64_t> total_bytes_{0};
+  std::atomic<std::uint64_t> text_bytes_{0};
   Cancel stop_;
   Cancel is_over_;
+  std::atomic<bool> has_succeeded_{false};
   std::exception_ptr of_report_;
   std::thread thread_;
 };
+
+// Passes on what is not as it should be with a complete output. It is too late for an error, so
+// what `warn` throws is lost.
+void warn_of(const Output& output,
+             const std::function<void(const std::string& what_why)>& warn) noexcept;
 
 // The payload of a new file: in a container with an envelope, or bare under a key of the caller's.
 [[nodiscard]] NewPayload new_payload(const SealFor& seal_for, const Options& options);

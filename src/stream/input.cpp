@@ -30,6 +30,7 @@ struct stat status_of(int descriptor, const std::string& name) {
 bool is_storage(mode_t mode) noexcept { return S_ISREG(mode) || S_ISBLK(mode); }
 
 Input Input::open(const std::string& path, const Cancel* cancel) {
+  refuse_zero_byte(path);
   int number = -1;
   // A FIFO makes open itself wait for a writer; a signal then ends it.
   do {

@@ -471,6 +471,9 @@ void Output::fail_to_place() const {
 // Does nothing where the descriptors have moved to another Output.
 void Output::discard() noexcept {
   resumable_.reset();  // which leaves what the next run can use
+  if (process_ != getpid()) {
+    return;
+  }
   if (!temporary_.empty()) {
     (void)unlinkat(folder_.number(), temporary_.c_str(), 0);
     temporary_.clear();

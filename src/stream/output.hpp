@@ -7,6 +7,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <functional>
@@ -150,6 +151,7 @@ class Output : public Sink {
   bool has_its_name_ = false;
   bool standard_output_ = false;
   bool finished_ = false;
+  pid_t process_ = getpid();    // a forked child leaves alone what its parent has begun
   std::uint64_t start_ = 0;     // where standard output stood
   std::uint64_t position_ = 0;  // of write(): how many bytes went out in order
   std::optional<Need> need_;

@@ -140,6 +140,7 @@ bool Target::is_among_devices() const {
 }
 
 Target find_target(const std::string& path, Links links) {
+  refuse_zero_byte(path);
   Target target;
   std::optional<FileIdentity> expected;  // behind a descriptor, which may have lost its name
   std::string rest = path;

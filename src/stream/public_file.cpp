@@ -32,12 +32,6 @@ stream::Output create_output(const std::string& path, const stream::Source& sour
   return stream::Output::create(path, wanted);
 }
 
-void warn_of(const stream::Output& output, const FileOptions& options) {
-  if (options.warn != nullptr && !output.warning().empty()) {
-    options.warn(output.warning());
-  }
-}
-
 }  // namespace
 
 FileSource::FileSource(std::shared_ptr<stream::Source> source) noexcept
@@ -46,7 +40,9 @@ FileSource::FileSource(std::shared_ptr<stream::Source> source) noexcept
 FileSource::FileSource(const std::string& path)
     : source_(std::make_shared<stream::Input>(stream::Input::open(path))) {}
 
-FileSource::FileSource(const char* path) : FileSource(std::string(path)) {}
+FileSource::FileSource(const char* path)
+    : FileSource(path != nullptr ? std::string(path)
+                                 : throw Error(ErrorCode::usage, "path: is null")) {}
 
 FileSource FileSource::descriptor(int number, const std::string& name) {
   return FileSource(
@@ -66,15 +62,14 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
   stream::Source& source = FileParts::of(from);
   const stream::FileWork work(options);
   stream::Watch watch(options, source);
-  watch.set_total(source.is_seekable() ? source.bytes() : 0);
+  watch.expect(source.is_seekable() ? source.bytes() : 0);
   std::uint64_t text_bytes = 0;
   watch.over([&] {
     stream::Output output = create_output(to, source, true, options, watch.cancel());
     const stream::Options how = work.for_all(source, watch);
     const stream::NewPayload payload = stream::new_payload(seal_for, how);
-    watch.expect(source.is_seekable() ? source.bytes() : 0);
     text_bytes = stream::encrypt(source, output, payload, how).text_bytes;
-    warn_of(output, options);
+    stream::warn_of(output, options.warn);
   });
   return text_bytes;
 }
@@ -89,9 +84,9 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
     stream::Output output = create_output(to, source, false, options, watch.cancel());
     const stream::Options how = work.for_all(source, watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
-    watch.set_total(payload.extent.text_bytes);
+    watch.expect(payload.extent.text_bytes);
     text_bytes = stream::decrypt(source, output, payload, {}, how).text_bytes;
-    warn_of(output, options);
+    stream::warn_of(output, options.warn);
   });
   return text_bytes;
 }
@@ -105,7 +100,7 @@ paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith&
   watch.over([&] {
     const stream::Options how = work.for_all(source, watch);
     const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
-    watch.set_total(payload.extent.text_bytes);
+    watch.expect(payload.extent.text_bytes);
     found = stream::verify(source, payload, how);
   });
   FileVerification result{.is_authentic = found.is_authentic(),

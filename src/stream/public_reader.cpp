@@ -1,7 +1,6 @@
 // The public header's Reader: each read is a transfer of the chunks that it touches, from the file
 // into the caller's memory.
 #include <algorithm>
-#include <utility>
 
 #include "core/secret.hpp"
 #include "stream/file_work.hpp"
@@ -10,8 +9,8 @@
 namespace paes {
 
 struct PAES_HIDDEN Reader::State {
-  State(FileSource from, const OpenWith& open_with, const FileOptions& options)
-      : source(std::move(from)),
+  State(const FileSource& from, const OpenWith& open_with, const FileOptions& options)
+      : source(from),
         work(options),
         payload(open(input(), open_with, work.for_items(1, 1))),
         layout(stream::opening_layout(payload.extent.payload_offset, payload.extent.text_bytes,
@@ -50,8 +49,8 @@ struct PAES_HIDDEN Reader::State {
   stream::BufferPool buffers;
 };
 
-Reader::Reader(FileSource from, const OpenWith& open_with, const FileOptions& options)
-    : state_(std::make_unique<State>(std::move(from), open_with, options)) {}
+Reader::Reader(const FileSource& from, const OpenWith& open_with, const FileOptions& options)
+    : state_(std::make_unique<State>(from, open_with, options)) {}
 Reader::~Reader() = default;
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;

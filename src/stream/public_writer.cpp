@@ -51,6 +51,11 @@ struct PAES_HIDDEN Writer::State {
     if (!output && !callback.is_there()) {
       refuse("writer: there is no function to write the file with");
     }
+    // A callback may fork: the child returns from it, and must not seal the rest.
+    transform.run = [this, run = std::move(transform.run)](stream::Buffer& buffer) {
+      check_process();
+      run(buffer);
+    };
     sink().write_at(0, Bytes(payload.head));
   }
 
@@ -58,22 +63,29 @@ struct PAES_HIDDEN Writer::State {
     return output ? static_cast<stream::Sink&>(*output) : callback;
   }
 
-  // After a failure the file has a gap that nobody may fill. A child and its parent would seal
-  // different texts under the same nonces.
-  void check_usable() const {
-    if (forks() != forks_before) {
+  // A child and its parent would seal different texts under the same nonces. Before the mutex,
+  // which a thread of the parent's may hold.
+  void check_process() const {
+    if (!mark.is_intact()) {
       throw Error(ErrorCode::failure, "writer: a forked child cannot use its parent's");
-    }
-    if (is_over) {
-      refuse("writer: is committed, or an earlier call failed");
     }
   }
 
-  // `part_bytes`: how much of the last of them there is, if the text ends within it.
+  // With the mutex. After a failure the file has a gap that nobody may fill.
+  void check_usable() const {
+    if (has_failed) {
+      throw Error(ErrorCode::failure, "writer: an earlier call failed");
+    }
+    if (is_committed) {
+      refuse("writer: is committed");
+    }
+  }
+
+  // With the mutex. `part_bytes`: how much of the last of them there is, if the text ends within
+  // it.
   void claim(Range chunks, std::optional<std::size_t> part_bytes) {
     const bool with_last = part_bytes.has_value();
     stream::check_chunk_limit(sink().name(), chunks.end + (with_last ? 0 : 1));
-    const std::lock_guard lock(mutex);
     check_usable();
     if (!written.claim(chunks, with_last)) {
       refuse("writer: a chunk is written already, or lies after the end of the text",
@@ -85,9 +97,18 @@ struct PAES_HIDDEN Writer::State {
     ++calls;
   }
 
-  // Seals the text into these chunks, which nobody has claimed yet. `part_bytes` as in claim.
-  void seal(Range chunks, Bytes text, std::optional<std::size_t> part_bytes) {
-    claim(chunks, part_bytes);
+  // The same for chunks that nobody has claimed yet. `part_bytes` as in claim.
+  void claim_and_seal(Range chunks, Bytes text, std::optional<std::size_t> part_bytes) {
+    check_process();
+    {
+      const std::lock_guard lock(mutex);
+      claim(chunks, part_bytes);
+    }
+    seal(chunks, text);
+  }
+
+  // Seals the text into these chunks, which the caller has claimed.
+  void seal(Range chunks, Bytes text) {
     const std::uint64_t offset = chunks.first * file_chunk_bytes;
     stream::Layout here = layout;
     here.total_bytes = offset + text.size();
@@ -108,11 +129,12 @@ struct PAES_HIDDEN Writer::State {
   void end_call(bool is_sealed) {
     const std::lock_guard lock(mutex);
     --calls;
-    is_over = is_over || !is_sealed;
+    has_failed = has_failed || !is_sealed;
   }
 
   // Every call but commit belongs to one of two ways to write.
   void take_order(Order wanted) {
+    check_process();
     const std::lock_guard lock(mutex);
     check_usable();
     if (order != Order::unknown && order != wanted) {
@@ -148,7 +170,7 @@ struct PAES_HIDDEN Writer::State {
   // Whole chunks.
   void seal_next(Bytes text) {
     const std::uint64_t end = next_chunk + text.size() / file_chunk_bytes;
-    seal({next_chunk, end}, text, std::nullopt);
+    claim_and_seal({next_chunk, end}, text, std::nullopt);
     next_chunk = end;
   }
 
@@ -164,46 +186,45 @@ struct PAES_HIDDEN Writer::State {
     const std::uint64_t end = first + (text.size() + file_chunk_bytes - 1) / file_chunk_bytes;
     const std::size_t part_bytes = text.size() % file_chunk_bytes;
     if (first != end) {
-      seal({first, end}, text, part_bytes != 0 ? std::optional(part_bytes) : std::nullopt);
+      claim_and_seal({first, end}, text,
+                     part_bytes != 0 ? std::optional(part_bytes) : std::nullopt);
     }
   }
 
   std::uint64_t commit() {
     const std::uint64_t text_bytes = seal_last();
-    {
-      const std::lock_guard lock(mutex);
-      is_over = true;
-    }
     if (output) {
       output->commit(stream::Extent{payload.offset, text_bytes}.file_bytes());
-      if (warn != nullptr && !output->warning().empty()) {
-        warn(output->warning());
-      }
+      stream::warn_of(*output, warn);
     }
     return text_bytes;
   }
 
-  // Gives back the length of the text.
+  // Ends the writing, unless it is refused. Gives back the length of the text.
   std::uint64_t seal_last() {
-    std::optional<std::uint64_t> chunks;
+    check_process();
+    const Bytes last = Bytes(kept).first(kept_bytes);
+    Range chunks;
     {
       const std::lock_guard lock(mutex);
       check_usable();
       if (calls != 0) {
         refuse("writer: commit while another call is writing");
       }
-      chunks = written.count();
-      if (!chunks) {
+      const std::optional<std::uint64_t> count = written.count();
+      if (!count) {
         refuse("writer: a chunk is missing before the end of the text");
       }
       if (written.has_last()) {
-        is_over = true;
-        return (*chunks - 1) * file_chunk_bytes + last_bytes;
+        is_committed = true;
+        return (*count - 1) * file_chunk_bytes + last_bytes;
       }
+      chunks = {*count, *count + 1};
+      claim(chunks, last.size());
+      is_committed = true;
     }
-    const Bytes last = Bytes(kept).first(kept_bytes);
-    seal({*chunks, *chunks + 1}, last, last.size());
-    return *chunks * file_chunk_bytes + last.size();
+    seal(chunks, last);
+    return chunks.first * file_chunk_bytes + last.size();
   }
 
   std::optional<stream::Output> output;  // or the callback
@@ -215,13 +236,14 @@ struct PAES_HIDDEN Writer::State {
   stream::Transform transform;
   stream::BufferPool buffers;
 
-  const std::uint32_t forks_before = count_forks();
-  std::mutex mutex;  // guards the next five
+  const ForkMark mark;
+  std::mutex mutex;  // guards the next six
   Order order = Order::unknown;
   stream::WrittenChunks written;
   std::size_t last_bytes = 0;  // how many the last chunk has, once it is claimed
   unsigned calls = 0;          // that are sealing
-  bool is_over = false;
+  bool has_failed = false;
+  bool is_committed = false;  // or is being committed
 
   // of write
   std::uint64_t next_chunk = 0;

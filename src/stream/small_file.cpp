@@ -44,6 +44,7 @@ SecretBytes read_small_file(int descriptor, const std::string& name, std::size_t
 }
 
 SecretBytes read_small_file(const std::string& path, std::size_t max_bytes, const Cancel* cancel) {
+  refuse_zero_byte(path);
   const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!descriptor.is_open()) {
     throw_errno(path);

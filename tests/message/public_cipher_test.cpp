@@ -240,6 +240,11 @@ TEST(PublicCipher, RefusesWhatCannotBe) {
   EXPECT_EQ(code_of([&] { cbc.encrypt_batch(messages); }), ErrorCode::usage);
   EXPECT_EQ(out, Buffer(32, 0x55)) << "nothing is written then";
 
+  // What a length of -1 becomes. Nothing of the text is read.
+  const Bytes endless(bytes.data(), SIZE_MAX);
+  EXPECT_EQ(cbc.padded_bytes(SIZE_MAX), SIZE_MAX);
+  EXPECT_EQ(code_of([&] { cbc.encrypt_padded(iv, endless, {}); }), ErrorCode::usage);
+
   const RawCipher equal("aes-256-xts", bytes, {.kernel = "bitslice"});
   EXPECT_EQ(encrypt(equal, iv, 32, 32), ErrorCode::usage) << "equal halves";
   equal.decrypt(iv, Bytes(bytes).first(32), out);  // what others have encrypted so can be read

@@ -282,8 +282,20 @@ TEST_F(PublicFile, ReportsItsProgress) {
       (void)decrypt_file(SlowStore(file).source(), copy_, with_own(), options);
     }
     EXPECT_GT(calls, 1);
-    EXPECT_GT(last_bytes, 0U);
+    EXPECT_EQ(last_bytes, text_.size());
   }
+}
+
+TEST_F(PublicFile, APathWithAZeroByteIsRefused) {
+  write_text(10);
+  const std::string path = plain_ + std::string("\0more", 5);
+  const FileOptions options = {.overwrite = true};
+  EXPECT_EQ(error_of([&] { encrypt_file(store(text_), path, for_own(), options); }).code,
+            ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { (void)FileSource(path); }).code, ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { (void)Identity::load(path); }).code, ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { (void)FileSource(static_cast<const char*>(nullptr)); }).code,
+            ErrorCode::usage);
 }
 
 TEST_F(PublicFile, AReportThatThrowsStopsTheWork) {

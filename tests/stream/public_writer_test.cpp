@@ -36,6 +36,11 @@ class PublicWriter : public testing::Test {
   std::string path_ = folder_ / "file.paes";
 };
 
+void failure_of(const std::function<void()>& action) {
+  const Error error = error_of(action);
+  EXPECT_EQ(error.code, ErrorCode::failure) << error.what();
+}
+
 Error usage_of(const std::function<void()>& action) {
   const Error error = error_of(action);
   EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
@@ -292,7 +297,7 @@ TEST_F(PublicWriter, AFunctionThatThrowsAtAnyCallEndsIt) {
           has_thrown = true;
         } catch (const Error& error) {
           EXPECT_TRUE(has_thrown) << error.what();
-          EXPECT_EQ(error.code, ErrorCode::usage);
+          EXPECT_EQ(error.code, ErrorCode::failure);
         }
       };
       const FileOptions options = {.threads = threads, .piece_bytes = chunk};
@@ -341,9 +346,9 @@ TEST_F(PublicWriter, AFullDiskEndsItAndLeavesNothing) {
       ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
       EXPECT_EQ(error.code, ErrorCode::failure) << error.what();
       // There is room again, but other text under the same nonces is refused.
-      usage_of([&] { in_order ? writer.write(text) : writer.write_at(0, text); });
-      usage_of([&] { writer.write_at(50 * chunk, part_of(text, 0, chunk)); });
-      usage_of([&] { (void)writer.commit(); });
+      failure_of([&] { in_order ? writer.write(text) : writer.write_at(0, text); });
+      failure_of([&] { writer.write_at(50 * chunk, part_of(text, 0, chunk)); });
+      failure_of([&] { (void)writer.commit(); });
     }
     expect_nothing();
   }
@@ -402,8 +407,8 @@ TEST_F(PublicWriter, ACancelStopsIt) {
     Writer writer(path_, for_own(), {.piece_bytes = chunk, .cancel = &cancel});
     writer.write(part_of(text, 0, chunk));
     cancel.request();
-    EXPECT_EQ(error_of([&] { writer.write(text); }).code, ErrorCode::failure);
-    usage_of([&] { (void)writer.commit(); });
+    failure_of([&] { writer.write(text); });
+    failure_of([&] { (void)writer.commit(); });
   }
   expect_nothing();
   Cancel at_end;
@@ -446,11 +451,34 @@ TEST_F(PublicWriter, ADeviceMakesTheSameFile) {
   EXPECT_TRUE(text_of(path_) == text);
 }
 
+// Two calls at a time, as a retry after "another call is still writing" may make them.
+TEST_F(PublicWriter, OneOfSeveralCommitsIsIt) {
+  for (int round = 0; round < 100; ++round) {
+    Writer writer(path_, for_own(), {.threads = 1, .overwrite = true});
+    writer.write(part_of(text, 0, 100));
+    std::atomic<int> committed{0};
+    test::on_threads(3, 3, [&](std::size_t) {
+      try {
+        EXPECT_EQ(writer.commit(), 100U);
+        ++committed;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
+      }
+    });
+    EXPECT_EQ(committed.load(), 1);
+  }
+}
+
 // Parent and child would seal different texts under the same nonces.
-TEST_F(PublicWriter, AForkedChildCannotUseIt) {
+class InAForkedChild : public PublicWriter, public testing::WithParamInterface<pid_t (*)()> {};
+
+// No handler of pthread_atfork hears of the second one.
+INSTANTIATE_TEST_SUITE_P(Ways, InAForkedChild, testing::Values(&fork, &_Fork));
+
+TEST_P(InAForkedChild, AWriterIsRefused) {
   Writer writer(path_, for_own(), {.threads = 1});
   writer.write(part_of(text, 0, 100));
-  const pid_t child = fork();
+  const pid_t child = GetParam()();
   ASSERT_GE(child, 0);
   if (child == 0) {
     int refused = 0;

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -71,6 +72,24 @@ class Refused : public testing::Test {
   Folder folder_;
   Contents text_ = random_buffer(1000);
 };
+
+// A forked child that ends must not take the file away, which has a name here.
+TEST_F(Refused, AChildLeavesItsParentsFileAlone) {
+  OutputOptions options;
+  options.avoid_unnamed = true;
+  Output output = Output::create(folder_ / "out", options);
+  output.write(text_);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    output.discard();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  output.commit(text_.size());
+  EXPECT_TRUE(read_file(folder_ / "out") == text_);
+}
 
 TEST_F(Refused, PermissionsThatCannotBeSetDoNotLoseTheWork) {
   std::string warning;
