@@ -58,7 +58,7 @@ class SharedInput : public stream::Source {
   using Source::read_at;
   std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
   // Throws when the file has changed since it was opened, as far as this rank sees that.
-  void check_unchanged() const;
+  void check_unchanged() const override;
 
  private:
   void check_same_file(Communicator& communicator);
