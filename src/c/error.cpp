@@ -13,7 +13,7 @@ static_assert(PAES_WRONG_KEY == static_cast<int>(paes::ErrorCode::wrong_key));
 
 namespace {
 
-// Of a fixed size, because what failed may have been an allocation.
+// It has a fixed size, because what failed may have been an allocation.
 struct Reason {
   char message[1024];
   char hint[256];
