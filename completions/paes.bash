@@ -6,6 +6,8 @@ _paes() {
   local recipients="-r --recipient -R --recipients-file"
   local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
   local output="-o --output -f --force"
+  local inputs="--recursive --files-from -0 --null"
+  local folder="--output-dir --skip-existing"
   local work="-T --threads --schedule --grain --kernel --device -q --quiet -v --verbose
     --no-progress --json --help"
 
@@ -15,31 +17,36 @@ _paes() {
     des-ede3-{ecb,cbc,cfb,ofb,ctr})
 
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen cipher devices --help --version"
+    words="encrypt decrypt verify inspect rekey keygen age cipher devices --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
   case $previous in
     --suite) words="aes-256-gcm aes-128-gcm" ;;
+    --format) words="paes age" ;;
     --schedule) words="dynamic static" ;;
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
-      --max-work-factor | --iv | --unit | --iter) return ;;
-    -R | --recipients-file | -i | --identity | -o | --output | --new-identity | \
+      --remove | --max-work-factor | --iv | --unit | --iter) return ;;
+    -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
+      --new-identity | \
       --key | --aad | --passphrase-file | --new-passphrase-file) words="" ;;
     *)
       words=""
       if [[ $current == -* ]]; then
         case $command in
           encrypt) words="$recipients -p --passphrase --passphrase-file --passphrase-fd
-            --new-identity --suite --resume -i --identity $output $work" ;;
-          decrypt) words="$unlock --range --resume $output $work" ;;
-          verify) words="$unlock $work" ;;
+            --new-identity --format -a --armor --suite --resume -i --identity $output $inputs $folder $work" ;;
+          decrypt) words="$unlock --range --resume $output $inputs $folder $work" ;;
+          verify) words="$unlock $inputs $work" ;;
           inspect) words="--json --help" ;;
-          rekey) words="$unlock $recipients --add --new-passphrase --new-passphrase-file
+          rekey) words="$unlock $recipients --add --remove --new-passphrase --new-passphrase-file
             --new-passphrase-fd --restore -q --quiet --json --help" ;;
-          keygen) words="-o --output --json --help" ;;
+          keygen) words="-o --output -p --passphrase --passphrase-file --passphrase-fd --post-quantum -y
+            --recipients --json --help" ;;
+          age) words="-e --encrypt -d --decrypt -p --passphrase -a --armor -r --recipient
+            -R --recipients-file -i --identity -o --output --version --help" ;;
           cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter
             --passphrase-file --passphrase-fd $output $work" ;;
           devices) words="--json --help" ;;
@@ -54,7 +61,10 @@ _paes() {
   elif [[ $command == decrypt || $command == verify || $command == inspect || $command == rekey ]] &&
     [[ $previous != -i && $previous != --identity && $previous != -* ]]; then
     # Encrypted files first; any file when there is none.
-    mapfile -t COMPREPLY < <(compgen -f -X '!*.paes' -- "$current")
+    mapfile -t COMPREPLY < <(
+      compgen -f -X '!*.paes' -- "$current"
+      compgen -f -X '!*.age' -- "$current"
+    )
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
     if ((${#COMPREPLY[@]} == 0)); then
       mapfile -t COMPREPLY < <(compgen -f -- "$current")

@@ -4,7 +4,7 @@ function __paes_kernels
     paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
-set -l commands encrypt decrypt verify inspect rekey keygen cipher devices
+set -l commands encrypt decrypt verify inspect rekey keygen age cipher devices
 complete -c paes -n __fish_use_subcommand -f
 complete -c paes -n __fish_use_subcommand -a encrypt -d 'encrypt files'
 complete -c paes -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate files'
@@ -12,6 +12,7 @@ complete -c paes -n __fish_use_subcommand -a verify -d 'authenticate, write noth
 complete -c paes -n __fish_use_subcommand -a inspect -d 'what a file says about itself'
 complete -c paes -n __fish_use_subcommand -a rekey -d 'change who can decrypt a file'
 complete -c paes -n __fish_use_subcommand -a keygen -d 'make a key pair'
+complete -c paes -n __fish_use_subcommand -a age -d 'take the arguments of age(1)'
 complete -c paes -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
 complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
 
@@ -33,6 +34,15 @@ set -l writes '__fish_seen_subcommand_from encrypt decrypt cipher'
 complete -c paes -n $writes -s o -l output -r -d 'where to write'
 complete -c paes -n $writes -s f -l force -d 'replace an output that exists'
 
+set -l takes '__fish_seen_subcommand_from encrypt decrypt verify'
+complete -c paes -n $takes -l recursive -d 'all files below the folders named'
+complete -c paes -n $takes -l files-from -r -d 'take the files that this file names'
+complete -c paes -n $takes -s 0 -l null -d 'a zero byte ends each name there'
+
+set -l mirrors '__fish_seen_subcommand_from encrypt decrypt'
+complete -c paes -n $mirrors -l output-dir -r -d 'write below this folder'
+complete -c paes -n $mirrors -l skip-existing -d 'skip files whose outputs exist'
+
 set -l works '__fish_seen_subcommand_from encrypt decrypt verify cipher'
 complete -c paes -n $works -s T -l threads -x -d 'threads; 0 is all'
 complete -c paes -n $works -l schedule -x -a 'dynamic static'
@@ -43,15 +53,28 @@ complete -c paes -n $works -s v -l verbose -d 'kernel, threads, time and rate'
 complete -c paes -n $works -l no-progress -d 'no progress line'
 
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -l new-identity -r -d 'make a key pair here'
+complete -c paes -n '__fish_seen_subcommand_from encrypt' -l format -x -a 'paes age'
+complete -c paes -n '__fish_seen_subcommand_from encrypt' -s a -l armor -d 'write text'
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -l suite -x -a 'aes-256-gcm aes-128-gcm'
 complete -c paes -n '__fish_seen_subcommand_from encrypt decrypt' -l resume -d 'continue an interrupted run'
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -s i -l identity -r -d 'opens what --resume continues'
 complete -c paes -n '__fish_seen_subcommand_from decrypt' -l range -x -d 'FIRST-LAST or FIRST-'
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l add -d 'keep the recipients that are there'
+complete -c paes -n '__fish_seen_subcommand_from rekey' -l remove -x -d 'remove the recipient of this number'
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l restore -d 'undo an interrupted rekey'
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase -d 'change to a passphrase'
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-file -r
 complete -c paes -n '__fish_seen_subcommand_from rekey' -l new-passphrase-fd -x
+set -l as_age '__fish_seen_subcommand_from age'
+complete -c paes -n $as_age -s e -l encrypt -d 'encrypt'
+complete -c paes -n $as_age -s d -l decrypt -d 'decrypt'
+complete -c paes -n $as_age -s p -l passphrase -d 'encrypt to a passphrase'
+complete -c paes -n $as_age -s a -l armor -d 'write text'
+complete -c paes -n $as_age -s r -l recipient -x -d 'encrypt to this public key'
+complete -c paes -n $as_age -s R -l recipients-file -r -d 'public keys, one a line'
+complete -c paes -n $as_age -s i -l identity -r -d 'file of secret keys'
+complete -c paes -n $as_age -s o -l output -r -d 'where to write'
+complete -c paes -n $as_age -l version -d 'print the version'
 set -l raw '__fish_seen_subcommand_from cipher'
 set -l ciphers aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,cbc,cfb,ofb,ctr}
 complete -c paes -n $raw -a "$ciphers"
@@ -68,5 +91,11 @@ complete -c paes -n $raw -l passphrase-file -r -d 'read the passphrase from this
 complete -c paes -n $raw -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $raw -s q -l quiet -d 'errors and warnings only'
 complete -c paes -n '__fish_seen_subcommand_from keygen' -s o -l output -r -d 'file for the key'
-complete -c paes -n "__fish_seen_subcommand_from $commands" -l json -d 'print JSON'
+set -l keygen '__fish_seen_subcommand_from keygen'
+complete -c paes -n $keygen -s p -l passphrase -d 'encrypt the key with a passphrase'
+complete -c paes -n $keygen -l passphrase-file -r -d 'encrypt the key with this passphrase'
+complete -c paes -n $keygen -l passphrase-fd -x -d 'the same from a descriptor'
+complete -c paes -n $keygen -l post-quantum -d 'a key that is safe from quantum computers'
+complete -c paes -n $keygen -s y -l recipients -d 'print public keys of secret keys'
+complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age" -l json -d 'print JSON'
 complete -c paes -s h -l help -d 'help'

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "stream/chunk_cipher.hpp"
 #include "stream/container.hpp"
 
 namespace paes::stream {
@@ -12,9 +13,9 @@ inline Totals encrypt_with_salt(Source& input, Output& output, container::Suite 
                                 Bytes envelope, Bytes input_key, Bytes salt,
                                 const Options& options) {
   const container::Header header = container::layout(suite, envelope.size());
-  ChunkCipher cipher(suite, input_key, container::context(suite), salt, options.kernel,
-                     options.device_use);
-  std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher.commitment());
+  auto cipher = std::make_unique<ChunkCipher>(suite, input_key, container::context(suite), salt,
+                                              options.kernel, options.device_use);
+  std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher->commitment());
   return encrypt(input, output, {header.payload_offset(), std::move(head), std::move(cipher)},
                  options);
 }

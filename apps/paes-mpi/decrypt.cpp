@@ -38,7 +38,8 @@ stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Un
   SecretBytes key;
   on_first([&] {
     preamble = stream::read_preamble(input.here());
-    output.emplace(create_output(request.job.transfer, path, input.here(), false, true));
+    output.emplace(create_output(request.job.transfer, path, input.here(),
+                                 {.encrypts = false, .is_resumable = true}));
     key = unlocker->open(preamble.envelope());
   });
   const stream::ResumedTotals totals =

@@ -43,7 +43,8 @@ stream::ResumedTotals encrypt_resumably(const Request& request, std::optional<Se
   stream::ResumableEncryption task = {};
   on_first([&] {
     request.sealing.reopen.refuse_as_output(path);
-    output.emplace(create_output(request.job.transfer, path, input.here(), true, true));
+    output.emplace(create_output(request.job.transfer, path, input.here(),
+                                 {.encrypts = true, .is_resumable = true}));
     sealer->ask_passphrase();
     task = sealer->resumable();
   });

@@ -38,7 +38,7 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const Job& jo
   ProgressMeter meter(all.is_first() && !options.transfer.quiet && !options.transfer.no_progress,
                       input.name(), input.bytes());
   all.barrier();
-  run_timed(options.transfer, *choice, *executor, meter.counter(), outcome,
+  run_timed(options.transfer, *choice, *executor, meter.counter(), nullptr, outcome,
             [&](const stream::Options& work_options) {
               const stream::ResumedTotals totals = job.work(input, job.output, work_options);
               all.barrier();
@@ -48,13 +48,15 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const Job& jo
 
 ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, const Job& job,
                      const Outcome& outcome, int code) {
-  ordered_json document = head_of_document(job.command, code, chooser, {outcome});
+  ordered_json document =
+      head_of_document(job.command, code, chooser, {outcome}, outcome.grain_bytes);
   document["mpi"] = {{"library", mpi::Communicator::library()},
                      {"ranks", ranks().ranks()},
                      {"access", options.access}};
   if (job.more_members) {
     job.more_members(document);
   }
+  document["counts"] = to_json(count({outcome}));
   document["files"] = to_json(std::vector<Outcome>{outcome});
   return document;
 }

@@ -7,6 +7,7 @@
 #include "mpi/together.hpp"
 #include "paes-mpi/job.hpp"
 #include "paes-mpi/ranks.hpp"
+#include "paes/report.hpp"
 
 namespace paes::cli {
 
@@ -27,7 +28,12 @@ int verify(Request& request) {
                         const stream::Options& options) {
     found = mpi::verify(ranks(), input, open_envelope(unlocker, input), options);
     // Rank 0 alone is heard; the others throw what it throws.
-    mpi::together(ranks(), [&] { report_verified(request.job.transfer, input.name(), found); });
+    mpi::together(ranks(), [&] {
+      const std::string text = verified_text(request.job.transfer, input.name(), found);
+      if (!text.empty()) {
+        print_result(text);
+      }
+    });
     return stream::ResumedTotals{found.extent.text_bytes};
   };
   Job job{"verify", "", work};

@@ -103,19 +103,21 @@ void derive_from(Bytes head, const Request& request, const CipherName& name, Sec
   secrets.iv.assign(all.begin() + static_cast<std::ptrdiff_t>(name.key_bytes), all.end());
 }
 
-stream::ResumedTotals crypt_file(const Request& request, const CipherName& name, Secrets& secrets,
-                                 Bytes aad, stream::Input& input, const std::string& path,
-                                 const stream::Options& options) {
+Written crypt_file(const Request& request, const CipherName& name, Secrets& secrets, Bytes aad,
+                   const FileTask& task) {
+  stream::Input& input = task.input;
+  const stream::Options& options = task.options;
   if (request.decrypt) {
     refuse_terminal(input);
   }
-  request.refuse_as_output(path);
-  request.passphrase.refuse_as_output(path);
+  request.refuse_as_output(task.output);
+  request.passphrase.refuse_as_output(task.output);
   std::array<std::uint8_t, openssl_salted::head_bytes> head;
   if (request.openssl) {
     head = salted_head(request, input);
   }
-  stream::Output output = create_output(request.transfer, path, input, !request.decrypt);
+  stream::Output output =
+      create_output(request.transfer, task.output, input, {.encrypts = !request.decrypt});
   if (request.openssl) {
     // Asked for late: nobody should type a passphrase for an input or output that cannot be used.
     derive_from(head, request, name, secrets);
@@ -137,8 +139,7 @@ stream::ResumedTotals crypt_file(const Request& request, const CipherName& name,
                                 .head = request.openssl ? Bytes(head) : Bytes()},
                                options);
   }
-  report_written(request.transfer, output, {totals.text_bytes});
-  return {totals.text_bytes};
+  return hand_on(request.transfer, std::move(output), {totals.text_bytes});
 }
 
 int crypt(Request& request) {
@@ -148,9 +149,10 @@ int crypt(Request& request) {
   }
   check_openssl(request, name);
   request.check(name, request.openssl);
-  settle(request.transfer, true,
-         request.passphrase.standard_input_uses() +
-             standard_input_uses({request.key_file, request.aad_file}));
+  const NameOutput name_output = [](const std::string&) { return std::string("-"); };
+  FileList list = settle(request.transfer, Takes::plain, name_output,
+                         request.passphrase.standard_input_uses() +
+                             standard_input_uses({request.key_file, request.aad_file}));
   WorkChooser chooser =
       request.transfer.device.choose(name, request.why_cpu_alone(name), request.transfer.notes());
   Secrets secrets;
@@ -162,17 +164,14 @@ int crypt(Request& request) {
   if (!request.transfer.quiet) {
     request.note_if_disallowed(name);
   }
-  Transfer transfer{"cipher", [](const std::string&) { return std::string("-"); }, nullptr,
-                    nullptr};
-  transfer.work = [&](stream::Input& input, const std::string& path,
-                      const stream::Options& options) {
-    return crypt_file(request, name, secrets, aad, input, path, options);
-  };
+  Transfer transfer{"cipher", name_output, Takes::plain, [&](const FileTask& task) {
+                      return crypt_file(request, name, secrets, aad, task);
+                    }};
   transfer.more_members = [&](nlohmann::ordered_json& document) {
     document["cipher"] = name.name;
     document["direction"] = request.decrypt ? "decrypt" : "encrypt";
   };
-  return run_transfer(request.transfer, chooser, transfer);
+  return run_transfer(request.transfer, chooser, transfer, std::move(list));
 }
 
 Action declare(CLI::App& app) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 namespace CLI {
 class App;
@@ -18,6 +19,9 @@ struct Command {
   const char* name;
   const char* summary;
   Action (*declare)(CLI::App& app);
+  // In place of `declare`, for a command whose options are another program's: gets all that stands
+  // after the command, answers --help itself, and returns the exit code.
+  int (*run_words)(std::span<char* const> words) = nullptr;
 };
 
 // Codes beside those of ErrorCode.

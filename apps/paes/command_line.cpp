@@ -138,7 +138,7 @@ std::string CommandLine::command() const {
 bool CommandLine::wants_json() const {
   CLI::App options;
   for (const Command* one : program_.commands) {
-    if (command() == one->name) {
+    if (command() == one->name && one->declare != nullptr) {
       (void)one->declare(options);
     }
   }
@@ -165,6 +165,9 @@ Action CommandLine::parse() const {
   CLI::App* chosen_app = nullptr;
   for (const Command* one : program_.commands) {
     CLI::App* sub = app.add_subcommand(one->name, one->summary);
+    if (chosen == one->name && one->run_words != nullptr) {
+      return [one, words = arguments_.subspan(command_at_ + 1)] { return one->run_words(words); };
+    }
     if (chosen == one->name) {
       action = one->declare(*sub);
       chosen_app = sub;

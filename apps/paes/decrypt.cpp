@@ -1,5 +1,6 @@
 // `paes decrypt`: opens the envelope, then writes what the payload authenticates, whole or a range.
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "format/range.hpp"
 #include "paes/command.hpp"
@@ -18,8 +19,38 @@ struct Request {
   std::string range;
 };
 
+Written decrypt_one(const Request& request, Unlocker& unlocker,
+                    const std::optional<ByteRange>& range, const FileTask& task) {
+  stream::Input& input = task.input;
+  refuse_terminal(input);
+  request.unlock.refuse_as_output(task.output);
+  const bool resumable = is_resumable(request.transfer, input, task.output);
+  const stream::EncryptedFile file(input);
+  const stream::Preamble* const container = file.head().container();
+  if (resumable && container == nullptr) {
+    throw Error(ErrorCode::usage,
+                input.name() + ": is a file of age, which --resume cannot continue",
+                "decrypt it without --resume");
+  }
+  stream::Output output =
+      create_output(request.transfer, task.output, input,
+                    {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
+  stream::ResumedTotals totals;
+  if (resumable) {
+    const SecretBytes key = unlocker.open(container->envelope());
+    totals = stream::decrypt_resumably(input, output, *container, key, print_warning, task.options);
+  } else {
+    const stream::OpenedPayload payload = unlocker.open(file, task.options);
+    totals.text_bytes =
+        stream::decrypt(file.source(), output, payload, range, task.options).text_bytes;
+    warn_of_partial(task.output);
+  }
+  return hand_on(request.transfer, std::move(output), totals);
+}
+
 int decrypt_files(Request& request) {
-  settle(request.transfer, true, request.unlock.standard_input_uses());
+  FileList list = settle(request.transfer, Takes::encrypted, decrypted_name,
+                         request.unlock.standard_input_uses());
   std::optional<ByteRange> range;
   if (!request.range.empty()) {
     range = parse_range(request.range);
@@ -30,27 +61,14 @@ int decrypt_files(Request& request) {
   }
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
-  const auto work = [&](stream::Input& input, const std::string& path,
-                        const stream::Options& options) {
-    refuse_terminal(input);
-    request.unlock.refuse_as_output(path);
-    const bool resumable = is_resumable(request.transfer, input, path);
-    const stream::Preamble preamble = stream::read_preamble(input);
-    stream::Output output = create_output(request.transfer, path, input, false, resumable);
-    const SecretBytes key = unlocker.open(preamble.envelope());
-    stream::ResumedTotals totals;
-    if (resumable) {
-      totals = stream::decrypt_resumably(input, output, preamble, key, print_warning, options);
-    } else {
-      const stream::OpenedPayload payload =
-          stream::open_container(input, preamble.header, key, options.kernel, options.device_use);
-      totals.text_bytes = stream::decrypt(input, output, payload, range, options).text_bytes;
-      warn_of_partial(path);
-    }
-    report_written(request.transfer, output, totals);
-    return totals;
+  Transfer transfer{"decrypt", decrypted_name, Takes::encrypted, [&](const FileTask& task) {
+                      return decrypt_one(request, unlocker, range, task);
+                    }};
+  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
+                       const stream::Options& options) {
+    return stream::opening_layout(offset, text_bytes, options);
   };
-  return run_transfer(request.transfer, chooser, {"decrypt", decrypted_name, work});
+  return run_transfer(request.transfer, chooser, transfer, std::move(list));
 }
 
 Action declare(CLI::App& app) {
@@ -62,6 +80,7 @@ Action declare(CLI::App& app) {
          "included")
       ->type_name("FIRST-LAST");
   request->transfer.declare_output(app);
+  request->transfer.inputs.declare(app, true);
   request->transfer.declare_resume(app);
   request->transfer.declare_common(app, "transfer");
   app.add_option("FILE", request->transfer.files,

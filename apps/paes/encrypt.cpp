@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
 
+#include "age/x25519.hpp"
 #include "format/container.hpp"
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
@@ -21,7 +23,24 @@ namespace {
 struct Request {
   SealOptions sealing;
   TransferOptions transfer;
+  std::string format = "paes";
+  bool is_armored = false;
+  bool has_suite = false;
+
+  [[nodiscard]] stream::Encoding encoding() const noexcept {
+    return is_armored ? stream::Encoding::armored : stream::Encoding::binary;
+  }
 };
+
+// Throws Error(usage) for an unknown name and for options that the format does not have.
+const stream::FileFormat& parse_format(const Request& request) {
+  const stream::FileFormat& format = stream::find_format(request.format);
+  const std::string why = ": does not go with --format " + request.format;
+  refuse(!format.has_suites && request.has_suite, "suite" + why, "leave out one of them");
+  refuse(!format.is_resumable && request.transfer.resume, "resume" + why, "leave out one of them");
+  refuse(!format.has_armor && request.is_armored, "armor" + why, "add --format age");
+  return format;
+}
 
 // The key file of --new-identity: on disk before anything is encrypted to it, and removed again
 // when nothing was.
@@ -29,48 +48,52 @@ class NewIdentity {
  public:
   explicit NewIdentity(std::string path) : path_(std::move(path)) {
     if (!path_.empty()) {
-      const age::X25519Identity identity = age::generate_identity();
-      recipient_ = age::recipient_of(identity);
-      write_new_secret_file(path_, age::identity_file_text(identity));
+      const age::SharedIdentity identity = age::generate_x25519();
+      write_new_secret_file(path_, age::identity_file_text(*identity));
+      recipient_ = identity->recipient();
     }
   }
   ~NewIdentity() {
-    if (recipient_ && !kept_) {
+    if (recipient_ != nullptr && !kept_) {
       (void)unlink(path_.c_str());
     }
   }
   NewIdentity(const NewIdentity&) = delete;
   NewIdentity& operator=(const NewIdentity&) = delete;
 
-  [[nodiscard]] const std::optional<age::X25519Recipient>& recipient() const { return recipient_; }
+  // Null: no new identity was asked for.
+  [[nodiscard]] const age::SharedRecipient& recipient() const { return recipient_; }
   // With -f an output of that name would replace the only key that opens it.
   void refuse_as_output(const std::string& path) const {
     std::error_code error;
-    if (recipient_ && std::filesystem::equivalent(path, path_, error)) {
+    if (recipient_ != nullptr && std::filesystem::equivalent(path, path_, error)) {
       throw Error(ErrorCode::usage, path + ": is the file of the new key",
                   "name another file with --new-identity or -o");
     }
   }
+  // Any thread may call it.
   void keep() { kept_ = true; }
-  [[nodiscard]] bool is_kept() const { return recipient_ && kept_; }
+  [[nodiscard]] bool is_kept() const { return recipient_ != nullptr && kept_; }
 
  private:
   std::string path_;
-  std::optional<age::X25519Recipient> recipient_;
-  bool kept_ = false;
+  age::SharedRecipient recipient_;
+  std::atomic<bool> kept_{false};
 };
 
-std::uint64_t encrypt_afresh(const Sealer& sealer, NewIdentity& identity, stream::Input& input,
-                             stream::Output& output, const stream::Options& options) {
-  const stream::NewKey made = sealer.make_key();
+std::uint64_t encrypt_afresh(const Request& request, const Sealer& sealer, NewIdentity& identity,
+                             stream::Input& input, stream::Output& output,
+                             const stream::Options& options) {
+  const stream::NewPayload payload = sealer.new_payload(parse_format(request), options);
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
   try {
-    const stream::NewPayload payload = stream::new_container(
-        sealer.suite(), made.envelope, made.input_key, options.kernel, options.device_use);
-    const stream::Totals totals = stream::encrypt(input, output, payload, options);
-    identity.keep();
+    const stream::Totals totals =
+        stream::encrypt(input, output, payload, options, request.encoding());
+    if (!output.is_unnamed()) {
+      identity.keep();
+    }
     return totals.text_bytes;
   } catch (...) {
     // The last steps, syncing the folder for one, can fail after the output is complete.
@@ -81,58 +104,68 @@ std::uint64_t encrypt_afresh(const Sealer& sealer, NewIdentity& identity, stream
   }
 }
 
-stream::ResumedTotals encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
-                                  stream::Input& input, const std::string& path,
-                                  const stream::Options& options) {
-  const bool resumable = is_resumable(request.transfer, input, path);
+Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
+                    const FileTask& task) {
+  const std::string& path = task.output;
+  const bool resumable = is_resumable(request.transfer, task.input, path);
   identity.refuse_as_output(path);
   request.sealing.passphrase.refuse_as_output(path);
   request.sealing.reopen.refuse_as_output(path);
-  stream::Output output = create_output(request.transfer, path, input, true, resumable);
+  stream::Output output =
+      create_output(request.transfer, path, task.input,
+                    {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
   sealer.ask_passphrase();
   stream::ResumedTotals totals;
   if (resumable) {
-    totals = stream::encrypt_resumably(input, output, sealer.resumable(), options);
+    totals = stream::encrypt_resumably(task.input, output, sealer.resumable(), task.options);
   } else {
-    totals.text_bytes = encrypt_afresh(sealer, identity, input, output, options);
+    totals.text_bytes = encrypt_afresh(request, sealer, identity, task.input, output, task.options);
   }
-  report_written(request.transfer, output, totals);
+  Written written = hand_on(request.transfer, std::move(output), totals);
   warn_of_leftover(path);
   if (!resumable) {
     warn_of_partial(path);
   }
-  return totals;
+  return written;
 }
 
 int encrypt_files(Request& request) {
   const bool resume = request.transfer.resume;
   const SealOptions& sealing = request.sealing;
-  sealing.check(resume, "-r RECIPIENT, -R FILE, --new-identity FILE or -p");
-  settle(request.transfer, true, sealing.standard_input_uses());
+  const stream::FileFormat& format = parse_format(request);
+  const NameOutput name_output = [&format](const std::string& name) {
+    return encrypted_name(name, format);
+  };
+  sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
+  FileList list =
+      settle(request.transfer, Takes::plain, name_output, sealing.standard_input_uses());
   const container::Suite suite = parse_suite(sealing.suite);
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Sealer sealer(sealing, suite, resume);
   if (!sealing.new_identity.empty()) {
-    start_threads(request.transfer, chooser);
+    start_threads(list, chooser);
   }
   NewIdentity identity(sealing.new_identity);
-  if (identity.recipient()) {
-    sealer.add(*identity.recipient());
+  if (identity.recipient() != nullptr) {
+    sealer.add(identity.recipient());
   }
-  Transfer transfer{"encrypt", encrypted_name, nullptr};
-  transfer.work = [&](stream::Input& input, const std::string& path,
-                      const stream::Options& options) {
-    return encrypt_one(request, sealer, identity, input, path, options);
+  Transfer transfer{"encrypt", name_output, Takes::plain, [&](const FileTask& task) {
+                      return encrypt_one(request, sealer, identity, task);
+                    }};
+  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
+                       const stream::Options& options) {
+    return stream::sealing_layout(offset, text_bytes, options);
   };
+  transfer.has_named = [&] { identity.keep(); };
   transfer.more_members = [&](nlohmann::ordered_json& document) {
     if (identity.is_kept()) {
       document["identity_file"] = sealing.new_identity;
-      document["public_key"] = age::to_string(*identity.recipient());
+      document["public_key"] = identity.recipient()->text();
     }
   };
-  const int code = run_transfer(request.transfer, chooser, transfer);
+  const int code = run_transfer(request.transfer, chooser, transfer, std::move(list));
   if (identity.is_kept() && !request.transfer.quiet) {
-    print_note("Public key: " + age::to_string(*identity.recipient()));
+    print_note("Public key: " + identity.recipient()->text());
   }
   return code;
 }
@@ -140,13 +173,20 @@ int encrypt_files(Request& request) {
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->sealing.declare(app, "the terminal", true);
+  app.add_option("--format", request->format, "paes, or age for a file that age itself opens")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_flag("-a,--armor", request->is_armored, "with --format age: write text (ASCII armor)");
   request->transfer.declare_output(app);
+  request->transfer.inputs.declare(app, true);
   request->transfer.declare_resume(app);
   request->sealing.declare_reopen(app);
   request->transfer.declare_common(app, "transfer");
-  app.add_option("FILE", request->transfer.files,
-                 "files to encrypt, each to FILE.paes; - is standard input, the default");
-  return [request] {
+  app.add_option(
+      "FILE", request->transfer.files,
+      "files to encrypt, each to FILE.paes or FILE.age; - is standard input, the default");
+  return [request, suite = app.get_option("--suite")] {
+    request->has_suite = suite->count() != 0;
     return run_with_files("encrypt", request->transfer, [&] { return encrypt_files(*request); });
   };
 }

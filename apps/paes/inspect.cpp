@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/age.hpp"
-#include "format/cobblestone.hpp"
+#include "age/envelope.hpp"
 #include "paes/command.hpp"
 #include "paes/process.hpp"
 #include "paes/remains.hpp"
@@ -25,9 +24,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Both formats are at their first version.
+constexpr int format_version = 1;
+static_assert(container::version == format_version);
+
 struct Findings {
   std::string file;
-  container::Header header;
+  const stream::FileFormat& format;
+  bool is_armored;
+  std::optional<container::Header> header;  // of a container
+  std::uint64_t payload_offset;             // without the armor
   age::Summary envelope;
   std::optional<std::uint64_t> file_bytes = std::nullopt;  // nothing for pipes
   std::optional<std::uint64_t> text_bytes = std::nullopt;  // nothing if no payload is this long
@@ -36,21 +42,39 @@ struct Findings {
   std::optional<Unfinished> unfinished = std::nullopt;
 };
 
+// How many bytes are left to read.
+std::uint64_t count_rest(const stream::Source& source) {
+  std::vector<std::uint8_t> some(std::size_t{64} << 10);
+  std::uint64_t count = 0;
+  for (std::size_t got = some.size(); got == some.size(); count += got) {
+    stream::check(&cancel());
+    got = source.read_at(0, MutableBytes(some));
+  }
+  return count;
+}
+
 Findings examine(const std::string& file, const std::optional<Unfinished>& unfinished) {
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
-  const stream::Preamble preamble = stream::read_preamble(input);
+  const stream::EncryptedFile encrypted(input);
+  const stream::FileHead& head = encrypted.head();
   Findings found{.file = file,
-                 .header = preamble.header,
-                 .envelope = age::summarize(preamble.envelope()),
+                 .format = head.format(),
+                 .is_armored = encrypted.is_armored(),
+                 .header = std::nullopt,
+                 .payload_offset = head.payload_offset(),
+                 .envelope = head.summary(),
                  .leftover = stream::has_leftover(file),
                  .unfinished = unfinished};
+  if (head.container() != nullptr) {
+    found.header = head.container()->header;
+  }
   if (input.is_seekable()) {
-    const std::uint64_t payload_offset = preamble.header.payload_offset();
     found.file_bytes = input.bytes();
-    if (input.bytes() >= payload_offset) {
-      found.text_bytes = cobblestone::text_bytes(input.bytes() - payload_offset);
-    }
+    const std::uint64_t payload_bytes =
+        encrypted.is_armored() ? count_rest(encrypted.source())
+                               : input.bytes() - std::min(input.bytes(), found.payload_offset);
+    found.text_bytes = found.format.chunking.text_of(payload_bytes);
     found.truncated = !found.text_bytes.has_value();
   }
   return found;
@@ -97,21 +121,28 @@ std::string stanza_text(const age::Summary& envelope) {
 }
 
 void print_text(const Findings& found) {
-  const container::Header& header = found.header;
   std::string text = fmt::format("{}\n", printable(shown_name(found.file)));
   const auto line = [&text](const char* name, const std::string& value) {
     text += fmt::format("  {:<12}{}\n", name, value);
   };
-  line("format", fmt::format("paes {}, suite {} ({})", container::version,
-                             static_cast<unsigned>(header.suite), name_of(header.suite)));
-  line("envelope", fmt::format("{} bytes of {} there is room for", header.envelope_bytes,
-                               header.envelope_room()));
+  if (found.header) {
+    const container::Header& header = *found.header;
+    line("format", fmt::format("paes {}, suite {} ({})", format_version,
+                               static_cast<unsigned>(header.suite), name_of(header.suite)));
+    line("envelope", fmt::format("{} bytes of {} there is room for", header.envelope_bytes,
+                                 header.envelope_room()));
+  } else {
+    line("format", fmt::format("{} {}{}", found.format.name, format_version,
+                               found.is_armored ? ", armored" : ""));
+  }
   line("recipients",
        fmt::format("{}: {}", found.envelope.stanzas.size(), stanza_text(found.envelope)));
-  line("payload", fmt::format("at {}, page {}", header.payload_offset(), header.payload_page));
+  line("payload", fmt::format("at {}", found.payload_offset) +
+                      (found.header ? fmt::format(", page {}", found.header->payload_page) : "") +
+                      (found.is_armored ? " of the file without armor" : ""));
   if (found.text_bytes) {
     line("plaintext", fmt::format("{} bytes in {} chunks (not authenticated)", *found.text_bytes,
-                                  cobblestone::chunk_count(*found.text_bytes)));
+                                  found.format.chunking.chunks_of(*found.text_bytes)));
   }
   if (found.unfinished) {
     line("length", "unfinished: " + found.unfinished->progress() + " (not authenticated)");
@@ -131,7 +162,6 @@ ordered_json or_null(const std::optional<Value>& value) {
 }
 
 ordered_json describe(const Findings& found) {
-  const container::Header& header = found.header;
   ordered_json recipients = ordered_json::array();
   for (const age::Summary::Stanza& stanza : found.envelope.stanzas) {
     recipients.push_back({{"type", stanza.type}});
@@ -141,8 +171,12 @@ ordered_json describe(const Findings& found) {
   }
   ordered_json chunks;
   if (found.text_bytes) {
-    chunks = cobblestone::chunk_count(*found.text_bytes);
+    chunks = found.format.chunking.chunks_of(*found.text_bytes);
   }
+  // null for a file that is no container
+  const auto of_container = [&](const auto& member) {
+    return found.header ? ordered_json(member(*found.header)) : ordered_json();
+  };
   ordered_json unfinished;
   if (found.unfinished) {
     const stream::JournalClaims& claims = found.unfinished->claims;
@@ -150,22 +184,26 @@ ordered_json describe(const Findings& found) {
                   {"text_bytes", claims.text_bytes},
                   {"complete_text_bytes", claims.complete_text_bytes}};
   }
-  return {{"command", "inspect"},
-          {"file", found.file},
-          {"version", container::version},
-          {"suite", name_of(header.suite)},
-          {"envelope_bytes", header.envelope_bytes},
-          {"envelope_room_bytes", header.envelope_room()},
-          {"recipients", recipients},
-          {"payload_offset", header.payload_offset()},
-          {"file_bytes", or_null(found.file_bytes)},
-          {"text_bytes", or_null(found.text_bytes)},
-          {"chunks", chunks},
-          {"truncated", found.file_bytes ? ordered_json(found.truncated) : ordered_json()},
-          {"authenticated", false},
-          {"leftover",
-           found.leftover ? ordered_json(stream::leftover_path(found.file)) : ordered_json()},
-          {"unfinished", unfinished}};
+  return {
+      {"command", "inspect"},
+      {"file", found.file},
+      {"format", found.format.name},
+      {"armored", found.is_armored},
+      {"version", format_version},
+      {"suite", of_container([](const auto& header) { return name_of(header.suite); })},
+      {"envelope_bytes", of_container([](const auto& header) { return header.envelope_bytes; })},
+      {"envelope_room_bytes",
+       of_container([](const auto& header) { return header.envelope_room(); })},
+      {"recipients", recipients},
+      {"payload_offset", found.payload_offset},
+      {"file_bytes", or_null(found.file_bytes)},
+      {"text_bytes", or_null(found.text_bytes)},
+      {"chunks", chunks},
+      {"truncated", found.file_bytes ? ordered_json(found.truncated) : ordered_json()},
+      {"authenticated", false},
+      {"leftover",
+       found.leftover ? ordered_json(stream::leftover_path(found.file)) : ordered_json()},
+      {"unfinished", unfinished}};
 }
 
 // An unfinished output of --resume is not yet a paes file, or does not have its final name yet.

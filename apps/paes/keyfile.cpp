@@ -12,6 +12,7 @@
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "stream/output.hpp"
+#include "stream/small_file.hpp"
 
 namespace paes::cli {
 
@@ -19,10 +20,16 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
                              const char* what) {
   struct stat written = {};
   struct stat secret = {};
-  refuse(output != "-" && stat(output.c_str(), &written) == 0 &&
+  refuse(output != "-" && !secret_file.empty() && stat(output.c_str(), &written) == 0 &&
              stat(secret_file.c_str(), &secret) == 0 && stream::is_storage(written.st_mode) &&
              stream::identity_of(written) == stream::identity_of(secret),
          output + ": is the file of the " + what, "name another output with -o");
+}
+
+SecretBytes read_key_file(const std::string& path) {
+  return path == "-" ? stream::read_small_file(STDIN_FILENO, "standard input",
+                                               stream::max_key_file_bytes, &cancel())
+                     : stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
 }
 
 void write_new_secret_file(const std::string& path, Bytes contents) {
@@ -55,6 +62,9 @@ void write_standard_output(Bytes contents) {
 bool is_standard_input(const std::string& path) {
   struct stat named = {};
   struct stat standard = {};
+  if (path == "-") {
+    return true;
+  }
   return !path.empty() && stat(path.c_str(), &named) == 0 && fstat(STDIN_FILENO, &standard) == 0 &&
          stream::identity_of(named) == stream::identity_of(standard);
 }

@@ -14,6 +14,10 @@ namespace paes::cli {
 void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
                              const char* what);
 
+// A file of identities or recipients; "-" is standard input. Throws as stream::read_small_file
+// does.
+[[nodiscard]] SecretBytes read_key_file(const std::string& path);
+
 // Makes a file that did not exist, mode 0600, synced with its folder. Throws Error(failure) when
 // the name is taken.
 void write_new_secret_file(const std::string& path, Bytes contents);
@@ -21,7 +25,7 @@ void write_new_secret_file(const std::string& path, Bytes contents);
 // Writes without stdio, whose buffer nobody would wipe. Syncs if standard output is a file.
 void write_standard_output(Bytes contents);
 
-// Whether the path is what standard input reads, such as /dev/stdin or the file it comes from.
+// Whether the path is what standard input reads, such as "-", /dev/stdin or the file it comes from.
 [[nodiscard]] bool is_standard_input(const std::string& path);
 
 // How many of the paths are standard input.

@@ -1,10 +1,14 @@
-// `paes keygen`: a new key pair in age's own format, so that age reads it too.
+// `paes keygen`: a new key pair in age's own format, so that age reads it too; and the public keys
+// of identities that exist.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "age/envelope.hpp"
+#include "age/hybrid.hpp"
+#include "age/x25519.hpp"
 #include "paes/command.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/keys.hpp"
@@ -16,6 +20,10 @@ namespace {
 
 struct Request {
   std::string output = "-";
+  std::string input;
+  PassphraseOptions passphrase;
+  bool post_quantum = false;
+  bool shows_recipients = false;
   bool json = false;
 };
 
@@ -27,22 +35,53 @@ void warn_if_others_can_read_standard_output() {
   }
 }
 
+// -y: one public key a line.
+int show_recipients(const Request& request) {
+  refuse(
+      request.passphrase.given() || request.post_quantum || request.json || request.output != "-",
+      "keygen: -y makes no key", "leave out the other options");
+  const std::string input = request.input.empty() ? "-" : request.input;
+  for (const age::SharedIdentity& identity :
+       age::parse_identity_file(read_key_file(input), shown_name(input), terminal_prompts())) {
+    print_result(identity->recipient()->text() + "\n");
+  }
+  return exit_done;
+}
+
+// What is kept: the text of the identity, or an age file around it.
+SecretBytes contents_of(const Request& request, const age::IdentityKey& identity) {
+  SecretBytes text = age::identity_file_text(identity);
+  if (!request.passphrase.given()) {
+    return text;
+  }
+  const SecretBytes passphrase = request.passphrase.read_new();
+  return SecretBytes(
+      Bytes(age::seal_to_passphrase(passphrase, text, age::written_work_factor, until_signal())));
+}
+
 int make_key(const Request& request) {
+  refuse(!request.input.empty(), "keygen: not expected: " + request.input,
+         "with -y it prints the public keys of a file");
   refuse(request.json && request.output == "-",
          "keygen: --json needs -o, or the key would stand in the JSON");
-  const age::X25519Identity identity = age::generate_identity();
-  const std::string public_key = age::to_string(age::recipient_of(identity));
-  const SecretBytes text = age::identity_file_text(identity);
+  refuse(request.passphrase.given() && request.output == "-" && isatty(STDOUT_FILENO) != 0,
+         "keygen: an encrypted key is no text for a terminal", "name a file with -o");
+  const age::SharedIdentity identity =
+      request.post_quantum ? age::generate_hybrid() : age::generate_x25519();
+  const std::string public_key = identity->recipient()->text();
+  const SecretBytes contents = contents_of(request, *identity);
   if (request.output != "-") {
     work_on_file("keygen", request.output, request.json,
-                 [&] { write_new_secret_file(request.output, text); });
+                 [&] { write_new_secret_file(request.output, contents); });
     if (request.json) {
       print_json({{"command", "keygen"}, {"file", request.output}, {"public_key", public_key}});
       return exit_done;
     }
   } else {
-    warn_if_others_can_read_standard_output();
-    write_standard_output(text);
+    if (!request.passphrase.given()) {
+      warn_if_others_can_read_standard_output();
+    }
+    write_standard_output(contents);
   }
   if (request.output != "-" || isatty(STDOUT_FILENO) == 0) {
     print_note("Public key: " + public_key);
@@ -56,8 +95,18 @@ Action declare(CLI::App& app) {
                  "where to keep the key, mode 0600, never over a file that exists; - is standard "
                  "output, the default")
       ->type_name("FILE");
+  app.add_flag("-p,--passphrase", request->passphrase.ask,
+               "encrypt the key with a passphrase, asked for at the terminal");
+  request->passphrase.declare(app, "", "encrypt the key with the passphrase in this file");
+  app.add_flag("--post-quantum", request->post_quantum,
+               "a key that quantum computers do not break either; its public key is long");
+  app.add_flag("-y,--recipients", request->shows_recipients,
+               "make no key: print the public keys of the secret keys in FILE");
   app.add_flag("--json", request->json, "print JSON (docs/schema/keygen.schema.json)");
-  return [request] { return make_key(*request); };
+  app.add_option("FILE", request->input, "with -y: a file of secret keys; - is standard input");
+  return [request] {
+    return request->shows_recipients ? show_recipients(*request) : make_key(*request);
+  };
 }
 
 }  // namespace

@@ -3,13 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <iterator>
 
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/process.hpp"
-#include "stream/small_file.hpp"
+#include "paes/report.hpp"
 
 namespace paes::cli {
 
@@ -18,8 +16,8 @@ namespace {
 // Names a value of -r for an error. A value that looks like a public key is quoted; any other gets
 // its number, because it may be a secret pasted by mistake.
 std::string name_of_recipient(const std::string& text, std::size_t number) {
-  constexpr std::size_t most_shown = 70;  // a whole key, and a little that is too much
-  if (!text.starts_with("age1") || age::mentions_secret_key(text)) {
+  constexpr std::size_t most_shown = 70;  // a whole key of age's, and a little that is too much
+  if (!(text.starts_with("age1") || text.starts_with("ssh-")) || age::mentions_secret_key(text)) {
     return fmt::format("recipient number {}", number);
   }
   return text.size() <= most_shown ? fmt::format("recipient '{}'", text)
@@ -30,30 +28,33 @@ std::string name_of_recipient(const std::string& text, std::size_t number) {
 
 void RecipientOptions::declare(CLI::App& app) {
   app.add_option("-r,--recipient", recipients_, "encrypt to this public key; may be repeated")
-      ->type_name("age1...")
+      ->type_name("age1...|ssh-...")
       ->allow_extra_args(false);
-  app.add_option("-R,--recipients-file", files_, "encrypt to every public key in this file")
+  app.add_option("-R,--recipients-file", files_,
+                 "encrypt to every public key in this file; - is standard input")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
 
-std::vector<age::X25519Recipient> RecipientOptions::load() const {
-  std::vector<age::X25519Recipient> loaded;
+std::vector<age::SharedRecipient> RecipientOptions::load() const {
+  std::vector<age::SharedRecipient> loaded;
   loaded.reserve(recipients_.size());
   for (const std::string& text : recipients_) {
-    loaded.push_back(age::parse_recipient(text, name_of_recipient(text, loaded.size() + 1)));
+    loaded.push_back(
+        age::parse_recipient(text, name_of_recipient(text, loaded.size() + 1), terminal_prompts()));
   }
   for (const std::string& path : files_) {
-    const SecretBytes contents =
-        stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
-    const std::vector<age::X25519Recipient> more = age::parse_recipient_file(contents, path);
+    const std::vector<age::SharedRecipient> more =
+        age::parse_recipient_file(read_key_file(path), shown_name(path), terminal_prompts());
     loaded.insert(loaded.end(), more.begin(), more.end());
   }
   return loaded;
 }
 
 void UnlockOptions::declare(CLI::App& app) {
-  app.add_option("-i,--identity", identity_files, "a file of secret keys; may be repeated")
+  app.add_option("-i,--identity", identity_files,
+                 "a file of secret keys, or an SSH private key; may be repeated; - is standard "
+                 "input")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_flag("-p,--passphrase", passphrase.ask,
@@ -76,23 +77,41 @@ void UnlockOptions::refuse_as_output(const std::string& path) const {
 
 Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
   for (const std::string& path : options.identity_files) {
-    const SecretBytes contents =
-        stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
-    std::vector<age::X25519Identity> more = age::parse_identity_file(contents, path);
-    std::move(more.begin(), more.end(), std::back_inserter(identities_));
+    const std::vector<age::SharedIdentity> more =
+        age::parse_identity_file(read_key_file(path), shown_name(path), terminal_prompts());
+    identities_.insert(identities_.end(), more.begin(), more.end());
   }
 }
 
-SecretBytes Unlocker::open(Bytes envelope) {
+template <typename Open>
+auto Unlocker::explained(const Open& open) {
+  std::unique_lock turn(passphrase_turn_, std::defer_lock);
+  age::Credentials credentials = this->credentials();
+  credentials.ask_passphrase = [&turn, ask = std::move(credentials.ask_passphrase)] {
+    turn.lock();  // until the envelope is open
+    return ask();
+  };
   try {
-    return age::open(envelope, credentials());
+    return open(credentials);
   } catch (const Error& error) {
     // Only a passphrase that was asked for can have been the wrong one.
-    if (error.code != ErrorCode::wrong_key || !passphrase_ || !error.hint.empty()) {
+    if (error.code != ErrorCode::wrong_key || !turn.owns_lock() || !passphrase_ ||
+        !error.hint.empty()) {
       throw;
     }
     throw Error(error.code, error.what(), options_.passphrase.hint_when_wrong(*passphrase_));
   }
+}
+
+SecretBytes Unlocker::open(Bytes envelope) {
+  return explained([&](const age::Credentials& with) { return age::open(envelope, with); });
+}
+
+stream::OpenedPayload Unlocker::open(const stream::EncryptedFile& file,
+                                     const stream::Options& options) {
+  return explained([&](const age::Credentials& with) {
+    return file.head().open(file.source(), with, options.kernel, options.device_use);
+  });
 }
 
 age::Credentials Unlocker::credentials() {

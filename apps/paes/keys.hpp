@@ -2,20 +2,28 @@
 // command.
 #pragma once
 
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "format/age.hpp"
+#include "age/envelope.hpp"
 #include "paes/passphrase.hpp"
+#include "stream/file_format.hpp"
 
 namespace paes::cli {
 
 class RecipientOptions {
  public:
+  RecipientOptions() = default;
+  // As the options -r and -R would give them.
+  RecipientOptions(std::vector<std::string> recipients, std::vector<std::string> files)
+      : recipients_(std::move(recipients)), files_(std::move(files)) {}
+
   void declare(CLI::App& app);
   [[nodiscard]] bool given() const { return !recipients_.empty() || !files_.empty(); }
-  [[nodiscard]] std::vector<age::X25519Recipient> load() const;
+  [[nodiscard]] std::vector<age::SharedRecipient> load() const;
   [[nodiscard]] unsigned standard_input_uses() const { return cli::standard_input_uses(files_); }
 
  private:
@@ -39,24 +47,30 @@ class UnlockOptions {
   void refuse_as_output(const std::string& path) const;
 };
 
-// Opens envelopes with what the options gave; the passphrase is read once, when first needed.
+// Opens envelopes with what the options gave; the passphrase is read once, when first needed. Any
+// thread may open an envelope. Derivations from a passphrase take turns, because each takes as much
+// memory as the user allows for one.
 class Unlocker {
  public:
   explicit Unlocker(const UnlockOptions& options);
   Unlocker(const Unlocker&) = delete;
   Unlocker& operator=(const Unlocker&) = delete;
 
-  // Valid as long as this object is.
+  // Valid as long as this object is. For one thread.
   [[nodiscard]] age::Credentials credentials();
   [[nodiscard]] SecretBytes open(Bytes envelope);
-  // For a caller who opens envelopes with identities alone.
-  [[nodiscard]] std::vector<age::X25519Identity> take_identities() {
-    return std::move(identities_);
-  }
+  [[nodiscard]] stream::OpenedPayload open(const stream::EncryptedFile& file,
+                                           const stream::Options& options);
+  [[nodiscard]] const std::vector<age::SharedIdentity>& identities() const { return identities_; }
 
  private:
+  // What `open` gives. A wrong passphrase gets a hint.
+  template <typename Open>
+  auto explained(const Open& open);
+
   const UnlockOptions& options_;
-  std::vector<age::X25519Identity> identities_;
+  std::vector<age::SharedIdentity> identities_;
+  std::mutex passphrase_turn_;  // guards the next
   std::optional<SecretBytes> passphrase_;
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 #include "paes/report.hpp"
 
@@ -17,17 +19,45 @@ double gb_per_s(const Outcome& outcome) {
 }
 
 const char* name_of(Status status) {
-  return status == Status::not_begun ? "not-begun" : status == Status::failed ? "failed" : "done";
+  switch (status) {
+    case Status::not_begun:
+      return "not-begun";
+    case Status::skipped:
+      return "skipped";
+    case Status::failed:
+      return "failed";
+    case Status::done:
+      break;
+  }
+  return "done";
 }
+
+struct Reason {
+  const char* name;  // in JSON
+  const char* text;
+};
+
+// In the order of Skipped.
+constexpr Reason reasons[] = {{"not-regular", "no regular file"},
+                              {"encrypted", "encrypted already"},
+                              {"no-suffix", "without the suffix .paes or .age"},
+                              {"unfinished", "of an unfinished run"},
+                              {"exists", "with an output that exists"}};
+static_assert(std::size(reasons) == reasons_to_skip);
+
+const Reason& reason_of(Skipped why) { return reasons[static_cast<std::size_t>(why)]; }
 
 ordered_json describe(const Outcome& outcome) {
   ordered_json file = {{"input", outcome.input}};
-  if (!outcome.output.empty()) {
+  if (!outcome.output.empty() && outcome.status != Status::not_begun) {
     file["output"] = outcome.output;
   }
   file["status"] = name_of(outcome.status);
   if (outcome.error) {
     file["error"] = to_json(*outcome.error);
+  }
+  if (outcome.why_skipped) {
+    file["reason"] = reason_of(*outcome.why_skipped).name;
   }
   if (outcome.status == Status::done) {
     file["text_bytes"] = outcome.text_bytes;
@@ -84,14 +114,67 @@ std::string timing_of(const Outcome& outcome, const WorkChooser& chooser) {
       name_of(chooser.schedule()), outcome.grain_bytes);
 }
 
+std::size_t Counts::all_skipped() const noexcept {
+  return std::accumulate(std::begin(skipped), std::end(skipped), std::size_t{0});
+}
+
+Counts count(const std::vector<Outcome>& outcomes) {
+  Counts counts;
+  for (const Outcome& outcome : outcomes) {
+    counts.done += outcome.status == Status::done ? 1 : 0;
+    counts.failed += outcome.status == Status::failed ? 1 : 0;
+    counts.not_begun += outcome.status == Status::not_begun ? 1 : 0;
+    if (outcome.why_skipped) {
+      ++counts.skipped[static_cast<std::size_t>(*outcome.why_skipped)];
+    }
+    counts.text_bytes += outcome.text_bytes;
+  }
+  return counts;
+}
+
+std::string summary_of(const char* command, const Counts& counts, double seconds) {
+  const auto bytes = static_cast<double>(counts.text_bytes);
+  std::string text = fmt::format("paes: {}: {} {}, {} in {:.3f} s, {}/s", command, counts.done,
+                                 counts.done == 1 ? "file" : "files", human_bytes(bytes), seconds,
+                                 human_bytes(seconds > 0 ? bytes / seconds : 0));
+  if (const std::size_t skipped = counts.all_skipped(); skipped != 0) {
+    text += fmt::format("; {} skipped: ", skipped);
+    const char* between = "";
+    for (std::size_t i = 0; i < reasons_to_skip; ++i) {
+      if (counts.skipped[i] != 0) {
+        text += fmt::format("{}{} {}", between, counts.skipped[i], reasons[i].text);
+        between = ", ";
+      }
+    }
+  }
+  if (counts.failed != 0) {
+    text += fmt::format("; {} failed", counts.failed);
+  }
+  if (counts.not_begun != 0) {
+    text += fmt::format("; {} not begun", counts.not_begun);
+  }
+  return text;
+}
+
+ordered_json to_json(const Counts& counts) {
+  ordered_json skipped = ordered_json::object();
+  for (std::size_t i = 0; i < reasons_to_skip; ++i) {
+    skipped[reasons[i].name] = counts.skipped[i];
+  }
+  return {{"done", counts.done},
+          {"failed", counts.failed},
+          {"not_begun", counts.not_begun},
+          {"skipped", skipped}};
+}
+
 ordered_json head_of_document(const char* command, int exit_code, const WorkChooser& chooser,
-                              const std::vector<Outcome>& outcomes) {
+                              const std::vector<Outcome>& outcomes, std::size_t grain_bytes) {
   return {{"command", command},
           {"exit_code", exit_code},
           {"kernel", chooser.kernel().name},
           {"engine", device_of(outcomes)},
           {"schedule", name_of(chooser.schedule())},
-          {"grain_bytes", outcomes.front().grain_bytes}};
+          {"grain_bytes", grain_bytes}};
 }
 
 ordered_json to_json(const std::vector<Outcome>& outcomes) {

@@ -17,9 +17,20 @@ namespace paes::cli {
 
 enum class Status {
   not_begun,  // the run ended before its turn
+  skipped,
   failed,
   done,
 };
+
+// Why a file was skipped. None of it is a failure.
+enum class Skipped {
+  not_regular,  // a link, a device, a socket, ...
+  encrypted,    // it begins as a format's files do
+  no_suffix,    // its name does not end as a format's do
+  unfinished,   // another run is writing it, or was killed
+  exists,       // its output exists
+};
+inline constexpr std::size_t reasons_to_skip = 5;
 
 struct Outcome {
   std::string input;
@@ -32,12 +43,37 @@ struct Outcome {
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
   Status status = Status::not_begun;
   std::optional<Error> error;  // of what has failed
+  std::optional<Skipped> why_skipped = std::nullopt;
+  // The length of a regular file when the files were listed.
+  std::optional<std::uint64_t> listed_bytes = std::nullopt;
+  bool was_found = false;  // below a folder, not named by the user
+  std::string result;      // for standard output, once all files before this one have ended
 
   void fail(const Error& why) {
     status = Status::failed;
     error = why;
   }
+  void skip(Skipped why) {
+    status = Status::skipped;
+    why_skipped = why;
+  }
 };
+
+// How a run of several files ended.
+struct Counts {
+  std::size_t done = 0;
+  std::size_t failed = 0;
+  std::size_t not_begun = 0;
+  std::size_t skipped[reasons_to_skip] = {};
+  std::uint64_t text_bytes = 0;
+
+  [[nodiscard]] std::size_t all_skipped() const noexcept;
+};
+[[nodiscard]] Counts count(const std::vector<Outcome>& outcomes);
+// "paes: encrypt: 10 files, 1.50 GB in 2.000 s, 750.00 MB/s; 3 skipped: 1 encrypted already, ..."
+[[nodiscard]] std::string summary_of(const char* command, const Counts& counts, double seconds);
+// {"done", "failed", "not_begun", "skipped": {REASON: number}}
+[[nodiscard]] nlohmann::ordered_json to_json(const Counts& counts);
 
 // The error with the file's name in front, unless it has that already. Errors of the formats do not
 // know which file they are about.
@@ -48,7 +84,8 @@ struct Outcome {
 // What docs/schema/transfer.schema.json begins with, and its member "files".
 [[nodiscard]] nlohmann::ordered_json head_of_document(const char* command, int exit_code,
                                                       const WorkChooser& chooser,
-                                                      const std::vector<Outcome>& outcomes);
+                                                      const std::vector<Outcome>& outcomes,
+                                                      std::size_t grain_bytes);
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Outcome>& outcomes);
 
 // Prints a line for each damaged range if there are several. Throws Error(corrupt) with the number

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "core/descriptor.hpp"
 #include "paes/decimal.hpp"
@@ -102,40 +103,51 @@ void catch_no_stops() {
 
 bool only_in_foreground = false;
 
-// A question at the terminal whose answer is not shown. The terminal is restored however the
+enum class Answer { hidden, shown };
+
+// A question at the terminal. The terminal is restored however the
 // question ends, and while paes is stopped in the middle of it (Ctrl-Z). Only one Prompt exists at
 // a time, because signal handlers have to find it.
 class Prompt {
  public:
-  // Turns the terminal's echo off. Throws Error(failure) when there is no terminal.
-  Prompt();
+  // What was typed before the question is lost, because nobody knew yet that it would be a secret,
+  // unless it is `kept`.
+  enum class TypedAhead : int { lost = TCSAFLUSH, kept = TCSANOW };
+  // Turns the terminal's echo off if the answer is hidden. Throws Error(failure) when there is no
+  // terminal. The hint says what else the user can do.
+  Prompt(Answer answer, const char* hint, TypedAhead typed_ahead = TypedAhead::lost);
   ~Prompt();
   Prompt(const Prompt&) = delete;
   Prompt& operator=(const Prompt&) = delete;
 
-  // The line that is typed. `question` must outlive the Prompt. Throws Error(failure) when paes is
+  // The line that is typed. `question` must outlive the call. Throws Error(failure) when paes is
   // asked to stop.
   [[nodiscard]] SecretBytes ask(const char* question);
 
  private:
+  const char* hint_;
   Descriptor terminal_;
 };
 
-Prompt::Prompt() : terminal_(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+constexpr const char* use_a_file = "use --passphrase-file or --passphrase-fd";
+
+Prompt::Prompt(Answer answer, const char* hint, TypedAhead typed_ahead)
+    : hint_(hint), terminal_(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)) {
   if (!terminal_.is_open() || (only_in_foreground && tcgetpgrp(terminal_.number()) != getpgrp())) {
-    throw Error(ErrorCode::failure, "passphrase: there is no terminal to ask at",
-                "use --passphrase-file or --passphrase-fd");
+    throw Error(ErrorCode::failure, "passphrase: there is no terminal to ask at", hint_);
   }
   assert(asking.terminal == -1);
   if (tcgetattr(terminal_.number(), &asking.before) != 0) {
     throw_errno("terminal");
   }
   asking.silent = asking.before;
-  asking.silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  if (answer == Answer::hidden) {
+    asking.silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  }
   asking.silent.c_lflag |= ECHONL | ICANON | ISIG;
   asking.terminal = terminal_.number();
   catch_stops();
-  if (tcsetattr(terminal_.number(), TCSAFLUSH, &asking.silent) != 0) {
+  if (tcsetattr(terminal_.number(), static_cast<int>(typed_ahead), &asking.silent) != 0) {
     const int error = errno;
     catch_no_stops();
     errno = error;
@@ -174,12 +186,26 @@ SecretBytes Prompt::ask(const char* question) {
       line.truncate(got == 0 ? filled : filled - 1);
       return line;
     }
-    refuse(filled == line.size(), "passphrase: longer than a terminal line",
-           "use --passphrase-file");
+    refuse(filled == line.size(), "passphrase: longer than a terminal line", hint_);
   }
 }
 
 }  // namespace
+
+SecretBytes ask_as_age(const char* question) {
+  return Prompt(Answer::hidden, "", Prompt::TypedAhead::kept).ask(question);
+}
+
+void show_at_terminal(std::string_view before, Bytes secret, std::string_view after) {
+  const Descriptor terminal(open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  const auto put = [&](const void* from, std::size_t bytes) {
+    return write(terminal.number(), from, bytes) == static_cast<ssize_t>(bytes);
+  };
+  if (!terminal.is_open() || !put(before.data(), before.size()) ||
+      !put(secret.data(), secret.size()) || !put(after.data(), after.size())) {
+    throw Error(ErrorCode::failure, "passphrase: there is no terminal to show it at");
+  }
+}
 
 void never_prompt_in_background() noexcept { only_in_foreground = true; }
 
@@ -194,6 +220,39 @@ WaitReadable until_signal() {
       // poll itself failed, perhaps for lack of memory: the derivation ends without it.
     }
   };
+}
+
+age::Prompts terminal_prompts() {
+  const auto ask = [](Answer answer, const std::string& question) {
+    static std::mutex turn;
+    const std::lock_guard lock(turn);
+    Prompt prompt(answer, "");
+    return prompt.ask(question.c_str());
+  };
+  age::Prompts prompts;
+  prompts.passphrase = [ask](const std::string& question) {
+    return ask(Answer::hidden, printable(question));
+  };
+  prompts.answer = [ask](const std::string& question) {
+    return ask(Answer::shown, printable(question));
+  };
+  prompts.confirm = [ask](const std::string& question, const std::string& yes,
+                          const std::string& no) {
+    const std::string choice =
+        no.empty() ? fmt::format("{}\nEnter for \"{}\": ", question, yes)
+                   : fmt::format("{}\n1 for \"{}\", 2 for \"{}\": ", question, yes, no);
+    for (;;) {
+      const SecretBytes answer = ask(Answer::shown, choice);
+      const std::string_view text(reinterpret_cast<const char*>(answer.data()), answer.size());
+      if (no.empty() || text == "1" || text == "2") {
+        return text != "2";
+      }
+    }
+  };
+  prompts.show = [](const std::string& message) { print_note("paes: " + message); };
+  prompts.warn = print_warning;
+  prompts.wait = until_signal();
+  return prompts;
 }
 
 void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
@@ -253,7 +312,7 @@ SecretBytes PassphraseOptions::read_new() const {
                     ": has CRLF line ends; the carriage return becomes part of the passphrase");
     }
   } else {
-    Prompt prompt;
+    Prompt prompt(Answer::hidden, use_a_file);
     passphrase = prompt.ask("New passphrase: ");
     const SecretBytes again = prompt.ask("The same again: ");
     if (!equal_constant_time(passphrase, again)) {
@@ -268,7 +327,7 @@ SecretBytes PassphraseOptions::read_existing() const {
   if (has_source()) {
     return read_source();
   }
-  return Prompt().ask("Passphrase: ");
+  return Prompt(Answer::hidden, use_a_file).ask("Passphrase: ");
 }
 
 }  // namespace paes::cli

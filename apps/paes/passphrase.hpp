@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "age/keys.hpp"
 #include "core/secret.hpp"
 #include "format/derivation.hpp"
 #include "paes/keyfile.hpp"
@@ -23,6 +25,16 @@ namespace paes::cli {
 // terminal, the system would stop this process for good as soon as it asks. After this call, paes
 // in the background behaves as if there were no terminal.
 void never_prompt_in_background() noexcept;
+
+// How keys and plugins ask their user: at the terminal, one question at a time, whichever threads
+// ask. --passphrase-file does not answer them: that is for the envelope.
+[[nodiscard]] age::Prompts terminal_prompts();
+// Asks questions at the terminal, without echo, as age does: what was typed before a question is
+// its answer. Throws Error(failure) when there is no terminal, and when paes is asked to stop.
+[[nodiscard]] SecretBytes ask_as_age(const char* question);
+// Shows a secret at the terminal, without a copy of it. Throws Error(failure) when there is no
+// terminal.
+void show_at_terminal(std::string_view before, Bytes secret, std::string_view after);
 
 class PassphraseOptions {
  public:

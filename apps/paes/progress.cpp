@@ -86,8 +86,7 @@ std::string progress_text(const std::string& label, std::uint64_t done_bytes,
   return "";
 }
 
-ProgressMeter::ProgressMeter(bool wanted, std::string label,
-                             std::optional<std::uint64_t> total_bytes)
+ProgressMeter::ProgressMeter(bool wanted, Label label, std::optional<std::uint64_t> total_bytes)
     : label_(std::move(label)), total_bytes_(total_bytes) {
   if (!wanted || isatty(STDERR_FILENO) == 0) {
     return;
@@ -129,7 +128,7 @@ void ProgressMeter::run() {
     const double seconds = std::chrono::duration<double>(now - start).count();
     // The last column stays free: a terminal that has filled it is about to go to the next line.
     show_progress_line(
-        progress_text(label_, done_bytes, total_bytes_, seconds, terminal_columns() - 1));
+        progress_text(label_(), done_bytes, total_bytes_, seconds, terminal_columns() - 1));
   }
   clear_progress_line();
 }

@@ -5,18 +5,26 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace paes::cli {
 
 class ProgressMeter {
  public:
+  // What the line begins with, asked at each update, from another thread.
+  using Label = std::function<std::string()>;
+
   // Shows nothing unless `wanted` and standard error is a terminal. `total_bytes` is nothing for
   // pipes.
-  ProgressMeter(bool wanted, std::string label, std::optional<std::uint64_t> total_bytes);
+  ProgressMeter(bool wanted, Label label, std::optional<std::uint64_t> total_bytes);
+  ProgressMeter(bool wanted, std::string label, std::optional<std::uint64_t> total_bytes)
+      : ProgressMeter(
+            wanted, [label = std::move(label)] { return label; }, total_bytes) {}
   ~ProgressMeter();  // takes the line away
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
@@ -27,7 +35,7 @@ class ProgressMeter {
  private:
   void run();
 
-  std::string label_;
+  Label label_;
   std::optional<std::uint64_t> total_bytes_;
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex mutex_;

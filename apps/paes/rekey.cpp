@@ -1,9 +1,11 @@
 // `paes rekey`: other recipients for a file, by a new envelope around the same input key. The
 // payload stays where and what it is.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "paes/command.hpp"
+#include "paes/decimal.hpp"
 #include "paes/keys.hpp"
 #include "paes/process.hpp"
 #include "paes/remains.hpp"
@@ -19,6 +21,7 @@ struct Request {
   RecipientOptions recipients;
   PassphraseOptions new_passphrase;
   bool add = false;
+  std::vector<std::size_t> remove;  // counted from 1, as inspect lists them
   bool restore = false;
   bool quiet = false;
   bool json = false;
@@ -28,15 +31,29 @@ struct Request {
 void check(const Request& request) {
   const bool passphrase = request.new_passphrase.given();
   const bool recipients = request.recipients.given();
-  refuse(request.restore && (request.add || recipients || passphrase),
+  const bool removes = !request.remove.empty();
+  refuse(request.restore && (request.add || removes || recipients || passphrase),
          "rekey: --restore takes no new recipients");
-  refuse(!request.restore && !recipients && !passphrase, "rekey: no new recipients",
-         "give -r RECIPIENT, -R FILE or --new-passphrase");
+  refuse(!request.restore && !recipients && !passphrase && !removes, "rekey: no new recipients",
+         "give -r RECIPIENT, -R FILE, --new-passphrase or --remove NUMBER");
+  refuse(removes && (passphrase || (recipients && !request.add)),
+         "rekey: new recipients replace all of the old ones, so there is none to remove",
+         "leave out --remove, or give --add");
   refuse(passphrase && (request.add || recipients),
          "rekey: a passphrase goes alone, the age format allows no other beside it");
   refuse_several_uses_of_standard_input(request.unlock.standard_input_uses() +
                                         request.recipients.standard_input_uses() +
                                         request.new_passphrase.standard_input_uses());
+}
+
+// In order, and counted from 0.
+std::vector<std::size_t> places_of(std::vector<std::size_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  for (std::size_t& number : numbers) {
+    --number;
+  }
+  return numbers;
 }
 
 std::vector<std::uint8_t> new_envelope(const Request& request, Unlocker& unlocker, Bytes envelope,
@@ -45,7 +62,13 @@ std::vector<std::uint8_t> new_envelope(const Request& request, Unlocker& unlocke
     return age::seal_to_passphrase(request.new_passphrase.read_new(), input_key,
                                    age::written_work_factor, until_signal());
   }
-  const std::vector<age::X25519Recipient> recipients = request.recipients.load();
+  const std::vector<age::SharedRecipient> recipients = request.recipients.load();
+  if (!request.remove.empty()) {
+    const std::vector<std::uint8_t> kept =
+        age::remove_recipients(envelope, unlocker.credentials(), places_of(request.remove));
+    return recipients.empty() ? kept
+                              : age::add_recipients(kept, unlocker.credentials(), recipients);
+  }
   return request.add ? age::add_recipients(envelope, unlocker.credentials(), recipients)
                      : age::seal_to_recipients(recipients, input_key);
 }
@@ -113,9 +136,10 @@ int rekey_file(const Request& request) {
   if (request.json) {
     print_json({{"command", "rekey"},
                 {"file", request.file},
-                {"action", request.restore ? "restored"
-                           : request.add   ? "added"
-                                           : "replaced"},
+                {"action", request.restore           ? "restored"
+                           : !request.remove.empty() ? "removed"
+                           : request.add             ? "added"
+                                                     : "replaced"},
                 {"recipients", recipients}});
   } else if (!request.quiet && request.restore) {
     print_note("paes: " + request.file + ": the old recipients are back");
@@ -128,6 +152,14 @@ Action declare(CLI::App& app) {
   request->unlock.declare(app);
   request->recipients.declare(app);
   app.add_flag("--add", request->add, "keep the recipients that are there and add these");
+  app.add_option(
+         "--remove", request->remove,
+         "remove the recipient of this number, counted from 1 as inspect lists them; may be "
+         "repeated")
+      ->type_name("NUMBER")
+      ->allow_extra_args(false)
+      ->check(decimal())
+      ->check(CLI::PositiveNumber);
   app.add_flag("--new-passphrase", request->new_passphrase.ask,
                "change to a passphrase, asked for at the terminal");
   request->new_passphrase.declare(app, "new-", "change to the passphrase in this file");

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <mutex>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -135,10 +136,14 @@ void warn_of_partial(const std::string& output) {
 }
 
 void warn_of_abandoned(const stream::Output& output) {
+  static std::mutex mutex;  // several files may be begun at the same time
   static std::set<std::string> looked_into;
   const std::string folder = output.folder();
-  if (folder.empty() || !looked_into.insert(folder).second) {
-    return;
+  {
+    const std::lock_guard lock(mutex);
+    if (folder.empty() || !looked_into.insert(folder).second) {
+      return;
+    }
   }
   stream::Abandoned found = stream::find_abandoned(folder);
   std::vector<std::string>& files = found.files;

@@ -40,7 +40,8 @@ void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_n
 
 void SealOptions::declare_reopen(CLI::App& app) {
   app.add_option("-i,--identity", reopen.identity_files,
-                 "with --resume: a file of secret keys that opens what an interrupted run left")
+                 "encrypt to the public keys of these secret keys; with --resume: a file of secret "
+                 "keys that opens what an interrupted run left")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
@@ -51,8 +52,9 @@ unsigned SealOptions::standard_input_uses() const {
 }
 
 void SealOptions::check(bool resume, const std::string& ways) const {
-  const bool has_recipient = recipients.given() || !new_identity.empty();
   const bool has_identity = !reopen.identity_files.empty();
+  const bool has_recipient =
+      recipients.given() || !new_identity.empty() || (has_identity && !resume);
   refuse(has_recipient && passphrase.given(),
          "recipients: a passphrase goes alone, the age format allows no other beside it",
          "leave out -p or the recipients");
@@ -60,33 +62,31 @@ void SealOptions::check(bool resume, const std::string& ways) const {
          "give " + ways);
   refuse(resume && !new_identity.empty(), "resume: does not go with --new-identity",
          "make the key first: paes keygen -o FILE");
-  refuse(!resume && has_identity, "identity: encrypting needs none, but with --resume",
-         "to encrypt to its public key, give that with -r");
   refuse(resume && passphrase.given() == has_identity,
          has_identity ? "identity: opens nothing where there is a passphrase"
                       : "resume: could not open what it has to continue",
          "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
 }
 
-Sealer::PublicKey Sealer::key_of(const age::X25519Recipient& recipient) {
-  PublicKey key;
-  std::copy(std::begin(recipient.public_key), std::end(recipient.public_key), key.begin());
-  return key;
-}
-
 Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
     : options_(options),
       suite_(suite),
       recipients_(options.recipients.load()),
-      identities_(Unlocker(options.reopen).take_identities()) {
-  std::set<PublicKey> keys;
-  std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()), key_of);
-  for (const PublicKey& key : keys) {
+      identities_(Unlocker(options.reopen).identities()) {
+  if (!resume) {
+    std::transform(identities_.begin(), identities_.end(), std::back_inserter(recipients_),
+                   [](const age::SharedIdentity& identity) { return identity->recipient(); });
+  }
+  std::set<std::string> keys;
+  std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()),
+                 [](const age::SharedRecipient& recipient) { return recipient->text(); });
+  for (const std::string& key : keys) {
     settings_.insert(settings_.end(), key.begin(), key.end());
+    settings_.push_back('\n');
   }
   const bool opens =
-      std::any_of(identities_.begin(), identities_.end(), [&](const age::X25519Identity& identity) {
-        return keys.count(key_of(age::recipient_of(identity))) != 0;
+      std::any_of(identities_.begin(), identities_.end(), [&](const age::SharedIdentity& identity) {
+        return keys.count(identity->recipient()->text()) != 0;
       });
   refuse(resume && !recipients_.empty() && !opens, "identity: none given with -i is a recipient's",
          "--resume has to open what it continues: add the public key of one with -r");
@@ -96,18 +96,35 @@ Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
 }
 
 void Sealer::ask_passphrase() {
+  const std::lock_guard turn(passphrase_turn_);
   if (recipients_.empty() && passphrase_.empty()) {
     passphrase_ = options_.passphrase.read_new();
   }
 }
 
+age::SealTo Sealer::seal_to() const {
+  return {recipients_, passphrase_, age::written_work_factor, until_signal()};
+}
+
+std::unique_lock<std::mutex> Sealer::take_turn() const {
+  std::unique_lock turn(passphrase_turn_, std::defer_lock);
+  if (recipients_.empty()) {
+    turn.lock();
+  }
+  return turn;
+}
+
+stream::NewPayload Sealer::new_payload(const stream::FileFormat& format,
+                                       const stream::Options& options) const {
+  const std::unique_lock turn = take_turn();
+  return format.make(seal_to(), suite_, options.kernel, options.device_use);
+}
+
 stream::NewKey Sealer::make_key() const {
   stream::NewKey made{SecretBytes(container::key_bytes(suite_)), {}};
   random_bytes(made.input_key);
-  made.envelope = recipients_.empty()
-                      ? age::seal_to_passphrase(passphrase_, made.input_key,
-                                                age::written_work_factor, until_signal())
-                      : age::seal_to_recipients(recipients_, made.input_key);
+  const std::unique_lock turn = take_turn();
+  made.envelope = age::seal_envelope(seal_to(), made.input_key);
   return made;
 }
 

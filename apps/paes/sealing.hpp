@@ -2,13 +2,15 @@
 // With --resume, also the keys that open the envelope of an earlier run.
 #pragma once
 
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "format/age.hpp"
+#include "age/envelope.hpp"
 #include "format/container.hpp"
 #include "paes/keys.hpp"
+#include "stream/file_format.hpp"
 #include "stream/resume.hpp"
 
 namespace paes::cli {
@@ -21,15 +23,15 @@ struct SealOptions {
   // `terminal` says in the help where a passphrase is asked for. Not every program has
   // --new-identity.
   void declare(CLI::App& app, const std::string& terminal, bool has_new_identity);
-  // -i, which belongs to --resume.
+  // -i, whose public keys are recipients, or which belongs to --resume.
   void declare_reopen(CLI::App& app);
 
   RecipientOptions recipients;
   PassphraseOptions passphrase;
   std::string new_identity;
   std::string suite = "aes-256-gcm";
-  // For --resume, which must open its own earlier envelope; public keys cannot. Only the identity
-  // files are used.
+  // Identities whose public keys are recipients. With --resume they are not: they open the envelope
+  // of the earlier run, which public keys cannot. Only the identity files are used.
   UnlockOptions reopen;
 
   [[nodiscard]] unsigned standard_input_uses() const;
@@ -46,25 +48,31 @@ class Sealer {
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
-  void add(const age::X25519Recipient& recipient) { recipients_.push_back(recipient); }
+  void add(const age::SharedRecipient& recipient) { recipients_.push_back(recipient); }
   // Asks at the terminal if nothing else says for whom to encrypt. It is called late, because
   // nobody should type a passphrase for an input or output that cannot be used.
   void ask_passphrase();
   [[nodiscard]] container::Suite suite() const noexcept { return suite_; }
+  // For whom to seal. The result must not outlive this.
+  [[nodiscard]] age::SealTo seal_to() const;
+  // Several threads may call these two and ask_passphrase. Derivations from a passphrase take
+  // turns, because each takes 256 MiB.
+  [[nodiscard]] stream::NewPayload new_payload(const stream::FileFormat& format,
+                                               const stream::Options& options) const;
   [[nodiscard]] stream::NewKey make_key() const;
   // What an encryption with --resume needs. The result must not outlive this.
   [[nodiscard]] stream::ResumableEncryption resumable() const;
 
  private:
-  using PublicKey = std::array<std::uint8_t, 32>;
-  [[nodiscard]] static PublicKey key_of(const age::X25519Recipient& recipient);
+  [[nodiscard]] std::unique_lock<std::mutex> take_turn() const;
   [[nodiscard]] std::optional<SecretBytes> open(Bytes envelope) const;
 
   const SealOptions& options_;
   container::Suite suite_;
-  std::vector<age::X25519Recipient> recipients_;
-  SecretBytes passphrase_;  // used only if there are no recipients
-  std::vector<age::X25519Identity> identities_;
+  std::vector<age::SharedRecipient> recipients_;
+  mutable std::mutex passphrase_turn_;  // guards the next
+  SecretBytes passphrase_;              // used only if there are no recipients
+  std::vector<age::SharedIdentity> identities_;
   std::vector<std::uint8_t> settings_;  // the same for the same recipients, in whatever order
 };
 

@@ -1,20 +1,19 @@
 #include "paes/transfer.hpp"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "paes/command.hpp"
+#include "paes/file_run.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/process.hpp"
-#include "paes/progress.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 
@@ -25,28 +24,6 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-void run_one(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
-             Outcome& outcome) {
-  if (transfer.name_output) {
-    outcome.output = options.output.empty() ? transfer.name_output(outcome.input) : options.output;
-  }
-  stream::Input input = outcome.input == "-" ? stream::Input::standard_input(&cancel())
-                                             : stream::Input::open(outcome.input, &cancel());
-
-  const std::optional<std::uint64_t> total =
-      input.is_seekable() ? std::optional(input.bytes()) : std::nullopt;
-  const Choice choice = chooser.for_input(total);
-  outcome.device = choice.device_name();
-  outcome.grain_bytes = choice.grain_bytes;
-  const std::unique_ptr<Executor> executor = choice.executor_for(total);
-  executor->start();
-  ProgressMeter meter(!options.quiet && !options.no_progress, input.name(), total);
-  run_timed(options, choice, *executor, meter.counter(), outcome,
-            [&](const stream::Options& work_options) {
-              return transfer.work(input, outcome.output, work_options);
-            });
-}
-
 std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
   std::vector<Outcome> outcomes;
   for (const std::string& file : files) {
@@ -55,25 +32,10 @@ std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
   return outcomes;
 }
 
-// Prints one line for all files not begun. They are the last of the list.
-void report_not_begun(const std::vector<Outcome>& outcomes) {
-  const auto first = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-    return outcome.status == Status::not_begun;
-  });
-  if (first == outcomes.end()) {
-    return;
-  }
-  const auto others = outcomes.end() - first - 1;
-  print_error({ErrorCode::failure,
-               shown_name(first->input) + ": interrupted: not begun" +
-                   (others == 0   ? ""
-                    : others == 1 ? ", nor the file after it"
-                                  : fmt::format(", nor the {} files after it", others))});
-}
-
 int exit_code(const std::vector<Outcome>& outcomes) {
-  if (std::all_of(outcomes.begin(), outcomes.end(),
-                  [](const Outcome& o) { return o.status == Status::done; })) {
+  if (std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
+        return o.status == Status::done || o.status == Status::skipped;
+      })) {
     return exit_done;
   }
   if (outcomes.size() > 1) {
@@ -81,6 +43,23 @@ int exit_code(const std::vector<Outcome>& outcomes) {
   }
   const std::optional<Error>& error = outcomes.front().error;
   return static_cast<int>(error ? error->code : ErrorCode::failure);
+}
+
+// -o FOLDER/ and --output-dir FOLDER are the same.
+void take_output_folder(TransferOptions& options) {
+  InputOptions& inputs = options.inputs;
+  if (options.output.ends_with('/') && inputs.output_folder.empty()) {
+    inputs.output_folder = std::exchange(options.output, {});
+  }
+  refuse(!options.output.empty() && !inputs.output_folder.empty(),
+         "output: -o and --output-dir name two places", "leave out one of them");
+  refuse(!options.output.empty() && inputs.are_listed(),
+         "output: -o names one file, but there may be several inputs",
+         "name a folder: --output-dir DIR");
+  refuse(inputs.skip_existing && options.overwrite,
+         "output: --skip-existing keeps what -f would replace", "leave out one of them");
+  refuse(inputs.ends_names_with_zero && inputs.list.empty(),
+         "null: tells how the names of --files-from end", "name that list, or leave out -0");
 }
 
 }  // namespace
@@ -103,68 +82,80 @@ void TransferOptions::declare_resume(CLI::App& app) {
                "continue where an interrupted run with --resume stopped, and be able to again");
 }
 
-void settle(TransferOptions& options, bool has_output, unsigned other_uses) {
-  if (options.files.empty()) {
+FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
+                unsigned other_uses) {
+  const InputOptions& inputs = options.inputs;
+  if (name_output != nullptr) {
+    take_output_folder(options);
+  }
+  refuse(inputs.recursive && options.files.empty() && inputs.list.empty(),
+         "recursive: there is no folder to take files from", "name it");
+  if (options.files.empty() && inputs.list.empty()) {
     options.files.emplace_back("-");
   }
   const auto from_standard_input = std::count(options.files.begin(), options.files.end(), "-");
   const auto uses_of_files =
       std::count_if(options.files.begin(), options.files.end(),
                     [](const std::string& name) { return name == "-" || is_standard_input(name); });
-  refuse_several_uses_of_standard_input(static_cast<unsigned>(uses_of_files) + other_uses);
+  const bool is_list_from_there = inputs.list == "-" || is_standard_input(inputs.list);
+  refuse_several_uses_of_standard_input(static_cast<unsigned>(uses_of_files) + other_uses +
+                                        (is_list_from_there ? 1 : 0));
+  refuse(from_standard_input != 0 && !inputs.output_folder.empty(),
+         "standard input: has no name for a file in " + inputs.output_folder,
+         "name its output with -o, in a command of its own");
   refuse(!options.output.empty() && options.files.size() > 1,
          "output: -o names one file, but there are several inputs",
-         "leave -o out, or run paes once for each");
+         "name a folder: -o DIR/, leave -o out, or run paes once for each");
   const bool to_standard_output =
-      has_output && (options.output == "-" || (options.output.empty() && from_standard_input != 0));
+      name_output != nullptr &&
+      (options.output == "-" || (options.output.empty() && from_standard_input != 0));
   refuse(options.json && to_standard_output,
          "output: --json and the output cannot share standard output", "name the output with -o");
+  NameOutput named = name_output;
+  if (!options.output.empty()) {
+    named = [&options](const std::string&) { return options.output; };
+  }
+  return collect_inputs(inputs, options.files, takes, named);
 }
 
-std::string encrypted_name(const std::string& input) { return input == "-" ? "-" : input + suffix; }
+std::string_view suffix_of(const std::string& name) {
+  const std::size_t name_bytes = name.size() - (name.rfind('/') + 1);  // npos + 1 is 0
+  for (const stream::FileFormat* const format : stream::file_formats()) {
+    const std::string_view suffix = format->suffix;
+    if (name.ends_with(suffix) && name_bytes != suffix.size()) {
+      return suffix;
+    }
+  }
+  return {};
+}
+
+std::string encrypted_name(const std::string& input, const stream::FileFormat& format) {
+  return input == "-" ? "-" : input + format.suffix;
+}
 
 std::string decrypted_name(const std::string& input) {
   if (input == "-") {
     return input;
   }
-  const std::string_view ending = suffix;
-  const std::size_t name_bytes = input.size() - (input.rfind('/') + 1);  // npos + 1 is 0
-  refuse(!input.ends_with(ending) || name_bytes == ending.size(),
-         input + ": has no suffix .paes to leave out", "name the output with -o");
-  return input.substr(0, input.size() - ending.size());
+  const std::string_view suffix = suffix_of(input);
+  refuse(suffix.empty(), input + ": has no suffix .paes or .age to leave out",
+         "name the output with -o");
+  return input.substr(0, input.size() - suffix.size());
 }
 
-int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer) {
-  std::vector<Outcome> outcomes = not_begun(options.files);
-  outcomes.front().grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
-  bool nobody_reads = false;
-  for (Outcome& outcome : outcomes) {
-    if (cancel().requested()) {
-      break;
-    }
-    try {
-      run_one(options, chooser, transfer, outcome);
-      warn_of_leftover(outcome.input);
-      if (options.verbose) {
-        print_note(timing_of(outcome, chooser));
-      }
-    } catch (const ClosedOutput& error) {
-      outcome.fail(about(outcome, error));
-      nobody_reads = stop_for_closed_output();
-      if (!nobody_reads) {
-        print_error(*outcome.error);
-      }
-    } catch (...) {
-      outcome.fail(with_leftover_hint(outcome.input, about(outcome, current_error())));
-      if (transfer.more_of_failure) {
-        transfer.more_of_failure(outcome.more);
-      }
-      print_error(*outcome.error);
-    }
+int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
+                 FileList list) {
+  std::vector<Outcome>& outcomes = list.files;
+  const std::size_t grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
+  if (!options.inputs.output_folder.empty()) {
+    list.folders.make(outcomes);
   }
-  // If all output was for a reader who has gone, nobody misses the other files.
-  if (transfer.name_output || !nobody_reads) {
-    report_not_begun(outcomes);
+  const Clock::time_point start = Clock::now();
+  FileRun(options, chooser, transfer, outcomes).run();
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const Counts counts = count(outcomes);
+  if ((options.inputs.are_listed() || !options.inputs.output_folder.empty()) && !options.quiet) {
+    print_note(summary_of(transfer.command, counts, seconds));
   }
   if (options.verbose && secret_locking_fell_short()) {
     print_warning(
@@ -173,10 +164,12 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
   }
   const int code = exit_code(outcomes);
   if (options.json) {
-    ordered_json document = head_of_document(transfer.command, code, chooser, outcomes);
+    ordered_json document =
+        head_of_document(transfer.command, code, chooser, outcomes, grain_bytes);
     if (transfer.more_members) {
       transfer.more_members(document);
     }
+    document["counts"] = to_json(counts);
     document["files"] = to_json(outcomes);
     print_json(document);
   }
@@ -184,7 +177,7 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
 }
 
 void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
-               std::atomic<std::uint64_t>* progress, Outcome& outcome,
+               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
                const std::function<stream::ResumedTotals(const stream::Options& options)>& work) {
   outcome.threads = executor.threads();
   const Clock::time_point start = Clock::now();
@@ -194,6 +187,7 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
             .grain_bytes = choice.grain_bytes,
             .cancel = &cancel(),
             .progress = progress,
+            .buffers = buffers,
             .device_use = {choice.device.get(), choice.when_busy}});
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outcome.text_bytes = totals.text_bytes;
@@ -210,28 +204,26 @@ int run_with_files(const char* command, const TransferOptions& options,
   } catch (...) {
     if (options.json && !has_printed_json()) {
       ordered_json document = failure_document(command, current_error());
+      const bool has_default = options.files.empty() && options.inputs.list.empty();
       document["files"] =
-          to_json(not_begun(options.files.empty() ? std::vector<std::string>{"-"} : options.files));
+          to_json(not_begun(has_default ? std::vector<std::string>{"-"} : options.files));
       print_json(document);
     }
     throw;
   }
 }
 
-void start_threads(const TransferOptions& options, WorkChooser& chooser) {
-  std::optional<std::uint64_t> largest = 0;
-  for (const std::string& name : options.files) {
-    struct stat status = {};
-    if ((name == "-" ? fstat(STDIN_FILENO, &status) : stat(name.c_str(), &status)) != 0) {
-      continue;  // opening it will say why
+void start_threads(const FileList& list, WorkChooser& chooser) {
+  std::optional<std::uint64_t> bytes = 0;
+  for (const Outcome& file : list.files) {
+    if (file.status != Status::not_begun) {
+      continue;
     }
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
-      largest = std::nullopt;
-    } else if (largest) {
-      largest = std::max(*largest, static_cast<std::uint64_t>(status.st_size));
-    }
+    // What is no regular file, or an empty one, may be of any length.
+    bytes = bytes && file.listed_bytes.value_or(0) != 0 ? std::optional(*bytes + *file.listed_bytes)
+                                                        : std::nullopt;
   }
-  chooser.for_input(largest).executor_for(largest)->start();
+  chooser.for_input(bytes).executor_for(bytes)->start();
 }
 
 void refuse_terminal(const stream::Input& input) {
@@ -256,15 +248,17 @@ stream::OutputOptions output_options(const TransferOptions& options, const strea
   made.is_named = !options.output.empty();
   made.permissions = encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source);
   made.source = &source;
+  made.modified = source.modified();
   made.cancel = &cancel();
   made.warn = print_warning;
   return made;
 }
 
 stream::Output create_output(const TransferOptions& options, const std::string& path,
-                             const stream::Input& source, bool encrypts, bool resumable) {
-  stream::OutputOptions made = output_options(options, source, encrypts);
-  made.resumable = resumable;
+                             const stream::Input& source, OutputUse use) {
+  stream::OutputOptions made = output_options(options, source, use.encrypts);
+  made.resumable = use.is_resumable;
+  made.is_grouped = use.is_grouped;
   stream::Output output =
       path == "-" ? stream::Output::standard_output(made) : stream::Output::create(path, made);
   refuse(output.is_terminal() && !options.overwrite, output.name() + ": is a terminal",
@@ -285,13 +279,18 @@ void report_written(const TransferOptions& options, const stream::Output& output
   }
 }
 
-void report_verified(const TransferOptions& options, const std::string& name,
-                     const stream::Verification& found) {
+Written hand_on(const TransferOptions& options, stream::Output output,
+                const stream::ResumedTotals& totals) {
+  report_written(options, output, totals);
+  return output.is_unnamed() ? Written{totals, std::move(output)} : Written{totals};
+}
+
+std::string verified_text(const TransferOptions& options, const std::string& name,
+                          const stream::Verification& found) {
   require_authentic(name, found, !options.json);
-  if (!options.quiet && !options.json) {
-    print_result(
-        fmt::format("{}: authentic, {} bytes\n", printable(name), found.extent.text_bytes));
-  }
+  return options.quiet || options.json
+             ? ""
+             : fmt::format("{}: authentic, {} bytes\n", printable(name), found.extent.text_bytes);
 }
 
 }  // namespace paes::cli

@@ -1,6 +1,6 @@
-// What encrypt, decrypt, verify and cipher share: options, one or several files one after the
-// other, --resume, messages that name the file, the progress line, the JSON report and the exit
-// code.
+// What encrypt, decrypt, verify and cipher share: options, --resume, messages that name the file,
+// the JSON report and the exit code. file_run.hpp takes the files one after another, or several at
+// a time.
 #pragma once
 
 #include <atomic>
@@ -9,19 +9,23 @@
 #include <string>
 #include <vector>
 
+#include "paes/inputs.hpp"
 #include "paes/outcome.hpp"
 #include "paes/work.hpp"
 #include "stream/container.hpp"
+#include "stream/file_format.hpp"
 #include "stream/output.hpp"
+#include "stream/payload.hpp"
 #include "stream/resume.hpp"
 
 namespace paes::cli {
 
-inline constexpr const char* suffix = ".paes";
-
-// FILE.paes for FILE, and back, in the folder where it lies; "-" for "-". The second throws
-// Error(usage) for a name without the suffix.
-[[nodiscard]] std::string encrypted_name(const std::string& input);
+// The suffix of an encrypted file's name, or nothing.
+[[nodiscard]] std::string_view suffix_of(const std::string& name);
+// FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
+// throws Error(usage) for a name without a format's suffix.
+[[nodiscard]] std::string encrypted_name(
+    const std::string& input, const stream::FileFormat& format = *stream::file_formats().front());
 [[nodiscard]] std::string decrypted_name(const std::string& input);
 
 struct TransferOptions {
@@ -30,6 +34,7 @@ struct TransferOptions {
   void declare_resume(CLI::App& app);
 
   std::vector<std::string> files;
+  InputOptions inputs;
   std::string output;  // empty: named after the input
   bool overwrite = false;
   bool quiet = false;
@@ -45,35 +50,54 @@ struct TransferOptions {
   }
 };
 
-// One file's work. `output` is a path, "-", or empty for verify. Gives back the plaintext bytes,
-// and with --resume how many of them an earlier run had done.
-using FileWork = std::function<stream::ResumedTotals(
-    stream::Input& input, const std::string& output, const stream::Options& options)>;
+// One file, opened, and how to work on it.
+struct FileTask {
+  stream::Input& input;
+  const std::string& output;  // a path, "-", or empty for verify
+  const stream::Options& options;
+  bool is_grouped;  // a new output is left without its name
+  Outcome& outcome;
+};
+
+struct Written {
+  // The plaintext bytes, and with --resume how many of them an earlier run had done.
+  stream::ResumedTotals totals;
+  // An output that is complete and has no name yet.
+  std::optional<stream::Output> unnamed = std::nullopt;
+};
 
 struct Transfer {
   const char* command;
-  // The output's name for an input's; null when there is no output. May throw Error(usage).
-  std::function<std::string(const std::string& input)> name_output;
-  FileWork work;
+  // Null when there is no output.
+  NameOutput name_output;
+  Takes takes;
+  // Any thread may call it, for several files at the same time.
+  std::function<Written(const FileTask& task)> work;
+  // What the buffers of small files are for, which are kept from one file to the next. Null: they
+  // are not kept.
+  stream::Layout (*layout)(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
+                           const stream::Options& options) = nullptr;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
-  // Adds members to the JSON of the file that has just failed.
-  std::function<void(nlohmann::ordered_json& file)> more_of_failure = nullptr;
+  // A grouped output has got its name.
+  std::function<void()> has_named = nullptr;
 };
 
-// Makes standard input the default file, and throws Error(usage) for -o with several files and for
-// --json with an output to standard output. `other_uses` counts the other uses of standard input.
-void settle(TransferOptions& options, bool has_output, unsigned other_uses);
+// Makes standard input the default file and lists all files. Throws Error(usage) for -o with
+// several files, for --json with an output to standard output, for two inputs with one output, and
+// for options that contradict each other. `other_uses` counts the other uses of standard input.
+[[nodiscard]] FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
+                              unsigned other_uses);
 
 // Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
 // further file is begun, and the files left are reported as not begun. Unless all files are done
-// the exit code is not 0.
+// or skipped the exit code is not 0.
 [[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
-                               const Transfer& transfer);
+                               const Transfer& transfer, FileList list);
 
 // Does the work of one file with `choice`, and notes in `outcome` what came of it and how long it
 // took.
 void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
-               std::atomic<std::uint64_t>* progress, Outcome& outcome,
+               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
                const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
 
 // Runs a command that has files. `run` throws only before its first file; then the document of
@@ -81,9 +105,9 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
                                  const std::function<int()>& run);
 
-// Starts as many threads as the largest of the inputs will use. Throws Error(failure) when the
-// system does not give them. For a command that creates a file before it opens the first input.
-void start_threads(const TransferOptions& options, WorkChooser& chooser);
+// Starts as many threads as the inputs will use. Throws Error(failure) when the system does not
+// give them. For a command that creates a file before it opens the first input.
+void start_threads(const FileList& list, WorkChooser& chooser);
 
 // Nobody types an encrypted file. Throws Error(usage).
 void refuse_terminal(const stream::Input& input);
@@ -97,17 +121,26 @@ void refuse_terminal(const stream::Input& input);
 [[nodiscard]] stream::OutputOptions output_options(const TransferOptions& options,
                                                    const stream::Input& source, bool encrypts);
 
+// How an output is opened, beside what the options say of all.
+struct OutputUse {
+  bool encrypts;
+  bool is_resumable = false;
+  bool is_grouped = false;
+};
 // Opens the output; refuses a terminal unless overwriting was asked for.
 [[nodiscard]] stream::Output create_output(const TransferOptions& options, const std::string& path,
-                                           const stream::Input& source, bool encrypts,
-                                           bool resumable = false);
+                                           const stream::Input& source, OutputUse use);
 
 // Reports on a complete output: how much of it an earlier run had done, and its warning, if any.
 void report_written(const TransferOptions& options, const stream::Output& output,
                     const stream::ResumedTotals& totals);
+// The same, and hands the output on if it has no name yet.
+[[nodiscard]] Written hand_on(const TransferOptions& options, stream::Output output,
+                              const stream::ResumedTotals& totals);
 
-// Says that the file is authentic, or throws what require_authentic throws.
-void report_verified(const TransferOptions& options, const std::string& name,
-                     const stream::Verification& found);
+// The line that says that the file is authentic, or empty if nobody wants it. Throws what
+// require_authentic throws.
+[[nodiscard]] std::string verified_text(const TransferOptions& options, const std::string& name,
+                                        const stream::Verification& found);
 
 }  // namespace paes::cli

@@ -4,6 +4,7 @@
 
 #include "paes/command.hpp"
 #include "paes/keys.hpp"
+#include "paes/report.hpp"
 #include "paes/transfer.hpp"
 
 namespace paes::cli {
@@ -15,33 +16,39 @@ struct Request {
   TransferOptions transfer;
 };
 
+Written verify_one(const Request& request, Unlocker& unlocker, const FileTask& task) {
+  refuse_terminal(task.input);
+  const stream::EncryptedFile file(task.input);
+  const stream::OpenedPayload payload = unlocker.open(file, task.options);
+  const stream::Verification found = stream::verify(file.source(), payload, task.options);
+  add_damage(task.outcome.more, found);
+  task.outcome.result = verified_text(request.transfer, task.input.name(), found);
+  return {{found.extent.text_bytes}};
+}
+
 int verify_files(Request& request) {
-  settle(request.transfer, false, request.unlock.standard_input_uses());
+  FileList list =
+      settle(request.transfer, Takes::encrypted, nullptr, request.unlock.standard_input_uses());
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
   Unlocker unlocker(request.unlock);
-  stream::Verification found;
-  const auto work = [&](stream::Input& input, const std::string&, const stream::Options& options) {
-    refuse_terminal(input);
-    const stream::Preamble preamble = stream::read_preamble(input);
-    const SecretBytes key = unlocker.open(preamble.envelope());
-    const stream::OpenedPayload payload =
-        stream::open_container(input, preamble.header, key, options.kernel, options.device_use);
-    found = stream::verify(input, payload, options);
-    report_verified(request.transfer, input.name(), found);
-    return stream::ResumedTotals{found.extent.text_bytes};
+  Transfer transfer{"verify", nullptr, Takes::encrypted,
+                    [&](const FileTask& task) { return verify_one(request, unlocker, task); }};
+  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
+                       const stream::Options& options) {
+    return stream::opening_layout(offset, text_bytes, options);
   };
-  Transfer transfer{"verify", nullptr, work};
-  transfer.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
-  return run_transfer(request.transfer, chooser, transfer);
+  return run_transfer(request.transfer, chooser, transfer, std::move(list));
 }
 
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->unlock.declare(app);
   request->transfer.declare_common(app, "transfer");
-  app.add_option("FILE", request->transfer.files, "files to verify; - is standard input")
-      ->required();
+  request->transfer.inputs.declare(app, false);
+  app.add_option("FILE", request->transfer.files, "files to verify; - is standard input");
   return [request] {
+    refuse(request->transfer.files.empty() && request->transfer.inputs.list.empty(),
+           "verify: FILE is required", "paes verify --help");
     return run_with_files("verify", request->transfer, [&] { return verify_files(*request); });
   };
 }

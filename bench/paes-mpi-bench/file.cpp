@@ -18,6 +18,7 @@
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "paes/outcome.hpp"
+#include "stream/preamble.hpp"
 
 namespace paes::cli {
 

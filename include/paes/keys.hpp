@@ -23,7 +23,7 @@ struct KeyParts;  // what the library itself sees of them
 
 inline namespace v0 {
 
-// A public key: "age1...".
+// A public key: "age1...", or one of SSH's, "ssh-ed25519 AAAA..." or "ssh-rsa AAAA...".
 class PAES_API Recipient {
  public:
   // Throws Error(usage) that says what is wrong, and never repeats the text, which may be a secret
@@ -46,7 +46,7 @@ class PAES_API Recipient {
   std::shared_ptr<const State> state_;
 };
 
-// A secret key: "AGE-SECRET-KEY-1...".
+// A secret key: "AGE-SECRET-KEY-1...", or one of SSH's, which comes from a file alone.
 class PAES_API Identity {
  public:
   // Throws Error(usage) that says what is wrong, and never repeats the text.
@@ -55,12 +55,14 @@ class PAES_API Identity {
   Identity& operator=(const Identity&) = default;
   ~Identity() = default;
   [[nodiscard]] static Identity generate();
-  // A file of them, as `paes keygen` and age-keygen write it.
+  // A file of them, as `paes keygen` and age-keygen write it, or an SSH private key. If that is
+  // encrypted, opening a file for it throws Error(wrong_key).
   [[nodiscard]] static std::vector<Identity> load(const std::string& path);
 
   [[nodiscard]] Recipient recipient() const;
   // Writes a new file that holds the secret key, its public key as a comment, and a line feed at
-  // the end. Only its owner can read it. Throws Error(failure) if something has that name.
+  // the end. Only its owner can read it. Throws Error(failure) if something has that name, and
+  // Error(usage) for SSH's keys.
   void save(const std::string& path) const;
 
  private:

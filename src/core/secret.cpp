@@ -9,7 +9,10 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "paes/error.hpp"
 
@@ -24,7 +27,61 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
   return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
 }
 
+// Free pages, by how many belong together. Larger secrets are rare.
+constexpr std::size_t most_pages_kept_together = 4;
+// As a list through the pages themselves, so that keeping them allocates nothing.
+struct FreePages {
+  FreePages* next;
+};
+std::mutex kept_mutex;
+bool are_pages_kept = false;
+FreePages* kept_pages[most_pages_kept_together] = {};
+
+// Where free pages of this length are kept; null for what is too long.
+FreePages** kept_list(std::size_t mapped_bytes) noexcept {
+  const std::size_t pages = mapped_bytes / whole_pages(1);
+  return pages <= most_pages_kept_together ? &kept_pages[pages - 1] : nullptr;
+}
+
+void* take_kept(std::size_t mapped_bytes) noexcept {
+  FreePages** const list = kept_list(mapped_bytes);
+  const std::lock_guard lock(kept_mutex);
+  if (list == nullptr || *list == nullptr) {
+    return nullptr;
+  }
+  FreePages* const pages = *list;
+  *list = pages->next;
+  pages->next = nullptr;  // all zero again
+  return pages;
+}
+
+bool keep(void* memory, std::size_t mapped_bytes) noexcept {
+  FreePages** const list = kept_list(mapped_bytes);
+  const std::lock_guard lock(kept_mutex);
+  if (list == nullptr || !are_pages_kept) {
+    return false;
+  }
+  *list = new (memory) FreePages{*list};
+  return true;
+}
+
 }  // namespace
+
+SecretPagesKept::SecretPagesKept() noexcept {
+  const std::lock_guard lock(kept_mutex);
+  are_pages_kept = true;
+}
+
+SecretPagesKept::~SecretPagesKept() {
+  const std::lock_guard lock(kept_mutex);
+  are_pages_kept = false;
+  for (std::size_t pages = 1; pages <= most_pages_kept_together; ++pages) {
+    FreePages*& list = kept_pages[pages - 1];
+    while (list != nullptr) {
+      (void)munmap(std::exchange(list, list->next), pages * whole_pages(1));
+    }
+  }
+}
 
 void wipe(void* memory, std::size_t bytes) noexcept {
   if (bytes != 0) {  // no bytes may come with a null pointer, which explicit_bzero does not take
@@ -40,6 +97,9 @@ namespace detail {
 
 void* allocate_secret(std::size_t bytes) {
   const std::size_t mapped = whole_pages(bytes);
+  if (void* const kept = take_kept(mapped); kept != nullptr) {
+    return kept;
+  }
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     throw std::bad_alloc();
@@ -58,7 +118,9 @@ void protect_secret(void* memory, std::size_t bytes) noexcept {
 
 void release_secret(void* memory, std::size_t bytes) noexcept {
   wipe(memory, bytes);
-  (void)munmap(memory, whole_pages(bytes));  // unlocks as well
+  if (!keep(memory, whole_pages(bytes))) {
+    (void)munmap(memory, whole_pages(bytes));  // unlocks as well
+  }
 }
 
 }  // namespace detail

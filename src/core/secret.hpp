@@ -38,6 +38,18 @@ void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlock
 void protect_secret(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
+// While one exists, the pages of secrets that are gone are wiped and kept, locked, for new secrets:
+// for work that makes many short-lived ones, because each change of the address space stops all
+// threads. The process must not fork meanwhile, because locks are not inherited. There may be one
+// at a time.
+class SecretPagesKept {
+ public:
+  SecretPagesKept() noexcept;
+  ~SecretPagesKept();  // gives the pages back
+  SecretPagesKept(const SecretPagesKept&) = delete;
+  SecretPagesKept& operator=(const SecretPagesKept&) = delete;
+};
+
 // True when the system refused to lock some secret so far (RLIMIT_MEMLOCK); the secret is then
 // still wiped and kept out of core dumps, but could reach swap.
 [[nodiscard]] bool secret_locking_fell_short() noexcept;

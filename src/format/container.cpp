@@ -13,7 +13,6 @@ namespace {
 
 // It is made like PNG's: its first byte shows a transfer by seven bits, its line ends show a
 // conversion as text.
-constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', '\r', '\n', 0x1a};
 
 Error refusal(const std::string& why, const char* hint = "") {
   return {ErrorCode::corrupt, "header: " + why, hint};
@@ -67,6 +66,11 @@ std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept {
   store_be16(bytes.data() + 10, header.payload_page);
   store_be32(bytes.data() + 12, header.envelope_bytes);
   return bytes;
+}
+
+bool is_container(Bytes first_bytes) noexcept {
+  return first_bytes.size() >= magic.size() &&
+         std::equal(magic.begin(), magic.end(), first_bytes.begin());
 }
 
 Header parse(Bytes first_bytes) {

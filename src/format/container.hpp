@@ -19,6 +19,7 @@
 namespace paes::container {
 
 inline constexpr std::size_t header_bytes = 16;
+inline constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', '\r', '\n', 0x1a};
 inline constexpr std::size_t context_bytes = 10;  // magic, version, suite: Cobblestone's context
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t spare_bytes = 1024;  // room after a new envelope, for recipients
@@ -52,6 +53,9 @@ void check_envelope_bytes(std::size_t envelope_bytes);
 [[nodiscard]] Header layout(Suite suite, std::size_t envelope_bytes);
 
 [[nodiscard]] std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept;
+
+// Whether it begins as a container does.
+[[nodiscard]] bool is_container(Bytes first_bytes) noexcept;
 
 // Throws Error(corrupt) if it is not a paes file, has an unknown version or suite, or an envelope
 // that is above the cap or reaches into the payload. Nothing is allocated before these checks.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <vector>
 
 #include "core/secret.hpp"
 
@@ -26,6 +27,21 @@ void regroup(std::size_t count, At at, MutableBytes groups) noexcept {
   }
 }
 
+constexpr unsigned mask_if_equal(unsigned a, unsigned b) noexcept {
+  // a and b are below 2^31, so bit 31 is set only if a ^ b is 0
+  return 0U - (((a ^ b) - 1U) >> 31);
+}
+
+// 0xff for a character that is not in the alphabet.
+unsigned symbol_of(char character, std::string_view alphabet) noexcept {
+  unsigned symbol = 0xff;
+  for (unsigned i = 0; i < alphabet.size(); ++i) {
+    const auto c = static_cast<unsigned char>(character);
+    symbol &= ~mask_if_equal(c, static_cast<unsigned char>(alphabet[i])) | i;
+  }
+  return symbol;
+}
+
 }  // namespace
 
 namespace base64 {
@@ -45,7 +61,7 @@ constexpr std::array<std::uint8_t, 256> symbols = [] {
   return table;
 }();
 
-std::uint8_t symbol_of(char c) noexcept { return symbols[static_cast<unsigned char>(c)]; }
+std::uint8_t look_up(char c) noexcept { return symbols[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
@@ -60,16 +76,16 @@ std::string encode(Bytes data) {
 }
 
 bool is_canonical(std::string_view text) noexcept {
-  if (std::any_of(text.begin(), text.end(), [](char c) { return symbol_of(c) == no_symbol; })) {
+  if (std::any_of(text.begin(), text.end(), [](char c) { return look_up(c) == no_symbol; })) {
     return false;
   }
   switch (text.size() % 4) {
     case 1:
       return false;  // six bits make no byte
     case 2:
-      return (symbol_of(text.back()) & 15) == 0;
+      return (look_up(text.back()) & 15) == 0;
     case 3:
-      return (symbol_of(text.back()) & 3) == 0;
+      return (look_up(text.back()) & 3) == 0;
     default:
       return true;
   }
@@ -80,8 +96,26 @@ bool decode(std::string_view text, MutableBytes data) noexcept {
     return false;
   }
   regroup<6, 8>(
-      text.size(), [text](std::size_t i) { return symbol_of(text[i]); }, data);
+      text.size(), [text](std::size_t i) { return look_up(text[i]); }, data);
   return true;
+}
+
+bool decode_secret(std::string_view text, MutableBytes data) noexcept {
+  if (text.size() != text_length(data.size())) {
+    return false;
+  }
+  unsigned all = 0;
+  unsigned last = 0;
+  regroup<6, 8>(
+      text.size(),
+      [&](std::size_t i) {
+        last = symbol_of(text[i], alphabet);
+        all |= last;
+        return static_cast<std::uint8_t>(last);
+      },
+      data);
+  const unsigned unused_bits = data.size() % 3 == 1 ? 15 : data.size() % 3 == 2 ? 3 : 0;
+  return all <= 63 && (last & unused_bits) == 0;
 }
 
 }  // namespace base64
@@ -90,28 +124,11 @@ namespace bech32 {
 
 namespace {
 
-using Symbols = std::array<std::uint8_t, data_symbols + checksum_symbols>;
-
 // In the case of the human-readable part.
 std::string_view alphabet_for(std::string_view human_part) noexcept {
   const bool has_capitals = std::any_of(human_part.begin(), human_part.end(),
                                         [](char c) { return c >= 'A' && c <= 'Z'; });
   return has_capitals ? "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" : "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
-}
-
-constexpr unsigned mask_if_equal(unsigned a, unsigned b) noexcept {
-  // a and b are below 2^31, so bit 31 is set only if a ^ b is 0
-  return 0U - (((a ^ b) - 1U) >> 31);
-}
-
-// 32 or more for a character that is not in the alphabet.
-unsigned symbol_of(char character, std::string_view alphabet) noexcept {
-  unsigned symbol = 0xff;
-  for (unsigned i = 0; i < alphabet.size(); ++i) {
-    const auto c = static_cast<unsigned char>(character);
-    symbol &= ~mask_if_equal(c, static_cast<unsigned char>(alphabet[i])) | i;
-  }
-  return symbol;
 }
 
 std::uint8_t character_of(unsigned symbol, std::string_view alphabet) noexcept {
@@ -123,7 +140,7 @@ std::uint8_t character_of(unsigned symbol, std::string_view alphabet) noexcept {
 }
 
 // BIP 173's BCH code over GF(32), of the human-readable part in small letters and of all symbols.
-std::uint32_t polymod(std::string_view human_part, const Symbols& symbols) noexcept {
+std::uint32_t polymod(std::string_view human_part, Bytes symbols) noexcept {
   constexpr std::array<std::uint32_t, 5> generator = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa,
                                                       0x3d4233dd, 0x2a1462b3};
   std::uint32_t state = 1;
@@ -149,17 +166,17 @@ std::uint32_t polymod(std::string_view human_part, const Symbols& symbols) noexc
 
 }  // namespace
 
-void encode(std::string_view human_part, std::span<const std::uint8_t, data_bytes> data,
-            MutableBytes text) noexcept {
-  assert(text.size() == text_length(human_part));
-  Symbols symbols{};
+void encode(std::string_view human_part, Bytes data, MutableBytes text) {
+  assert(text.size() == text_length(human_part, data.size()));
+  const std::size_t before_checksum = data_symbols(data.size());
+  std::vector<std::uint8_t> symbols(before_checksum + checksum_symbols);
   const WipeOnExit wiped(symbols);
   regroup<8, 5>(
-      data_bytes, [data](std::size_t i) { return data[i]; },
-      MutableBytes(symbols).first(data_symbols));
+      data.size(), [data](std::size_t i) { return data[i]; },
+      MutableBytes(symbols).first(before_checksum));
   const std::uint32_t checksum = polymod(human_part, symbols) ^ 1;
   for (std::size_t i = 0; i < checksum_symbols; ++i) {
-    symbols[data_symbols + i] =
+    symbols[before_checksum + i] =
         static_cast<std::uint8_t>(checksum >> (5 * (checksum_symbols - 1 - i)) & 31);
   }
   const std::string_view alphabet = alphabet_for(human_part);
@@ -169,16 +186,16 @@ void encode(std::string_view human_part, std::span<const std::uint8_t, data_byte
                  [&](std::uint8_t symbol) { return character_of(symbol, alphabet); });
 }
 
-Decoded decode(std::string_view text, std::string_view human_part,
-               std::span<std::uint8_t, data_bytes> data) noexcept {
+Decoded decode(std::string_view text, std::string_view human_part, MutableBytes data) {
   if (!text.starts_with(human_part) || !text.substr(human_part.size()).starts_with('1')) {
     return Decoded::other_kind;
   }
-  if (text.size() != text_length(human_part)) {
+  if (text.size() != text_length(human_part, data.size())) {
     return Decoded::bad_length;
   }
   const std::string_view alphabet = alphabet_for(human_part);
-  Symbols symbols;
+  const std::size_t before_checksum = data_symbols(data.size());
+  std::vector<std::uint8_t> symbols(before_checksum + checksum_symbols);
   const WipeOnExit wiped(symbols);
   unsigned all = 0;
   for (std::size_t i = 0; i < symbols.size(); ++i) {
@@ -193,9 +210,12 @@ Decoded decode(std::string_view text, std::string_view human_part,
     return Decoded::bad_checksum;
   }
   regroup<5, 8>(
-      data_symbols, [&](std::size_t i) { return symbols[i]; }, data);
+      before_checksum, [&](std::size_t i) { return symbols[i]; }, data);
   // BIP 173: what is left over must be zero, so that a key has one spelling.
-  return (symbols[data_symbols - 1] & 15) == 0 ? Decoded::good : Decoded::bad_padding;
+  const std::size_t padding_bits = before_checksum * 5 - data.size() * 8;
+  const unsigned padding = (1U << padding_bits) - 1;
+  const unsigned last = before_checksum == 0 ? 0 : symbols[before_checksum - 1];
+  return (last & padding) == 0 ? Decoded::good : Decoded::bad_padding;
 }
 
 }  // namespace bech32

@@ -1,4 +1,5 @@
-// The two spellings of bytes as text that age uses: Base 64 in headers, Bech32 for keys.
+// The two spellings of bytes as text that age uses: Base 64 in headers and in keys of SSH, Bech32
+// for its own keys.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 #include "core/bytes.hpp"
 
-// Standard Base 64 without padding, canonical only (RFC 4648, sections 4 and 3.5). It is not for
-// secrets, because it looks characters up in a table.
+// Standard Base 64 without padding, canonical only (RFC 4648, sections 4 and 3.5). Only
+// decode_secret is for secrets: the others look characters up in a table.
 namespace paes::base64 {
 
 [[nodiscard]] constexpr std::size_t text_length(std::size_t bytes) noexcept {
@@ -24,31 +25,48 @@ namespace paes::base64 {
 // True if `text` is the canonical encoding of exactly data.size() bytes, which are then in `data`.
 [[nodiscard]] bool decode(std::string_view text, MutableBytes data) noexcept;
 
+// The same. No branch and no index depends on the text; only the result is public.
+[[nodiscard]] bool decode_secret(std::string_view text, MutableBytes data) noexcept;
+
+// How many `=` RFC 4648 puts after the encoding of so many bytes.
+[[nodiscard]] constexpr std::size_t padding_length(std::size_t bytes) noexcept {
+  return (3 - bytes % 3) % 3;
+}
+
 }  // namespace paes::base64
 
-// Bech32 (BIP 173) for keys of 32 bytes. Only the letter case of the human-readable part is
-// accepted. No branch and no index depends on the data, which may be a secret key; only the result
-// is public.
+// Bech32 (BIP 173) for keys of any length. Only the letter case of the human-readable part is
+// accepted. No branch and no index depends on the data, which may be a secret key; only its length
+// and the result are public.
 namespace paes::bech32 {
 
-inline constexpr std::size_t data_bytes = 32;
-inline constexpr std::size_t data_symbols = 52;  // of 5 bits; the last four bits are padding
+inline constexpr std::size_t key_bytes = 32;  // of most keys
 inline constexpr std::size_t checksum_symbols = 6;
+
+// Symbols of 5 bits; what is left over in the last one is padding.
+[[nodiscard]] constexpr std::size_t data_symbols(std::size_t data_bytes) noexcept {
+  return (data_bytes * 8 + 4) / 5;
+}
 
 enum class Decoded { good, other_kind, bad_length, bad_character, bad_checksum, bad_padding };
 
 // Human-readable part, '1', data, checksum.
-[[nodiscard]] constexpr std::size_t text_length(std::string_view human_part) noexcept {
-  return human_part.size() + 1 + data_symbols + checksum_symbols;
+[[nodiscard]] constexpr std::size_t text_length(std::string_view human_part,
+                                                std::size_t data_bytes = key_bytes) noexcept {
+  return human_part.size() + 1 + data_symbols(data_bytes) + checksum_symbols;
+}
+// How many bytes a text of this length holds.
+[[nodiscard]] constexpr std::size_t data_bytes_of(std::string_view text,
+                                                  std::string_view human_part) noexcept {
+  const std::size_t others = text_length(human_part, 0);
+  return text.size() < others ? 0 : (text.size() - others) * 5 / 8;
 }
 
 // `human_part` is given in the case in which the whole text is to be written.
-void encode(std::string_view human_part, std::span<const std::uint8_t, data_bytes> data,
-            MutableBytes text) noexcept;
+void encode(std::string_view human_part, Bytes data, MutableBytes text);
 
 // `data` is meaningful only when the answer is good. The caller wipes it either way if it is
-// secret.
-[[nodiscard]] Decoded decode(std::string_view text, std::string_view human_part,
-                             std::span<std::uint8_t, data_bytes> data) noexcept;
+// secret. A text that holds another number of bytes is of bad length.
+[[nodiscard]] Decoded decode(std::string_view text, std::string_view human_part, MutableBytes data);
 
 }  // namespace paes::bech32

@@ -5,72 +5,32 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
-#include <openssl/params.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/secret_heap.hpp"
-#include "paes/error.hpp"
+#include "format/libcrypto_objects.hpp"
 
 namespace paes::libcrypto {
 
 namespace {
-
-template <auto Free>
-struct FreeWith {
-  template <typename T>
-  void operator()(T* object) const noexcept {
-    Free(object);
-  }
-};
 
 using Kdf = std::unique_ptr<EVP_KDF, FreeWith<EVP_KDF_free>>;
 using KdfContext = std::unique_ptr<EVP_KDF_CTX, FreeWith<EVP_KDF_CTX_free>>;
 using Mac = std::unique_ptr<EVP_MAC, FreeWith<EVP_MAC_free>>;
 using MacContext = std::unique_ptr<EVP_MAC_CTX, FreeWith<EVP_MAC_CTX_free>>;
 using Cipher = std::unique_ptr<EVP_CIPHER, FreeWith<EVP_CIPHER_free>>;
+using Digest = std::unique_ptr<EVP_MD, FreeWith<EVP_MD_free>>;
+using DigestContext = std::unique_ptr<EVP_MD_CTX, FreeWith<EVP_MD_CTX_free>>;
 using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>>;
-using Key = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
-
-void require(bool good, const char* operation) {
-  if (!good) {
-    ERR_clear_error();
-    throw Error(ErrorCode::failure, std::string(operation) + ": libcrypto failed");
-  }
-}
-
-// If libcrypto could not initialise for lack of memory, asking it for anything would end the
-// program.
-void require_libcrypto() { require(OSSL_LIB_CTX_get0_global_default() != nullptr, "memory"); }
-
-// What `fetch` gives. It throws where that is nothing, so that a static of it is made another time.
-template <typename Fetched, typename Fetch>
-Fetched fetched(const char* operation, const Fetch& fetch) {
-  require_libcrypto();
-  Fetched found(fetch());
-  require(found != nullptr, operation);
-  return found;
-}
 
 Kdf fetched_kdf(const char* name) {
   return fetched<Kdf>(name, [name] { return EVP_KDF_fetch(nullptr, name, nullptr); });
-}
-
-// libcrypto's parameter lists take pointers to non-const, but what they point to is only read.
-OSSL_PARAM octets(const char* name, Bytes value) {
-  static std::uint8_t nothing = 0;  // a null pointer, as of an empty span, would mean "unset"
-  void* data = value.empty() ? &nothing : const_cast<std::uint8_t*>(value.data());
-  return OSSL_PARAM_construct_octet_string(name, data, value.size());
-}
-
-OSSL_PARAM name_of(const char* name, const char* value) {
-  return OSSL_PARAM_construct_utf8_string(name, const_cast<char*>(value), 0);
 }
 
 [[nodiscard]] bool derive(const Kdf& kdf, const OSSL_PARAM* parameters, MutableBytes out) {
@@ -89,6 +49,13 @@ void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, Mutab
     parameters[4] = OSSL_PARAM_construct_end();
   }
   require(derive(kdf, parameters.data(), out), "HKDF");
+}
+
+void digest(const Digest& algorithm, Bytes message, MutableBytes out) {
+  assert(out.size() == static_cast<std::size_t>(EVP_MD_get_size(algorithm.get())));
+  require(EVP_Digest(message.data(), message.size(), out.data(), nullptr, algorithm.get(),
+                     nullptr) == 1,
+          "SHA-2");
 }
 
 int length(std::size_t bytes) {
@@ -113,11 +80,19 @@ CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes in, 
   return context;
 }
 
-Key private_key(Bytes secret_key) {
+Key private_key(const char* algorithm, Bytes secret_key) {
   assert(secret_key.size() == x25519_bytes);
   require_libcrypto();
-  return Key(EVP_PKEY_new_raw_private_key_ex(nullptr, "X25519", nullptr, secret_key.data(),
+  return Key(EVP_PKEY_new_raw_private_key_ex(nullptr, algorithm, nullptr, secret_key.data(),
                                              secret_key.size()));
+}
+
+void read_public_key(const char* algorithm, const Key& own, MutableBytes public_key) {
+  assert(public_key.size() == x25519_bytes);
+  std::size_t written = public_key.size();
+  require(
+      own != nullptr && EVP_PKEY_get_raw_public_key(own.get(), public_key.data(), &written) == 1,
+      algorithm);
 }
 
 void* allocate(std::size_t bytes, const char* /*file*/, int /*line*/) {
@@ -154,8 +129,44 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
 
 void keep_keys_locked() noexcept { (void)CRYPTO_set_mem_functions(allocate, reallocate, release); }
 
+void sha256(Bytes message, MutableBytes out) {
+  static const auto algorithm =
+      fetched<Digest>("SHA-256", [] { return EVP_MD_fetch(nullptr, "SHA2-256", nullptr); });
+  digest(algorithm, message, out);
+}
+
+void sha512(Bytes message, MutableBytes out) {
+  static const auto algorithm =
+      fetched<Digest>("SHA-512", [] { return EVP_MD_fetch(nullptr, "SHA2-512", nullptr); });
+  digest(algorithm, message, out);
+}
+
+void sha3_256(Bytes message, MutableBytes out) {
+  static const auto algorithm =
+      fetched<Digest>("SHA3-256", [] { return EVP_MD_fetch(nullptr, "SHA3-256", nullptr); });
+  digest(algorithm, message, out);
+}
+
+void shake256(Bytes message, MutableBytes out) {
+  static const auto algorithm =
+      fetched<Digest>("SHAKE256", [] { return EVP_MD_fetch(nullptr, "SHAKE256", nullptr); });
+  const DigestContext context(EVP_MD_CTX_new());
+  require(context != nullptr && EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) == 1 &&
+              EVP_DigestUpdate(context.get(), message.data(), message.size()) == 1 &&
+              EVP_DigestFinalXOF(context.get(), out.data(), out.size()) == 1,
+          "SHAKE256");
+}
+
 void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out) {
   hkdf("SHA256", EVP_KDF_HKDF_MODE_EXTRACT_AND_EXPAND, key_material, salt, info, out);
+}
+
+void hkdf_extract_sha256(Bytes key_material, Bytes salt, MutableBytes out) {
+  hkdf("SHA256", EVP_KDF_HKDF_MODE_EXTRACT_ONLY, key_material, salt, {}, out);
+}
+
+void hkdf_expand_sha256(Bytes key, Bytes info, MutableBytes out) {
+  hkdf("SHA256", EVP_KDF_HKDF_MODE_EXPAND_ONLY, key, {}, info, out);
 }
 
 void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
@@ -244,12 +255,42 @@ bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes o
   return true;
 }
 
-bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret) {
+bool aes_decrypt(const char* name, Bytes key, Bytes iv, Bytes sealed, Bytes tag, MutableBytes out) {
+  assert(sealed.size() == out.size());
+  const SecretAllocations secret;
+  const auto cipher =
+      fetched<Cipher>(name, [name] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
+  const CipherContext context(EVP_CIPHER_CTX_new());
+  int written = 0;
+  int nothing = 0;
+  require(
+      context != nullptr && std::cmp_equal(EVP_CIPHER_get_key_length(cipher.get()), key.size()) &&
+          std::cmp_equal(EVP_CIPHER_get_iv_length(cipher.get()), iv.size()) &&
+          EVP_CipherInit_ex2(context.get(), cipher.get(), key.data(), iv.data(), 0, nullptr) == 1 &&
+          EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
+          (tag.empty() ||
+           EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, length(tag.size()),
+                               const_cast<std::uint8_t*>(tag.data())) == 1) &&
+          EVP_CipherUpdate(context.get(), out.data(), &written, sealed.data(),
+                           length(sealed.size())) == 1,
+      name);
+  if (EVP_CipherFinal_ex(context.get(), out.data() + written, &nothing) != 1) {
+    wipe(out);
+    ERR_clear_error();
+    return false;
+  }
+  return true;
+}
+
+bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret, MutableBytes public_key) {
   assert(peer.size() == x25519_bytes && shared_secret.size() == x25519_bytes);
-  const Key own = private_key(secret_key);
+  const Key own = private_key("X25519", secret_key);
   const Key other(
       EVP_PKEY_new_raw_public_key_ex(nullptr, "X25519", nullptr, peer.data(), peer.size()));
   const KeyContext context(own ? EVP_PKEY_CTX_new_from_pkey(nullptr, own.get(), nullptr) : nullptr);
+  if (!public_key.empty()) {
+    read_public_key("X25519", own, public_key);
+  }
   std::size_t written = shared_secret.size();
   require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
               EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
@@ -264,12 +305,11 @@ bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret) {
 }
 
 void x25519_public_key(Bytes secret_key, MutableBytes public_key) {
-  assert(public_key.size() == x25519_bytes);
-  const Key own = private_key(secret_key);
-  std::size_t written = public_key.size();
-  require(
-      own != nullptr && EVP_PKEY_get_raw_public_key(own.get(), public_key.data(), &written) == 1,
-      "X25519");
+  read_public_key("X25519", private_key("X25519", secret_key), public_key);
+}
+
+void ed25519_public_key(Bytes secret_key, MutableBytes public_key) {
+  read_public_key("ED25519", private_key("ED25519", secret_key), public_key);
 }
 
 }  // namespace paes::libcrypto

@@ -15,6 +15,8 @@ namespace paes::libcrypto {
 inline constexpr std::size_t chacha20_poly1305_tag_bytes = 16;
 inline constexpr std::size_t hmac_sha256_bytes = 32;
 inline constexpr std::size_t x25519_bytes = 32;
+inline constexpr std::size_t sha256_bytes = 32;
+inline constexpr std::size_t sha512_bytes = 64;
 
 [[nodiscard]] inline Bytes bytes_of(std::string_view text) noexcept {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -28,9 +30,18 @@ inline constexpr std::size_t x25519_bytes = 32;
 // has been used.
 void keep_keys_locked() noexcept;
 
+// FIPS 180-4. `out` has room for the digest.
+void sha256(Bytes message, MutableBytes out);
+void sha512(Bytes message, MutableBytes out);
+// FIPS 202. The second fills `out`, whatever its length.
+void sha3_256(Bytes message, MutableBytes out);
+void shake256(Bytes message, MutableBytes out);
+
 // RFC 5869, extract and expand.
 void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out);
-// RFC 5869, expand alone: `key` takes the place of the extracted key.
+// RFC 5869, one half alone. For expand, `key` takes the place of the extracted key.
+void hkdf_extract_sha256(Bytes key_material, Bytes salt, MutableBytes out);
+void hkdf_expand_sha256(Bytes key, Bytes info, MutableBytes out);
 void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
 
 // RFC 2104.
@@ -48,8 +59,19 @@ void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out
 // False, with `out` wiped, when the tag does not match. `out` has room for the text alone.
 [[nodiscard]] bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out);
 
+// AES in the mode that libcrypto calls by this name (FIPS 197, SP 800-38A and 38D), without
+// padding. `tag` is empty unless the mode is GCM. False, with `out` wiped, when the tag does not
+// match. `sealed` is whole blocks.
+[[nodiscard]] bool aes_decrypt(const char* cipher, Bytes key, Bytes iv, Bytes sealed, Bytes tag,
+                               MutableBytes out);
+
 // RFC 7748, section 5. False when the shared secret is all zero, because `peer` is of small order.
-[[nodiscard]] bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret);
+// Also gives the public key of `secret_key`, which libcrypto computes in any case, unless
+// `public_key` is empty.
+[[nodiscard]] bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret,
+                          MutableBytes public_key = {});
 void x25519_public_key(Bytes secret_key, MutableBytes public_key);
+// RFC 8032, section 5.1.5.
+void ed25519_public_key(Bytes secret_key, MutableBytes public_key);
 
 }  // namespace paes::libcrypto

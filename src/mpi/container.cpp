@@ -7,7 +7,7 @@
 #include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
-#include "stream/payload.hpp"
+#include "stream/chunk_cipher.hpp"
 #include "stream/sparse_sink.hpp"
 
 namespace paes::mpi {
@@ -106,12 +106,12 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
   const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, options);
   const Extent& extent = payload.extent;
   output.expect({extent.text_bytes, stream::Filling::sparse});
-  on_first(communicator, [&] { stream::check_last_chunk(input, payload.cipher, extent); });
+  on_first(communicator, [&] { stream::check_last_chunk(input, *payload.cipher, extent); });
   together(communicator, options.progress, [&](const Touch& touch) {
     stream::SparseSink sink(output);
     (void)stream::transfer(
         input, &sink, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::opening(payload.cipher, input.name(), extent.payload_offset),
+        stream::opening(*payload.cipher, input.name(), extent.payload_offset),
         own_chunks(communicator, extent), touch.in_place_of(options));
     input.check_unchanged();
   });
@@ -127,7 +127,7 @@ stream::Verification verify(Communicator& communicator, SharedInput& input, Open
   together(communicator, options.progress, [&](const Touch& touch) {
     (void)stream::transfer(
         input, nullptr, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::verifying(payload.cipher, own), own_chunks(communicator, extent),
+        stream::verifying(*payload.cipher, own), own_chunks(communicator, extent),
         touch.in_place_of(options));
     input.check_unchanged();
   });

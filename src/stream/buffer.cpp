@@ -71,6 +71,11 @@ std::span<const iovec> Buffer::list(Range range, std::size_t item_bytes) {
   return list_;
 }
 
+bool BufferPool::fits(const Layout& layout) const noexcept {
+  return layout.items_a_buffer == layout_.items_a_buffer && layout.in_bytes == layout_.in_bytes &&
+         layout.out_bytes == layout_.out_bytes && layout.room_bytes == layout_.room_bytes;
+}
+
 std::unique_ptr<Buffer> BufferPool::take() {
   {
     const std::lock_guard lock(mutex_);

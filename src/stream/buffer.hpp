@@ -66,6 +66,9 @@ class BufferPool {
   explicit BufferPool(const Layout& layout, Device* device = nullptr)
       : layout_(layout), device_(device) {}
 
+  // Whether its buffers serve a transfer with this layout.
+  [[nodiscard]] bool fits(const Layout& layout) const noexcept;
+
   // A buffer on loan for one scope.
   class Loan {
    public:

@@ -6,22 +6,23 @@
 #include <string>
 
 #include "paes/error.hpp"
+#include "stream/armored_ends.hpp"
 #include "stream/sparse_sink.hpp"
 
 namespace paes::stream {
-
-using cobblestone::chunk_text_bytes;
 
 namespace {
 
 // All of a payload, of whatever length.
 Layout whole_layout(const Source& source, const OpenedPayload& payload, const Options& options) {
-  Layout layout = opening_layout(
-      payload.extent.payload_offset,
-      source.is_seekable() ? std::optional(payload.extent.text_bytes) : std::nullopt, options);
+  const Chunking& chunking = payload.cipher->chunking();
+  Layout layout =
+      opening_layout(payload.extent.payload_offset,
+                     source.is_seekable() ? std::optional(payload.extent.text_bytes) : std::nullopt,
+                     options, chunking);
   const std::string& name = source.name();
-  layout.check_length = [&name](std::uint64_t bytes, bool is_all) {
-    if (bytes / cobblestone::chunk_bytes + (is_all ? 1 : 0) > cobblestone::max_chunks) {
+  layout.check_length = [&name, &chunking](std::uint64_t bytes, bool is_all) {
+    if (bytes / chunking.chunk_bytes() + (is_all ? 1 : 0) > chunking.max_chunks) {
       throw_truncated(name);
     }
   };
@@ -51,24 +52,32 @@ Range resolve(const std::optional<ByteRange>& range) {
 
 }  // namespace
 
-Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options) {
-  Layout layout = sealing_layout(payload.offset, std::nullopt, options);
+Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options,
+               Encoding encoding) {
+  const Chunking& chunking = payload.cipher->chunking();
+  std::optional<ArmoredSink> armored;
+  if (encoding == Encoding::armored) {
+    armored.emplace(output);
+  }
+  Layout layout = sealing_layout(payload.offset, std::nullopt, options, chunking);
   if (input.is_seekable()) {
-    const Extent extent{payload.offset, input.bytes()};
-    check_chunk_limit(input.name(), extent.chunks());
-    output.expect({extent.file_bytes(), Filling::whole});
+    const Extent extent{payload.offset, input.bytes(), chunking};
+    check_chunk_limit(input.name(), extent.chunks(), chunking);
+    output.expect(
+        {armored ? age::armored_bytes(extent.file_bytes()) : extent.file_bytes(), Filling::whole});
     layout.total_bytes = extent.text_bytes;
   }
   layout.check_length = [&](std::uint64_t bytes, bool is_all) {
-    check_chunk_limit(input.name(), bytes / chunk_text_bytes + (is_all ? 1 : 0));
+    check_chunk_limit(input.name(), bytes / chunking.text_bytes + (is_all ? 1 : 0), chunking);
   };
   input.expect_sequential();
+  Sink& sink = armored ? static_cast<Sink&>(*armored) : output;
   Moved moved;
   output.complete([&] {
-    output.write(payload.head);
-    moved = transfer(input, &output, layout, sealing(payload.cipher), layout.all_items(), options);
+    sink.write_at(0, payload.head);
+    moved = transfer(input, &sink, layout, sealing(*payload.cipher), layout.all_items(), options);
     input.check_unchanged();
-    return layout.out_offset + moved.written_bytes;
+    return armored ? armored->finish() : layout.out_offset + moved.written_bytes;
   });
   return {moved.text_bytes};
 }
@@ -81,19 +90,19 @@ Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
   Range chunks;
   if (input.is_seekable()) {
     const std::uint64_t text_bytes = payload.extent.text_bytes;
-    check_last_chunk(input, payload.cipher, payload.extent);
+    check_last_chunk(input, *payload.cipher, payload.extent);
     layout.wanted.end = std::min(layout.wanted.end, text_bytes);
     if (range) {
       check_not_beyond(*range, text_bytes);
     }
     output.expect({layout.wanted.count(), Filling::sparse});
-    chunks = Extent::chunks_with(layout.wanted);
+    chunks = payload.extent.chunks_with(layout.wanted);
   }
   SparseSink sink(output);
   Moved moved;
   output.complete([&] {
     moved = transfer(input, &sink, layout,
-                     opening(payload.cipher, input.name(), payload.extent.payload_offset), chunks,
+                     opening(*payload.cipher, input.name(), payload.extent.payload_offset), chunks,
                      options);
     input.check_same_size();
     if (range && !input.is_seekable()) {
@@ -110,8 +119,8 @@ Verification verify(Source& input, const OpenedPayload& payload, const Options& 
   Verification found{payload.extent, {}};
   layout.on_cut = [&] { found.is_cut = true; };
   DamageLog log;
-  const Moved moved =
-      transfer(input, nullptr, layout, verifying(payload.cipher, log), layout.all_items(), options);
+  const Moved moved = transfer(input, nullptr, layout, verifying(*payload.cipher, log),
+                               layout.all_items(), options);
   input.check_same_size();
   found.extent.text_bytes = moved.text_bytes;
   found.damage = log.found();

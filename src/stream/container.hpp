@@ -1,5 +1,6 @@
-// Whole files: from text to container and back, and whether a container is authentic. transfer.hpp
-// moves the chunks, and payload.hpp says what they are.
+// Whole files: from text to an encrypted file and back, and whether such a file is authentic.
+// transfer.hpp moves the chunks, payload.hpp says what they are, and the payload's own cipher which
+// format they have.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,12 @@ struct Totals {
   std::uint64_t text_bytes = 0;  // plaintext bytes read, written or verified
 };
 
+// How the bytes of an encrypted file are written: as they are, or as text (age/armor.hpp).
+enum class Encoding : unsigned { binary, armored };
+
 // Writes head and chunks and commits the output.
-Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options);
+Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options,
+               Encoding encoding = Encoding::binary);
 
 // Decrypts to `output` and commits it. With a range, only the chunks it touches and the last chunk
 // are authenticated (all of them on a pipe). Throws Error(corrupt) when a chunk does not match;

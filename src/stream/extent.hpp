@@ -1,12 +1,12 @@
-// Where a container's chunks lie: arithmetic alone, from the payload's offset and the text's
-// length.
+// Where the chunks of a payload lie in a file: arithmetic alone, from the payload's offset, the
+// text's length and the format's chunking.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/range.hpp"
-#include "format/cobblestone.hpp"
+#include "stream/chunking.hpp"
 
 namespace paes::stream {
 
@@ -18,10 +18,9 @@ inline constexpr std::uint64_t stripe_chunks = 256;
 struct Extent {
   std::uint64_t payload_offset = 0;
   std::uint64_t text_bytes = 0;
+  Chunking chunking = cobblestone_chunking;
 
-  [[nodiscard]] std::uint64_t chunks() const noexcept {
-    return cobblestone::chunk_count(text_bytes);
-  }
+  [[nodiscard]] std::uint64_t chunks() const noexcept { return chunking.chunks_of(text_bytes); }
   [[nodiscard]] std::uint64_t stripes() const noexcept {
     return (chunks() + stripe_chunks - 1) / stripe_chunks;
   }
@@ -31,21 +30,21 @@ struct Extent {
             std::min(stripes.end * stripe_chunks, chunks())};
   }
   // The chunks that hold these bytes of the text.
-  [[nodiscard]] static Range chunks_with(Range text) noexcept {
-    constexpr std::uint64_t bytes = cobblestone::chunk_text_bytes;
+  [[nodiscard]] Range chunks_with(Range text) const noexcept {
+    const std::uint64_t bytes = chunking.text_bytes;
     return {text.first / bytes, (text.end + bytes - 1) / bytes};
   }
-  // In the container.
+  // In the file.
   [[nodiscard]] std::uint64_t chunk_offset(std::uint64_t chunk) const noexcept {
-    return payload_offset + cobblestone::chunk_offset(chunk);
+    return payload_offset + chunking.chunk_offset(chunk);
   }
   [[nodiscard]] std::uint64_t file_bytes() const noexcept {
-    return payload_offset + cobblestone::payload_bytes(text_bytes);
+    return payload_offset + chunking.payload_bytes(text_bytes);
   }
   // The bytes of these chunks in the text (none for an empty last chunk), and in the file.
   [[nodiscard]] Range text_of(Range chunks) const noexcept {
-    return {std::min(chunks.first * cobblestone::chunk_text_bytes, text_bytes),
-            std::min(chunks.end * cobblestone::chunk_text_bytes, text_bytes)};
+    return {std::min(chunks.first * chunking.text_bytes, text_bytes),
+            std::min(chunks.end * chunking.text_bytes, text_bytes)};
   }
   [[nodiscard]] Range file_of(Range chunks) const noexcept {
     return {chunk_offset(chunks.first), std::min(chunk_offset(chunks.end), file_bytes())};

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "kernel/registry.hpp"
+#include "stream/chunk_cipher.hpp"
 
 namespace paes::stream {
 
@@ -149,16 +150,19 @@ NewPayload new_payload(const SealFor& seal_for, const Options& options) {
                        options.device_use);
 }
 
-OpenedPayload open_payload(const Source& source, const OpenWith& open_with,
-                           const Options& options) {
+OpenedFile::OpenedFile(Source& from, const OpenWith& open_with, const Options& options)
+    : source_(&from) {
   check(open_with);
   if (!open_with.key.is_empty()) {
     const auto& own = KeyParts::of(open_with.key);
-    return open_bare_payload(source, own.key, own.context, options.kernel, options.device_use);
+    payload_ = open_bare_payload(from, own.key, own.context, options.kernel, options.device_use);
+    return;
   }
-  const Preamble preamble = read_preamble(source);
-  const SecretBytes input_key = open_envelope(preamble.envelope(), open_with);
-  return open_container(source, preamble.header, input_key, options.kernel, options.device_use);
+  file_ = std::make_unique<EncryptedFile>(from);
+  source_ = &file_->source();
+  with_credentials(open_with, [&](const age::Credentials& credentials) {
+    payload_ = file_->head().open(*source_, credentials, options.kernel, options.device_use);
+  });
 }
 
 }  // namespace paes::stream

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "paes/file.hpp"
+#include "stream/file_format.hpp"
 #include "stream/key_parts.hpp"
 #include "stream/output.hpp"
-#include "stream/payload.hpp"
 #include "stream/transfer.hpp"
 
 namespace paes {
@@ -87,8 +87,21 @@ void warn_of(const Output& output,
 
 // The payload of a new file: in a container with an envelope, or bare under a key of the caller's.
 [[nodiscard]] NewPayload new_payload(const SealFor& seal_for, const Options& options);
-// The same for a file that exists. A pipe is left at its first chunk.
-[[nodiscard]] OpenedPayload open_payload(const Source& source, const OpenWith& open_with,
-                                         const Options& options);
+
+// A file that exists, opened. A pipe is left at its first chunk.
+class OpenedFile {
+ public:
+  // `from` must outlive it.
+  OpenedFile(Source& from, const OpenWith& open_with, const Options& options);
+
+  // What the payload is read from.
+  [[nodiscard]] Source& source() const noexcept { return *source_; }
+  [[nodiscard]] const OpenedPayload& payload() const noexcept { return payload_; }
+
+ private:
+  std::unique_ptr<EncryptedFile> file_;  // null under a key of the caller's
+  Source* source_;
+  OpenedPayload payload_;
+};
 
 }  // namespace paes::stream

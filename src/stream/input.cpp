@@ -89,6 +89,10 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   stop_ = std::make_unique<Cancel>();
 }
 
+std::optional<struct timespec> Input::modified() const noexcept {
+  return is_regular() ? std::optional(opened_.st_mtim) : std::nullopt;
+}
+
 mode_t Input::permissions() const noexcept { return is_regular() ? opened_.st_mode & 0777 : 0666; }
 
 bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
@@ -138,17 +142,24 @@ std::size_t Input::read_at(std::uint64_t offset, std::span<const iovec> to) cons
 }
 
 void Input::check_same_size() const {
-  if (seekable_ && is_regular() && stamp().bytes != start_ + bytes_) {
+  if (seekable_ && is_regular()) {
+    require_same_size(stamp().bytes);
+  }
+}
+
+void Input::require_same_size(std::uint64_t bytes) const {
+  if (bytes != start_ + bytes_) {
     throw Error(ErrorCode::failure, name_ + ": changed its size while it was read");
   }
 }
 
 void Input::check_unchanged() const {
-  check_same_size();
   if (!seekable_ || !is_regular()) {
     return;
   }
-  const struct timespec now = status_of(descriptor_.number(), name_).st_mtim;
+  const struct stat status = status_of(descriptor_.number(), name_);
+  require_same_size(static_cast<std::uint64_t>(status.st_size));
+  const struct timespec now = status.st_mtim;
   if (now.tv_sec != opened_.st_mtim.tv_sec || now.tv_nsec != opened_.st_mtim.tv_nsec) {
     throw Error(ErrorCode::failure, name_ + ": changed while it was read");
   }
@@ -164,8 +175,11 @@ SourceStamp Input::stamp() const {
 }
 
 void Input::expect_sequential() const noexcept {
+  constexpr std::uint64_t read_ahead_anyway = std::uint64_t{128} << 10;
   if (seekable_) {
-    (void)posix_fadvise(descriptor_.number(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (bytes_ > read_ahead_anyway) {
+      (void)posix_fadvise(descriptor_.number(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
   } else {
     enlarge_pipe(descriptor_.number());
   }

@@ -69,6 +69,8 @@ class Input : public Source {
   // input) and block devices, unless nothing is left to read.
   [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
+  // When a regular file was last modified; nothing for anything else.
+  [[nodiscard]] std::optional<struct timespec> modified() const noexcept;
   // Permission bits without the set-id bits; for what is not a regular file 0666.
   [[nodiscard]] mode_t permissions() const noexcept;
   [[nodiscard]] bool is_terminal() const noexcept;
@@ -92,6 +94,7 @@ class Input : public Source {
 
  private:
   Input(std::string name, Descriptor descriptor, const Cancel* cancel);
+  void require_same_size(std::uint64_t bytes) const;
 
   std::string name_;
   Descriptor descriptor_;

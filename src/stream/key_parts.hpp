@@ -1,20 +1,21 @@
 // What paes/keys.hpp hides: the keys in the handles, and envelopes sealed and opened with them.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "age/envelope.hpp"
 #include "core/secret.hpp"
-#include "format/age.hpp"
 #include "paes/keys.hpp"
 
 namespace paes {
 
 struct PAES_HIDDEN Recipient::State {
-  age::X25519Recipient key;
+  age::SharedRecipient key;
 };
 struct PAES_HIDDEN Identity::State {
-  age::X25519Identity key;
+  age::SharedIdentity key;
 };
 struct PAES_HIDDEN Passphrase::State {
   SecretBytes text;
@@ -41,7 +42,8 @@ void check(const OpenWith& open_with);
 
 // The envelope of a new file. `seal_for` has recipients or a passphrase.
 [[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key);
-// What the envelope holds. Throws as age::open does.
-[[nodiscard]] SecretBytes open_envelope(Bytes envelope, const OpenWith& open_with);
+// Calls `open` with the keys that open a file.
+void with_credentials(const OpenWith& open_with,
+                      const std::function<void(const age::Credentials& credentials)>& open);
 
 }  // namespace paes

@@ -22,11 +22,10 @@ void scatter(Bytes from, std::span<const iovec> to) noexcept {
   }
 }
 
-std::uint8_t* gather(std::span<const iovec> from, std::uint8_t* to) noexcept {
+void gather(std::span<const iovec> from, std::uint8_t* to) noexcept {
   for (const iovec& one : from) {
     to = std::copy_n(static_cast<const std::uint8_t*>(one.iov_base), one.iov_len, to);
   }
-  return to;
 }
 
 }  // namespace
@@ -36,11 +35,6 @@ std::size_t MemorySource::read_at(std::uint64_t offset, std::span<const iovec> t
   assert(offset >= first_offset_ && offset - first_offset_ + bytes <= from_.size());
   scatter(from_.subspan(static_cast<std::size_t>(offset - first_offset_), bytes), to);
   return bytes;
-}
-
-void MemorySink::write_at(std::uint64_t offset, std::span<const iovec> from) {
-  assert(offset + bytes_of(from) <= to_.size());
-  (void)gather(from, to_.data() + offset);
 }
 
 CallbackSource::CallbackSource(ReadAt read_at, std::uint64_t bytes, std::string name)
@@ -96,7 +90,7 @@ void CallbackSink::write_at(std::uint64_t /*offset*/, std::span<const iovec> fro
     return;
   }
   std::vector<std::uint8_t> all(bytes_of(from));
-  (void)gather(from, all.data());
+  gather(from, all.data());
   if (!all.empty()) {
     write_(all);
   }

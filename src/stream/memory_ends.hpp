@@ -30,20 +30,6 @@ class MemorySource : public Source {
   const std::string& name_;
 };
 
-class MemorySink : public Sink {
- public:
-  MemorySink(MutableBytes to, const std::string& name) noexcept : to_(to), name_(name) {}
-
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] bool is_seekable() const noexcept override { return true; }
-  using Sink::write_at;
-  void write_at(std::uint64_t offset, std::span<const iovec> from) override;
-
- private:
-  MutableBytes to_;
-  const std::string& name_;
-};
-
 // A store that a callback reads. The beginning is read once, because opening a file asks for it in
 // several parts, and a request may take long. What is kept may be a text, so it is wiped.
 class CallbackSource : public Source {

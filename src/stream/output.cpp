@@ -158,8 +158,8 @@ void Output::open_direct(const Target& target) {
 
 void Output::open_new() {
   // A file without a name gets one through /proc, so it is of use only where that is mounted.
-  const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared &&
-                              access(path_of_descriptor(folder_.number()).c_str(), F_OK) == 0;
+  static const bool has_proc = access("/proc/self/fd", F_OK) == 0;
+  const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared && has_proc;
   Temporary made = make_temporary(folder_.number(), may_be_unnamed);
   if (!made.file.is_open()) {
     throw_errno(name_);
@@ -229,7 +229,9 @@ int Output::number() const noexcept {
   return resumable_ != nullptr ? resumable_->partial() : descriptor_.number();
 }
 
-bool Output::is_terminal() const noexcept { return isatty(number()) == 1; }
+bool Output::is_terminal() const noexcept {
+  return kind_ != Kind::new_file && isatty(number()) == 1;
+}
 
 void Output::expect(const Need& need) {
   need_ = need;
@@ -240,6 +242,8 @@ void Output::expect(const Need& need) {
       throw Error(ErrorCode::failure, name_ + ": has " + std::to_string(end) + " bytes, and " +
                                           std::to_string(need.bytes) + " are needed");
     }
+  } else if (options_.is_grouped) {
+    return;  // a small file: a write that fails tells as much, and as early
   } else if (is_seekable() || appends_to_file(number())) {
     const std::string warning =
         check_room(name_, number(), need, resumable_ != nullptr ? taken_bytes(number()) : 0);
@@ -326,9 +330,7 @@ void Output::stop_waiting() noexcept {
 
 void Output::commit(std::uint64_t bytes) {
   check(options_.cancel);
-  if (is_seekable() && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
-    fail_to_write();
-  }
+  complete_file(bytes);
   if (kind_ != Kind::new_file) {
     if (is_storage_) {
       sync_written(number(), name_);
@@ -337,33 +339,64 @@ void Output::commit(std::uint64_t bytes) {
       // Whoever shares the descriptor continues after us.
       (void)lseek(number(), static_cast<off_t>(start_ + bytes), SEEK_SET);
     }
-  } else {
-    // Synced before others get access: the sync takes long, and a kill during it leaves the file.
-    if (fsync(number()) != 0) {
-      fail_to_write();
-    }
-    try {
-      set_permissions();
-      place();
-    } catch (const Error&) {
-      if (resumable_ != nullptr) {
-        resumable_->protect();
-      }
-      throw;
-    }
-    temporary_.clear();
-    has_its_name_ = true;
-    sync_name();
+    finished_ = true;
+    return;
   }
-  finished_ = true;
+  if (options_.is_grouped && resumable_ == nullptr) {
+    is_unnamed_ = true;
+    return;
+  }
+  sync();
+  give_name();
+  end_commit(sync_folder(folder_.number(), number()));
+}
+
+void Output::complete_file(std::uint64_t bytes) {
+  if (is_seekable() && ftruncate(number(), static_cast<off_t>(start_ + bytes)) != 0) {
+    fail_to_write();
+  }
+  if (kind_ == Kind::new_file) {
+    set_modified();
+  }
+}
+
+void Output::sync() {
+  if (fsync(number()) != 0) {
+    fail_to_write();
+  }
+}
+
+void Output::check_synced() const {
+  // Waits for nothing, because nothing is left to be written, and gives the errors of this file.
+  if (sync_file_range(number(), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) != 0 && errno != ENOSYS &&
+      errno != ESPIPE) {
+    fail_to_write();
+  }
+}
+
+// The file is synced before others get access: the sync takes long, and a kill during it leaves the
+// file.
+void Output::give_name() {
+  try {
+    set_permissions();
+    place();
+  } catch (const Error&) {
+    if (resumable_ != nullptr) {
+      resumable_->protect();
+    }
+    throw;
+  }
+  temporary_.clear();
+  is_unnamed_ = false;
+  has_its_name_ = true;
 }
 
 // The complete file now has its name. If the name may not survive a crash, the error says so.
-void Output::sync_name() {
-  const int error = sync_folder(folder_.number(), number());
+void Output::end_commit(int error) {
   if (resumable_ != nullptr) {
     resumable_->finish();
   }
+  finished_ = true;
   if (error == 0) {
     return;
   }
@@ -375,6 +408,14 @@ void Output::sync_name() {
   throw_errno(name_ + (options_.must_last
                            ? ": removed again, because its folder could not be synced"
                            : ": complete, but its folder could not be synced"));
+}
+
+// A file system that refuses a time is no reason to lose what was written.
+void Output::set_modified() noexcept {
+  if (options_.modified) {
+    const struct timespec times[2] = {{0, UTIME_OMIT}, *options_.modified};
+    (void)futimens(number(), times);
+  }
 }
 
 // A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason
@@ -416,6 +457,7 @@ void Output::place() {
     }
     // A link cannot replace an existing file. A rename can, but needs a name to rename.
     from = new_temporary_name();
+    lock_temporary(number());
     if (!is_linked_as(from)) {
       fail_to_place();
     }
@@ -471,7 +513,9 @@ void Output::fail_to_place() const {
 // Does nothing where the descriptors have moved to another Output.
 void Output::discard() noexcept {
   resumable_.reset();  // which leaves what the next run can use
-  if (process_ != getpid()) {
+  const bool leaves_nothing = temporary_.empty() && (finished_ || kind_ != Kind::standard_file);
+  if (leaves_nothing || process_ != getpid()) {
+    finished_ = true;
     return;
   }
   if (!temporary_.empty()) {

@@ -43,6 +43,11 @@ struct OutputOptions {
   bool is_shared = false;
   // The file is removed again if its folder cannot be synced.
   bool must_last = false;
+  // commit() leaves a new file complete but without its name: a GroupCommit syncs it together with
+  // others and names it (group_commit.hpp).
+  bool is_grouped = false;
+  // When the finished file was last modified: as its source. Nothing: now.
+  std::optional<struct timespec> modified = std::nullopt;
   // Called before the work with what may go wrong; may be null.
   std::function<void(const std::string& what_why)> warn = nullptr;
   // For tests: skip these ways to place the file, as on a file system that lacks them.
@@ -105,7 +110,8 @@ class Output : public Sink {
 
   // Completes the file at `bytes` long (what was never written reads as zero), syncs it, gives it
   // its permissions and its name, syncs the folder. A block device and standard output that is a
-  // file are only synced. For pipes and other devices this does nothing.
+  // file are only synced. For pipes and other devices this does nothing. A file that is grouped is
+  // only completed; then is_unnamed() is true.
   void commit(std::uint64_t bytes);
   // Calls `write_all`, which writes everything and returns the number of bytes, and commits. If it
   // throws an Error, the Error is rethrown and also says how much was written that cannot be taken
@@ -116,6 +122,20 @@ class Output : public Sink {
   // What is not as it should be with a committed file, "NAME: why"; mostly empty.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
   void discard() noexcept;
+
+  // The rest of a commit, for a GroupCommit, which does each step for many files before the next.
+  // All throw Error.
+  [[nodiscard]] bool is_unnamed() const noexcept { return is_unnamed_; }
+  void sync();
+  // Throws if something that was written did not reach the disk, when its file system has been
+  // synced as a whole.
+  void check_synced() const;
+  void give_name();
+  // `error` is what came of syncing the folder: 0 or an errno.
+  void end_commit(int error);
+  // The new file, and the folder that it lies in.
+  [[nodiscard]] int descriptor() const noexcept { return number(); }
+  [[nodiscard]] int folder_descriptor() const noexcept { return folder_.number(); }
 
  private:
   enum class Kind {
@@ -131,9 +151,10 @@ class Output : public Sink {
   [[nodiscard]] int number() const noexcept;
   [[noreturn]] void throw_exists() const;
   [[noreturn]] void fail_to_write() const;
+  void complete_file(std::uint64_t bytes);
+  void set_modified() noexcept;
   void set_permissions();
   void place();
-  void sync_name();
   [[noreturn]] void fail_to_place() const;
 
   Kind kind_ = Kind::direct;
@@ -151,6 +172,7 @@ class Output : public Sink {
   bool has_its_name_ = false;
   bool standard_output_ = false;
   bool finished_ = false;
+  bool is_unnamed_ = false;     // complete, and waits for a GroupCommit
   pid_t process_ = getpid();    // a forked child leaves alone what its parent has begun
   std::uint64_t start_ = 0;     // where standard output stood
   std::uint64_t position_ = 0;  // of write(): how many bytes went out in order

@@ -125,18 +125,24 @@ void enter_folder(Target& target, const std::string& path, unsigned& links,
 }  // namespace
 
 bool Target::is_among_devices() const {
-  struct stat here = {};
-  struct stat devices = {};
-  struct stat root = {};
+  // Asked once: nobody mounts another /dev while a program writes its outputs.
+  struct Devices {
+    struct stat folder = {};
+    struct stat root = {};
+    bool are_known = stat("/dev", &folder) == 0 && stat("/", &root) == 0;
+  };
+  static const Devices devices;
   if (is_in_proc(folder.number())) {
     return true;
   }
-  if (fstat(folder.number(), &here) != 0 || stat("/dev", &devices) != 0 || stat("/", &root) != 0) {
+  struct stat here = {};
+  if (!devices.are_known || fstat(folder.number(), &here) != 0) {
     return false;
   }
   // /dev is mostly a file system of its own, subfolders included; /dev/shm is another one.
-  return devices.st_dev != root.st_dev ? here.st_dev == devices.st_dev
-                                       : identity_of(here) == identity_of(devices);
+  return devices.folder.st_dev != devices.root.st_dev
+             ? here.st_dev == devices.folder.st_dev
+             : identity_of(here) == identity_of(devices.folder);
 }
 
 Target find_target(const std::string& path, Links links) {

@@ -5,29 +5,45 @@
 #include <cstring>
 #include <utility>
 
-#include "mode/gcm.hpp"
 #include "paes/error.hpp"
 
 namespace paes::stream {
 
-using cobblestone::chunk_bytes;
-using cobblestone::chunk_text_bytes;
-using cobblestone::tag_bytes;
-
 namespace {
 
-Secret<cobblestone::StreamKeys> derive_checked(container::Suite suite, Bytes input_key,
-                                               Bytes context, Bytes salt) {
-  if (input_key.size() != container::key_bytes(suite)) {
-    throw Error(ErrorCode::corrupt, "envelope: holds " + std::to_string(input_key.size()) +
-                                        " bytes, not a key of " +
-                                        std::to_string(container::key_bytes(suite)));
-  }
-  return cobblestone::derive(suite, input_key, salt, context);
+// " (from byte 16384 of the plaintext, 20480 of the file)"
+std::string place_of(const Extent& extent, std::uint64_t chunk) {
+  return " (from byte " + std::to_string(chunk * extent.chunking.text_bytes) +
+         " of the plaintext, " + std::to_string(extent.chunk_offset(chunk)) + " of the file)";
 }
 
-// One chunk more; they come in order.
-void append(std::vector<Range>& ranges, std::uint64_t chunk) {
+std::size_t chunks_a_buffer(const Options& options, const Chunking& chunking) {
+  return std::max<std::size_t>(buffer_bytes(options) / chunking.text_bytes, 1);
+}
+
+}  // namespace
+
+Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes,
+               const Chunking& chunking) noexcept {
+  const std::size_t before = index * chunking.text_bytes;
+  assert(before <= text_bytes && text_bytes <= buffer.items * chunking.text_bytes);
+  const std::size_t bytes = std::min(text_bytes - before, chunking.text_bytes);
+  std::uint8_t* const text = buffer.item(index);
+  return {buffer.first_item + index, {text, bytes}, {text + bytes, chunking.tag_bytes}};
+}
+
+void copy_wanted(const Chunk& chunk, std::size_t chunk_text_bytes,
+                 const WantedText& wanted) noexcept {
+  const std::uint64_t begin = chunk.number * chunk_text_bytes;
+  const std::uint64_t from = std::max(begin, wanted.offset);
+  const std::uint64_t to = std::min(begin + chunk.text.size(), wanted.offset + wanted.to.size());
+  if (from < to) {
+    std::memcpy(wanted.to.data() + (from - wanted.offset), chunk.text.data() + (from - begin),
+                static_cast<std::size_t>(to - from));
+  }
+}
+
+void append_chunk(std::vector<Range>& ranges, std::uint64_t chunk) {
   if (!ranges.empty() && ranges.back().end == chunk) {
     ++ranges.back().end;
   } else {
@@ -35,249 +51,108 @@ void append(std::vector<Range>& ranges, std::uint64_t chunk) {
   }
 }
 
-struct Chunk {
-  std::uint64_t number;
-  MutableBytes text;
-  MutableBytes tag;  // after the text
-};
-
-Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes) noexcept {
-  const std::size_t before = index * chunk_text_bytes;
-  assert(before <= text_bytes && text_bytes <= buffer.items * chunk_text_bytes);
-  const std::size_t bytes = std::min(text_bytes - before, chunk_text_bytes);
-  std::uint8_t* const text = buffer.item(index);
-  return {buffer.first_item + index, {text, bytes}, {text + bytes, tag_bytes}};
-}
-
-// " (from byte 16384 of the plaintext, 20480 of the file)"
-std::string place_of(std::uint64_t payload_offset, std::uint64_t chunk) {
-  return " (from byte " + std::to_string(chunk * chunk_text_bytes) + " of the plaintext, " +
-         std::to_string(payload_offset + cobblestone::chunk_offset(chunk)) + " of the file)";
-}
-
-}  // namespace
-
-ChunkCipher::ChunkCipher(container::Suite suite, Bytes input_key, Bytes context, Bytes salt,
-                         const Kernel& kernel, DeviceUse use)
-    : device_(use.device),
-      keys_(derive_checked(suite, input_key, context, salt)),
-      gcm_(Bytes(keys_->key, container::key_bytes(suite)), kernel, use) {}
-
-bool ChunkCipher::run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
-                                std::vector<Tag>& tags) const {
-  if (!gcm_.has_device() || buffer.items == 0) {
-    return false;
+Extent extent_of(const Source& source, std::uint64_t payload_offset, const Chunking& chunking) {
+  if (!source.is_seekable()) {
+    return {payload_offset, 0, chunking};
   }
-  std::vector<CounterBlock> pre_counters;
-  pre_counters.reserve(buffer.items);
-  for (std::size_t i = 0; i < buffer.items; ++i) {
-    pre_counters.push_back(
-        gcm::pre_counter_block(cobblestone::chunk_nonce(*keys_, buffer.first_item + i)));
+  const auto text = chunking.text_of(source.bytes() - std::min(source.bytes(), payload_offset));
+  if (!text) {
+    throw_truncated(source.name());
   }
-  tags.resize(buffer.items);
-  return gcm_.run_on_device(operation,
-                            {.text = buffer.item(0),
-                             .stride_bytes = buffer.stride_bytes(),
-                             .count = buffer.items,
-                             .text_bytes = chunk_text_bytes,
-                             .last_text_bytes = text_bytes - (buffer.items - 1) * chunk_text_bytes,
-                             .pre_counters = pre_counters.data(),
-                             .tags = tags.data()});
+  return {payload_offset, *text, chunking};
 }
 
-void ChunkCipher::seal(Buffer& buffer) const {
-  std::vector<Tag> tags;
-  const bool is_sealed = run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags);
-  for (std::size_t i = 0; i < buffer.items; ++i) {
-    const Chunk chunk = chunk_at(buffer, i, buffer.bytes);
-    if (is_sealed) {
-      std::memcpy(chunk.tag.data(), tags[i].bytes, tag_bytes);
-    } else {
-      gcm_.seal(cobblestone::chunk_nonce(*keys_, chunk.number), {}, chunk.text, chunk.text,
-                chunk.tag);
-    }
-  }
-  buffer.bytes += buffer.items * tag_bytes;
+void throw_truncated(const std::string& name) {
+  throw Error(ErrorCode::corrupt, name + ": truncated, or bytes were added or lost",
+              "get a complete copy");
 }
 
-std::vector<Range> ChunkCipher::check(GcmOperation operation, Buffer& buffer) const {
-  const std::size_t text_bytes = buffer.bytes - buffer.items * tag_bytes;
-  std::vector<Tag> tags;
-  const bool has_tags = run_on_device(operation, buffer, text_bytes, tags);
-  // The right tag of a forged chunk would make the forgery valid.
-  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tags.data()), tags.size() * sizeof(Tag)});
-  std::vector<Range> damaged;
-  for (std::size_t i = 0; i < buffer.items; ++i) {
-    const Chunk chunk = chunk_at(buffer, i, text_bytes);
-    const auto is_authentic = [&](Bytes nonce) {
-      return operation == GcmOperation::open
-                 ? gcm_.open(nonce, {}, chunk.text, chunk.text, chunk.tag)
-                 : gcm_.verify(nonce, {}, chunk.text, chunk.tag);
-    };
-    if (!(has_tags ? equal_constant_time(Bytes(tags[i].bytes, tag_bytes), chunk.tag)
-                   : is_authentic(cobblestone::chunk_nonce(*keys_, chunk.number)))) {
-      append(damaged, chunk.number);
-    }
-  }
-  if (has_tags && !damaged.empty() && operation == GcmOperation::open) {
-    wipe(buffer.item(0), buffer.items * buffer.stride_bytes());
-  }
-  buffer.bytes = text_bytes;
-  return damaged;
-}
-
-std::optional<std::uint64_t> ChunkCipher::open(Buffer& buffer) const {
-  const std::vector<Range> damaged = check(GcmOperation::open, buffer);
-  return damaged.empty() ? std::nullopt : std::optional(damaged.front().first);
-}
-
-std::vector<Range> ChunkCipher::verify(Buffer& buffer) const {
-  return check(GcmOperation::verify, buffer);
-}
-
-namespace {
-
-bool is_committed_to(const ChunkCipher& cipher, const PayloadPrefix& prefix) {
-  return equal_constant_time(cipher.commitment(), Bytes(prefix).subspan(cobblestone::salt_bytes));
-}
-
-}  // namespace
-
-void check_commitment(const std::string& name, const ChunkCipher& cipher,
-                      const PayloadPrefix& prefix) {
-  if (!is_committed_to(cipher, prefix)) {
-    throw Error(ErrorCode::corrupt, name +
-                                        ": the key in the envelope is not the payload's, or the "
-                                        "beginning of the payload is damaged");
+void check_chunk_limit(const std::string& name, std::uint64_t chunks, const Chunking& chunking) {
+  if (chunks > chunking.max_chunks) {
+    constexpr unsigned pebibyte_bits = 50;
+    const std::uint64_t most = chunking.max_chunks * chunking.text_bytes >> pebibyte_bits;
+    throw Error(ErrorCode::usage,
+                name + ": longer than a payload may be (" + std::to_string(most) + " PiB)");
   }
 }
 
-namespace {
-
-container::Suite suite_of_key(Bytes key) {
-  for (const auto suite : {container::Suite::cobblestone_128, container::Suite::cobblestone_256}) {
-    if (key.size() == container::key_bytes(suite)) {
-      return suite;
-    }
-  }
-  throw Error(ErrorCode::usage, "key: " + std::to_string(key.size()) + " bytes",
-              "Cobblestone takes 16 or 32");
-}
-
-std::array<std::uint8_t, cobblestone::salt_bytes> random_salt() {
-  std::array<std::uint8_t, cobblestone::salt_bytes> salt;
-  random_bytes(salt);
-  return salt;
-}
-
-// There is no envelope that has been opened: most likely the key is another one.
-void check_own_key(const std::string& name, const ChunkCipher& cipher,
-                   const PayloadPrefix& prefix) {
-  if (!is_committed_to(cipher, prefix)) {
-    throw Error(ErrorCode::wrong_key, name +
-                                          ": key or context is another one, or the beginning is "
-                                          "damaged");
-  }
-}
-
-OpenedPayload open_payload(const Source& source, std::uint64_t offset, container::Suite suite,
-                           Bytes input_key, Bytes context, const Kernel& kernel, DeviceUse use,
-                           decltype(check_commitment)& check) {
-  const Extent extent = source.is_seekable() ? extent_of(source, offset) : Extent{offset, 0};
-  const PayloadPrefix prefix = read_prefix(source, offset);
-  OpenedPayload opened{extent,
-                       ChunkCipher(suite, input_key, context, salt_of(prefix), kernel, use)};
-  check(source.name(), opened.cipher, prefix);
-  return opened;
-}
-
-}  // namespace
-
-NewPayload new_container(container::Suite suite, Bytes envelope, Bytes input_key,
-                         const Kernel& kernel, DeviceUse use) {
-  const container::Header header = container::layout(suite, envelope.size());
-  const auto salt = random_salt();
-  ChunkCipher cipher(suite, input_key, container::context(suite), salt, kernel, use);
-  return {header.payload_offset(), encode_head(header, envelope, salt, cipher.commitment()),
-          std::move(cipher)};
-}
-
-NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel, DeviceUse use) {
-  const auto salt = random_salt();
-  ChunkCipher cipher(suite_of_key(key), key, context, salt, kernel, use);
-  std::vector<std::uint8_t> head(salt.begin(), salt.end());
-  head.insert(head.end(), cipher.commitment().begin(), cipher.commitment().end());
-  return {0, std::move(head), std::move(cipher)};
-}
-
-OpenedPayload open_container(const Source& source, const container::Header& header, Bytes input_key,
-                             const Kernel& kernel, DeviceUse use) {
-  return open_payload(source, header.payload_offset(), header.suite, input_key,
-                      container::context(header.suite), kernel, use, check_commitment);
-}
-
-OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
-                                const Kernel& kernel, DeviceUse use) {
-  return open_payload(source, 0, suite_of_key(key), key, context, kernel, use, check_own_key);
-}
-
-void check_last_chunk(const Source& source, const ChunkCipher& cipher, const Extent& extent) {
+void check_last_chunk(const Source& source, const PayloadCipher& cipher, const Extent& extent) {
+  const Chunking& chunking = cipher.chunking();
   const std::uint64_t last = extent.chunks() - 1;
   const Range place = extent.file_of({last, extent.chunks()});
-  Buffer buffer({.in_bytes = chunk_bytes, .out_bytes = chunk_text_bytes});
+  Buffer buffer({.in_bytes = chunking.chunk_bytes(), .out_bytes = chunking.text_bytes});
   buffer.first_item = last;
   buffer.items = 1;
   buffer.bytes = static_cast<std::size_t>(place.count());
+  buffer.is_last = true;
   source.read_at(place.first, buffer.contents());
   if (!cipher.verify(buffer).empty()) {
-    throw Error(ErrorCode::corrupt, source.name() + ": the last chunk" +
-                                        place_of(extent.payload_offset, last) +
+    throw Error(ErrorCode::corrupt, source.name() + ": the last chunk" + place_of(extent, last) +
                                         " is damaged, or the file was cut or extended");
   }
 }
 
 Layout sealing_layout(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
-                      const Options& options) {
-  return {.in_bytes = chunk_text_bytes,
-          .out_bytes = chunk_bytes,
-          .last = LastItem::is_short,
-          .out_offset = payload_offset + cobblestone::prefix_bytes,
+                      const Options& options, const Chunking& chunking) {
+  return {.in_bytes = chunking.text_bytes,
+          .out_bytes = chunking.chunk_bytes(),
+          .last = chunking.last,
+          .out_offset = payload_offset + chunking.prefix_bytes,
           .total_bytes = text_bytes,
-          .items_a_buffer = buffer_bytes(options) / chunk_text_bytes};
+          .items_a_buffer = chunks_a_buffer(options, chunking)};
 }
 
 Layout opening_layout(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
-                      const Options& options) {
+                      const Options& options, const Chunking& chunking) {
   std::optional<std::uint64_t> total_bytes;
   if (text_bytes) {
-    total_bytes = cobblestone::payload_bytes(*text_bytes) - cobblestone::prefix_bytes;
+    total_bytes = chunking.payload_bytes(*text_bytes) - chunking.prefix_bytes;
   }
-  return {.in_bytes = chunk_bytes,
-          .out_bytes = chunk_text_bytes,
-          .last = LastItem::is_short,
-          .min_in_bytes = tag_bytes,
-          .in_offset = payload_offset + cobblestone::prefix_bytes,
+  return {.in_bytes = chunking.chunk_bytes(),
+          .out_bytes = chunking.text_bytes,
+          .last = chunking.last,
+          .min_in_bytes = chunking.tag_bytes,
+          .in_offset = payload_offset + chunking.prefix_bytes,
           .total_bytes = total_bytes,
-          .items_a_buffer = buffer_bytes(options) / chunk_text_bytes};
+          .items_a_buffer = chunks_a_buffer(options, chunking)};
 }
 
-Transform sealing(const ChunkCipher& cipher) {
+namespace {
+
+void check_authentic(std::optional<std::uint64_t> damaged, const PayloadCipher& cipher,
+                     const std::string& name, std::uint64_t payload_offset) {
+  if (damaged) {
+    const Extent extent{payload_offset, 0, cipher.chunking()};
+    throw Error(ErrorCode::corrupt, name + ": chunk " + std::to_string(*damaged) +
+                                        place_of(extent, *damaged) +
+                                        " is damaged, misplaced or forged");
+  }
+}
+
+}  // namespace
+
+Transform sealing(const PayloadCipher& cipher) {
   return {.run = [&cipher](Buffer& buffer) { cipher.seal(buffer); }, .device = cipher.device()};
 }
 
-Transform opening(const ChunkCipher& cipher, std::string name, std::uint64_t payload_offset) {
+Transform opening(const PayloadCipher& cipher, std::string name, std::uint64_t payload_offset) {
   return {.run =
               [&cipher, name = std::move(name), payload_offset](Buffer& buffer) {
-                if (const auto damaged = cipher.open(buffer)) {
-                  throw Error(ErrorCode::corrupt, name + ": chunk " + std::to_string(*damaged) +
-                                                      place_of(payload_offset, *damaged) +
-                                                      " is damaged, misplaced or forged");
-                }
+                check_authentic(cipher.open(buffer, nullptr), cipher, name, payload_offset);
               },
           .device = cipher.device()};
 }
 
-Transform verifying(const ChunkCipher& cipher, DamageLog& log) {
+Transform opening_into(const WantedText& wanted, const PayloadCipher& cipher,
+                       const std::string& name, std::uint64_t payload_offset) {
+  return {.run =
+              [&wanted, &cipher, &name, payload_offset](Buffer& buffer) {
+                check_authentic(cipher.open(buffer, &wanted), cipher, name, payload_offset);
+              },
+          .device = cipher.device()};
+}
+
+Transform verifying(const PayloadCipher& cipher, DamageLog& log) {
   return {.run =
               [&cipher, &log](Buffer& buffer) {
                 for (const Range& damaged : cipher.verify(buffer)) {

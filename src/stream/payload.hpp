@@ -1,108 +1,114 @@
-// The payload of a container: Cobblestone's chunks (C2SP chunked-encryption v1), where they lie,
-// and what a transfer does with a buffer of them. A whole file, a rank's share of one and the rest
-// of an interrupted one are ranges of its chunks.
+// The payload of an encrypted file: chunks that are sealed one by one, where they lie, and what a
+// transfer does with a buffer of them. A payload format is a PayloadCipher; everything else here
+// works for any of them. A whole file, a rank's share of one and the rest of an interrupted one are
+// ranges of its chunks.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/secret.hpp"
-#include "format/cobblestone.hpp"
-#include "format/container.hpp"
-#include "message/gcm.hpp"
 #include "stream/damage.hpp"
-#include "stream/preamble.hpp"
+#include "stream/extent.hpp"
 #include "stream/transfer.hpp"
 
 namespace paes::stream {
 
-// The cipher of a payload. Immutable, hence shared by all threads.
-class ChunkCipher {
- public:
-  // A container's context is container::context(suite). Throws Error(corrupt) unless the key that
-  // an envelope held has the length that the suite asks for.
-  ChunkCipher(container::Suite suite, Bytes input_key, Bytes context, Bytes salt,
-              const Kernel& kernel, DeviceUse use = {});
-
-  [[nodiscard]] Bytes commitment() const noexcept {
-    return {keys_->commitment, cobblestone::commitment_bytes};
-  }
-
-  // The device that is asked first; null where there is none.
-  [[nodiscard]] Device* device() const noexcept { return device_; }
-
-  // Replaces text by ciphertext with tags. Throws what a device throws, as the next two do.
-  void seal(Buffer& buffer) const;
-  // Replaces ciphertext by text. Gives the number of the first chunk that is not authentic, if
-  // there is one; then no text of the buffer may be used.
-  [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer) const;
-  // Checks all chunks without decrypting. Gives the ranges of those that are not authentic, in
-  // order. Afterwards buffer.bytes is the text's length.
-  [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const;
-
- private:
-  // The whole buffer in one call of the device; false when it has to be done chunk by chunk.
-  bool run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
-                     std::vector<Tag>& tags) const;
-  // Opens or verifies: all chunks that are not authentic, in order, neighbours joined.
-  [[nodiscard]] std::vector<Range> check(GcmOperation operation, Buffer& buffer) const;
-
-  Device* device_;
-  Secret<cobblestone::StreamKeys> keys_;
-  GcmKey gcm_;
+// A part of the text, for somebody who wants it in memory.
+struct WantedText {
+  std::uint64_t offset = 0;
+  MutableBytes to;
 };
 
-// Throws Error(corrupt) unless the cipher was made from the payload's input key.
-void check_commitment(const std::string& name, const ChunkCipher& cipher,
-                      const PayloadPrefix& prefix);
+// The cipher of a payload. Immutable, hence shared by all threads.
+class PayloadCipher {
+ public:
+  virtual ~PayloadCipher() = default;
+
+  [[nodiscard]] virtual const Chunking& chunking() const noexcept = 0;
+  // The device that is asked first; null where there is none.
+  [[nodiscard]] virtual Device* device() const noexcept { return nullptr; }
+
+  // Replaces text by ciphertext with tags. Throws what a device throws, as the next two do.
+  virtual void seal(Buffer& buffer) const = 0;
+  // Replaces ciphertext by text. Gives the number of the first chunk that is not authentic, if
+  // there is one; then no text of the buffer may be used. Copies what is wanted of each authentic
+  // chunk at once, while the chunk is in the first cache; `wanted` may be null.
+  [[nodiscard]] virtual std::optional<std::uint64_t> open(Buffer& buffer,
+                                                          const WantedText* wanted) const = 0;
+  // Checks all chunks without decrypting. Gives the ranges of those that are not authentic, in
+  // order. Afterwards buffer.bytes is the text's length.
+  [[nodiscard]] virtual std::vector<Range> verify(Buffer& buffer) const = 0;
+
+ protected:
+  PayloadCipher() = default;
+  PayloadCipher(const PayloadCipher&) = default;
+  PayloadCipher(PayloadCipher&&) = default;
+  PayloadCipher& operator=(const PayloadCipher&) = default;
+  PayloadCipher& operator=(PayloadCipher&&) = default;
+};
+
+// One chunk of a buffer that holds `text_bytes` of text.
+struct Chunk {
+  std::uint64_t number;
+  MutableBytes text;
+  MutableBytes tag;  // after the text
+};
+[[nodiscard]] Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes,
+                             const Chunking& chunking) noexcept;
+// Copies the part of a chunk's text that is wanted. A whole chunk has `chunk_text_bytes`.
+void copy_wanted(const Chunk& chunk, std::size_t chunk_text_bytes,
+                 const WantedText& wanted) noexcept;
+// Adds a chunk after all that are there; neighbours are joined.
+void append_chunk(std::vector<Range>& ranges, std::uint64_t chunk);
 
 // A payload that is about to be written.
 struct NewPayload {
   std::uint64_t offset = 0;        // where it begins in its file
-  std::vector<std::uint8_t> head;  // everything before chunk 0, with salt and commitment
-  ChunkCipher cipher;
+  std::vector<std::uint8_t> head;  // everything before chunk 0
+  std::unique_ptr<const PayloadCipher> cipher;
 };
-// Both take a random salt. A salt used twice with one key would reuse nonces, hence nothing but
-// tests makes a NewPayload in another way. `envelope` holds `input_key`.
-[[nodiscard]] NewPayload new_container(container::Suite suite, Bytes envelope, Bytes input_key,
-                                       const Kernel& kernel, DeviceUse use);
-// The payload alone, which begins its file, under a key of 16 or 32 bytes that the caller keeps.
-// Throws Error(usage) for another length.
-[[nodiscard]] NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel,
-                                          DeviceUse use);
 
-// A payload that is read. Its commitment has been checked.
+// A payload that is read, with the key that the file was sealed with.
 struct OpenedPayload {
-  Extent extent;  // for a pipe the offset alone
-  ChunkCipher cipher;
+  Extent extent;  // for a pipe its length is unknown
+  std::unique_ptr<const PayloadCipher> cipher;
 };
-// Both read salt and commitment, which on a pipe are the next bytes. They throw Error(corrupt) when
-// no payload is that long. When the commitment is another key's, the first throws Error(corrupt),
-// because the key was in the envelope, and the second Error(wrong_key).
-[[nodiscard]] OpenedPayload open_container(const Source& source, const container::Header& header,
-                                           Bytes input_key, const Kernel& kernel, DeviceUse use);
-[[nodiscard]] OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
-                                              const Kernel& kernel, DeviceUse use);
-// A file that was cut or extended fails here: Error(corrupt).
-void check_last_chunk(const Source& source, const ChunkCipher& cipher, const Extent& extent);
 
-// From text to container, and back. The items are chunks. `text_bytes` is nothing for a pipe.
+// Where the payload of a seekable source lies; for a pipe, where it begins. Throws Error(corrupt)
+// when no payload has such a length.
+[[nodiscard]] Extent extent_of(const Source& source, std::uint64_t payload_offset,
+                               const Chunking& chunking = cobblestone_chunking);
+// Error(corrupt): no payload has such a length.
+[[noreturn]] void throw_truncated(const std::string& name);
+// Throws Error(usage) "NAME: ..." for a text with more chunks than a payload may have.
+void check_chunk_limit(const std::string& name, std::uint64_t chunks,
+                       const Chunking& chunking = cobblestone_chunking);
+
+// A file that was cut or extended fails here: Error(corrupt).
+void check_last_chunk(const Source& source, const PayloadCipher& cipher, const Extent& extent);
+
+// From text to payload, and back. The items are chunks. `text_bytes` is nothing for a pipe.
 [[nodiscard]] Layout sealing_layout(std::uint64_t payload_offset,
-                                    std::optional<std::uint64_t> text_bytes,
-                                    const Options& options);
+                                    std::optional<std::uint64_t> text_bytes, const Options& options,
+                                    const Chunking& chunking = cobblestone_chunking);
 [[nodiscard]] Layout opening_layout(std::uint64_t payload_offset,
-                                    std::optional<std::uint64_t> text_bytes,
-                                    const Options& options);
+                                    std::optional<std::uint64_t> text_bytes, const Options& options,
+                                    const Chunking& chunking = cobblestone_chunking);
 
 // Cipher and log must outlive these transforms.
-[[nodiscard]] Transform sealing(const ChunkCipher& cipher);
+[[nodiscard]] Transform sealing(const PayloadCipher& cipher);
 // Throws Error(corrupt) "NAME: chunk ..." at a damaged chunk, not always the first, with its places
 // in the text and in the file.
-[[nodiscard]] Transform opening(const ChunkCipher& cipher, std::string name,
+[[nodiscard]] Transform opening(const PayloadCipher& cipher, std::string name,
                                 std::uint64_t payload_offset);
+// The same for a transfer without a sink. After an error `wanted` may hold authentic text of other
+// chunks. All but the payload's offset must outlive the transform.
+[[nodiscard]] Transform opening_into(const WantedText& wanted, const PayloadCipher& cipher,
+                                     const std::string& name, std::uint64_t payload_offset);
 // Continues after damaged chunks, and enters each in the log.
-[[nodiscard]] Transform verifying(const ChunkCipher& cipher, DamageLog& log);
+[[nodiscard]] Transform verifying(const PayloadCipher& cipher, DamageLog& log);
 
 }  // namespace paes::stream

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "paes/error.hpp"
+#include "stream/payload.hpp"
 
 namespace paes::stream {
 
@@ -51,26 +52,6 @@ std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes env
   head.insert(head.end(), salt.begin(), salt.end());
   head.insert(head.end(), commitment.begin(), commitment.end());
   return head;
-}
-
-Extent extent_of(const Source& source, std::uint64_t payload_offset) {
-  const auto text =
-      cobblestone::text_bytes(source.bytes() - std::min(source.bytes(), payload_offset));
-  if (!text) {
-    throw_truncated(source.name());
-  }
-  return {payload_offset, *text};
-}
-
-void throw_truncated(const std::string& name) {
-  throw Error(ErrorCode::corrupt, name + ": truncated, or bytes were added or lost",
-              "get a complete copy");
-}
-
-void check_chunk_limit(const std::string& name, std::uint64_t chunks) {
-  if (chunks > cobblestone::max_chunks) {
-    throw Error(ErrorCode::usage, name + ": longer than a payload may be (4 PiB)");
-  }
 }
 
 }  // namespace paes::stream

@@ -1,5 +1,4 @@
-// What stands before the chunks of a container: the header, the envelope, salt and commitment. And
-// what follows from it: where the chunks lie.
+// What stands before the chunks of a container: the header, the envelope, salt and commitment.
 #pragma once
 
 #include <array>
@@ -10,7 +9,6 @@
 #include "format/cobblestone.hpp"
 #include "format/container.hpp"
 #include "stream/ends.hpp"
-#include "stream/extent.hpp"
 
 namespace paes::stream {
 
@@ -42,13 +40,5 @@ using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
 // Everything before chunk 0: preamble, salt and commitment.
 [[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,
                                                     Bytes salt, Bytes commitment);
-
-// Where the payload of a seekable source lies. Throws Error(corrupt) when no payload has such a
-// length.
-[[nodiscard]] Extent extent_of(const Source& source, std::uint64_t payload_offset);
-// Error(corrupt): no payload has such a length.
-[[noreturn]] void throw_truncated(const std::string& name);
-// Throws Error(usage) "NAME: ..." for a text with more chunks than a payload may have.
-void check_chunk_limit(const std::string& name, std::uint64_t chunks);
 
 }  // namespace paes::stream

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/age.hpp"
+#include "age/envelope.hpp"
 #include "stream/container.hpp"
 #include "stream/file_work.hpp"
 #include "stream/input.hpp"
@@ -83,9 +83,9 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
   watch.over([&] {
     stream::Output output = create_output(to, source, false, options, watch.cancel());
     const stream::Options how = work.for_all(source, watch);
-    const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
-    watch.expect(payload.extent.text_bytes);
-    text_bytes = stream::decrypt(source, output, payload, {}, how).text_bytes;
+    const stream::OpenedFile file(source, open_with, how);
+    watch.expect(file.payload().extent.text_bytes);
+    text_bytes = stream::decrypt(file.source(), output, file.payload(), {}, how).text_bytes;
     stream::warn_of(output, options.warn);
   });
   return text_bytes;
@@ -99,9 +99,9 @@ paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith&
   stream::Verification found;
   watch.over([&] {
     const stream::Options how = work.for_all(source, watch);
-    const stream::OpenedPayload payload = stream::open_payload(source, open_with, how);
-    watch.expect(payload.extent.text_bytes);
-    found = stream::verify(source, payload, how);
+    const stream::OpenedFile file(source, open_with, how);
+    watch.expect(file.payload().extent.text_bytes);
+    found = stream::verify(file.source(), file.payload(), how);
   });
   FileVerification result{.is_authentic = found.is_authentic(),
                           .text_bytes = found.extent.text_bytes,
@@ -114,16 +114,21 @@ paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith&
 }
 
 paes::FileInfo paes::inspect_file(const FileSource& from) {
-  const stream::Source& source = FileParts::of(from);
+  stream::Source& source = FileParts::of(from);
   if (!source.is_seekable()) {
     throw Error(ErrorCode::usage, source.name() + ": is empty or a pipe, which has no length");
   }
-  const stream::Preamble preamble = stream::read_preamble(source);
-  const std::uint64_t offset = preamble.header.payload_offset();
-  FileInfo info{.key_bits = static_cast<unsigned>(8 * container::key_bytes(preamble.header.suite)),
-                .text_bytes = stream::extent_of(source, offset).text_bytes,
+  const stream::EncryptedFile file(source);
+  if (file.is_armored()) {
+    throw Error(ErrorCode::usage, source.name() + ": is armored, and its length is in the armor",
+                "remove the armor");
+  }
+  const stream::FileHead& head = file.head();
+  const std::uint64_t offset = head.payload_offset();
+  FileInfo info{.key_bits = head.key_bits(),
+                .text_bytes = stream::extent_of(source, offset, head.format().chunking).text_bytes,
                 .payload_offset = offset};
-  for (const age::Summary::Stanza& stanza : age::summarize(preamble.envelope()).stanzas) {
+  for (const age::Summary::Stanza& stanza : head.summary().stanzas) {
     info.stanzas.push_back({stanza.type, stanza.work_factor});
   }
   return info;

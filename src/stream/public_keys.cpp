@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "age/x25519.hpp"
 #include "format/libcrypto.hpp"
 #include "stream/key_parts.hpp"
 #include "stream/output.hpp"
@@ -18,34 +19,34 @@ Recipient::Recipient(std::string_view text)
 std::vector<Recipient> Recipient::load(const std::string& path) {
   const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
   std::vector<Recipient> loaded;
-  for (const age::X25519Recipient& key : age::parse_recipient_file(contents, path)) {
+  for (const age::SharedRecipient& key : age::parse_recipient_file(contents, path)) {
     loaded.push_back(KeyParts::make<Recipient>({key}));
   }
   return loaded;
 }
 
-std::string Recipient::text() const { return age::to_string(state_->key); }
+std::string Recipient::text() const { return state_->key->text(); }
 
 Identity::Identity(std::string_view text)
     : state_(std::make_shared<const State>(State{age::parse_identity(text)})) {}
 
-Identity Identity::generate() { return KeyParts::make<Identity>({age::generate_identity()}); }
+Identity Identity::generate() { return KeyParts::make<Identity>({age::generate_x25519()}); }
 
 std::vector<Identity> Identity::load(const std::string& path) {
   const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
   std::vector<Identity> loaded;
-  for (age::X25519Identity& key : age::parse_identity_file(contents, path)) {
-    loaded.push_back(KeyParts::make<Identity>({std::move(key)}));
+  for (const age::SharedIdentity& key : age::parse_identity_file(contents, path)) {
+    loaded.push_back(KeyParts::make<Identity>({key}));
   }
   return loaded;
 }
 
 Recipient Identity::recipient() const {
-  return KeyParts::make<Recipient>({age::recipient_of(state_->key)});
+  return KeyParts::make<Recipient>({state_->key->recipient()});
 }
 
 void Identity::save(const std::string& path) const {
-  const SecretBytes text = age::identity_file_text(state_->key);
+  const SecretBytes text = age::identity_file_text(*state_->key);
   stream::Output file = stream::Output::create(
       path, {.only_new = true, .permissions = S_IRUSR | S_IWUSR, .must_last = true});
   file.write(Bytes(text));
@@ -103,25 +104,26 @@ std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key
   if (!seal_for.passphrase.is_empty()) {
     return age::seal_to_passphrase(KeyParts::of(seal_for.passphrase).text, input_key);
   }
-  std::vector<age::X25519Recipient> recipients;
+  std::vector<age::SharedRecipient> recipients;
   std::transform(seal_for.recipients.begin(), seal_for.recipients.end(),
                  std::back_inserter(recipients),
                  [](const Recipient& recipient) { return KeyParts::of(recipient).key; });
   return age::seal_to_recipients(recipients, input_key);
 }
 
-SecretBytes open_envelope(Bytes envelope, const OpenWith& open_with) {
-  std::vector<age::X25519Identity> identities(open_with.identities.size());
-  for (std::size_t i = 0; i < identities.size(); ++i) {
-    *identities[i] = *KeyParts::of(open_with.identities[i]).key;
-  }
+void with_credentials(const OpenWith& open_with,
+                      const std::function<void(const age::Credentials& credentials)>& open) {
+  std::vector<age::SharedIdentity> identities;
+  std::transform(open_with.identities.begin(), open_with.identities.end(),
+                 std::back_inserter(identities),
+                 [](const Identity& identity) { return KeyParts::of(identity).key; });
   age::Credentials credentials{identities, nullptr, open_with.max_work_factor};
   if (!open_with.passphrase.is_empty()) {
     credentials.ask_passphrase = [&] {
       return SecretBytes(Bytes(KeyParts::of(open_with.passphrase).text));
     };
   }
-  return age::open(envelope, credentials);
+  open(credentials);
 }
 
 }  // namespace paes

@@ -4,7 +4,6 @@
 
 #include "core/secret.hpp"
 #include "stream/file_work.hpp"
-#include "stream/memory_ends.hpp"
 
 namespace paes {
 
@@ -12,40 +11,43 @@ struct PAES_HIDDEN Reader::State {
   State(const FileSource& from, const OpenWith& open_with, const FileOptions& options)
       : source(from),
         work(options),
-        payload(open(input(), open_with, work.for_items(1, 1))),
-        layout(stream::opening_layout(payload.extent.payload_offset, payload.extent.text_bytes,
-                                      work.for_items(1, 1))),
-        transform(stream::opening(payload.cipher, input().name(), payload.extent.payload_offset)),
-        buffers(layout, transform.device) {
-    stream::check_last_chunk(input(), payload.cipher, payload.extent);
+        file(checked(FileParts::of(source)), open_with, work.for_items(1, 1)),
+        layout(stream::opening_layout(extent().payload_offset, extent().text_bytes,
+                                      work.for_items(1, 1), extent().chunking)),
+        buffers(layout, file.payload().cipher->device()) {
+    if (!input().is_seekable()) {
+      throw Error(ErrorCode::usage, input().name() + ": is armored, which has no places",
+                  "decrypt it, or remove the armor");
+    }
+    stream::check_last_chunk(input(), *file.payload().cipher, extent());
   }
 
-  static stream::OpenedPayload open(const stream::Source& from, const OpenWith& open_with,
-                                    const stream::Options& options) {
+  static stream::Source& checked(stream::Source& from) {
     if (!from.is_seekable()) {
       throw Error(ErrorCode::usage, from.name() + ": is empty or a pipe, which has no places");
     }
-    return stream::open_payload(from, open_with, options);
+    return from;
   }
 
-  [[nodiscard]] stream::Source& input() const { return FileParts::of(source); }
+  [[nodiscard]] stream::Source& input() const { return file.source(); }
+  [[nodiscard]] const stream::Extent& extent() const { return file.payload().extent; }
 
   // These bytes are in the text.
   void read(std::uint64_t offset, MutableBytes to) {
-    stream::Layout here = layout;
-    here.wanted = {offset, offset + to.size()};
-    const Range chunks = stream::Extent::chunks_with(here.wanted);
-    stream::Options options = work.for_items(chunks.count(), here.items_a_buffer);
+    const stream::WantedText wanted{offset, to};
+    const Range chunks = extent().chunks_with({offset, offset + to.size()});
+    stream::Options options = work.for_items(chunks.count(), layout.items_a_buffer);
     options.buffers = &buffers;
-    stream::MemorySink sink(to, input().name());
-    (void)stream::transfer(input(), &sink, here, transform, chunks, options);
+    (void)stream::transfer(input(), nullptr, layout,
+                           stream::opening_into(wanted, *file.payload().cipher, input().name(),
+                                                extent().payload_offset),
+                           chunks, options);
   }
 
   FileSource source;
   stream::FileWork work;
-  stream::OpenedPayload payload;
+  stream::OpenedFile file;
   stream::Layout layout;
-  stream::Transform transform;
   stream::BufferPool buffers;
 };
 
@@ -55,7 +57,7 @@ Reader::~Reader() = default;
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 
-std::uint64_t Reader::size() const noexcept { return state_->payload.extent.text_bytes; }
+std::uint64_t Reader::size() const noexcept { return state_->extent().text_bytes; }
 
 std::size_t Reader::read_at(std::uint64_t offset, MutableBytes to) const {
   const std::uint64_t left = size() - std::min(size(), offset);

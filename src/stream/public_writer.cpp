@@ -45,7 +45,7 @@ struct PAES_HIDDEN Writer::State {
         work(options),
         payload(stream::new_payload(seal_for, work.for_items(1, 1))),
         layout(stream::sealing_layout(payload.offset, std::nullopt, work.for_items(1, 1))),
-        transform(stream::sealing(payload.cipher)),
+        transform(stream::sealing(*payload.cipher)),
         buffers(layout, transform.device),
         kept(file_chunk_bytes) {
     if (!output && !callback.is_there()) {

@@ -16,7 +16,6 @@
 #include "core/secret.hpp"
 #include "paes/error.hpp"
 #include "stream/output.hpp"
-#include "stream/payload.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/stripes.hpp"
 

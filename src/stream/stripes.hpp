@@ -10,9 +10,9 @@
 #include <string>
 
 #include "paes/error.hpp"
+#include "stream/chunk_cipher.hpp"
 #include "stream/extent.hpp"
 #include "stream/journal.hpp"
-#include "stream/payload.hpp"
 #include "stream/transfer.hpp"
 
 namespace paes::stream {

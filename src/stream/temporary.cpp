@@ -78,13 +78,19 @@ Temporary make_temporary(int folder, bool may_be_unnamed) {
       return made;
     }
   }
-  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
-  // there for each of their writes.
-  if (file_system_of(made.file.number()).has_own_locks) {
-    struct flock lock = last_byte();
-    (void)fcntl(made.file.number(), F_OFD_SETLK, &lock);
+  if (!made.name.empty()) {
+    lock_temporary(made.file.number());
   }
   return made;
+}
+
+void lock_temporary(int file) noexcept {
+  // A server that grants no locks may let us wait for ever, and MPI libraries lock whole files
+  // there for each of their writes.
+  if (file_system_of(file).has_own_locks) {
+    struct flock lock = last_byte();
+    (void)fcntl(file, F_OFD_SETLK, &lock);
+  }
 }
 
 Abandoned find_abandoned(const std::string& folder) {

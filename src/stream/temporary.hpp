@@ -19,10 +19,13 @@ struct Temporary {
   std::string name;  // in the folder, or empty
 };
 
-// A new file of this user alone, for writing, and locked so that find_abandoned knows that it is in
-// use. It has no name if `may_be_unnamed` and the file system allows that. `file` is not open if it
-// could not be made; errno then says why.
+// A new file of this user alone, for writing. If it has a name, it is locked. It has no name if
+// `may_be_unnamed` and the file system allows that. `file` is not open if it could not be made;
+// errno then says why.
 [[nodiscard]] Temporary make_temporary(int folder, bool may_be_unnamed);
+
+// Lets find_abandoned know that the file is in use. Without a name it needs no lock.
+void lock_temporary(int file) noexcept;
 
 // A folder with a million files is not read to its end for the sake of each small one.
 inline constexpr std::size_t max_entries_looked_at = 10'000;

@@ -141,7 +141,8 @@ class Transfer {
         writes_in_order_(sink != nullptr && !sink->is_seekable()),
         pipe_(source, layout),
         own_pool_(layout, transform.device),
-        pool_(options.buffers != nullptr ? *options.buffers : own_pool_) {}
+        pool_(options.buffers != nullptr && options.buffers->fits(layout) ? *options.buffers
+                                                                          : own_pool_) {}
 
   Moved run() {
     if (!source_.is_seekable() || transform_.is_ordered || writes_in_order_) {

@@ -32,8 +32,8 @@ struct Options {
   std::size_t grain_bytes = default_grain_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;  // grows by the text bytes finished
-  // Buffers that outlive the transfer, for callers with many short ones. Null: the transfer has its
-  // own. They are of a layout with the same items and items_a_buffer.
+  // Buffers that outlive the transfer, for callers with many short ones. If they do not fit its
+  // layout, or there are none, the transfer has its own.
   BufferPool* buffers = nullptr;
   // Buffers go to the device. The kernel computes the buffers that the device declines, and
   // everything in chained modes.

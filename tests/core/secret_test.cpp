@@ -87,6 +87,27 @@ TEST(Secret, ObjectsAreWipedBeforeTheirPageIsReleased) {
   EXPECT_TRUE(watched_page_was_zero);
 }
 
+TEST(Secret, PagesThatAreKeptAreWipedAndGivenBackAtTheEnd) {
+  {
+    const SecretPagesKept kept;
+    const void* page = nullptr;
+    {
+      Secret<Key> secret;
+      std::fill(std::begin(secret->bytes), std::end(secret->bytes), std::uint8_t{0xa5});
+      page = &*secret;
+      watch(page);
+    }
+    EXPECT_FALSE(watched_page_was_released);
+    const SecretBytes longer(5000);  // of two pages, so it does not get that one
+    EXPECT_NE(longer.data(), page);
+    const Secret<Key> next;
+    EXPECT_EQ(&*next, page);
+    EXPECT_TRUE(std::all_of(std::begin(next->bytes), std::end(next->bytes),
+                            [](std::uint8_t byte) { return byte == 0; }));
+  }
+  EXPECT_TRUE(watched_page_was_released);
+}
+
 TEST(Secret, TheWatchSeesWhatIsNotWiped) {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);

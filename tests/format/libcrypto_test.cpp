@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "format/refusal.hpp"
 #include "hex.hpp"
+#include "refusal.hpp"
 
 namespace paes::libcrypto {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "format/libcrypto.hpp"
-#include "format/refusal.hpp"
 #include "hex.hpp"
+#include "refusal.hpp"
 
 namespace paes::openssl_salted {
 namespace {

@@ -1,14 +1,13 @@
 // The age envelope, in two ways: the input as a whole file, and the input as stanzas of a header
 // whose MAC is right, which mutation alone would never hit. Identity, file key and stanza are those
-// of the vector `x25519` of the Community Cryptography Test Vectors (see format/age_testkit.txt).
+// of the vector `x25519` of the Community Cryptography Test Vectors (see age/testkit.txt).
 #include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "format/age.hpp"
-#include "format/age_header.hpp"
-#include "format/age_stream.hpp"
+#include "age/envelope.hpp"
+#include "age/payload.hpp"
 #include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "fuzz/property.hpp"
@@ -27,13 +26,9 @@ constexpr std::string_view plaintext = "paes";
 constexpr std::string_view passphrase = "password";
 constexpr unsigned max_work_factor = 3;  // a file may ask for microseconds only
 
-const std::vector<age::X25519Identity>& identities() {
-  static const std::vector<age::X25519Identity> all = [] {
-    std::vector<age::X25519Identity> list;
-    list.push_back(age::parse_identity(
-        "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0"));
-    return list;
-  }();
+const std::vector<age::SharedIdentity>& identities() {
+  static const std::vector<age::SharedIdentity> all = {age::parse_identity(
+      "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0")};
   return all;
 }
 
@@ -69,7 +64,7 @@ std::vector<std::uint8_t> file_with(Bytes more) {
 
 // Nothing in an accepted header could have been written in another way.
 void check_spelling(Bytes file) {
-  const age::ParsedFile parsed = age::parse_file(file);
+  const age::ParsedHeader parsed = age::parse_checked(file);
   std::string text = age::version_line();
   for (const age::Stanza& stanza : parsed.stanzas) {
     text.append("-> ").append(stanza.arguments).append("\n").append(stanza.body).append("\n");
@@ -87,7 +82,7 @@ void check_spelling(Bytes file) {
 }
 
 void check_adding(Bytes file, const SecretBytes& opened) {
-  const age::X25519Recipient more[] = {age::recipient_of(identities().front())};
+  const age::SharedRecipient more[] = {identities().front()->recipient()};
   const auto extended = age::add_recipients(file, credentials(), more);
   require(equal(age::open(extended, credentials()), opened), "adding keeps the plaintext");
   require(age::summarize(extended).stanzas.size() == age::summarize(file).stanzas.size() + 1,
@@ -108,7 +103,7 @@ void check_file(Bytes file) {
 void check_stanzas(Bytes more) {
   const auto file = file_with(more);
   check_spelling(file);
-  if (age::parse_file(file).payload.size() != own_payload().size()) {
+  if (file.size() - age::parse_header(file).bytes != own_payload().size()) {
     return;  // the input brought an end line of its own, before the right one
   }
   try {

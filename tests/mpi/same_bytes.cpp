@@ -21,6 +21,7 @@
 #include "mpi/container.hpp"
 #include "mpi/raw.hpp"
 #include "mpi/together.hpp"
+#include "stream/preamble.hpp"
 #include "stream/raw.hpp"
 #include "stream/raw_gcm.hpp"
 

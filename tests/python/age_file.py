@@ -36,6 +36,24 @@ def bech32_data(text):
     return (bits >> spare).to_bytes(len(digits) * 5 // 8, "big")
 
 
+def bech32(human_part, data):
+    """In the case of the human-readable part (BIP 173)."""
+    bits = "".join(f"{byte:08b}" for byte in data)
+    bits += "0" * (-len(bits) % 5)
+    digits = [int(bits[i : i + 5], 2) for i in range(0, len(bits), 5)]
+    lower = human_part.lower()
+    state = 1
+    for value in [ord(c) >> 5 for c in lower] + [0] + [ord(c) & 31 for c in lower] + digits + [0] * 6:
+        top = state >> 25
+        state = (state & 0x1FFFFFF) << 5 ^ value
+        for i, generator in enumerate((0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)):
+            state ^= generator if top >> i & 1 else 0
+    state ^= 1
+    digits += [state >> 5 * (5 - i) & 31 for i in range(6)]
+    text = lower + "1" + "".join(BECH32[digit] for digit in digits)
+    return text.upper() if human_part != lower else text
+
+
 def stanza(arguments, body):
     """A header stanza: its body is wrapped at 64 columns and always ends in a short line."""
     text = base64_unpadded(body)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -83,6 +84,30 @@ def start(*arguments, binary=PAES, **options):
     """A running paes, or another program; the caller waits for it."""
     options.setdefault("env", clean_environment())
     return subprocess.Popen([binary, *map(str, arguments)], **options)
+
+
+def on_a_terminal(arguments, answers):
+    """Runs paes with a terminal of its own, typing an answer at each prompt. Gives the exit code
+    and all that the terminal showed."""
+    pid, terminal = os.forkpty()
+    if pid == 0:
+        os.execve(PAES, [PAES, *map(str, arguments)], clean_environment())
+    shown = b""
+    waiting = list(answers)
+    prompts = 0
+    while True:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, f"silent: {shown!r}"
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:  # EIO: closed
+            break
+        if shown.endswith(b": ") and shown.count(b": ") > prompts and waiting:
+            prompts = shown.count(b": ")
+            os.write(terminal, waiting.pop(0) + b"\n")
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), shown.decode()
 
 
 def without_override():

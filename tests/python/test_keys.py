@@ -1,7 +1,6 @@
 # Keys and passphrases: keygen and --new-identity, files of identities and recipients, passphrases
 # from files, descriptors and the terminal, and that no secret shows where others can look.
 import os
-import select
 import stat
 import subprocess
 import time
@@ -10,7 +9,7 @@ import age_file
 import container
 import program
 import pytest
-from program import FAILURE, PAES, USAGE, WRONG_KEY, fail, start, succeed
+from program import FAILURE, PAES, USAGE, WRONG_KEY, fail, on_a_terminal, start, succeed
 
 
 def mode_of(path):
@@ -220,30 +219,6 @@ def test_an_empty_passphrase_is_refused(folder):
         stdin=sealed, code=WRONG_KEY, says="passphrase: is empty",
     )
     fail("encrypt", "--passphrase-file", folder / "empty", stdin=b"x", code=USAGE, says="empty")
-
-
-def on_a_terminal(arguments, answers):
-    """Runs paes with a terminal of its own, typing an answer at each prompt. Gives the exit code
-    and all that the terminal showed."""
-    pid, terminal = os.forkpty()
-    if pid == 0:
-        os.execve(PAES, [PAES, *map(str, arguments)], program.clean_environment())
-    shown = b""
-    waiting = list(answers)
-    prompts = 0
-    while True:
-        ready, _, _ = select.select([terminal], [], [], 60)
-        assert ready, f"silent: {shown!r}"
-        try:
-            shown += os.read(terminal, 4096)
-        except OSError:  # EIO: closed
-            break
-        if shown.endswith(b": ") and shown.count(b": ") > prompts and waiting:
-            prompts = shown.count(b": ")
-            os.write(terminal, waiting.pop(0) + b"\n")
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), shown.decode()
 
 
 def test_the_terminal_is_asked_when_the_envelope_needs_it(sealed_by_passphrase, folder):

@@ -51,9 +51,19 @@ def test_unknown_suite(suite, sealed, keys, folder, quickly):
     refuse(sealed[:9] + bytes([suite]) + sealed[10:], keys, folder, CORRUPT, f"suite {suite}")
 
 
-@pytest.mark.parametrize("data", [b"", b"x", b"age-encryption.org/v1\n" * 10, bytes(5000)])
+@pytest.mark.parametrize("data", [b"", b"x", b"age-encryption", bytes(5000)])
 def test_not_a_paes_file(data, keys, folder, quickly):
     refuse(data, keys, folder, CORRUPT, "not a paes file")
+
+
+@pytest.mark.parametrize("data", [b"age-encryption.org/v1\n" * 10, b"age-encryption.org/v1\n-> a\n\n"])
+def test_malformed_age_file(data, keys, folder, quickly):
+    refuse(data, keys, folder, CORRUPT, "header")
+
+
+def test_age_header_above_the_cap(keys, folder, quickly):
+    """It says nowhere how long it is, and no more than the cap may be read for it."""
+    refuse(b"age-encryption.org/v1\n" + b"-> a\n\n" * (1 << 18), keys, folder, CORRUPT, "header")
 
 
 @pytest.mark.parametrize("envelope_bytes", [(1 << 20) + 1, 0xFFFFFFFF])

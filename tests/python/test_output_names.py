@@ -67,9 +67,11 @@ def test_links_that_lead_nowhere_are_errors(plain, sealing, folder, unchanged):
 def test_a_name_that_ends_in_a_slash_is_a_folder(plain, sealing, folder, unchanged):
     (folder / "sub").mkdir()
     check = unchanged()
-    fail(*sealing, "-o", f"{folder}/sub/", plain, code=USAGE, says="is a directory")
-    fail(*sealing, "-o", f"{folder}/new/", plain, code=FAILURE, says="No such file")
+    fail(*sealing, "-o", folder / "sub", plain, code=USAGE, says="is a directory")
     check()
+    for name in ("sub", "new"):
+        succeed(*sealing, "-o", f"{folder}/{name}/", plain)
+        assert os.listdir(folder / name) == ["plain.paes"]
 
 
 @pytest.mark.parametrize("mode", [0o1777, 0o777, 0o1775], ids=oct)

@@ -90,6 +90,38 @@ def test_add_keeps_stanzas_nobody_here_knows(keys, other_keys, text, folder):
     assert opens(path, text, "-i", keys.path) and opens(path, text, "-i", other_keys.path)
 
 
+def test_remove(sealed, keys, other_keys, text):
+    succeed("rekey", "-i", keys.path, "--add", "-r", other_keys.recipient, sealed)
+    before = payload_of(sealed)
+    done = succeed("rekey", "--json", "-i", keys.path, "--remove", "1", sealed)
+    assert validator("rekey").is_valid(document := json.loads(done.out)), document
+    assert document["action"] == "removed" and document["recipients"] == 1
+    assert opens(sealed, text, "-i", other_keys.path)
+    assert not opens(sealed, text, "-i", keys.path)
+    assert payload_of(sealed) == before
+
+
+def test_remove_and_add(sealed, keys, other_keys, text):
+    succeed("rekey", "-i", keys.path, "--add", "-r", keys.recipient, sealed)
+    succeed("rekey", "-i", keys.path, "--remove", "2", "--add", "-r", other_keys.recipient, sealed)
+    assert json.loads(succeed("inspect", "--json", sealed).out)["recipients"] == [{"type": "X25519"}] * 2
+    assert opens(sealed, text, "-i", other_keys.path) and opens(sealed, text, "-i", keys.path)
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--remove", "2"], "there is no number 2"),
+    (["--remove", "1"], "without its last recipient"),
+    (["--remove", "0"], "--remove"),
+    (["--remove", "1", "-r", "RECIPIENT"], "there is none to remove"),
+    (["--remove", "1", "--new-passphrase"], "there is none to remove"),
+])
+def test_what_cannot_be_removed(sealed, keys, folder, options, why):
+    before = program.tree(folder)
+    options = [keys.recipient if word == "RECIPIENT" else word for word in options]
+    fail("rekey", "-i", keys.path, *options, sealed, code=USAGE, says=why)
+    assert program.tree(folder) == before
+
+
 def test_to_a_passphrase_and_back(sealed, keys, other_keys, text, passphrase_file):
     succeed("rekey", "-i", keys.path, "--new-passphrase-file", passphrase_file, sealed)
     assert not opens(sealed, text, "-i", keys.path)

@@ -1,7 +1,8 @@
 // Nothing that was changed, cut, moved, repeated or added gets through, no output file appears, and
 // what a pipe received before a failure is a prefix of the true text.
 
-#include "format/age.hpp"
+#include "age/envelope.hpp"
+#include "age/x25519.hpp"
 #include "stream/sample.hpp"
 
 namespace paes::stream {
@@ -14,7 +15,7 @@ constexpr std::size_t chunk = cobblestone::chunk_text_bytes;
 class Damage : public testing::Test {
  protected:
   Damage() : text_(random_buffer(2 * chunk + 100)) {
-    const age::X25519Recipient recipients[] = {age::recipient_of(identities_[0])};
+    const age::SharedRecipient recipients[] = {identities_[0]->recipient()};
     const Contents envelope = age::seal_to_recipients(recipients, key_);
     write_file(folder_ / "text", text_);
     const auto executor = make_executor(Schedule::serial, 1);
@@ -31,9 +32,9 @@ class Damage : public testing::Test {
         static_cast<std::size_t>(container::layout(suite_, envelope.size()).payload_offset());
   }
 
-  static std::vector<age::X25519Identity> one_identity() {
-    std::vector<age::X25519Identity> identities;
-    identities.push_back(age::generate_identity());
+  static std::vector<age::SharedIdentity> one_identity() {
+    std::vector<age::SharedIdentity> identities;
+    identities.push_back(age::generate_x25519());
     return identities;
   }
 
@@ -133,7 +134,7 @@ class Damage : public testing::Test {
 
   container::Suite suite_ = container::Suite::cobblestone_256;
   Folder folder_;
-  std::vector<age::X25519Identity> identities_ = one_identity();
+  std::vector<age::SharedIdentity> identities_ = one_identity();
   Contents key_ = sample_key(suite_);
   Contents text_;
   Contents good_;

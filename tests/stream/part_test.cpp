@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "stream/memory_ends.hpp"
+#include "stream/memory_sink.hpp"
 #include "stream/payload.hpp"
 #include "stream/reference.hpp"
 #include "stream/sample.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "age/envelope.hpp"
 #include "emulated/runtime.hpp"
-#include "format/age.hpp"
 #include "paes/file.hpp"
 #include "sanitized.hpp"
 #include "stream/sample.hpp"

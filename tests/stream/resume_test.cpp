@@ -10,6 +10,7 @@
 #include <array>
 
 #include "stream/memory_ends.hpp"
+#include "stream/memory_sink.hpp"
 #include "stream/reference.hpp"
 
 namespace paes::stream {

@@ -32,7 +32,7 @@ ALLOWED = re.compile(
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".def", ".py", ".md", ".1", ".txt", ".cmake"}
 # What others wrote or what has happened: results, vectors, the history, and this file.
 LEFT_OUT = re.compile(
-    r"bench/results/|bench/published\.json|tests/vectors/|tests/format/age_testkit|CHANGELOG\.md"
+    r"bench/results/|bench/published\.json|tests/vectors/|tests/age/testkit|CHANGELOG\.md"
     r"|docs/(mistakes|performance|lab|reproducing|cluster)\.md|tools/check/|ARCHITECTURE\.md"
 )
 TYPE = re.compile(r"^(?:class|struct|enum class) (?:\[\[\w+\]\] )?(?:alignas\(\w+\) )?(\w+)(?: final)?(?: :[^:].*)? \{")

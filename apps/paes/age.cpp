@@ -1,0 +1,450 @@
+// `paes age`: the command line of age (age(1), version 1.2.1), for scripts that call it. Options,
+// messages' channel and exit codes are age's; the work is done as all work of paes is, so the
+// output has its name only when it is complete.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "age/armor.hpp"
+#include "core/current_error.hpp"
+#include "core/descriptor.hpp"
+#include "paes/command.hpp"
+#include "paes/keys.hpp"
+#include "paes/passphrase.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "paes/work.hpp"
+#include "stream/container.hpp"
+#include "stream/file_format.hpp"
+#include "stream/wait.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_bad_flag = 2;
+
+constexpr const char* usage =
+    R"(Usage:
+    paes age [--encrypt] (-r RECIPIENT | -R PATH)... [--armor] [-o OUTPUT] [INPUT]
+    paes age [--encrypt] --passphrase [--armor] [-o OUTPUT] [INPUT]
+    paes age --decrypt [-i PATH]... [-o OUTPUT] [INPUT]
+
+Options:
+  -e,--encrypt               encrypt INPUT, which is the default
+  -d,--decrypt               decrypt INPUT
+  -o,--output OUTPUT         write there, and replace what exists
+  -a,--armor                 write text (ASCII armor)
+  -p,--passphrase            encrypt to a passphrase, which is asked for
+  -r,--recipient RECIPIENT   encrypt to this public key; may be repeated
+  -R,--recipients-file PATH  encrypt to the public keys in this file; may be repeated
+  -i,--identity PATH         a file of secret keys; may be repeated
+  --version                  print the version
+  --help                     print this
+
+INPUT and OUTPUT are standard input and output unless they are named. The INPUT comes after all
+options. A PATH of - is standard input.
+)";
+
+// What age refuses, with hints.
+struct Refusal {
+  std::string why;
+  std::vector<std::string> hints = {};
+};
+
+// What Go's package flag refuses. The usage follows.
+struct BadFlag {
+  std::string why;
+};
+
+void refuse_if(bool is_wrong, const std::string& why, const std::vector<std::string>& hints = {}) {
+  if (is_wrong) {
+    throw Refusal{why, hints};
+  }
+}
+
+struct Request {
+  bool decrypt = false;
+  bool encrypt = false;
+  bool passphrase = false;
+  bool armor = false;
+  bool version = false;
+  bool help = false;
+  std::vector<std::string> outputs;  // the last one counts
+  std::vector<std::string> recipients;
+  std::vector<std::string> recipient_files;
+  std::vector<std::string> identity_files;
+  std::vector<std::string> plugins;
+  std::vector<std::string> inputs;
+
+  [[nodiscard]] std::string output() const { return outputs.empty() ? "" : outputs.back(); }
+  [[nodiscard]] std::string input() const {
+    return inputs.empty() || inputs.front().empty() ? "-" : inputs.front();
+  }
+};
+
+struct Flag {
+  const char* letter;
+  const char* word;
+  bool Request::*on = nullptr;
+  std::vector<std::string> Request::*values = nullptr;
+};
+constexpr Flag flags[] = {
+    {"d", "decrypt", &Request::decrypt},
+    {"e", "encrypt", &Request::encrypt},
+    {"p", "passphrase", &Request::passphrase},
+    {"a", "armor", &Request::armor},
+    {"version", "version", &Request::version},
+    {"h", "help", &Request::help},
+    {"o", "output", nullptr, &Request::outputs},
+    {"r", "recipient", nullptr, &Request::recipients},
+    {"R", "recipients-file", nullptr, &Request::recipient_files},
+    {"i", "identity", nullptr, &Request::identity_files},
+    {"j", "j", nullptr, &Request::plugins},
+};
+
+bool parse_bool(const std::string& name, const std::string& value) {
+  for (const char* const yes : {"1", "t", "T", "true", "TRUE", "True"}) {
+    if (value == yes) {
+      return true;
+    }
+  }
+  for (const char* const no : {"0", "f", "F", "false", "FALSE", "False"}) {
+    if (value == no) {
+      return false;
+    }
+  }
+  throw BadFlag{"invalid boolean value \"" + value + "\" for -" + name};
+}
+
+// As Go's package flag does: one dash or two, -name=value or -name value, and the first word that
+// is no flag ends them.
+Request parse(std::span<char* const> words) {
+  Request request;
+  std::size_t at = 0;
+  for (; at < words.size(); ++at) {
+    const std::string word = words[at];
+    if (word.size() < 2 || word[0] != '-') {
+      break;
+    }
+    const std::string body = word.substr(word[1] == '-' ? 2 : 1);
+    if (body.empty()) {
+      ++at;
+      break;
+    }
+    if (body[0] == '-' || body[0] == '=') {
+      throw BadFlag{"bad flag syntax: " + word};
+    }
+    const std::size_t sign = body.find('=');
+    const std::string name = body.substr(0, sign);
+    std::optional<std::string> value;
+    if (sign != std::string::npos) {
+      value = body.substr(sign + 1);
+    }
+    const auto* const flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag& one) {
+      return name == one.letter || name == one.word;
+    });
+    if (flag == std::end(flags)) {
+      throw BadFlag{"flag provided but not defined: -" + name};
+    }
+    if (flag->on != nullptr) {
+      request.*flag->on = value ? parse_bool(name, *value) : true;
+      if (request.help) {
+        return request;
+      }
+      continue;
+    }
+    if (!value && at + 1 == words.size()) {
+      throw BadFlag{"flag needs an argument: -" + name};
+    }
+    (request.*flag->values).push_back(value ? *value : words[++at]);
+  }
+  request.inputs.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+  return request;
+}
+
+void check_decrypting(const Request& request) {
+  const std::vector<std::string> use_identity = {
+      "did you mean -i/--identity, which names a secret key?"};
+  refuse_if(request.encrypt, "-e/--encrypt can't be used with -d/--decrypt");
+  refuse_if(request.armor, "-a/--armor can't be used with -d/--decrypt",
+            {"armor is recognised without it"});
+  refuse_if(request.passphrase, "-p/--passphrase can't be used with -d/--decrypt",
+            {"a file that needs a passphrase is recognised without it"});
+  refuse_if(!request.recipients.empty(), "-r/--recipient can't be used with -d/--decrypt",
+            use_identity);
+  refuse_if(!request.recipient_files.empty(),
+            "-R/--recipients-file can't be used with -d/--decrypt", use_identity);
+}
+
+void check_encrypting(const Request& request) {
+  const bool has_identity = !request.identity_files.empty() || !request.plugins.empty();
+  const bool has_recipient = !request.recipients.empty() || !request.recipient_files.empty();
+  refuse_if(has_identity && !request.encrypt,
+            "-i/--identity and -j can't be used to encrypt without -e/--encrypt",
+            {"did you forget -d/--decrypt?"});
+  refuse_if(!has_identity && !has_recipient && !request.passphrase, "missing recipients",
+            {"did you forget -r/--recipient, -R/--recipients-file or -p/--passphrase?"});
+  refuse_if(request.passphrase && (has_recipient || has_identity),
+            "-p/--passphrase can't be combined with -r/--recipient, -R/--recipients-file, "
+            "-i/--identity or -j");
+}
+
+// Standard input can be read once, and an output must not replace what the work needs.
+void check_names(const Request& request) {
+  std::vector<std::string> used = request.identity_files;
+  used.insert(used.end(), request.recipient_files.begin(), request.recipient_files.end());
+  used.push_back(request.input());
+  refuse_if(std::count(used.begin(), used.end(), "-") > 1,
+            "standard input is used for several things");
+  const std::string output = request.output();
+  if (output.empty() || output == "-") {
+    return;
+  }
+  const auto place_of = [](const std::string& name) {
+    return std::filesystem::absolute(name).lexically_normal();
+  };
+  for (const std::string& name : used) {
+    std::error_code error;
+    refuse_if(name != "-" && (place_of(name) == place_of(output) ||
+                              std::filesystem::equivalent(name, output, error)),
+              "input and output file are the same: \"" + output + "\"");
+  }
+}
+
+void check(const Request& request) {
+  if (request.inputs.size() > 1) {
+    const bool is_flag = request.inputs[1].starts_with('-');
+    throw Refusal{"too many INPUT arguments: " + fmt::format("{}", fmt::join(request.inputs, " ")),
+                  {is_flag ? "the input file must come after all flags"
+                           : "only one input file can be named"}};
+  }
+  if (request.decrypt) {
+    check_decrypting(request);
+  } else {
+    check_encrypting(request);
+  }
+  refuse_if(!request.plugins.empty(), "-j: plugins are not supported");
+  check_names(request);
+}
+
+// 28 characters of 5 bits each, in groups that can be read aloud. age makes words of a list.
+SecretBytes generate_passphrase() {
+  constexpr std::size_t groups = 7;
+  constexpr std::size_t group_characters = 4;
+  SecretBytes text(groups * (group_characters + 1) - 1);
+  random_bytes(text);
+  const MutableBytes characters = text;
+  for (std::size_t i = 0; i < characters.size(); ++i) {
+    if ((i + 1) % (group_characters + 1) == 0) {
+      characters[i] = '-';
+      continue;
+    }
+    // a to z, then 2 to 7, without a branch or an index that depends on the secret
+    const unsigned value = characters[i] & 31U;
+    const unsigned is_digit = (value + 6) >> 5;
+    characters[i] = static_cast<std::uint8_t>('a' + value - is_digit * ('a' + 26 - '2'));
+  }
+  return text;
+}
+
+SecretBytes new_passphrase() {
+  SecretBytes passphrase =
+      ask_as_age("Enter passphrase (leave empty to autogenerate a secure one): ");
+  if (passphrase.empty()) {
+    passphrase = generate_passphrase();
+    show_at_terminal("age: using autogenerated passphrase \"", passphrase, "\"\n");
+  } else {
+    const SecretBytes again = ask_as_age("Confirm passphrase: ");
+    refuse_if(!equal_constant_time(passphrase, again), "passphrases didn't match");
+  }
+  return passphrase;
+}
+
+class Work {
+ public:
+  explicit Work(const Request& request)
+      : request_(request),
+        input_(request.input() == "-" ? stream::Input::standard_input(&cancel())
+                                      : stream::Input::open(request.input(), &cancel())),
+        chooser_(WorkOptions().choose(Notes::none)) {}
+
+  void encrypt() {
+    std::vector<age::SharedRecipient> recipients =
+        RecipientOptions(request_.recipients, request_.recipient_files).load();
+    UnlockOptions own;
+    own.identity_files = request_.identity_files;
+    const Unlocker unlocker(own);
+    for (const age::SharedIdentity& identity : unlocker.identities()) {
+      recipients.push_back(identity->recipient());
+    }
+    const SecretBytes passphrase = request_.passphrase ? new_passphrase() : SecretBytes();
+    run([&](const stream::Options& options) {
+      const stream::NewPayload payload = stream::find_format("age").make(
+          {recipients, passphrase, age::written_work_factor, until_signal()},
+          container::Suite::cobblestone_256, options.kernel, options.device_use);
+      stream::Output output = create_output(stream::new_file_mode());
+      (void)stream::encrypt(input_, output, payload, options,
+                            request_.armor ? stream::Encoding::armored : stream::Encoding::binary);
+    });
+  }
+
+  void decrypt() {
+    UnlockOptions keys;
+    keys.identity_files = request_.identity_files;
+    Unlocker unlocker(keys);
+    if (input_.is_terminal()) {
+      input_ = read_typed();
+    }
+    run([&](const stream::Options& options) { decrypt_from(unlocker, options); });
+  }
+
+ private:
+  template <typename Task>
+  void run(const Task& task) {
+    const std::optional<std::uint64_t> bytes =
+        input_.is_seekable() ? std::optional(input_.bytes()) : std::nullopt;
+    const Choice choice = chooser_.for_input(bytes);
+    const std::unique_ptr<Executor> executor = choice.executor_for(bytes);
+    executor->start();
+    task(stream::Options{.executor = *executor,
+                         .kernel = choice.kernel,
+                         .grain_bytes = choice.grain_bytes,
+                         .cancel = &cancel()});
+  }
+
+  void decrypt_from(Unlocker& unlocker, const stream::Options& options) {
+    const stream::EncryptedFile file(input_);
+    const bool has_passphrase = file.head().summary().stanzas.front().type == "scrypt";
+    refuse_if(has_passphrase && !request_.identity_files.empty(),
+              "file is passphrase-encrypted but identities were specified with -i/--identity",
+              {"leave out all -i/--identity to be asked for the passphrase"});
+    const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, options);
+    stream::Output output = create_output(stream::new_file_mode());
+    (void)stream::decrypt(file.source(), output, payload, {}, options);
+  }
+
+  static stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
+                                    bool has_passphrase, const stream::Options& options) {
+    age::Credentials credentials = unlocker.credentials();
+    credentials.ask_passphrase = [] { return ask_as_age("Enter passphrase: "); };
+    try {
+      return file.head().open(file.source(), credentials, options.kernel, options.device_use);
+    } catch (const Error& error) {
+      if (error.code != ErrorCode::wrong_key) {
+        throw;
+      }
+      throw Refusal{has_passphrase ? "incorrect passphrase"
+                                   : "no identity matched any of the recipients"};
+    }
+  }
+
+  [[nodiscard]] stream::Output create_output(mode_t permissions) const {
+    stream::OutputOptions options;
+    options.overwrite = true;
+    options.permissions = permissions;
+    options.source = &input_;
+    options.cancel = &cancel();
+    const std::string name = request_.output();
+    return name.empty() || name == "-" ? stream::Output::standard_output(options)
+                                       : stream::Output::create(name, options);
+  }
+
+  // From a terminal comes armor. All of it is read before anything is asked or shown there, up to
+  // its last line.
+  [[nodiscard]] stream::Input read_typed() const {
+    constexpr std::size_t most_bytes = std::size_t{64} << 20;
+    const std::string end = std::string(age::armor_end) + "\n";
+    std::string typed;
+    char byte = 0;
+    while (!typed.ends_with(end) &&
+           input_.read(MutableBytes(reinterpret_cast<std::uint8_t*>(&byte), 1)) == 1) {
+      typed.push_back(byte);
+      refuse_if(typed.size() > most_bytes, "more was typed than a terminal is good for");
+    }
+    Descriptor memory(memfd_create("typed", MFD_CLOEXEC));
+    const iovec all = {typed.data(), typed.size()};
+    if (!memory.is_open() || !stream::write_file_at(memory.number(), 0, {&all, 1}, nullptr)) {
+      throw_errno(input_.name());
+    }
+    return stream::Input::of(std::move(memory), input_.name(), &cancel());
+  }
+
+  const Request& request_;
+  stream::Input input_;
+  WorkChooser chooser_;
+};
+
+int run(const Request& request) {
+  if (request.version) {
+    print_result("v1.2.1 (paes " PAES_VERSION ")\n");
+    return exit_done;
+  }
+  check(request);
+  refuse_if(
+      !request.decrypt && !request.armor && request.output().empty() && isatty(STDOUT_FILENO) == 1,
+      "refusing to output binary to the terminal",
+      {"did you mean -a/--armor?", "force it with \"-o -\""});
+  Work work(request);
+  if (request.decrypt) {
+    work.decrypt();
+  } else {
+    work.encrypt();
+  }
+  return exit_done;
+}
+
+void print_refusal(const std::string& why, const std::vector<std::string>& hints) {
+  print_note("age: error: " + why);
+  for (const std::string& hint : hints) {
+    print_note("age: hint: " + hint);
+  }
+}
+
+int run_words(std::span<char* const> words) {
+  try {
+    // What all commands of paes answer goes to standard output, and what age answers elsewhere.
+    if (words.size() == 1 && std::string_view(words[0]) == "--help") {
+      print_result(usage);
+      return exit_done;
+    }
+    const Request request = parse(words);
+    if (request.help || words.empty()) {
+      (void)std::fputs(usage, stderr);
+      return request.help ? exit_done : exit_failed;
+    }
+    return run(request);
+  } catch (const BadFlag& error) {
+    print_note(error.why);
+    (void)std::fputs(usage, stderr);
+    return exit_bad_flag;
+  } catch (const Refusal& error) {
+    print_refusal(error.why, error.hints);
+  } catch (const ClosedOutput&) {
+    throw;  // nobody reads: the process dies of SIGPIPE, as age does
+  } catch (...) {
+    const Error error = current_error();
+    print_refusal(error.what(),
+                  error.hint.empty() ? std::vector<std::string>{} : std::vector{error.hint});
+  }
+  return exit_failed;
+}
+
+}  // namespace
+
+const Command command_age = {"age", "take the arguments of age(1), and do what it does", nullptr,
+                             run_words};
+
+}  // namespace paes::cli

@@ -1,0 +1,300 @@
+#include "paes/file_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "age/armor.hpp"
+#include "core/current_error.hpp"
+#include "core/descriptor.hpp"
+#include "core/secret.hpp"
+#include "paes/process.hpp"
+#include "paes/remains.hpp"
+#include "paes/report.hpp"
+#include "stream/file_format.hpp"
+#include "stream/preamble.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+// Several threads on one file pay only if each gets many pieces. A thread alone takes a few
+// milliseconds for a file of this many.
+constexpr std::uint64_t pieces_of_a_small_file = 32;
+
+// Whether the file begins as a container does. It is left where it stands.
+bool has_magic(const stream::Input& input) {
+  std::array<std::uint8_t, stream::max_magic_bytes> first_bytes;
+  if (!input.is_seekable()) {
+    return false;
+  }
+  const Bytes read = Bytes(first_bytes).first(stream::read_head(input, first_bytes));
+  return age::may_be_armored(read) ||
+         std::any_of(
+             stream::file_formats().begin(), stream::file_formats().end(),
+             [read](const stream::FileFormat* format) { return format->is_format_of(read); });
+}
+
+}  // namespace
+
+FileRun::FileRun(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
+                 std::vector<Outcome>& outcomes)
+    : options_(options),
+      chooser_(chooser),
+      transfer_(transfer),
+      outcomes_(outcomes),
+      has_ended_(outcomes.size()) {}
+
+void FileRun::run() {
+  Files files;
+  std::optional<std::uint64_t> total_bytes = 0;
+  for (Outcome& outcome : outcomes_) {
+    if (outcome.status == Status::not_begun) {
+      files.push_back(&outcome);
+      total_bytes = total_bytes && outcome.listed_bytes
+                        ? std::optional(*total_bytes + *outcome.listed_bytes)
+                        : std::nullopt;
+      continue;
+    }
+    if (outcome.error) {
+      fail(outcome, *outcome.error);
+    }
+    end(outcome);
+  }
+  if (outcomes_.size() == 1) {
+    for (Outcome* const file : files) {
+      run_alone(*file);
+    }
+    return report_not_begun();
+  }
+  const std::size_t ended_before = ended_;
+  ProgressMeter meter(
+      !options_.quiet && !options_.no_progress,
+      [&, count = files.size()] {
+        return fmt::format("file {} of {}", std::min(ended_ - ended_before + 1, count), count);
+      },
+      total_bytes);
+  meter_ = &meter;
+  const auto is_regular = [](const Outcome* file) { return file->listed_bytes.has_value(); };
+  for (auto next = files.begin(); next != files.end() && !cancel().requested();) {
+    if (!is_regular(*next)) {
+      run_alone(**next++);
+      continue;
+    }
+    const auto end = std::find_if_not(next, files.end(), is_regular);
+    run_regular({next, end});
+    next = end;
+  }
+  commits_.commit_all();
+  meter_ = nullptr;
+  report_not_begun();
+}
+
+void FileRun::run_regular(const Files& files) {
+  const Choice choice = chooser_.for_input(0);
+  Files large;
+  Files small;
+  for (Outcome* const file : files) {
+    const bool is_small = choice.device == nullptr && !options_.resume &&
+                          *file->listed_bytes <= pieces_of_a_small_file * choice.grain_bytes;
+    (is_small ? small : large).push_back(file);
+  }
+  if (!small.empty()) {
+    run_at_the_same_time(small, choice);
+  }
+  for (Outcome* const file : large) {
+    if (!cancel().requested()) {
+      run_alone(*file);
+    }
+  }
+}
+
+void FileRun::run_at_the_same_time(const Files& files, const Choice& choice) {
+  const std::unique_ptr<Executor> executor = make_executor(
+      choice.schedule, static_cast<unsigned>(std::min<std::size_t>(files.size(), choice.threads)));
+  executor->start();
+  const SecretPagesKept kept;
+  std::optional<stream::Layout> layout;
+  std::optional<stream::BufferPool> buffers;
+  if (transfer_.layout != nullptr) {
+    layout = transfer_.layout(0, std::nullopt,
+                              {.executor = serial_executor(),
+                               .kernel = choice.kernel,
+                               .grain_bytes = choice.grain_bytes});
+    buffers.emplace(*layout);
+  }
+  std::atomic<std::size_t> next{0};
+  executor->on_each_thread([&](unsigned) {
+    for (std::size_t i = next++; i < files.size() && !cancel().requested(); i = next++) {
+      Outcome& outcome = *files[i];
+      attempt(outcome, [&] {
+        std::optional<stream::Input> input = open(outcome);
+        return !input || work_on(outcome, *input,
+                                 {choice, serial_executor(), meter_->counter(),
+                                  buffers ? &*buffers : nullptr, true});
+      });
+    }
+  });
+}
+
+void FileRun::run_alone(Outcome& outcome) {
+  attempt(outcome, [&] {
+    std::optional<stream::Input> input = open(outcome);
+    if (!input) {
+      return true;
+    }
+    const std::optional<std::uint64_t> total =
+        input->is_seekable() ? std::optional(input->bytes()) : std::nullopt;
+    const Choice choice = chooser_.for_input(total);
+    const std::unique_ptr<Executor> executor = choice.executor_for(total);
+    executor->start();
+    std::optional<ProgressMeter> own_meter;
+    if (meter_ == nullptr) {
+      own_meter.emplace(!options_.quiet && !options_.no_progress, input->name(), total);
+    }
+    return work_on(outcome, *input,
+                   {choice, *executor, (meter_ != nullptr ? *meter_ : *own_meter).counter()});
+  });
+}
+
+void FileRun::attempt(Outcome& outcome, const std::function<bool()>& work) {
+  try {
+    if (!work()) {
+      return;  // from here on another thread may end this outcome
+    }
+    report_done(outcome);
+  } catch (const ClosedOutput& error) {
+    fail_closed(outcome, about(outcome, error));
+  } catch (...) {
+    fail(outcome, with_leftover_hint(outcome.input, about(outcome, current_error())));
+  }
+  end(outcome);
+}
+
+std::optional<stream::Input> FileRun::open(Outcome& outcome) const {
+  if (outcome.input == "-") {
+    return stream::Input::standard_input(&cancel());
+  }
+  if (!outcome.was_found) {
+    return stream::Input::open(outcome.input, &cancel());
+  }
+  std::optional<stream::Input> input = stream::Input::open_regular(outcome.input, &cancel());
+  if (!input) {
+    outcome.skip(Skipped::not_regular);
+  } else if (transfer_.takes == Takes::plain && has_magic(*input)) {
+    outcome.skip(Skipped::encrypted);
+    input.reset();
+  }
+  return input;
+}
+
+bool FileRun::work_on(Outcome& outcome, stream::Input& input, const Means& means) {
+  outcome.device = means.choice.device_name();
+  outcome.grain_bytes = means.choice.grain_bytes;
+  std::optional<stream::Output> unnamed;
+  run_timed(options_, means.choice, means.executor, means.progress, means.buffers, outcome,
+            [&](const stream::Options& work_options) {
+              Written written =
+                  transfer_.work({input, outcome.output, work_options, means.is_grouped, outcome});
+              if (written.unnamed) {
+                unnamed.emplace(std::move(*written.unnamed));
+              }
+              return written.totals;
+            });
+  if (!unnamed) {
+    return true;
+  }
+  commit_later(outcome, std::move(*unnamed));
+  return false;
+}
+
+void FileRun::commit_later(Outcome& outcome, stream::Output output) {
+  outcome.status = Status::not_begun;  // until the output has its name
+  const std::uint64_t bytes = outcome.text_bytes;
+  commits_.add(std::move(output), bytes,
+               [this, &outcome](const stream::Output& named, const std::optional<Error>& error) {
+                 if (named.has_its_name() && transfer_.has_named) {
+                   transfer_.has_named();
+                 }
+                 if (!named.warning().empty()) {
+                   print_warning(named.warning());
+                 }
+                 if (error) {
+                   fail(outcome, about(outcome, *error));
+                 } else {
+                   outcome.status = Status::done;
+                   report_done(outcome);
+                 }
+                 end(outcome);
+               });
+}
+
+void FileRun::fail(Outcome& outcome, const Error& error) {
+  outcome.fail(error);
+  print_error(error);
+}
+
+// Nobody reads standard output any more. That ends the run, as it ends a filter.
+void FileRun::fail_closed(Outcome& outcome, const Error& error) {
+  outcome.fail(error);
+  if (stop_for_closed_output()) {
+    nobody_reads_ = true;
+  } else {
+    print_error(error);
+  }
+}
+
+void FileRun::report_done(const Outcome& outcome) const {
+  warn_of_leftover(outcome.input);
+  if (options_.verbose && outcome.status == Status::done) {
+    print_note(timing_of(outcome, chooser_));
+  }
+}
+
+void FileRun::end(Outcome& outcome) {
+  ++ended_;
+  const std::lock_guard lock(results_mutex_);
+  has_ended_[static_cast<std::size_t>(&outcome - outcomes_.data())] = true;
+  print_results();
+}
+
+// Results are printed in the order of the files, so one that ends early waits for those before it.
+void FileRun::print_results() {
+  while (next_result_ < outcomes_.size() && has_ended_[next_result_]) {
+    Outcome& outcome = outcomes_[next_result_++];
+    try {
+      if (!outcome.result.empty()) {
+        print_result(std::exchange(outcome.result, {}));
+      }
+    } catch (const ClosedOutput& error) {
+      fail_closed(outcome, about(outcome, error));
+    } catch (...) {
+      fail(outcome, about(outcome, current_error()));
+    }
+  }
+}
+
+// Prints one line for all files not begun.
+void FileRun::report_not_begun() const {
+  // If all output was for a reader who has gone, nobody misses the other files.
+  if (!transfer_.name_output && nobody_reads_) {
+    return;
+  }
+  const auto is_left = [](const Outcome& outcome) { return outcome.status == Status::not_begun; };
+  const auto first = std::find_if(outcomes_.begin(), outcomes_.end(), is_left);
+  if (first == outcomes_.end()) {
+    return;
+  }
+  const auto others = std::count_if(first + 1, outcomes_.end(), is_left);
+  const bool are_last = others == outcomes_.end() - first - 1;
+  print_error({ErrorCode::failure,
+               shown_name(first->input) + ": interrupted: not begun" +
+                   (others == 0   ? ""
+                    : !are_last   ? fmt::format(", nor {} others", others)
+                    : others == 1 ? ", nor the file after it"
+                                  : fmt::format(", nor the {} files after it", others))});
+}
+
+}  // namespace paes::cli

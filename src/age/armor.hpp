@@ -1,0 +1,64 @@
+// ASCII armor of an age v1 file (c2sp.org/age, "ASCII armor"): strict PEM with padded canonical
+// Base 64 in lines of 64 columns, and nothing but whitespace around it. What goes through it is
+// ciphertext, so it looks characters up in tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace paes::age {
+
+inline constexpr std::string_view armor_begin = "-----BEGIN AGE ENCRYPTED FILE-----";
+inline constexpr std::string_view armor_end = "-----END AGE ENCRYPTED FILE-----";
+inline constexpr std::size_t armor_columns = 64;
+inline constexpr std::size_t armor_line_bytes = 48;
+// Before the armor and after it.
+inline constexpr std::size_t max_armor_whitespace = 1024;
+
+// Whether a file may be armored, from its first bytes: as many as armor_begin has, or all.
+[[nodiscard]] bool may_be_armored(Bytes first_bytes) noexcept;
+
+// The length of the armor around so many bytes.
+[[nodiscard]] constexpr std::uint64_t armored_bytes(std::uint64_t file_bytes) noexcept {
+  const std::uint64_t characters = (file_bytes + 2) / 3 * 4;
+  const std::uint64_t lines = (characters + armor_columns - 1) / armor_columns;
+  return armor_begin.size() + 1 + characters + lines + armor_end.size() + 1;
+}
+
+// Turns a file into armor, in pieces of any size.
+class ArmorWriter {
+ public:
+  // Appends to `text` what has become certain.
+  void add(Bytes file, std::string& text);
+  // The file ends here.
+  void end(std::string& text);
+
+ private:
+  bool has_begun_ = false;
+  std::vector<std::uint8_t> line_;  // what does not fill a line yet
+};
+
+// Turns armor into the file, in pieces of any size. Throws Error(corrupt) "armor: WHY".
+class ArmorReader {
+ public:
+  // Appends to `file` what the text's whole lines hold.
+  void add(Bytes text, std::vector<std::uint8_t>& file);
+  // The text ends here.
+  void end(std::vector<std::uint8_t>& file);
+
+ private:
+  enum class Place { before, inside, last_line_read, after };
+  void take_line(std::string_view line, std::vector<std::uint8_t>& file);
+  void take_whitespace(std::string_view line);
+  void decode_line(std::string_view line, std::vector<std::uint8_t>& file);
+
+  Place place_ = Place::before;
+  std::size_t whitespace_ = 0;  // of the present place
+  std::string partial_;         // a line whose end has not come yet
+};
+
+}  // namespace paes::age

@@ -1,0 +1,183 @@
+#include "age/header.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "age/hybrid.hpp"
+#include "age/x25519.hpp"
+#include "format/libcrypto.hpp"
+
+namespace paes::age {
+
+namespace {
+
+using libcrypto::bytes_of;
+
+std::array<std::uint8_t, mac_bytes> header_mac(Bytes file_key, Bytes authenticated) {
+  std::array<std::uint8_t, 32> key;
+  const WipeOnExit wiped(key);
+  libcrypto::hkdf_sha256(file_key, {}, bytes_of("header"), key);
+  return libcrypto::hmac_sha256(key, authenticated);
+}
+
+// `text` holds the version line and the stanzas.
+std::string complete(std::string text, Bytes file_key) {
+  text.append(mac_mark);
+  append_mac(text, header_mac(file_key, bytes_of(text)));
+  return text;
+}
+
+SecretBytes random_file_key() {
+  SecretBytes file_key(file_key_bytes);
+  random_bytes(file_key);
+  return file_key;
+}
+
+using Labels = std::vector<std::string>;
+
+// Throws Error(usage) unless all of them have the same labels, those that are there included.
+void append_wrapped(std::string& text, std::span<const SharedRecipient> recipients, Bytes file_key,
+                    std::optional<Labels> labels = std::nullopt) {
+  for (const SharedRecipient& recipient : recipients) {
+    Wrapped wrapped = recipient->wrap(file_key);
+    if (labels && *labels != wrapped.labels) {
+      throw Error(ErrorCode::usage,
+                  "recipients: may not stand in one file: a post-quantum key goes with its like "
+                  "alone, or its protection would be lost");
+    }
+    labels = std::move(wrapped.labels);
+    for (const NewStanza& stanza : wrapped.stanzas) {
+      append_stanza(text, stanza);
+    }
+  }
+}
+
+// Labels are not written into a header. A file is safe against quantum computers if each of its
+// stanzas is; these are the types that the specification has.
+Labels labels_of(const ParsedHeader& header) {
+  const bool is_post_quantum =
+      std::all_of(header.stanzas.begin(), header.stanzas.end(), [](const Stanza& stanza) {
+        return stanza.type() == hybrid_type || stanza.type() == "mlkem768p256tag";
+      });
+  return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};
+}
+
+SecretBytes unwrap_with_passphrase(const ScryptStanza& stanza, const Credentials& credentials) {
+  if (stanza.work_factor > credentials.max_work_factor) {
+    throw Error(
+        ErrorCode::usage,
+        "envelope: the passphrase's work factor " + std::to_string(stanza.work_factor) +
+            " is above the limit of " + std::to_string(credentials.max_work_factor),
+        stanza.work_factor > highest_max_work_factor
+            ? ""
+            : "if you trust the file: --max-work-factor " + std::to_string(stanza.work_factor));
+  }
+  if (!credentials.ask_passphrase) {
+    throw Error(ErrorCode::wrong_key, "envelope: needs a passphrase");
+  }
+  auto file_key = unwrap_under(credentials.ask_passphrase(), stanza, credentials.wait);
+  if (!file_key) {
+    throw Error(ErrorCode::wrong_key, "envelope: the passphrase is wrong");
+  }
+  return std::move(*file_key);
+}
+
+SecretBytes unwrap_with_identities(const ParsedHeader& header,
+                                   std::span<const SharedIdentity> identities) {
+  for (const SharedIdentity& identity : identities) {
+    if (auto file_key = identity->unwrap(header.stanzas)) {
+      return std::move(*file_key);
+    }
+  }
+  if (identities.empty()) {
+    throw Error(ErrorCode::wrong_key, "envelope: needs an identity",
+                "give the secret key's file with -i");
+  }
+  throw Error(ErrorCode::wrong_key, "envelope: no identity given opens it");
+}
+
+}  // namespace
+
+SealedHeader seal_header(std::span<const SharedRecipient> recipients) {
+  if (recipients.empty()) {
+    throw Error(ErrorCode::usage, "recipients: none given");
+  }
+  SealedHeader sealed{version_line(), random_file_key()};
+  append_wrapped(sealed.text, recipients, sealed.file_key);
+  sealed.text = complete(std::move(sealed.text), sealed.file_key);
+  return sealed;
+}
+
+SealedHeader seal_header(Bytes passphrase, unsigned work_factor, const WaitReadable& wait) {
+  SealedHeader sealed{version_line(), random_file_key()};
+  append_stanza(sealed.text, wrap_under(passphrase, work_factor, sealed.file_key, wait));
+  sealed.text = complete(std::move(sealed.text), sealed.file_key);
+  return sealed;
+}
+
+SealedHeader seal_header(const SealTo& to) {
+  return to.recipients.empty() ? seal_header(to.passphrase, to.work_factor, to.wait)
+                               : seal_header(to.recipients);
+}
+
+ParsedHeader parse_checked(Bytes file) {
+  ParsedHeader header = parse_header(file);
+  for (const Stanza& stanza : header.stanzas) {
+    if (stanza.type() == x25519_type) {
+      check_x25519(stanza);
+    } else if (stanza.type() == scrypt_type) {
+      (void)read_scrypt(stanza);
+      // Someone who opens a file with a passphrase may expect that its writer knew the passphrase.
+      if (header.stanzas.size() != 1) {
+        throw corrupt("a passphrase stanza that is not alone");
+      }
+    }
+  }
+  return header;
+}
+
+SecretBytes open_header(const ParsedHeader& header, const Credentials& credentials) {
+  const Stanza& first = header.stanzas.front();  // scrypt stands alone
+  SecretBytes file_key = first.type() == scrypt_type
+                             ? unwrap_with_passphrase(read_scrypt(first), credentials)
+                             : unwrap_with_identities(header, credentials.identities);
+  if (!equal_constant_time(header_mac(file_key, header.authenticated), header.mac)) {
+    throw corrupt("its header was changed (the MAC is wrong)");
+  }
+  return file_key;
+}
+
+std::string remove_from_header(const ParsedHeader& header, Bytes file_key,
+                               std::span<const std::size_t> places) {
+  const std::size_t count = header.stanzas.size();
+  if (!places.empty() && places.back() >= count) {
+    throw Error(ErrorCode::usage, "envelope: has " + std::to_string(count) +
+                                      " recipients, so there is no number " +
+                                      std::to_string(places.back() + 1));
+  }
+  if (places.size() == count) {
+    throw Error(ErrorCode::usage, "envelope: nobody could open it without its last recipient");
+  }
+  std::string text = version_line();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::binary_search(places.begin(), places.end(), i)) {
+      append_stanza(text, header.stanzas[i]);
+    }
+  }
+  return complete(std::move(text), file_key);
+}
+
+std::string add_to_header(const ParsedHeader& header, Bytes file_key,
+                          std::span<const SharedRecipient> recipients) {
+  if (header.stanzas.front().type() == scrypt_type) {
+    throw Error(ErrorCode::usage,
+                "envelope: it has a passphrase, next to which age allows no recipient",
+                "replace the passphrase with recipients, without --add");
+  }
+  const Bytes kept = header.authenticated.first(header.authenticated.size() - mac_mark.size());
+  std::string text(kept.begin(), kept.end());
+  append_wrapped(text, recipients, file_key, labels_of(header));
+  return complete(std::move(text), file_key);
+}
+
+}  // namespace paes::age

@@ -1,0 +1,65 @@
+// The header of an age v1 file with its cryptography: a random file key, wrapped for recipients or
+// under a passphrase, and the MAC that proves that whoever wrote the header knew the file key
+// (c2sp.org/age, "Header").
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "age/keys.hpp"
+#include "age/scrypt.hpp"
+#include "age/stanza.hpp"
+#include "core/secret.hpp"
+
+namespace paes::age {
+
+struct SealedHeader {
+  std::string text;  // all of it; the payload comes after it
+  SecretBytes file_key;
+};
+
+// Throws Error(usage) for no recipients, and for recipients that may not stand in one file.
+[[nodiscard]] SealedHeader seal_header(std::span<const SharedRecipient> recipients);
+// `wait` as in derive_apart. Throws Error(usage) for an empty passphrase.
+[[nodiscard]] SealedHeader seal_header(Bytes passphrase, unsigned work_factor,
+                                       const WaitReadable& wait);
+
+// For whom to seal: recipients, or a passphrase if there are none.
+struct SealTo {
+  std::span<const SharedRecipient> recipients;
+  Bytes passphrase = {};
+  unsigned work_factor = written_work_factor;
+  WaitReadable wait = {};  // as in derive_apart
+};
+[[nodiscard]] SealedHeader seal_header(const SealTo& to);
+
+// How to open a header. `ask_passphrase` is called at most once, and only if the header has a
+// scrypt stanza whose work factor is within the cap.
+struct Credentials {
+  std::span<const SharedIdentity> identities;
+  std::function<SecretBytes()> ask_passphrase;  // may be empty
+  unsigned max_work_factor = default_max_work_factor;
+  WaitReadable wait = {};  // as in derive_apart
+};
+
+// As parse_header, and throws Error(corrupt) also if a stanza of age's own two types is malformed,
+// or if a scrypt stanza is not the only one.
+[[nodiscard]] ParsedHeader parse_checked(Bytes file);
+
+// The file key. Throws Error(wrong_key) when nothing given opens the header, Error(corrupt) when
+// its MAC is wrong, and Error(usage) when the work factor is above the cap.
+[[nodiscard]] SecretBytes open_header(const ParsedHeader& header, const Credentials& credentials);
+
+// The same header for more recipients: it keeps its stanzas and gets a new MAC. Throws Error(usage)
+// if it has a passphrase, and for recipients that may not stand beside those that are there.
+[[nodiscard]] std::string add_to_header(const ParsedHeader& header, Bytes file_key,
+                                        std::span<const SharedRecipient> recipients);
+
+// The same header without the stanzas at these places, which are counted from 0 and in order.
+// Throws Error(usage) if there is no such stanza, or if none would be left.
+[[nodiscard]] std::string remove_from_header(const ParsedHeader& header, Bytes file_key,
+                                             std::span<const std::size_t> places);
+
+}  // namespace paes::age

@@ -1,0 +1,224 @@
+#include "age/hybrid.hpp"
+
+#include <algorithm>
+
+#include "age/plugin.hpp"
+#include "age/wrap.hpp"
+#include "format/encodings.hpp"
+#include "format/hpke.hpp"
+#include "format/libcrypto.hpp"
+#include "format/ml_kem.hpp"
+
+namespace paes::age {
+
+namespace {
+
+using libcrypto::bytes_of;
+using libcrypto::ml_kem_768_ciphertext_bytes;
+using libcrypto::ml_kem_768_public_key_bytes;
+using libcrypto::ml_kem_768_seed_bytes;
+using libcrypto::x25519_bytes;
+
+constexpr std::string_view recipient_part = "age1pq";
+constexpr std::string_view identity_part = "AGE-SECRET-KEY-PQ-";
+constexpr std::string_view plugin_name = "pq";
+constexpr std::string_view info = "age-encryption.org/mlkem768x25519";
+
+// ML-KEM's part, then X25519's.
+using PublicKey = std::array<std::uint8_t, ml_kem_768_public_key_bytes + x25519_bytes>;
+using Encapsulation = std::array<std::uint8_t, ml_kem_768_ciphertext_bytes + x25519_bytes>;
+using SecretKey = Secret<std::array<std::uint8_t, 32>>;
+
+// X-Wing (draft-connolly-cfrg-xwing-kem), which draft-ietf-hpke-pq calls MLKEM768-X25519.
+struct Expanded {
+  explicit Expanded(Bytes secret_key) { libcrypto::shake256(secret_key, bytes); }
+  ~Expanded() { wipe(bytes); }
+  Expanded(const Expanded&) = delete;
+  Expanded& operator=(const Expanded&) = delete;
+
+  [[nodiscard]] Bytes ml_kem_seed() const { return Bytes(bytes).first(ml_kem_768_seed_bytes); }
+  [[nodiscard]] Bytes x25519_key() const { return Bytes(bytes).last(x25519_bytes); }
+
+  std::array<std::uint8_t, ml_kem_768_seed_bytes + x25519_bytes> bytes;
+};
+
+struct SharedSecret {
+  SharedSecret() = default;
+  ~SharedSecret() {
+    wipe(ml_kem);
+    wipe(x25519);
+    wipe(combined);
+  }
+  SharedSecret(const SharedSecret&) = delete;
+  SharedSecret& operator=(const SharedSecret&) = delete;
+
+  void combine(Bytes x25519_share, Bytes x25519_public_key) {
+    constexpr std::string_view label = "\\.//^\\";
+    std::array<std::uint8_t, 4 * x25519_bytes + label.size()> message;
+    const WipeOnExit wiped(message);
+    auto next = std::copy(ml_kem.begin(), ml_kem.end(), message.begin());
+    next = std::copy(x25519.begin(), x25519.end(), next);
+    next = std::copy(x25519_share.begin(), x25519_share.end(), next);
+    next = std::copy(x25519_public_key.begin(), x25519_public_key.end(), next);
+    std::copy(label.begin(), label.end(), next);
+    libcrypto::sha3_256(message, combined);
+  }
+
+  std::array<std::uint8_t, 32> ml_kem;
+  std::array<std::uint8_t, 32> x25519;
+  std::array<std::uint8_t, 32> combined;
+};
+
+class HybridRecipient final : public RecipientKey {
+ public:
+  explicit HybridRecipient(const PublicKey& key) : key_(key) {}
+
+  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] std::string text() const override;
+
+ private:
+  PublicKey key_;
+};
+
+class HybridIdentity final : public IdentityKey {
+ public:
+  explicit HybridIdentity(SecretKey key) : key_(std::move(key)) {}
+
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] SecretBytes secret_text() const override { return text_as(identity_part); }
+  // The plugin's name for the same key.
+  [[nodiscard]] SecretBytes plugin_text() const { return text_as("AGE-PLUGIN-PQ-"); }
+
+ private:
+  [[nodiscard]] SecretBytes text_as(std::string_view human_part) const {
+    SecretBytes text(bech32::text_length(human_part));
+    bech32::encode(human_part, *key_, text);
+    return text;
+  }
+
+  SecretKey key_;
+};
+
+Wrapped HybridRecipient::wrap(Bytes file_key) const {
+  Encapsulation encapsulation;
+  const Bytes their_x25519 = Bytes(key_).last(x25519_bytes);
+  const MutableBytes share = MutableBytes(encapsulation).last(x25519_bytes);
+  SharedSecret secret;
+  std::array<std::uint8_t, 32> ephemeral;
+  const WipeOnExit wiped(ephemeral);
+  random_bytes(ephemeral);
+  libcrypto::x25519_public_key(ephemeral, share);
+  if (!libcrypto::x25519(ephemeral, their_x25519, secret.x25519) ||
+      !libcrypto::ml_kem_768_encapsulate(
+          Bytes(key_).first(ml_kem_768_public_key_bytes),
+          MutableBytes(encapsulation).first(ml_kem_768_ciphertext_bytes), secret.ml_kem)) {
+    throw Error(ErrorCode::usage, "recipient: is no post-quantum key that anybody could have made");
+  }
+  secret.combine(share, their_x25519);
+  return {{{std::string(hybrid_type) + " " + base64::encode(encapsulation),
+            hpke::seal(hpke::mlkem768_x25519, secret.combined, bytes_of(info), file_key)}},
+          {std::string(post_quantum_label)}};
+}
+
+std::string HybridRecipient::text() const {
+  std::string text(bech32::text_length(recipient_part, key_.size()), '\0');
+  bech32::encode(recipient_part, key_, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  return text;
+}
+
+std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanzas) const {
+  const bool has_one = std::any_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
+    return stanza.type() == hybrid_type;
+  });
+  if (!has_one) {
+    return std::nullopt;
+  }
+  const Expanded expanded(*key_);
+  std::array<std::uint8_t, x25519_bytes> public_x25519;
+  libcrypto::x25519_public_key(expanded.x25519_key(), public_x25519);
+  for (const Stanza& stanza : stanzas) {
+    if (stanza.type() != hybrid_type) {
+      continue;
+    }
+    Encapsulation encapsulation;
+    WrappedFileKey wrapped;
+    const auto arguments = stanza.split_arguments();
+    if (arguments.size() != 2 || !base64::decode(arguments[1], encapsulation) ||
+        !stanza.decode_body(wrapped)) {
+      throw corrupt("malformed " + std::string(hybrid_type) + " stanza");
+    }
+    SharedSecret secret;
+    const Bytes share = Bytes(encapsulation).last(x25519_bytes);
+    if (!libcrypto::x25519(expanded.x25519_key(), share, secret.x25519)) {
+      throw corrupt("an X25519 share of small order");
+    }
+    libcrypto::ml_kem_768_decapsulate(expanded.ml_kem_seed(),
+                                      Bytes(encapsulation).first(ml_kem_768_ciphertext_bytes),
+                                      secret.ml_kem);
+    secret.combine(share, public_x25519);
+    SecretBytes file_key(file_key_bytes);
+    if (hpke::open(hpke::mlkem768_x25519, secret.combined, bytes_of(info), wrapped, file_key)) {
+      return file_key;
+    }
+  }
+  return std::nullopt;
+}
+
+SharedRecipient HybridIdentity::recipient() const {
+  const Expanded expanded(*key_);
+  PublicKey key;
+  libcrypto::ml_kem_768_public_key(expanded.ml_kem_seed(),
+                                   MutableBytes(key).first(ml_kem_768_public_key_bytes));
+  libcrypto::x25519_public_key(expanded.x25519_key(), MutableBytes(key).last(x25519_bytes));
+  return std::make_shared<HybridRecipient>(key);
+}
+
+Error misspelt(const std::string& name) {
+  return {ErrorCode::usage,
+          name + ": is a post-quantum key with a typing error: it is cut or its checksum is wrong"};
+}
+
+SharedRecipient parse_hybrid_recipient(std::string_view text, const std::string& name,
+                                       const Prompts& prompts) {
+  PublicKey key;
+  if (bech32::decode(text, recipient_part, key) != bech32::Decoded::good) {
+    throw misspelt(name);
+  }
+  if (!libcrypto::has_ml_kem_768()) {
+    return plugin_recipient(plugin_name, std::string(text), prompts);
+  }
+  return std::make_shared<HybridRecipient>(key);
+}
+
+SharedIdentity parse_hybrid_identity(std::string_view text, const std::string& name,
+                                     const Prompts& prompts) {
+  SecretKey key;
+  if (bech32::decode(text, identity_part, *key) != bech32::Decoded::good) {
+    throw misspelt(name);
+  }
+  auto identity = std::make_shared<HybridIdentity>(std::move(key));
+  if (!libcrypto::has_ml_kem_768()) {
+    return plugin_identity(plugin_name, identity->plugin_text(), prompts);
+  }
+  return identity;
+}
+
+}  // namespace
+
+SharedIdentity generate_hybrid() {
+  if (!libcrypto::has_ml_kem_768()) {
+    throw Error(ErrorCode::failure, "keygen: this libcrypto has no ML-KEM-768",
+                "install OpenSSL 3.5 or later, or use age-keygen -pq of age 1.3");
+  }
+  SecretKey key;
+  random_bytes(*key);
+  return std::make_shared<HybridIdentity>(std::move(key));
+}
+
+extern const KeyKind kind_hybrid = {
+    [](std::string_view text) { return text.starts_with("age1pq1"); }, parse_hybrid_recipient,
+    [](std::string_view text) { return text.starts_with("AGE-SECRET-KEY-PQ-1"); },
+    parse_hybrid_identity};
+
+}  // namespace paes::age

@@ -1,0 +1,18 @@
+// Post-quantum keys: "age1pq1..." and "AGE-SECRET-KEY-PQ-1..." (c2sp.org/age, "The MLKEM768-X25519
+// hybrid post-quantum recipient type"). A file key stays secret as long as one of ML-KEM-768 and
+// X25519 holds. ML-KEM comes from libcrypto 3.5 or later. Where that is not installed, the plugin
+// age-plugin-pq does the work.
+#pragma once
+
+#include <array>
+
+#include "age/keys.hpp"
+
+namespace paes::age {
+
+inline constexpr std::string_view hybrid_type = "mlkem768x25519";
+inline constexpr std::string_view post_quantum_label = "postquantum";
+
+[[nodiscard]] SharedIdentity generate_hybrid();
+
+}  // namespace paes::age

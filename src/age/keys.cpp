@@ -1,0 +1,152 @@
+#include "age/keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+
+#include "format/libcrypto.hpp"
+#include "paes/error.hpp"
+
+namespace paes::age {
+
+#define PAES_KEY_KIND(name) extern const KeyKind kind_##name;
+#include "age/kinds.def"
+#undef PAES_KEY_KIND
+
+namespace {
+
+constexpr std::array kinds = {
+#define PAES_KEY_KIND(name) &kind_##name,
+#include "age/kinds.def"
+#undef PAES_KEY_KIND
+};
+
+constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_file_keys = 10000;
+
+// The kind that claims the text.
+const KeyKind& find_kind(bool (*KeyKind::*claims)(std::string_view), std::string_view text) {
+  return **std::find_if(kinds.begin(), kinds.end() - 1, [&](const KeyKind* kind) {
+    return kind->*claims != nullptr && (kind->*claims)(text);
+  });
+}
+
+void check_length(Bytes contents, std::string_view source) {
+  if (contents.size() > max_file_bytes) {
+    throw Error(ErrorCode::usage,
+                std::string(source) + ": longer than " + std::to_string(max_file_bytes) + " bytes");
+  }
+}
+
+// Calls take(line, where) for every line that may hold a key; `where` is the file's name and line
+// number. take's errors get it in front.
+template <typename Take>
+void for_each_key_line(Bytes contents, std::string_view source, std::string_view kind, Take take) {
+  const auto refuse = [&](const std::string& why) -> Error {
+    return {ErrorCode::usage, std::string(source) + ": " + why};
+  };
+  std::string_view rest = libcrypto::text_of(contents);
+  std::size_t keys = 0;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) {
+      line.remove_suffix(1);
+    }
+    if (line.empty() || line.starts_with('#')) {
+      continue;
+    }
+    if (++keys > max_file_keys) {
+      throw refuse("more than " + std::to_string(max_file_keys) + " keys");
+    }
+    const std::string where = std::string(source) + " line " + std::to_string(number) + ": ";
+    try {
+      take(line, where);
+    } catch (const Error& error) {
+      throw Error(error.code, where + error.what(), error.hint);
+    }
+  }
+  if (keys == 0) {
+    throw refuse("holds no " + std::string(kind));
+  }
+}
+
+}  // namespace
+
+bool mentions_secret_key(std::string_view text) {
+  constexpr std::string_view mark = "age-secret-key";
+  const auto is_same = [](char c, char of_mark) {
+    return of_mark == (c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c);
+  };
+  return std::search(text.begin(), text.end(), mark.begin(), mark.end(), is_same) != text.end();
+}
+
+SharedRecipient parse_recipient(std::string_view text, const std::string& name,
+                                const Prompts& prompts) {
+  if (mentions_secret_key(text)) {
+    throw Error(ErrorCode::usage, name + ": is a secret key",
+                "give the public key, age1..., and keep the other to yourself");
+  }
+  return find_kind(&KeyKind::claims_recipient, text).parse_recipient(text, name, prompts);
+}
+
+SharedIdentity parse_identity(std::string_view text, const std::string& name,
+                              const Prompts& prompts) {
+  return find_kind(&KeyKind::claims_identity, text).parse_identity(text, name, prompts);
+}
+
+SecretBytes identity_file_text(const IdentityKey& identity) {
+  const std::time_t now = std::time(nullptr);
+  struct tm utc = {};
+  char date[32];
+  (void)std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  const std::string comments =
+      std::string("# created: ") + date + "\n# public key: " + identity.recipient()->text() + "\n";
+  const SecretBytes key = identity.secret_text();
+  SecretBytes text(comments.size() + key.size() + 1);
+  std::memcpy(text.data(), comments.data(), comments.size());
+  std::memcpy(text.data() + comments.size(), key.data(), key.size());
+  text.data()[text.size() - 1] = '\n';
+  return text;
+}
+
+std::vector<SharedIdentity> parse_identity_file(Bytes contents, std::string_view source,
+                                                const Prompts& prompts) {
+  check_length(contents, source);
+  for (const KeyKind* kind : kinds) {
+    if (kind->claims_identity_file != nullptr && kind->claims_identity_file(contents)) {
+      return kind->parse_identity_file(contents, std::string(source), prompts);
+    }
+  }
+  std::vector<SharedIdentity> identities;
+  for_each_key_line(contents, source, "identity",
+                    [&](std::string_view line, const std::string& /*where*/) {
+                      identities.push_back(parse_identity(line, "identity", prompts));
+                    });
+  return identities;
+}
+
+std::vector<SharedRecipient> parse_recipient_file(Bytes contents, std::string_view source,
+                                                  const Prompts& prompts) {
+  check_length(contents, source);
+  std::vector<SharedRecipient> recipients;
+  for_each_key_line(contents, source, "recipient",
+                    [&](std::string_view line, const std::string& where) {
+                      try {
+                        recipients.push_back(parse_recipient(line, "recipient", prompts));
+                      } catch (const UnsupportedKey& key) {
+                        if (!prompts.warn) {
+                          throw;
+                        }
+                        prompts.warn(where + "an SSH key of type " + key.type + " is skipped");
+                      }
+                    });
+  if (recipients.empty()) {
+    throw Error(ErrorCode::usage, std::string(source) + ": holds no recipient that age takes");
+  }
+  return recipients;
+}
+
+}  // namespace paes::age

@@ -1,0 +1,131 @@
+// Who may open an age file: recipients, for whom a file key is wrapped in stanzas, and identities,
+// which unwrap it. Each kind of key is one file and one line in kinds.def.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "age/stanza.hpp"
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+#include "format/derivation.hpp"
+#include "paes/error.hpp"
+
+namespace paes::age {
+
+// What one recipient adds to a header.
+struct Wrapped {
+  std::vector<NewStanza> stanzas;
+  // All recipients of a file must have the same labels (c2sp.org/age-plugin, "labels"). A recipient
+  // that is safe against quantum computers has one that keeps all others out. Sorted.
+  std::vector<std::string> labels = {};
+};
+
+// A public key. Immutable, hence shared by threads.
+class RecipientKey {
+ public:
+  virtual ~RecipientKey() = default;
+  RecipientKey(const RecipientKey&) = delete;
+  RecipientKey& operator=(const RecipientKey&) = delete;
+
+  [[nodiscard]] virtual Wrapped wrap(Bytes file_key) const = 0;
+  // As users write it. Two keys with one text are the same.
+  [[nodiscard]] virtual std::string text() const = 0;
+
+ protected:
+  RecipientKey() = default;
+};
+
+// A secret key. Immutable, hence shared by threads.
+class IdentityKey {
+ public:
+  virtual ~IdentityKey() = default;
+  IdentityKey(const IdentityKey&) = delete;
+  IdentityKey& operator=(const IdentityKey&) = delete;
+
+  // The file key, if one of the stanzas is for this identity. Throws Error(corrupt) if a stanza of
+  // its own kind is malformed.
+  [[nodiscard]] virtual std::optional<SecretBytes> unwrap(
+      std::span<const Stanza> stanzas) const = 0;
+  // Throws Error(usage) if that cannot be known from the identity.
+  [[nodiscard]] virtual std::shared_ptr<const RecipientKey> recipient() const = 0;
+  // As keygen writes it, without a line feed. Throws Error(usage) if it has no such text.
+  [[nodiscard]] virtual SecretBytes secret_text() const = 0;
+
+ protected:
+  IdentityKey() = default;
+};
+
+using SharedRecipient = std::shared_ptr<const RecipientKey>;
+using SharedIdentity = std::shared_ptr<const IdentityKey>;
+
+// How a key asks its user for something. Any of these may be empty: then it cannot be asked, and
+// what needs an answer fails.
+struct Prompts {
+  std::function<SecretBytes(const std::string& question)> passphrase = {};  // typed unseen
+  std::function<SecretBytes(const std::string& question)> answer = {};      // seen as it is typed
+  // True for `yes`. `no` may be empty: then there is nothing else to choose.
+  std::function<bool(const std::string& question, const std::string& yes, const std::string& no)>
+      confirm = {};
+  std::function<void(const std::string& message)> show = {};
+  // Told of a key in a list that age does not take. If it is empty, the list is refused.
+  std::function<void(const std::string& what_why)> warn = {};
+  WaitReadable wait = {};  // as in derive_apart
+};
+
+// A public key that is well formed and that age does not take, such as one of SSH's for signatures.
+struct UnsupportedKey : Error {
+  UnsupportedKey(const std::string& what_why, std::string type_name)
+      : Error(ErrorCode::usage, what_why), type(std::move(type_name)) {}
+  std::string type;  // safe to show
+};
+
+// A kind of key, as kinds.def lists it: what it leaves null, it does not claim. Errors of all
+// parsers are Error(usage) and never repeat the text, which may be a secret key by mistake. They
+// call it `name`. Keys may keep the prompts and use them later.
+struct KeyKind {
+  // Whether a text means to be of this kind, even if it is misspelt.
+  bool (*claims_recipient)(std::string_view text) = nullptr;
+  SharedRecipient (*parse_recipient)(std::string_view text, const std::string& name,
+                                     const Prompts& prompts) = nullptr;
+  bool (*claims_identity)(std::string_view text) = nullptr;
+  SharedIdentity (*parse_identity)(std::string_view text, const std::string& name,
+                                   const Prompts& prompts) = nullptr;
+  // For a file that is no list of lines.
+  bool (*claims_identity_file)(Bytes contents) = nullptr;
+  std::vector<SharedIdentity> (*parse_identity_file)(Bytes contents, const std::string& name,
+                                                     const Prompts& prompts) = nullptr;
+};
+
+// Throws Error(usage) as KeyKind says.
+// parse_recipient also throws UnsupportedKey.
+[[nodiscard]] SharedRecipient parse_recipient(std::string_view text,
+                                              const std::string& name = "recipient",
+                                              const Prompts& prompts = {});
+[[nodiscard]] SharedIdentity parse_identity(std::string_view text,
+                                            const std::string& name = "identity",
+                                            const Prompts& prompts = {});
+
+// Whether a secret key of any kind stands anywhere in the text, in small letters or capitals.
+[[nodiscard]] bool mentions_secret_key(std::string_view text);
+
+// The text of a file of one identity, as keygen and --new-identity write it: comments with date and
+// public key, then the secret key.
+[[nodiscard]] SecretBytes identity_file_text(const IdentityKey& identity);
+
+// A file that a kind claims as a whole, or one with one key a line. There, empty lines and lines
+// that begin with # are skipped. `source` names the file in errors and to the user. A file has at
+// most 1 MiB and 10,000 keys.
+[[nodiscard]] std::vector<SharedIdentity> parse_identity_file(Bytes contents,
+                                                              std::string_view source,
+                                                              const Prompts& prompts = {});
+[[nodiscard]] std::vector<SharedRecipient> parse_recipient_file(Bytes contents,
+                                                                std::string_view source,
+                                                                const Prompts& prompts = {});
+
+}  // namespace paes::age

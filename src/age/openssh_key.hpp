@@ -1,0 +1,49 @@
+// The file of a private key as ssh-keygen writes it (OpenSSH's PROTOCOL.key): the public key in
+// clear, then a section with the private one, which may be encrypted under a passphrase.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "age/ssh_key.hpp"
+#include "core/secret.hpp"
+#include "format/derivation.hpp"
+
+namespace paes::age {
+
+inline constexpr std::string_view openssh_label = "OPENSSH PRIVATE KEY";
+
+struct SectionCipher;
+
+class OpensshKey {
+ public:
+  // `data` is what stands between BEGIN and END. Throws Error(usage), as all of it does; `name` is
+  // the file's. A derivation that costs too much is refused here, before anyone is asked.
+  OpensshKey(Bytes data, std::string name);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] Bytes public_wire() const noexcept { return public_wire_; }
+  [[nodiscard]] std::string_view type() const noexcept { return type_->type; }
+  [[nodiscard]] SharedRecipient recipient() const;
+  [[nodiscard]] bool is_encrypted() const noexcept;
+
+  // The private key. `passphrase` is empty if the key is not encrypted. Throws Error(wrong_key) if
+  // the passphrase is wrong. `wait` as in derive_apart.
+  [[nodiscard]] SharedIdentity open(Bytes passphrase, const WaitReadable& wait) const;
+
+ private:
+  [[nodiscard]] SecretBytes decrypt(Bytes passphrase, const WaitReadable& wait) const;
+  [[nodiscard]] SharedIdentity read_section(Bytes section) const;
+  [[nodiscard]] Error damaged(const std::string& why) const;
+
+  std::string name_;
+  const SectionCipher* cipher_ = nullptr;
+  std::vector<std::uint8_t> salt_;
+  std::uint32_t rounds_ = 0;
+  Wire public_wire_;
+  const SshType* type_ = nullptr;
+  SecretBytes section_;  // followed by the tag of a cipher that has one
+};
+
+}  // namespace paes::age

@@ -1,0 +1,19 @@
+// Keys of plugins: "age1NAME1..." and "AGE-PLUGIN-NAME-1..." (c2sp.org/age-plugin). A program
+// age-plugin-NAME on the path wraps and unwraps the file key, with a hardware key for instance. It
+// talks in stanzas over its standard input and output.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "age/keys.hpp"
+
+namespace paes::age {
+
+// `text` is handed to the plugin as it is. Nothing is started before a file key is to be wrapped.
+[[nodiscard]] SharedRecipient plugin_recipient(std::string_view plugin, std::string text,
+                                               const Prompts& prompts);
+[[nodiscard]] SharedIdentity plugin_identity(std::string_view plugin, SecretBytes text,
+                                             const Prompts& prompts);
+
+}  // namespace paes::age

@@ -1,0 +1,217 @@
+#include "age/plugin_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "paes/error.hpp"
+
+namespace paes::age {
+
+namespace {
+
+constexpr std::size_t max_stanza_bytes = std::size_t{64} << 10;
+constexpr auto time_to_end = std::chrono::seconds(1);
+
+Error no_plugin(std::string_view name, const std::string& why) {
+  return {ErrorCode::failure, "plugin " + std::string(name) + ": " + why,
+          "install age-plugin-" + std::string(name) + " in a folder of PATH"};
+}
+
+// A folder that is not absolute would depend on where somebody stands, so it is passed over.
+std::string find_on_path(std::string_view name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string_view folder = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (folder.starts_with('/')) {
+      std::string file = std::string(folder) + "/age-plugin-" + std::string(name);
+      struct stat status = {};
+      if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+          access(file.c_str(), X_OK) == 0) {
+        return file;
+      }
+    }
+  }
+  throw no_plugin(name, "there is no program age-plugin-" + std::string(name) + " on the path");
+}
+
+// What posix_spawn is told, freed at the end.
+struct SpawnOptions {
+  SpawnOptions() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+  }
+  ~SpawnOptions() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnOptions(const SpawnOptions&) = delete;
+  SpawnOptions& operator=(const SpawnOptions&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+pid_t start(const std::string& file, const char* machine, int socket) {
+  SpawnOptions options;
+  posix_spawn_file_actions_adddup2(&options.actions, socket, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&options.actions, socket, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  // A signal that this process ignores or blocks would otherwise be ignored or blocked there.
+  sigset_t defaults;
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&options.attributes, &defaults);
+  posix_spawnattr_setsigmask(&options.attributes, &blocked);
+  posix_spawnattr_setflags(&options.attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  std::string machine_option = std::string("--age-plugin=") + machine;
+  std::string program = file;
+  char* const arguments[] = {program.data(), machine_option.data(), nullptr};
+  pid_t process = -1;
+  const int error = posix_spawn(&process, file.c_str(), &options.actions, &options.attributes,
+                                arguments, environ);
+  if (error != 0) {
+    errno = error;
+    throw_errno(file);
+  }
+  return process;
+}
+
+}  // namespace
+
+std::string Message::text() const {
+  std::string text(reinterpret_cast<const char*>(body.data()), body.size());
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+PluginProcess::PluginProcess(std::string_view name, const char* machine, const WaitReadable& wait)
+    : name_(name), wait_(wait), read_(max_stanza_bytes) {
+  const std::string file = find_on_path(name);
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw_errno("plugin " + name_);
+  }
+  socket_ = Descriptor(ends[0]);
+  const Descriptor theirs(ends[1]);
+  process_ = start(file, machine, theirs.number());
+}
+
+PluginProcess::~PluginProcess() {
+  socket_ = Descriptor();
+  const auto deadline = std::chrono::steady_clock::now() + time_to_end;
+  int status = 0;
+  while (waitpid(process_, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      (void)kill(process_, SIGKILL);
+      (void)waitpid(process_, &status, 0);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+Error PluginProcess::failed(const std::string& why) const {
+  return {ErrorCode::failure, "plugin " + name_ + ": " + why};
+}
+
+void PluginProcess::send(std::string_view arguments, Bytes body) {
+  NewStanza stanza{std::string(arguments), {body.begin(), body.end()}};
+  std::string text;
+  text.reserve(max_stanza_bytes);  // so that nothing is left behind when it grows
+  append_stanza(text, stanza);
+  const WipeOnExit wiped_text({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  const WipeOnExit wiped_arguments(
+      {reinterpret_cast<std::uint8_t*>(stanza.arguments.data()), stanza.arguments.size()});
+  const WipeOnExit wiped_body(stanza.body);
+  for (std::string_view rest = text; !rest.empty();) {
+    // A plugin that has ended is an error here, not a SIGPIPE.
+    const ssize_t sent = ::send(socket_.number(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      rest.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (sent == 0 || errno != EINTR) {
+      throw failed("has ended early");
+    }
+  }
+}
+
+std::string PluginProcess::read_line() {
+  for (;;) {
+    const std::uint8_t* const begin = read_.data() + begin_;
+    const std::uint8_t* const end = read_.data() + end_;
+    const std::uint8_t* const line_end = std::find(begin, end, std::uint8_t{'\n'});
+    if (line_end != end) {
+      begin_ += static_cast<std::size_t>(line_end + 1 - begin);
+      return {begin, line_end + 1};
+    }
+    std::copy(begin, end, read_.data());
+    end_ -= begin_;
+    begin_ = 0;
+    if (end_ == read_.size()) {
+      throw failed("sends a line that is too long");
+    }
+    if (wait_) {
+      wait_(socket_.number());
+    }
+    const ssize_t got = recv(socket_.number(), read_.data() + end_, read_.size() - end_, 0);
+    if (got > 0) {
+      end_ += static_cast<std::size_t>(got);
+    } else if (got == 0 || errno != EINTR) {
+      throw failed("has ended early");
+    }
+  }
+}
+
+Message PluginProcess::receive() {
+  std::string text;
+  text.reserve(max_stanza_bytes);
+  text = read_line();
+  std::string line;
+  do {
+    line = read_line();
+    if (text.size() + line.size() > max_stanza_bytes) {
+      throw failed("sends a stanza that is too long");
+    }
+    text += line;
+  } while (line.size() > body_columns);  // with its line feed
+  const WipeOnExit wiped_line({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});
+  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  try {
+    std::string_view rest = text;
+    const Stanza stanza = take_stanza(rest);
+    Message message;
+    for (const std::string_view word : stanza.split_arguments()) {
+      message.words.emplace_back(word);
+    }
+    const auto symbols = static_cast<std::size_t>(
+        std::count_if(stanza.body.begin(), stanza.body.end(), [](char c) { return c != '\n'; }));
+    message.body = SecretBytes(symbols * 6 / 8);
+    if (!stanza.decode_body(message.body)) {
+      throw failed("does not keep to the protocol");
+    }
+    return message;
+  } catch (const Error&) {
+    throw failed("does not keep to the protocol");
+  }
+}
+
+}  // namespace paes::age

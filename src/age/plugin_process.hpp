@@ -1,0 +1,58 @@
+// A running plugin and the stanzas to and from it (c2sp.org/age-plugin, "IPC protocol").
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "age/stanza.hpp"
+#include "core/descriptor.hpp"
+#include "core/secret.hpp"
+#include "format/derivation.hpp"
+
+namespace paes::age {
+
+// What a plugin says.
+struct Message {
+  std::vector<std::string> words;  // the command first
+  SecretBytes body;
+
+  [[nodiscard]] const std::string& command() const { return words.front(); }
+  [[nodiscard]] std::string text() const;  // the body, without control characters
+};
+
+class PluginProcess {
+ public:
+  // Starts age-plugin-NAME, found on the path, with `--age-plugin=MACHINE`. Its standard error goes
+  // nowhere. `wait` as in derive_apart; it must outlive this. Throws Error(failure) in one line
+  // when there is no such program.
+  PluginProcess(std::string_view name, const char* machine, const WaitReadable& wait);
+  // Ends the plugin: it gets the end of its input, then a second, then SIGKILL.
+  ~PluginProcess();
+  PluginProcess(const PluginProcess&) = delete;
+  PluginProcess& operator=(const PluginProcess&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  // `arguments` has the command first. Both throw Error(failure) when the plugin has ended or does
+  // not keep to the protocol.
+  void send(std::string_view arguments, Bytes body = {});
+  [[nodiscard]] Message receive();
+
+  [[nodiscard]] Error failed(const std::string& why) const;
+
+ private:
+  [[nodiscard]] std::string read_line();
+
+  std::string name_;
+  const WaitReadable& wait_;
+  Descriptor socket_;
+  pid_t process_ = -1;
+  SecretBytes read_;  // what has come and is not yet taken
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace paes::age

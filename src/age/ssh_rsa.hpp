@@ -1,0 +1,41 @@
+// "ssh-rsa" keys (RFC 4253, section 6.6) as recipients and identities, as age takes them (age's
+// README, "SSH keys"; its package agessh is the specification): the file key is encrypted with
+// OAEP. Anyone who ever breaks the RSA key opens the file, and the stanza names the key, as age's
+// other SSH type does.
+#pragma once
+
+#include "age/ssh_key.hpp"
+#include "format/rsa.hpp"
+
+namespace paes::age {
+
+inline constexpr std::string_view ssh_rsa_type = "ssh-rsa";
+
+class SshRsaRecipient final : public RecipientKey {
+ public:
+  // Throws Error(usage) for a wire encoding that is malformed, and UnsupportedKey for a key that is
+  // too small or too large.
+  explicit SshRsaRecipient(Bytes wire, const std::string& name = "recipient");
+
+  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] std::string text() const override;
+
+ private:
+  Wire wire_;
+};
+
+class SshRsaIdentity final : public IdentityKey {
+ public:
+  // Throws Error(usage) for numbers that do not belong together.
+  SshRsaIdentity(const rsa::PrivateNumbers& numbers, const std::string& name);
+
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] SecretBytes secret_text() const override;
+
+ private:
+  Wire wire_;
+  rsa::PrivateKey key_;
+};
+
+}  // namespace paes::age

@@ -1,0 +1,194 @@
+#include "age/x25519.hpp"
+
+#include <algorithm>
+
+#include "age/wrap.hpp"
+#include "format/encodings.hpp"
+#include "format/libcrypto.hpp"
+
+namespace paes::age {
+
+namespace {
+
+using libcrypto::bytes_of;
+
+constexpr std::string_view recipient_part = "age";
+constexpr std::string_view identity_part = "AGE-SECRET-KEY-";
+
+struct Fields {
+  X25519PublicKey share;
+  WrappedFileKey wrapped_key;
+};
+
+Fields read(const Stanza& stanza) {
+  Fields fields;
+  const auto arguments = stanza.split_arguments();
+  if (arguments.size() != 2 || !base64::decode(arguments[1], fields.share) ||
+      !stanza.decode_body(fields.wrapped_key)) {
+    throw corrupt("malformed X25519 stanza");
+  }
+  return fields;
+}
+
+using SharedSecret = std::array<std::uint8_t, 32>;
+
+// The key that wraps a file key for `recipient`.
+void derive_wrap_key(const SharedSecret& shared_secret, const X25519PublicKey& share,
+                     const X25519PublicKey& recipient, WrapKey& wrap_key) {
+  std::array<std::uint8_t, 64> salt;
+  std::copy(share.begin(), share.end(), salt.begin());
+  std::copy(recipient.begin(), recipient.end(), salt.begin() + 32);
+  libcrypto::hkdf_sha256(shared_secret, salt, bytes_of("age-encryption.org/v1/X25519"),
+                         wrap_key.bytes);
+}
+
+// A clamped scalar is a multiple of the cofactor. So any clamped scalar sends exactly the points of
+// small order to zero. It need not be secret here (RFC 7748, section 7).
+bool has_small_order(const X25519PublicKey& key) {
+  std::array<std::uint8_t, 32> any_scalar{};
+  any_scalar[0] = 8;
+  std::array<std::uint8_t, 32> product;
+  return !libcrypto::x25519(any_scalar, key, product);
+}
+
+Error of_small_order(const std::string& name) {
+  return {ErrorCode::usage, name + ": is of small order: anybody could open the file"};
+}
+
+}  // namespace
+
+X25519Recipient::X25519Recipient(const X25519PublicKey& key, const std::string& name) : key_(key) {
+  if (has_small_order(key)) {
+    throw of_small_order(name);
+  }
+}
+
+Wrapped X25519Recipient::wrap(Bytes file_key) const {
+  std::array<std::uint8_t, 32> ephemeral;
+  const WipeOnExit wiped(ephemeral);
+  random_bytes(ephemeral);
+  X25519PublicKey share;
+  SharedSecret shared_secret;
+  const WipeOnExit wiped_secret(shared_secret);
+  if (!libcrypto::x25519(ephemeral, key_, shared_secret, share)) {
+    throw of_small_order("recipient");
+  }
+  WrapKey wrap_key;
+  derive_wrap_key(shared_secret, share, key_, wrap_key);
+  return {{{std::string(x25519_type) + " " + base64::encode(share),
+            wrap_file_key(wrap_key, file_key)}}};
+}
+
+std::string X25519Recipient::text() const {
+  std::string text(bech32::text_length(recipient_part), '\0');
+  bech32::encode(recipient_part, key_, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  return text;
+}
+
+X25519Identity::X25519Identity(SecretKey key) : key_(std::move(key)) {
+  libcrypto::x25519_public_key(*key_, public_key_);
+}
+
+std::optional<SecretBytes> X25519Identity::unwrap(std::span<const Stanza> stanzas) const {
+  for (const Stanza& stanza : stanzas) {
+    if (stanza.type() != x25519_type) {
+      continue;
+    }
+    const Fields fields = read(stanza);
+    SharedSecret shared_secret;
+    const WipeOnExit wiped(shared_secret);
+    if (!libcrypto::x25519(*key_, fields.share, shared_secret)) {
+      throw corrupt("an X25519 share of small order");
+    }
+    WrapKey wrap_key;
+    derive_wrap_key(shared_secret, fields.share, public_key_, wrap_key);
+    if (auto file_key = unwrap_file_key(wrap_key, fields.wrapped_key)) {
+      return file_key;
+    }
+  }
+  return std::nullopt;
+}
+
+SharedRecipient X25519Identity::recipient() const {
+  return std::make_shared<X25519Recipient>(public_key_);
+}
+
+SecretBytes X25519Identity::secret_text() const {
+  SecretBytes text(bech32::text_length(identity_part));
+  bech32::encode(identity_part, *key_, text);
+  return text;
+}
+
+SharedIdentity generate_x25519() {
+  X25519Identity::SecretKey key;
+  random_bytes(*key);
+  return std::make_shared<X25519Identity>(std::move(key));
+}
+
+void check_x25519(const Stanza& stanza) { (void)read(stanza); }
+
+namespace {
+
+// What kind of key it is, if it is one that paes does not read; else nothing.
+std::string_view known_but_unsupported(std::string_view text) noexcept {
+  if (text.starts_with("age-encryption.org/") || text.starts_with("-----BEGIN AGE ENCRYPTED")) {
+    return "an encrypted key file: decrypt it with age first";
+  }
+  if (text.starts_with("-----BEGIN")) {
+    return "a line of a private key in PEM, which needs a file of its own";
+  }
+  if (text.starts_with("ssh-")) {  // as a recipient it is of another kind
+    return "an SSH public key: give the file of the private key";
+  }
+  return {};
+}
+
+// Why `text` is no key of the kind `part`, without a word of the text itself: it may be a secret.
+std::string reason(std::string_view text, bech32::Decoded decoded, std::string_view part) {
+  if (const auto known = known_but_unsupported(text); !known.empty()) {
+    return "is " + std::string(known);
+  }
+  switch (decoded) {
+    case bech32::Decoded::other_kind:
+      return "does not begin with " + std::string(part) + "1";
+    case bech32::Decoded::bad_length:
+      return "is not " + std::to_string(bech32::text_length(part)) + " characters long";
+    case bech32::Decoded::bad_character:
+      return "has a character that keys do not have";
+    case bech32::Decoded::bad_checksum:
+      return "has a typing error: its checksum is wrong";
+    default:
+      return "is not in its canonical spelling";
+  }
+}
+
+SharedRecipient parse_x25519_recipient(std::string_view text, const std::string& name,
+                                       const Prompts& /*prompts*/) {
+  X25519PublicKey key;
+  const auto decoded = bech32::decode(text, recipient_part, key);
+  if (decoded != bech32::Decoded::good) {
+    throw Error(ErrorCode::usage, name + ": " + reason(text, decoded, recipient_part));
+  }
+  return std::make_shared<X25519Recipient>(key, name);
+}
+
+SharedIdentity parse_x25519_identity(std::string_view text, const std::string& name,
+                                     const Prompts& /*prompts*/) {
+  X25519Identity::SecretKey key;
+  const auto decoded = bech32::decode(text, identity_part, *key);
+  if (decoded != bech32::Decoded::good) {
+    throw Error(ErrorCode::usage, name + ": " + reason(text, decoded, identity_part));
+  }
+  return std::make_shared<X25519Identity>(std::move(key));
+}
+
+bool claims_all(std::string_view /*text*/) { return true; }
+
+}  // namespace
+
+extern const KeyKind kind_x25519 = {.claims_recipient = claims_all,
+                                    .parse_recipient = parse_x25519_recipient,
+                                    .claims_identity = claims_all,
+                                    .parse_identity = parse_x25519_identity};
+
+}  // namespace paes::age

@@ -1,0 +1,46 @@
+// age's own keys: "age1..." and "AGE-SECRET-KEY-1..." (c2sp.org/age, "The X25519 recipient type"),
+// which are Bech32 of a u-coordinate and of a scalar of RFC 7748.
+#pragma once
+
+#include <array>
+
+#include "age/keys.hpp"
+
+namespace paes::age {
+
+inline constexpr std::string_view x25519_type = "X25519";
+
+using X25519PublicKey = std::array<std::uint8_t, 32>;
+
+class X25519Recipient final : public RecipientKey {
+ public:
+  // Throws Error(usage) for a key of small order: anybody could open what is sealed to it.
+  explicit X25519Recipient(const X25519PublicKey& key, const std::string& name = "recipient");
+
+  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] std::string text() const override;
+
+ private:
+  X25519PublicKey key_;
+};
+
+class X25519Identity final : public IdentityKey {
+ public:
+  using SecretKey = Secret<std::array<std::uint8_t, 32>>;
+  explicit X25519Identity(SecretKey key);
+
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] SecretBytes secret_text() const override;
+
+ private:
+  SecretKey key_;
+  X25519PublicKey public_key_;
+};
+
+[[nodiscard]] SharedIdentity generate_x25519();
+
+// Throws Error(corrupt) unless the stanza has exactly the form of this type.
+void check_x25519(const Stanza& stanza);
+
+}  // namespace paes::age

@@ -1,0 +1,20 @@
+// Ed25519's public keys as those of X25519: the map from the twisted Edwards curve to the
+// Montgomery curve (RFC 7748, section 4.1), for keys of SSH that age encrypts to. Public keys only,
+// so that it may take a time that depends on them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/bytes.hpp"
+
+namespace paes::ed25519 {
+
+inline constexpr std::size_t key_bytes = 32;
+
+// u = (1 + y) / (1 - y). False if the key is no point of the curve (RFC 8032, section 5.1.3), or if
+// it is the neutral one, which has no u.
+[[nodiscard]] bool to_x25519(std::span<const std::uint8_t, key_bytes> key,
+                             std::span<std::uint8_t, key_bytes> u);
+
+}  // namespace paes::ed25519

@@ -1,0 +1,25 @@
+// PEM, the textual form of keys (RFC 7468; RFC 1421 for the header fields of older ones): one block
+// of Base 64 between a line BEGIN and a line END. Its data may be a secret key, so it is decoded
+// without look-ups.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/secret.hpp"
+
+namespace paes::pem {
+
+struct Block {
+  std::string_view label;   // "OPENSSH PRIVATE KEY"
+  bool has_fields = false;  // such as "Proc-Type: 4,ENCRYPTED"; then `data` is empty
+  SecretBytes data;
+};
+
+// Whether a text may be PEM, from its first bytes.
+[[nodiscard]] bool is_pem(std::string_view text) noexcept;
+
+// Nothing unless the text is exactly one block. White space may follow.
+[[nodiscard]] std::optional<Block> parse(std::string_view text);
+
+}  // namespace paes::pem

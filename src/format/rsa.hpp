@@ -1,0 +1,58 @@
+// RSA encryption with OAEP, SHA-256 and MGF1 with SHA-256 (RFC 8017, section 7.1) through
+// libcrypto, for SSH's RSA keys. Numbers are big-endian without leading zeros.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+
+namespace paes::rsa {
+
+inline constexpr std::size_t min_bits = 2048;
+// ssh-keygen makes no longer ones, and libcrypto uses no longer ones. At this size a decryption
+// takes less than a second.
+inline constexpr std::size_t max_bits = 16384;
+
+struct PublicNumbers {
+  Bytes modulus;
+  Bytes exponent;
+};
+
+struct PrivateNumbers {
+  PublicNumbers open;
+  Bytes exponent;
+  Bytes prime_1;
+  Bytes prime_2;
+  Bytes coefficient;  // the inverse of prime 2 modulo prime 1
+};
+
+[[nodiscard]] std::size_t bits(Bytes number) noexcept;
+
+// Whether an exponent is odd, at least 3 and of at most 24 bits, which is all that Go's SSH library
+// takes, and with it age. A longer exponent would make encryption slow.
+[[nodiscard]] bool is_public_exponent(Bytes number) noexcept;
+
+// The numbers have been checked: an odd modulus of min_bits to max_bits, and a public exponent.
+[[nodiscard]] std::vector<std::uint8_t> encrypt(const PublicNumbers& key, std::string_view label,
+                                                Bytes text);
+
+// Its numbers lie in libcrypto's memory, which a program keeps locked (libcrypto.hpp) and which
+// libcrypto wipes when the key goes. Immutable, hence shared by threads.
+class PrivateKey {
+ public:
+  // Nothing unless the numbers belong together. The public ones have been checked as for encrypt.
+  [[nodiscard]] static std::optional<PrivateKey> make(const PrivateNumbers& numbers);
+
+  // Nothing if the text was not sealed to this key with this label.
+  [[nodiscard]] std::optional<SecretBytes> decrypt(std::string_view label, Bytes sealed) const;
+
+ private:
+  explicit PrivateKey(std::shared_ptr<void> key) noexcept : key_(std::move(key)) {}
+  std::shared_ptr<void> key_;  // an EVP_PKEY
+};
+
+}  // namespace paes::rsa

@@ -1,0 +1,69 @@
+#include "stream/file_format.hpp"
+
+#include "age/armor.hpp"
+#include "paes/error.hpp"
+#include "stream/armored_ends.hpp"
+
+namespace paes::stream {
+
+#define PAES_FORMAT(name) extern const FileFormat format_##name;
+#include "stream/formats.def"
+#undef PAES_FORMAT
+
+namespace {
+
+constexpr const FileFormat* formats[] = {
+#define PAES_FORMAT(name) &format_##name,
+#include "stream/formats.def"
+#undef PAES_FORMAT
+};
+static_assert(max_magic_bytes >= age::armor_begin.size());
+
+// A file that no format knows is for the first one to refuse.
+const FileFormat& format_of(Bytes first_bytes) noexcept {
+  for (const FileFormat* const format : formats) {
+    if (format->is_format_of(first_bytes)) {
+      return *format;
+    }
+  }
+  return *formats[0];
+}
+
+}  // namespace
+
+std::span<const FileFormat* const> file_formats() noexcept { return formats; }
+
+const FileFormat& find_format(const std::string& name) {
+  std::string names;
+  for (const FileFormat* const format : formats) {
+    if (name == format->name) {
+      return *format;
+    }
+    names += (names.empty() ? "there are: " : ", ") + std::string(format->name);
+  }
+  throw Error(ErrorCode::usage, "format: unknown name '" + name + "'", names);
+}
+
+EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
+  Source* from = &plain_;
+  const Bytes first_bytes = plain_.peek(max_magic_bytes);
+  if (!first_bytes.empty() && age::may_be_armored(first_bytes)) {
+    armored_ = std::make_unique<ArmoredSource>(plain_);
+    from = armored_.get();
+  }
+  source_ = std::make_unique<PeekedSource>(*from);
+  try {
+    head_ = format_of(source_->peek(max_magic_bytes)).read_head(*source_);
+  } catch (const Error& error) {
+    // The formats know no file names; errors of the input itself begin with one already.
+    const std::string what = error.what();
+    if (error.code != ErrorCode::corrupt || what.starts_with(input.name() + ":")) {
+      throw;
+    }
+    throw Error(error.code, input.name() + ": " + what, error.hint);
+  }
+}
+
+EncryptedFile::~EncryptedFile() = default;
+
+}  // namespace paes::stream

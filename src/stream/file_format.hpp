@@ -1,0 +1,85 @@
+// The formats of encrypted files as rows of one table (formats.def). A row recognises a file by its
+// first bytes, reads what stands before the payload, and makes new files. Nothing outside of a row
+// asks which format a file has.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "age/envelope.hpp"
+#include "format/container.hpp"
+#include "stream/payload.hpp"
+#include "stream/peeked_source.hpp"
+#include "stream/preamble.hpp"
+
+namespace paes::stream {
+
+struct FileFormat;
+
+// What stands before a payload, parsed; nothing in it is authenticated yet.
+class FileHead {
+ public:
+  virtual ~FileHead() = default;
+  FileHead(const FileHead&) = delete;
+  FileHead& operator=(const FileHead&) = delete;
+
+  [[nodiscard]] virtual const FileFormat& format() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t payload_offset() const noexcept = 0;
+  // The payload's cipher has a key of this length.
+  [[nodiscard]] virtual unsigned key_bits() const noexcept = 0;
+  // What opens the file.
+  [[nodiscard]] virtual age::Summary summary() const = 0;
+  // Opens the payload; a pipe is then left at its first chunk. Throws as age::open does.
+  [[nodiscard]] virtual OpenedPayload open(const Source& source,
+                                           const age::Credentials& credentials,
+                                           const Kernel& kernel, DeviceUse use) const = 0;
+  // Null for a file that is no container.
+  [[nodiscard]] virtual const Preamble* container() const noexcept { return nullptr; }
+
+ protected:
+  FileHead() = default;
+};
+
+struct FileFormat {
+  const char* name;
+  const char* suffix;  // of the files' names
+  const Chunking& chunking;
+  bool has_suites;    // there is a choice of ciphers
+  bool is_resumable;  // --resume can continue it
+  bool has_armor;     // may be written as text
+  // From max_magic_bytes of the file, or all of it.
+  bool (*is_format_of)(Bytes first_bytes) noexcept;
+  // A pipe is left at the payload. Throws Error(corrupt).
+  std::unique_ptr<FileHead> (*read_head)(PeekedSource& source);
+  // Under a fresh key. `suite` is a container's.
+  NewPayload (*make)(const age::SealTo& seal_to, container::Suite suite, const Kernel& kernel,
+                     DeviceUse use);
+};
+
+[[nodiscard]] std::span<const FileFormat* const> file_formats() noexcept;
+// Throws Error(usage) that lists the names.
+[[nodiscard]] const FileFormat& find_format(const std::string& name);
+inline constexpr std::size_t max_magic_bytes = 35;  // what the beginning of armor has
+
+// A file that is to be opened, in whatever format, armored or not.
+class EncryptedFile {
+ public:
+  // Reads everything before the payload. `input` must outlive it and not have been read. Throws
+  // Error(corrupt) "NAME: ...".
+  explicit EncryptedFile(Source& input);
+  ~EncryptedFile();
+
+  // The file without armor. Not seekable if it has armor.
+  [[nodiscard]] Source& source() const noexcept { return *source_; }
+  [[nodiscard]] const FileHead& head() const noexcept { return *head_; }
+  [[nodiscard]] bool is_armored() const noexcept { return armored_ != nullptr; }
+
+ private:
+  PeekedSource plain_;
+  std::unique_ptr<Source> armored_;  // null: the file has no armor
+  std::unique_ptr<PeekedSource> source_;
+  std::unique_ptr<FileHead> head_;
+};
+
+}  // namespace paes::stream

@@ -1,0 +1,172 @@
+# Files of age itself: what paes writes `age` and pyrage open, what they write paes opens, armored
+# or not, through files and pipes; and `paes age` takes age's own arguments. Needs age (Debian
+# package age).
+import shutil
+import subprocess
+
+import pytest
+from program import CORRUPT, FAILURE, USAGE, WRONG_KEY, fail, run, succeed
+
+pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("age") is None, reason="age is not installed")
+
+CHUNK = 65536
+SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 9 * CHUNK + 5]
+ARMOR = [[], ["-a"]]
+BEGIN = b"-----BEGIN AGE ENCRYPTED FILE-----"
+
+
+def age(*arguments, stdin=b""):
+    return subprocess.run(["age", *map(str, arguments)], input=stdin, stdout=subprocess.PIPE,
+                          check=True).stdout
+
+
+def header_bytes(sealed):
+    return sealed.index(b"\n", sealed.index(b"\n--- ") + 1) + 1
+
+
+@pytest.mark.parametrize("armor", ARMOR)
+@pytest.mark.parametrize("size", SIZES)
+def test_others_open_what_paes_made(size, armor, keys, random_bytes, folder):
+    text = random_bytes(size)
+    (folder / "text").write_bytes(text)
+    succeed("encrypt", "--format", "age", *armor, "-r", keys.recipient, folder / "text")
+    from_file = (folder / "text.age").read_bytes()
+    from_pipe = succeed(
+        "encrypt", "--format", "age", *armor, "-r", keys.recipient, stdin=text
+    ).out
+    for sealed in (from_file, from_pipe):
+        assert sealed.startswith(BEGIN) == bool(armor)
+        assert age("-d", "-i", keys.path, stdin=sealed) == text
+        identity = pyrage.x25519.Identity.from_str(
+            [line for line in keys.path.read_text().splitlines() if line[0] != "#"][0]
+        )
+        assert pyrage.decrypt(sealed, [identity]) == text
+
+
+@pytest.mark.parametrize("armor", ARMOR)
+@pytest.mark.parametrize("size", SIZES)
+def test_paes_opens_what_others_made(size, armor, keys, random_bytes, folder):
+    text = random_bytes(size)
+    recipient = pyrage.x25519.Recipient.from_str(keys.recipient)
+    for number, sealed in enumerate(
+        [
+            age("-r", keys.recipient, *armor, stdin=text),
+            pyrage.encrypt(text, [recipient], armored=bool(armor)),
+        ]
+    ):
+        (folder / f"{number}.age").write_bytes(sealed)
+        succeed("decrypt", "-i", keys.path, folder / f"{number}.age")
+        assert (folder / str(number)).read_bytes() == text
+        assert succeed("decrypt", "-i", keys.path, stdin=sealed).out == text
+        for source in ({"stdin": sealed}, {}):
+            name = "-" if source else folder / f"{number}.age"
+            said = succeed("verify", "-i", keys.path, name, **source).out
+            assert f"authentic, {size} bytes" in said.decode()
+
+
+@pytest.mark.parametrize("armor", ARMOR)
+def test_ranges(armor, keys, random_bytes, folder):
+    text = random_bytes(3 * CHUNK + 100)
+    (folder / "text.age").write_bytes(age("-r", keys.recipient, *armor, stdin=text))
+    for first, last in [(0, 0), (CHUNK - 1, CHUNK), (3 * CHUNK, 4 * CHUNK), (5, 2 * CHUNK)]:
+        for source in (folder / "text.age", "-"):
+            stdin = (folder / "text.age").read_bytes() if source == "-" else b""
+            part = succeed(
+                "decrypt", "-i", keys.path, "--range", f"{first}-{last}", "-o", "-", source,
+                stdin=stdin,
+            ).out
+            assert part == text[first : last + 1]
+
+
+def test_damage_is_named_and_refused(keys, random_bytes, folder):
+    text = random_bytes(5 * CHUNK)
+    sealed = bytearray(age("-r", keys.recipient, stdin=text))
+    first = header_bytes(sealed) + 16
+    chunk = CHUNK + 16
+    sealed[first + chunk] ^= 1
+    sealed[first + 3 * chunk] ^= 1
+    path = folder / "text.age"
+    path.write_bytes(sealed)
+    fail("decrypt", "-i", keys.path, path, code=CORRUPT, says="chunk 1|chunk 3")
+    assert not (folder / "text").exists()
+    done = run("verify", "-i", keys.path, path)
+    assert done.code == CORRUPT
+    assert "2 of 5 chunks" in done.err
+    assert f"bytes {CHUNK}-{2 * CHUNK - 1} of the plaintext" in done.err
+    # What is not damaged opens.
+    kept = succeed("decrypt", "-i", keys.path, "--range", f"{2 * CHUNK}-{3 * CHUNK - 1}", "-o", "-",
+                   path).out
+    assert kept == text[2 * CHUNK : 3 * CHUNK]
+    for bad in (sealed[:-1], sealed[: first + 2 * chunk], bytes(sealed) + b"x"):
+        path.write_bytes(bad)
+        fail("decrypt", "-i", keys.path, path, code=CORRUPT)
+        assert not (folder / "text").exists()
+        assert run("verify", "-i", keys.path, path).code == CORRUPT
+
+
+def test_codes_of_failure(keys, random_bytes, folder):
+    sealed = age("-r", keys.recipient, stdin=b"text")
+    other = folder / "other.txt"
+    succeed("keygen", "-o", other)
+    fail("decrypt", "-i", other, stdin=sealed, code=WRONG_KEY)
+    fail("decrypt", "-i", keys.path, stdin=sealed.replace(b"X25519", b"X25518"), code=WRONG_KEY)
+    fail("decrypt", "-i", keys.path, stdin=BEGIN + b"\ngarbage\n", code=CORRUPT, says="armor")
+    to = ["-r", keys.recipient, "-o", "-"]
+    fail("encrypt", "--format", "age", "--suite", "aes-128-gcm", *to, code=USAGE, says="suite")
+    fail("encrypt", "-a", *to, code=USAGE, says="armor")
+    fail("encrypt", "--format", "zip", *to, code=USAGE, says="there are: paes, age")
+    (folder / "text.age").write_bytes(sealed)
+    fail("decrypt", "--resume", "-i", keys.path, folder / "text.age", code=USAGE, says="resume")
+
+
+# --- paes age ---
+
+
+def as_age(*arguments, code=0, **options):
+    done = run("age", *arguments, **options)
+    assert done.code == code, done.err
+    return done
+
+
+def test_age_arguments_both_ways(keys, random_bytes, folder):
+    text = random_bytes(CHUNK + 1)
+    (folder / "text").write_bytes(text)
+    as_age("-r", keys.recipient, "-o", folder / "sealed", folder / "text")
+    assert age("-d", "-i", keys.path, folder / "sealed") == text
+    as_age("--decrypt", f"--identity={keys.path}", "-output", folder / "back", folder / "sealed")
+    assert (folder / "back").read_bytes() == text
+    armored = as_age("-e", "-i", keys.path, "--armor", stdin=text).out
+    assert armored.startswith(BEGIN)
+    assert as_age("-d", "-i", keys.path, stdin=armored).out == text
+    # An output that exists is replaced, without a question.
+    as_age("-d", "-i", keys.path, "-o", folder / "text", folder / "sealed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ([], 1, "Usage:"),
+        (["-x"], 2, "flag provided but not defined: -x"),
+        (["-o"], 2, "flag needs an argument: -o"),
+        (["-d", "-a"], 1, "age: error: -a/--armor can't be used with -d/--decrypt"),
+        (["-i", "key"], 1, "without -e/--encrypt"),
+        (["-e"], 1, "missing recipients"),
+        (["-d", "-i", "none"], 1, "age: error: none: "),
+        (["-r", "age1", "a", "-o", "b"], 1, "the input file must come after all flags"),
+        (["-d", "none"], 1, "age: error: none: "),
+    ],
+)
+def test_age_refusals(arguments, code, says, folder):
+    done = as_age(*arguments, code=code, cwd=folder)
+    assert done.out == b""
+    assert says in done.err
+
+
+def test_age_leaves_no_output_behind(keys, folder):
+    sealed = bytearray(age("-r", keys.recipient, stdin=bytes(3 * CHUNK)))
+    sealed[-1] ^= 1
+    (folder / "sealed").write_bytes(sealed)
+    (folder / "out").write_bytes(b"kept")
+    as_age("-d", "-i", keys.path, "-o", folder / "out", folder / "sealed", code=FAILURE)
+    assert (folder / "out").read_bytes() == b"kept"

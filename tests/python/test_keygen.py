@@ -1,0 +1,99 @@
+# `paes keygen` beyond a plain key pair: public keys of identities, keys under a passphrase, and where
+# keys may be read from.
+import os
+from pathlib import Path
+
+import age_file
+import pytest
+from program import FAILURE, OK, USAGE, assert_error_lines, fail, on_a_terminal, run, succeed
+
+PASSPHRASE = b"correct horse"
+
+
+@pytest.fixture
+def text(folder, random_bytes):
+    path = folder / "text"
+    path.write_bytes(random_bytes(5000))
+    return path
+
+
+@pytest.mark.parametrize("route", ["file", "standard input"])
+def test_public_keys_of_identities(keys, other_keys, folder, route):
+    both = folder / "both"
+    both.write_bytes(keys.path.read_bytes() + other_keys.path.read_bytes())
+    arguments, stdin = (["-y", both], b"") if route == "file" else (["-y"], both.read_bytes())
+    assert succeed("keygen", *arguments, stdin=stdin).out.decode().split() == [keys.recipient, other_keys.recipient]
+
+
+def test_public_keys_of_what_is_no_identity(folder):
+    (folder / "none").write_text("# nothing\n")
+    fail("keygen", "-y", folder / "none", code=USAGE, says="holds no identity")
+    fail("keygen", "-y", folder / "missing", code=FAILURE, says="No such file")
+
+
+@pytest.mark.parametrize("options", [["-p"], ["--post-quantum"], ["-o", "x"]])
+def test_showing_makes_no_key(keys, folder, options):
+    fail("keygen", "-y", keys.path, *options, cwd=folder, code=USAGE, says="makes no key")
+    assert not (folder / "x").exists()
+
+
+def test_a_file_without_y(keys):
+    fail("keygen", keys.path, code=USAGE, says="not expected")
+
+
+def test_a_key_under_a_passphrase(folder):
+    (folder / "pass").write_bytes(PASSPHRASE)
+    result = succeed("keygen", "--passphrase-file", folder / "pass", "-o", folder / "key")
+    made = folder / "key"
+    assert made.stat().st_mode & 0o777 == 0o600
+    assert b"SECRET" not in made.read_bytes()
+    opened = age_file.age_decrypt_with_passphrase(made.read_bytes(), PASSPHRASE, folder)
+    (folder / "opened").write_bytes(opened)
+    public_key = result.err.strip().removeprefix("Public key: ")
+    assert age_file.recipient_of(folder / "opened") == public_key
+
+
+def test_the_passphrase_is_asked_twice(folder):
+    code, shown = on_a_terminal(["keygen", "-p", "-o", folder / "key"], [PASSPHRASE, PASSPHRASE])
+    assert code == 0, shown
+    assert PASSPHRASE.decode() not in shown
+    code, shown = on_a_terminal(["keygen", "-p"], [])
+    assert code == USAGE and "no text for a terminal" in shown
+
+
+def test_post_quantum_keys_need_a_new_libcrypto(folder):
+    result = run("keygen", "--post-quantum", "-o", folder / "key")
+    if result.code == OK:
+        assert (folder / "key").read_text().splitlines()[-1].startswith("AGE-SECRET-KEY-PQ-1")
+        assert succeed("keygen", "-y", folder / "key").out.startswith(b"age1pq1")
+    else:
+        assert result.code == FAILURE
+        assert_error_lines(result.err, "no ML-KEM-768.*\n.*OpenSSL 3.5")
+        assert not (folder / "key").exists()
+
+
+def test_encryption_to_an_identity(keys, other_keys, text, folder):
+    succeed("encrypt", "-i", keys.path, "-r", other_keys.recipient, text)
+    for pair in (keys, other_keys):
+        succeed("decrypt", "-f", "-i", pair.path, "-o", folder / "again", f"{text}.paes")
+        assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_resumed_encryption_adds_no_recipient(keys, other_keys, text):
+    fail("encrypt", "--resume", "-i", keys.path, "-r", other_keys.recipient, text, code=USAGE,
+         says="none given with -i is a recipient's")
+
+
+def test_keys_from_standard_input(keys, text, folder):
+    recipients = (keys.recipient + "\n").encode()
+    succeed("encrypt", "-R", "-", text, stdin=recipients)
+    succeed("decrypt", "-i", "-", "-o", folder / "again", f"{text}.paes", stdin=keys.path.read_bytes())
+    assert (folder / "again").read_bytes() == text.read_bytes()
+    fail("decrypt", "-i", "-", "-o", folder / "more", stdin=keys.path.read_bytes(), code=USAGE, says="one purpose")
+    fail("encrypt", "-R", "-", "-i", "-", text, "-o", folder / "more", stdin=recipients, code=USAGE, says="one purpose")
+    assert not (folder / "more").exists()
+
+
+def test_errors_name_standard_input(text):
+    fail("encrypt", "-R", "-", text, stdin=b"bob\n", code=USAGE, says="standard input line 1: recipient")
+    assert not Path(os.fspath(text) + ".paes").exists()

@@ -1,0 +1,163 @@
+# Keys of age's plugins, with a plugin of our own: both ways, beside age, and with plugins that misbehave.
+# Post-quantum keys go to age-plugin-pq where libcrypto has no ML-KEM.
+import io
+import os
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+import age_file
+import age_plugin_example
+import container
+import pytest
+from program import FAILURE, USAGE, WRONG_KEY, fail, on_a_terminal, succeed
+
+KEY = bytes(range(16))
+RECIPIENT = age_plugin_example.recipient(KEY)
+
+
+@pytest.fixture
+def plugin(folder, monkeypatch):
+    """plugin(MANNERS..., name=): puts the plugin first on the path; it then behaves so."""
+    place = folder / "plugins"
+    place.mkdir()
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    here = Path(__file__).parent
+
+    def make(*manners, name="example"):
+        file = place / f"age-plugin-{name}"
+        file.write_text(
+            f"#!/bin/sh\nexport PYTHONPATH={shlex.quote(str(here))} PYTHONDONTWRITEBYTECODE=1\n"
+            f"export PAES_PLUGIN_MANNERS='{' '.join(manners)}' PAES_PLUGIN_LOG='{place / 'log'}'\n"
+            f"exec {shlex.quote(sys.executable)} {shlex.quote(str(here / 'age_plugin_example.py'))} \"$@\"\n"
+        )
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        return place / "log"
+
+    return make
+
+
+@pytest.fixture
+def identity(folder):
+    path = folder / "identity.txt"
+    path.write_text(f"# a comment\n{age_plugin_example.identity(KEY)}\n")
+    return path
+
+
+@pytest.fixture
+def text(folder, random_bytes):
+    path = folder / "text"
+    path.write_bytes(random_bytes(100000))
+    return path
+
+
+def test_round_trip(plugin, identity, text, folder):
+    log = plugin("unknown", "show")
+    succeed("encrypt", "-r", RECIPIENT, text)
+    said = log.read_text().splitlines()
+    assert said[0] == f"add-recipient {RECIPIENT}"
+    assert said[1:4] == ["wrap-file-key", "extension-labels", "done"]
+    succeed("decrypt", "-i", identity, "-o", folder / "again", f"{text}.paes")
+    assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_what_a_plugin_shows_has_no_control_characters(plugin, text):
+    plugin("show")
+    shown = succeed("encrypt", "-r", RECIPIENT, text).err
+    assert "touch the" in shown and "key" in shown
+    assert "\x1b" not in shown
+
+
+def test_others_beside_it(plugin, identity, text, keys, folder):
+    plugin("twice")
+    succeed("encrypt", "-r", RECIPIENT, "-r", keys.recipient, text)
+    for path in (identity, keys.path):
+        succeed("decrypt", "-f", "-i", path, "-o", folder / "again", f"{text}.paes")
+        assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_age_takes_the_same_keys(plugin, identity, text, folder):
+    plugin()
+    succeed("encrypt", "-r", RECIPIENT, text)
+    envelope = container.read_preamble(io.BytesIO(Path(f"{text}.paes").read_bytes())).envelope
+    assert len(age_file.age_decrypt(envelope, identity)) == 32
+    sealed = age_file.age_encrypt(b"x" * 32, [RECIPIENT])
+    # age's own envelope around the same payload's key opens here, too.
+    assert age_file.age_decrypt(sealed, identity) == b"x" * 32
+
+
+def test_another_key_opens_nothing(plugin, text, folder):
+    plugin()
+    succeed("encrypt", "-r", RECIPIENT, text)
+    (folder / "other").write_text(age_plugin_example.identity(bytes(16)) + "\n")
+    fail("decrypt", "-i", folder / "other", "-o", folder / "again", f"{text}.paes",
+         code=WRONG_KEY, says="no identity given opens it")
+
+
+@pytest.mark.parametrize("manners, why", [
+    ("error", "plugin example: no key is plugged in"),
+    ("die", "plugin example: has ended early"),
+    ("garbage", "plugin example: does not keep to the protocol"),
+    ("silent", "plugin example: has wrapped nothing"),
+    ("ask", "no terminal"),
+])
+def test_a_plugin_that_fails(plugin, text, folder, manners, why):
+    plugin(manners)
+    fail("encrypt", "-r", RECIPIENT, text, code=FAILURE, says=why, prefix=["setsid", "-w"])
+    assert not Path(f"{text}.paes").exists()
+
+
+def test_no_such_plugin(text):
+    fail("encrypt", "-r", RECIPIENT, text, code=FAILURE, says="no program age-plugin-example on the path")
+
+
+def test_a_plugin_in_the_working_folder_is_not_run(plugin, text, folder, monkeypatch):
+    plugin()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin::.")
+    fail("encrypt", "-r", RECIPIENT, text, cwd=folder / "plugins", code=FAILURE, says="no program")
+
+
+@pytest.mark.parametrize("key", [RECIPIENT[:-1], RECIPIENT[:-1] + "b", RECIPIENT.replace("example", "a/b")])
+def test_misspelt_keys(text, key):
+    fail("encrypt", "-r", key, text, code=USAGE, says="typing error")
+
+
+def test_labels_keep_others_out(plugin, text, keys):
+    plugin("labels")
+    succeed("encrypt", "-r", RECIPIENT, "-f", text)
+    fail("encrypt", "-r", RECIPIENT, "-r", keys.recipient, "-f", text, code=USAGE, says="post-quantum")
+
+
+def test_the_user_answers(plugin, text):
+    plugin("ask")
+    code, shown = on_a_terminal(["encrypt", "-r", RECIPIENT, text], [b"1234", b"green"])
+    assert code == 0, shown
+    assert "1234" not in shown and "green" in shown
+    code, shown = on_a_terminal(["encrypt", "-f", "-r", RECIPIENT, text], [b"4321"])
+    assert code == FAILURE and "wrong PIN" in shown
+
+
+def test_the_user_chooses(plugin, text):
+    plugin("confirm")
+    code, shown = on_a_terminal(["encrypt", "-r", RECIPIENT, text], [b"what", b"2"])
+    assert code == 0, shown
+    assert "go on" in shown and "stop" in shown
+
+
+# What age's own names for them are.
+POST_QUANTUM = "AGE-SECRET-KEY-PQ-1XX76JRALNLXDMEW0CRK45QMCCH4X06SE84UN3VPM33W6HWDX0H3SK3ZQFR"
+
+
+def test_post_quantum_identities_need_libcrypto_or_the_plugin(plugin, text, keys, folder):
+    (folder / "pq").write_text(POST_QUANTUM + "\n")
+    succeed("encrypt", "-r", keys.recipient, text)
+    sealed = f"{text}.paes"
+    result = fail("decrypt", "-i", folder / "pq", "-o", folder / "again", sealed, code=(WRONG_KEY, FAILURE))
+    if result.code == WRONG_KEY:
+        pytest.skip("libcrypto has ML-KEM-768, so no plugin is asked")
+    assert "no program age-plugin-pq on the path" in result.err
+    log = plugin(name="pq")
+    fail("decrypt", "-i", folder / "pq", "-o", folder / "again", sealed, code=WRONG_KEY)
+    data = age_file.bech32_data(POST_QUANTUM)
+    assert log.read_text().splitlines()[0] == "add-identity " + age_file.bech32("AGE-PLUGIN-PQ-", data)
