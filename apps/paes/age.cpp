@@ -287,9 +287,8 @@ class Work {
     UnlockOptions own;
     own.identity_files = request_.identity_files;
     const Unlocker unlocker(own);
-    for (const age::SharedIdentity& identity : unlocker.identities()) {
-      recipients.push_back(identity->recipient());
-    }
+    const std::vector<age::SharedRecipient> theirs = age::recipients_of(unlocker.identities());
+    recipients.insert(recipients.end(), theirs.begin(), theirs.end());
     const SecretBytes passphrase = request_.passphrase ? new_passphrase() : SecretBytes();
     run([&](const stream::Options& options) {
       const stream::NewPayload payload = stream::find_format("age").make(

@@ -50,7 +50,7 @@ class NewIdentity {
     if (!path_.empty()) {
       const age::SharedIdentity identity = age::generate_x25519();
       write_new_secret_file(path_, age::identity_file_text(*identity));
-      recipient_ = identity->recipient();
+      recipient_ = identity->recipients().front();
     }
   }
   ~NewIdentity() {
@@ -185,8 +185,8 @@ Action declare(CLI::App& app) {
   app.add_option(
       "FILE", request->transfer.files,
       "files to encrypt, each to FILE.paes or FILE.age; - is standard input, the default");
-  return [request, suite = app.get_option("--suite")] {
-    request->has_suite = suite->count() != 0;
+  app.get_option("--suite")->each([request](const std::string&) { request->has_suite = true; });
+  return [request] {
     return run_with_files("encrypt", request->transfer, [&] { return encrypt_files(*request); });
   };
 }

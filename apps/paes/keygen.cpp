@@ -41,9 +41,10 @@ int show_recipients(const Request& request) {
       request.passphrase.given() || request.post_quantum || request.json || request.output != "-",
       "keygen: -y makes no key", "leave out the other options");
   const std::string input = request.input.empty() ? "-" : request.input;
-  for (const age::SharedIdentity& identity :
-       age::parse_identity_file(read_key_file(input), shown_name(input), terminal_prompts())) {
-    print_result(identity->recipient()->text() + "\n");
+  const std::vector<age::SharedIdentity> identities =
+      age::parse_identity_file(read_key_file(input), shown_name(input), terminal_prompts());
+  for (const age::SharedRecipient& recipient : age::recipients_of(identities)) {
+    print_result(recipient->text() + "\n");
   }
   return exit_done;
 }
@@ -68,7 +69,7 @@ int make_key(const Request& request) {
          "keygen: an encrypted key is no text for a terminal", "name a file with -o");
   const age::SharedIdentity identity =
       request.post_quantum ? age::generate_hybrid() : age::generate_x25519();
-  const std::string public_key = identity->recipient()->text();
+  const std::string public_key = identity->recipients().front()->text();
   const SecretBytes contents = contents_of(request, *identity);
   if (request.output != "-") {
     work_on_file("keygen", request.output, request.json,

@@ -73,9 +73,9 @@ Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
       suite_(suite),
       recipients_(options.recipients.load()),
       identities_(Unlocker(options.reopen).identities()) {
+  const std::vector<age::SharedRecipient> own = age::recipients_of(identities_);
   if (!resume) {
-    std::transform(identities_.begin(), identities_.end(), std::back_inserter(recipients_),
-                   [](const age::SharedIdentity& identity) { return identity->recipient(); });
+    recipients_.insert(recipients_.end(), own.begin(), own.end());
   }
   std::set<std::string> keys;
   std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()),
@@ -84,11 +84,11 @@ Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
     settings_.insert(settings_.end(), key.begin(), key.end());
     settings_.push_back('\n');
   }
-  const bool opens =
-      std::any_of(identities_.begin(), identities_.end(), [&](const age::SharedIdentity& identity) {
-        return keys.count(identity->recipient()->text()) != 0;
-      });
-  refuse(resume && !recipients_.empty() && !opens, "identity: none given with -i is a recipient's",
+  const auto is_given = [&](const age::SharedRecipient& recipient) {
+    return keys.count(recipient->text()) != 0;
+  };
+  refuse(resume && !recipients_.empty() && !std::any_of(own.begin(), own.end(), is_given),
+         "identity: none given with -i is a recipient's",
          "--resume has to open what it continues: add the public key of one with -r");
   if (options.passphrase.has_source()) {
     passphrase_ = options.passphrase.read_new();

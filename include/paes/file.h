@@ -76,6 +76,10 @@ void paes_open_with_free(paes_open_with* open_with);
 int paes_open_with_add_identity(paes_open_with* open_with, const paes_identity* identity);
 /* All of a file, as paes_identity_save, `paes keygen` and age-keygen write it. */
 int paes_open_with_add_identity_file(paes_open_with* open_with, const char* path);
+/* The same for a file that a passphrase may encrypt: a list by `paes keygen -p` or `age -p`, or an
+ * SSH key. */
+int paes_open_with_add_encrypted_identity_file(paes_open_with* open_with, const char* path,
+                                               const char* passphrase, size_t passphrase_bytes);
 int paes_open_with_set_passphrase(paes_open_with* open_with, const char* passphrase,
                                   size_t passphrase_bytes);
 int paes_open_with_set_key(paes_open_with* open_with, const uint8_t* key, size_t key_bytes,

@@ -23,6 +23,8 @@ struct KeyParts;  // what the library itself sees of them
 
 inline namespace v0 {
 
+class Passphrase;
+
 // A public key: "age1...", or one of SSH's, "ssh-ed25519 AAAA..." or "ssh-rsa AAAA...".
 class PAES_API Recipient {
  public:
@@ -55,9 +57,15 @@ class PAES_API Identity {
   Identity& operator=(const Identity&) = default;
   ~Identity() = default;
   [[nodiscard]] static Identity generate();
-  // A file of them, as `paes keygen` and age-keygen write it, or an SSH private key. If that is
-  // encrypted, opening a file for it throws Error(wrong_key).
+  // A file of them, as `paes keygen` and age-keygen write it, or an SSH private key. Throws
+  // Error(usage) if such a list is encrypted. If an SSH key is, opening a file for it throws
+  // Error(wrong_key).
   [[nodiscard]] static std::vector<Identity> load(const std::string& path);
+  // The same for a file that may be encrypted: a list by `paes keygen -p` or `age -p`, an SSH key
+  // by ssh-keygen. Another passphrase throws Error(wrong_key) here for a list, and for an SSH key
+  // when it has to open a file.
+  [[nodiscard]] static std::vector<Identity> load(const std::string& path,
+                                                  const Passphrase& passphrase);
 
   [[nodiscard]] Recipient recipient() const;
   // Writes a new file that holds the secret key, its public key as a comment, and a line feed at

@@ -85,7 +85,7 @@ class HybridIdentity final : public IdentityKey {
   explicit HybridIdentity(SecretKey key) : key_(std::move(key)) {}
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
-  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override { return text_as(identity_part); }
   // The plugin's name for the same key.
   [[nodiscard]] SecretBytes plugin_text() const { return text_as("AGE-PLUGIN-PQ-"); }
@@ -165,13 +165,13 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
   return std::nullopt;
 }
 
-SharedRecipient HybridIdentity::recipient() const {
+std::vector<SharedRecipient> HybridIdentity::recipients() const {
   const Expanded expanded(*key_);
   PublicKey key;
   libcrypto::ml_kem_768_public_key(expanded.ml_kem_seed(),
                                    MutableBytes(key).first(ml_kem_768_public_key_bytes));
   libcrypto::x25519_public_key(expanded.x25519_key(), MutableBytes(key).last(x25519_bytes));
-  return std::make_shared<HybridRecipient>(key);
+  return {std::make_shared<HybridRecipient>(key)};
 }
 
 Error misspelt(const std::string& name) {

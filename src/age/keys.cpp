@@ -75,6 +75,15 @@ void for_each_key_line(Bytes contents, std::string_view source, std::string_view
 
 }  // namespace
 
+std::vector<SharedRecipient> recipients_of(std::span<const SharedIdentity> identities) {
+  std::vector<SharedRecipient> all;
+  for (const SharedIdentity& identity : identities) {
+    const std::vector<SharedRecipient> its = identity->recipients();
+    all.insert(all.end(), its.begin(), its.end());
+  }
+  return all;
+}
+
 bool mentions_secret_key(std::string_view text) {
   constexpr std::string_view mark = "age-secret-key";
   const auto is_same = [](char c, char of_mark) {
@@ -102,8 +111,8 @@ SecretBytes identity_file_text(const IdentityKey& identity) {
   struct tm utc = {};
   char date[32];
   (void)std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  const std::string comments =
-      std::string("# created: ") + date + "\n# public key: " + identity.recipient()->text() + "\n";
+  const std::string comments = std::string("# created: ") + date +
+                               "\n# public key: " + identity.recipients().front()->text() + "\n";
   const SecretBytes key = identity.secret_text();
   SecretBytes text(comments.size() + key.size() + 1);
   std::memcpy(text.data(), comments.data(), comments.size());
@@ -120,6 +129,12 @@ std::vector<SharedIdentity> parse_identity_file(Bytes contents, std::string_view
       return kind->parse_identity_file(contents, std::string(source), prompts);
     }
   }
+  return parse_identity_lines(contents, source, prompts);
+}
+
+std::vector<SharedIdentity> parse_identity_lines(Bytes contents, std::string_view source,
+                                                 const Prompts& prompts) {
+  check_length(contents, source);
   std::vector<SharedIdentity> identities;
   for_each_key_line(contents, source, "identity",
                     [&](std::string_view line, const std::string& /*where*/) {

@@ -52,8 +52,9 @@ class IdentityKey {
   // its own kind is malformed.
   [[nodiscard]] virtual std::optional<SecretBytes> unwrap(
       std::span<const Stanza> stanzas) const = 0;
-  // Throws Error(usage) if that cannot be known from the identity.
-  [[nodiscard]] virtual std::shared_ptr<const RecipientKey> recipient() const = 0;
+  // Its public keys: one, unless it stands for a whole file of keys. Throws Error(usage) if they
+  // cannot be known from the identity.
+  [[nodiscard]] virtual std::vector<std::shared_ptr<const RecipientKey>> recipients() const = 0;
   // As keygen writes it, without a line feed. Throws Error(usage) if it has no such text.
   [[nodiscard]] virtual SecretBytes secret_text() const = 0;
 
@@ -111,6 +112,10 @@ struct KeyKind {
                                             const std::string& name = "identity",
                                             const Prompts& prompts = {});
 
+// All public keys of all of them.
+[[nodiscard]] std::vector<SharedRecipient> recipients_of(
+    std::span<const SharedIdentity> identities);
+
 // Whether a secret key of any kind stands anywhere in the text, in small letters or capitals.
 [[nodiscard]] bool mentions_secret_key(std::string_view text);
 
@@ -124,6 +129,10 @@ struct KeyKind {
 [[nodiscard]] std::vector<SharedIdentity> parse_identity_file(Bytes contents,
                                                               std::string_view source,
                                                               const Prompts& prompts = {});
+// The same for a file that must have one key a line.
+[[nodiscard]] std::vector<SharedIdentity> parse_identity_lines(Bytes contents,
+                                                               std::string_view source,
+                                                               const Prompts& prompts = {});
 [[nodiscard]] std::vector<SharedRecipient> parse_recipient_file(Bytes contents,
                                                                 std::string_view source,
                                                                 const Prompts& prompts = {});

@@ -162,7 +162,7 @@ SharedIdentity OpensshKey::read_section(Bytes section) const {
       throw damaged("its padding is wrong");
     }
   }
-  if (identity->recipient()->text() != ssh_line(public_wire_)) {
+  if (identity->recipients().front()->text() != ssh_line(public_wire_)) {
     throw damaged("its public key is not that of its private key");
   }
   return identity;

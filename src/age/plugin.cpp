@@ -96,8 +96,8 @@ class PluginIdentity final : public IdentityKey {
       : plugin_(plugin), text_(std::move(text)), prompts_(prompts) {}
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
-  [[nodiscard]] SharedRecipient recipient() const override {
-    return std::make_shared<PluginRecipient>(plugin_, text_, prompts_);
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override {
+    return {std::make_shared<PluginRecipient>(plugin_, text_, prompts_)};
   }
   [[nodiscard]] SecretBytes secret_text() const override { return SecretBytes(Bytes(text_)); }
 

@@ -15,21 +15,6 @@ using libcrypto::bytes_of;
 
 constexpr std::string_view label = "age-encryption.org/v1/ssh-ed25519";
 
-struct Fields {
-  X25519PublicKey share;
-  WrappedFileKey wrapped_key;
-};
-
-Fields read(const Stanza& stanza) {
-  Fields fields;
-  const auto arguments = stanza.split_arguments();
-  if (arguments.size() != 3 || !base64::decode(arguments[2], fields.share) ||
-      !stanza.decode_body(fields.wrapped_key)) {
-    throw corrupt("malformed ssh-ed25519 stanza");
-  }
-  return fields;
-}
-
 Wire wire_of(const Ed25519PublicKey& key) {
   Wire wire;
   append_string(wire, bytes_of(ssh_ed25519_type));
@@ -59,13 +44,6 @@ Wire wire_of(const Ed25519PublicKey& key) {
   return true;
 }
 
-bool is_usable(const X25519PublicKey& key) {
-  std::array<std::uint8_t, 32> any_scalar{};
-  any_scalar[0] = 8;
-  std::array<std::uint8_t, 32> product;
-  return libcrypto::x25519(any_scalar, key, product);
-}
-
 }  // namespace
 
 SshEd25519Recipient::SshEd25519Recipient(const Ed25519PublicKey& key, const std::string& name)
@@ -73,7 +51,7 @@ SshEd25519Recipient::SshEd25519Recipient(const Ed25519PublicKey& key, const std:
   if (!ed25519::to_x25519(key, key_)) {
     throw Error(ErrorCode::usage, name + ": is no point of Ed25519's curve");
   }
-  if (!is_usable(key_)) {
+  if (has_small_order(key_)) {
     throw Error(ErrorCode::usage, name + ": is of small order: anybody could open the file");
   }
 }
@@ -111,7 +89,7 @@ std::optional<SecretBytes> SshEd25519Identity::unwrap(std::span<const Stanza> st
     if (!is_for_ssh_key(stanza, ssh_ed25519_type, tag)) {
       continue;
     }
-    const Fields fields = read(stanza);
+    const X25519Fields fields = read_x25519_fields(stanza, 3);
     WrapKey wrap_key;
     if (!derive_wrap_key(*key_, fields.share, fields.share, x25519_public_key_, wire_, wrap_key)) {
       throw corrupt("an ssh-ed25519 share of small order");
@@ -123,8 +101,8 @@ std::optional<SecretBytes> SshEd25519Identity::unwrap(std::span<const Stanza> st
   return std::nullopt;
 }
 
-SharedRecipient SshEd25519Identity::recipient() const {
-  return std::make_shared<SshEd25519Recipient>(public_key_);
+std::vector<SharedRecipient> SshEd25519Identity::recipients() const {
+  return {std::make_shared<SshEd25519Recipient>(public_key_)};
 }
 
 SecretBytes SshEd25519Identity::secret_text() const { refuse_ssh_secret_text(); }

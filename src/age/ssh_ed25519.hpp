@@ -33,7 +33,7 @@ class SshEd25519Identity final : public IdentityKey {
   explicit SshEd25519Identity(const Ed25519Seed& seed);
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
-  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override;
 
  private:

@@ -29,7 +29,9 @@ class EncryptedSshIdentity final : public IdentityKey {
     return is_named ? opened()->unwrap(stanzas) : std::nullopt;
   }
 
-  [[nodiscard]] SharedRecipient recipient() const override { return key_.recipient(); }
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override {
+    return {key_.recipient()};
+  }
 
   [[nodiscard]] SecretBytes secret_text() const override { refuse_ssh_secret_text(); }
 
@@ -54,10 +56,7 @@ class EncryptedSshIdentity final : public IdentityKey {
   mutable SharedIdentity opened_;
 };
 
-bool claims_identity_file(Bytes contents) {
-  const std::string_view text = libcrypto::text_of(contents);
-  return pem::is_pem(text) && !text.starts_with("-----BEGIN AGE ");
-}
+bool claims_identity_file(Bytes contents) { return pem::is_pem(libcrypto::text_of(contents)); }
 
 SharedIdentity read_openssh_key(Bytes data, const std::string& name, const Prompts& prompts) {
   OpensshKey key(data, name);

@@ -95,8 +95,8 @@ std::optional<SecretBytes> SshRsaIdentity::unwrap(std::span<const Stanza> stanza
   return std::nullopt;
 }
 
-SharedRecipient SshRsaIdentity::recipient() const {
-  return std::make_shared<SshRsaRecipient>(wire_);
+std::vector<SharedRecipient> SshRsaIdentity::recipients() const {
+  return {std::make_shared<SshRsaRecipient>(wire_)};
 }
 
 SecretBytes SshRsaIdentity::secret_text() const { refuse_ssh_secret_text(); }

@@ -30,7 +30,7 @@ class SshRsaIdentity final : public IdentityKey {
   SshRsaIdentity(const rsa::PrivateNumbers& numbers, const std::string& name);
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
-  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override;
 
  private:

@@ -15,21 +15,6 @@ using libcrypto::bytes_of;
 constexpr std::string_view recipient_part = "age";
 constexpr std::string_view identity_part = "AGE-SECRET-KEY-";
 
-struct Fields {
-  X25519PublicKey share;
-  WrappedFileKey wrapped_key;
-};
-
-Fields read(const Stanza& stanza) {
-  Fields fields;
-  const auto arguments = stanza.split_arguments();
-  if (arguments.size() != 2 || !base64::decode(arguments[1], fields.share) ||
-      !stanza.decode_body(fields.wrapped_key)) {
-    throw corrupt("malformed X25519 stanza");
-  }
-  return fields;
-}
-
 using SharedSecret = std::array<std::uint8_t, 32>;
 
 // The key that wraps a file key for `recipient`.
@@ -42,20 +27,30 @@ void derive_wrap_key(const SharedSecret& shared_secret, const X25519PublicKey& s
                          wrap_key.bytes);
 }
 
+Error of_small_order(const std::string& name) {
+  return {ErrorCode::usage, name + ": is of small order: anybody could open the file"};
+}
+
+}  // namespace
+
+X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count) {
+  X25519Fields fields;
+  const auto arguments = stanza.split_arguments();
+  if (arguments.size() != argument_count || !base64::decode(arguments.back(), fields.share) ||
+      !stanza.decode_body(fields.wrapped_key)) {
+    throw corrupt("malformed " + std::string(stanza.type()) + " stanza");
+  }
+  return fields;
+}
+
 // A clamped scalar is a multiple of the cofactor. So any clamped scalar sends exactly the points of
-// small order to zero. It need not be secret here (RFC 7748, section 7).
+// small order to zero. It need not be secret here.
 bool has_small_order(const X25519PublicKey& key) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
   std::array<std::uint8_t, 32> product;
   return !libcrypto::x25519(any_scalar, key, product);
 }
-
-Error of_small_order(const std::string& name) {
-  return {ErrorCode::usage, name + ": is of small order: anybody could open the file"};
-}
-
-}  // namespace
 
 X25519Recipient::X25519Recipient(const X25519PublicKey& key, const std::string& name) : key_(key) {
   if (has_small_order(key)) {
@@ -94,7 +89,7 @@ std::optional<SecretBytes> X25519Identity::unwrap(std::span<const Stanza> stanza
     if (stanza.type() != x25519_type) {
       continue;
     }
-    const Fields fields = read(stanza);
+    const X25519Fields fields = read_x25519_fields(stanza, 2);
     SharedSecret shared_secret;
     const WipeOnExit wiped(shared_secret);
     if (!libcrypto::x25519(*key_, fields.share, shared_secret)) {
@@ -109,8 +104,8 @@ std::optional<SecretBytes> X25519Identity::unwrap(std::span<const Stanza> stanza
   return std::nullopt;
 }
 
-SharedRecipient X25519Identity::recipient() const {
-  return std::make_shared<X25519Recipient>(public_key_);
+std::vector<SharedRecipient> X25519Identity::recipients() const {
+  return {std::make_shared<X25519Recipient>(public_key_)};
 }
 
 SecretBytes X25519Identity::secret_text() const {
@@ -125,15 +120,12 @@ SharedIdentity generate_x25519() {
   return std::make_shared<X25519Identity>(std::move(key));
 }
 
-void check_x25519(const Stanza& stanza) { (void)read(stanza); }
+void check_x25519(const Stanza& stanza) { (void)read_x25519_fields(stanza, 2); }
 
 namespace {
 
 // What kind of key it is, if it is one that paes does not read; else nothing.
 std::string_view known_but_unsupported(std::string_view text) noexcept {
-  if (text.starts_with("age-encryption.org/") || text.starts_with("-----BEGIN AGE ENCRYPTED")) {
-    return "an encrypted key file: decrypt it with age first";
-  }
   if (text.starts_with("-----BEGIN")) {
     return "a line of a private key in PEM, which needs a file of its own";
   }

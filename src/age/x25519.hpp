@@ -5,6 +5,7 @@
 #include <array>
 
 #include "age/keys.hpp"
+#include "age/wrap.hpp"
 
 namespace paes::age {
 
@@ -30,7 +31,7 @@ class X25519Identity final : public IdentityKey {
   explicit X25519Identity(SecretKey key);
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
-  [[nodiscard]] SharedRecipient recipient() const override;
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override;
 
  private:
@@ -39,6 +40,17 @@ class X25519Identity final : public IdentityKey {
 };
 
 [[nodiscard]] SharedIdentity generate_x25519();
+
+// What a stanza says that wraps a file key by a Diffie-Hellman exchange.
+struct X25519Fields {
+  X25519PublicKey share;
+  WrappedFileKey wrapped_key;
+};
+// The share is the last argument of this many, the type included. Throws Error(corrupt).
+[[nodiscard]] X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count);
+
+// Whether the exchange with any key gives zero (RFC 7748, section 7).
+[[nodiscard]] bool has_small_order(const X25519PublicKey& key);
 
 // Throws Error(corrupt) unless the stanza has exactly the form of this type.
 void check_x25519(const Stanza& stanza);

@@ -108,6 +108,16 @@ int paes_open_with_add_identity_file(paes_open_with* open_with, const char* path
   });
 }
 
+int paes_open_with_add_encrypted_identity_file(paes_open_with* open_with, const char* path,
+                                               const char* passphrase, size_t passphrase_bytes) {
+  return code_of([&] {
+    auto& all = given(open_with, "open_with")->identities;
+    const auto loaded =
+        paes::Identity::load(given(path, "path"), passphrase_at(passphrase, passphrase_bytes));
+    all.insert(all.end(), loaded.begin(), loaded.end());
+  });
+}
+
 int paes_open_with_set_passphrase(paes_open_with* open_with, const char* passphrase,
                                   size_t passphrase_bytes) {
   return code_of([&] {

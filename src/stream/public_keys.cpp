@@ -5,8 +5,10 @@
 #include <iterator>
 #include <string>
 
+#include "age/encrypted_identity_file.hpp"
 #include "age/x25519.hpp"
 #include "format/libcrypto.hpp"
+#include "format/pem.hpp"
 #include "stream/key_parts.hpp"
 #include "stream/output.hpp"
 #include "stream/small_file.hpp"
@@ -32,17 +34,42 @@ Identity::Identity(std::string_view text)
 
 Identity Identity::generate() { return KeyParts::make<Identity>({age::generate_x25519()}); }
 
+namespace {
+
+std::vector<Identity> identities_of(const std::vector<age::SharedIdentity>& keys) {
+  std::vector<Identity> identities;
+  std::transform(keys.begin(), keys.end(), std::back_inserter(identities),
+                 [](const age::SharedIdentity& key) { return KeyParts::make<Identity>({key}); });
+  return identities;
+}
+
+}  // namespace
+
 std::vector<Identity> Identity::load(const std::string& path) {
   const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
-  std::vector<Identity> loaded;
-  for (const age::SharedIdentity& key : age::parse_identity_file(contents, path)) {
-    loaded.push_back(KeyParts::make<Identity>({key}));
+  return identities_of(age::parse_identity_file(contents, path));
+}
+
+std::vector<Identity> Identity::load(const std::string& path, const Passphrase& passphrase) {
+  if (passphrase.is_empty()) {
+    throw Error(ErrorCode::usage, "passphrase: is empty");
   }
-  return loaded;
+  const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
+  if (age::is_encrypted_identity_file(contents)) {
+    return identities_of(
+        age::open_identity_file(contents, path, KeyParts::of(passphrase).text, {}));
+  }
+  age::Prompts prompts;
+  if (pem::is_pem(libcrypto::text_of(contents))) {  // a plugin is not told
+    prompts.passphrase = [passphrase](const std::string& /*question*/) {
+      return SecretBytes(Bytes(KeyParts::of(passphrase).text));
+    };
+  }
+  return identities_of(age::parse_identity_file(contents, path, prompts));
 }
 
 Recipient Identity::recipient() const {
-  return KeyParts::make<Recipient>({state_->key->recipient()});
+  return KeyParts::make<Recipient>({state_->key->recipients().front()});
 }
 
 void Identity::save(const std::string& path) const {

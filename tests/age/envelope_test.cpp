@@ -23,7 +23,7 @@ constexpr unsigned quick_work_factor = 4;
 
 struct KeyPair {
   std::vector<SharedIdentity> identities = {generate_x25519()};
-  SharedRecipient recipient = identities.front()->recipient();
+  SharedRecipient recipient = identities.front()->recipients().front();
 };
 
 std::vector<std::uint8_t> counting(std::size_t bytes) {

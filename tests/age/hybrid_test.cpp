@@ -33,7 +33,7 @@ class Hybrid : public testing::Test {
 };
 
 TEST_F(Hybrid, TheSpecificationsPair) {
-  const std::string text = parse_identity(secret)->recipient()->text();
+  const std::string text = parse_identity(secret)->recipients().front()->text();
   EXPECT_TRUE(text.starts_with(begin_of_public)) << text;
   EXPECT_TRUE(text.ends_with(end_of_public)) << text;
   EXPECT_EQ(parse_recipient(text)->text(), text);
@@ -42,7 +42,7 @@ TEST_F(Hybrid, TheSpecificationsPair) {
 TEST_F(Hybrid, OpensWhatItSealsAndNobodyElseDoes) {
   const std::vector<SharedIdentity> mine = {generate_hybrid()};
   const std::vector<SharedIdentity> other = {generate_hybrid()};
-  const SharedRecipient recipient = mine.front()->recipient();
+  const SharedRecipient recipient = mine.front()->recipients().front();
   const auto text = libcrypto::bytes_of("a file's key");
   const auto envelope = seal_to_recipients(std::span(&recipient, 1), text);
   const SecretBytes opened = open(envelope, {mine, {}});
@@ -55,7 +55,8 @@ TEST_F(Hybrid, OpensWhatItSealsAndNobodyElseDoes) {
 }
 
 TEST_F(Hybrid, NoOtherKindStandsBesideIt) {
-  const SharedRecipient both[] = {generate_hybrid()->recipient(), generate_x25519()->recipient()};
+  const SharedRecipient both[] = {generate_hybrid()->recipients().front(),
+                                  generate_x25519()->recipients().front()};
   const auto why = refusal(ErrorCode::usage, [&] { (void)seal_to_recipients(both, {}); });
   EXPECT_NE(why.find("post-quantum"), std::string::npos) << why;
 }
@@ -63,14 +64,14 @@ TEST_F(Hybrid, NoOtherKindStandsBesideIt) {
 // Nobody may weaken a file afterwards.
 TEST_F(Hybrid, NoOtherKindIsAddedToIt) {
   const std::vector<SharedIdentity> mine = {generate_hybrid()};
-  const SharedRecipient recipient = mine.front()->recipient();
-  const SharedRecipient weaker = generate_x25519()->recipient();
+  const SharedRecipient recipient = mine.front()->recipients().front();
+  const SharedRecipient weaker = generate_x25519()->recipients().front();
   const auto envelope = seal_to_recipients(std::span(&recipient, 1), {});
   (void)refusal(ErrorCode::usage, [&] {
     (void)add_recipients(envelope, {mine, {}}, std::span(&weaker, 1));
   });
   const std::vector<SharedIdentity> weak = {generate_x25519()};
-  const SharedRecipient first = weak.front()->recipient();
+  const SharedRecipient first = weak.front()->recipients().front();
   (void)refusal(ErrorCode::usage, [&] {
     (void)add_recipients(seal_to_recipients(std::span(&first, 1), {}), {weak, {}},
                          std::span(&recipient, 1));

@@ -206,7 +206,7 @@ TEST(SshIdentityFile, DamagedDerNeverGivesAnotherKey) {
   for (const std::string name : {"rsa_pkcs1", "rsa_pkcs8"}) {
     const std::string text = ssh_file(name);
     const auto block = pem::parse(text);
-    const std::string recipient = load_ssh(name).at(0)->recipient()->text();
+    const std::string recipient = load_ssh(name).at(0)->recipients().front()->text();
     for (std::size_t at = 0; at < block->data.size(); at += 7) {
       Wire der(block->data.data(), block->data.data() + block->data.size());
       der[at] ^= 0x15;
@@ -218,7 +218,7 @@ TEST(SshIdentityFile, DamagedDerNeverGivesAnotherKey) {
             parse_identity_file(bytes_of("-----BEGIN " + label + "-----\n" + base64 +
                                          "\n-----END " + label + "-----\n"),
                                 "key");
-        EXPECT_EQ(identities.at(0)->recipient()->text(), recipient) << name << " " << at;
+        EXPECT_EQ(identities.at(0)->recipients().front()->text(), recipient) << name << " " << at;
       } catch (const Error& error) {
         EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
       }

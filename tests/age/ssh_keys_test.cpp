@@ -65,19 +65,24 @@ TEST(SshKeys, HaveOneSpelling) {
     for (const std::string& text : {line, bare, bare + " ", bare + "\ta b c", bare + " \xff"}) {
       EXPECT_EQ(parse_recipient(text)->text(), bare);
     }
-    EXPECT_EQ(load_ssh(name).at(0)->recipient()->text(), bare);
+    EXPECT_EQ(load_ssh(name).at(0)->recipients().front()->text(), bare);
     EXPECT_EQ(refusal(ErrorCode::usage, [&] { (void)load_ssh(name).at(0)->secret_text(); }),
               "identity: an SSH key stays in the file that ssh-keygen wrote");
   }
-  EXPECT_EQ(load_ssh("rsa_pkcs1").at(0)->recipient()->text(),
-            load_ssh("rsa").at(0)->recipient()->text());
-  EXPECT_TRUE(load_ssh("ed25519_pkcs8").at(0)->recipient()->text().starts_with("ssh-ed25519 AAAA"));
+  EXPECT_EQ(load_ssh("rsa_pkcs1").at(0)->recipients().front()->text(),
+            load_ssh("rsa").at(0)->recipients().front()->text());
+  EXPECT_TRUE(load_ssh("ed25519_pkcs8")
+                  .at(0)
+                  ->recipients()
+                  .front()
+                  ->text()
+                  .starts_with("ssh-ed25519 AAAA"));
 }
 
 TEST(SshKeys, EachOfMixedRecipientsOpens) {
   const SharedIdentity own = generate_x25519();
   auto all = recipients({ssh_line_of("rsa"), ssh_line_of("ed25519")});
-  all.push_back(own->recipient());
+  all.push_back(own->recipients().front());
   const SealedHeader sealed = seal_header(all);
   const ParsedHeader header = parse_checked(bytes_of(sealed.text));
   ASSERT_EQ(header.stanzas.size(), 3u);
@@ -91,7 +96,8 @@ TEST(SshKeys, EachOfMixedRecipientsOpens) {
 TEST(SshKeys, ThePassphraseIsAskedForOnceAndOnlyIfAStanzaNamesTheKey) {
   int asked = 0;
   const auto identities = load_ssh("ed25519_encrypted", answering(ssh_passphrase, &asked));
-  EXPECT_EQ(identities.at(0)->recipient()->text(), load_ssh("ed25519").at(0)->recipient()->text());
+  EXPECT_EQ(identities.at(0)->recipients().front()->text(),
+            load_ssh("ed25519").at(0)->recipients().front()->text());
   const auto others = seal_header(recipients({ssh_line_of("rsa")}));
   (void)refusal(ErrorCode::wrong_key, [&] {
     (void)open_header(parse_checked(bytes_of(others.text)), {identities, {}});
@@ -208,7 +214,7 @@ TEST(SshRecipients, AFileMayHoldKeysThatAgeDoesNotTake) {
 TEST(SshStanzas, AMalformedOneIsRefusedOnlyByItsKey) {
   for (const std::string name : {"ed25519", "rsa"}) {
     const SharedIdentity identity = load_ssh(name).at(0);
-    Wrapped wrapped = identity->recipient()->wrap(Wire(file_key_bytes));
+    Wrapped wrapped = identity->recipients().front()->wrap(Wire(file_key_bytes));
     const NewStanza good = wrapped.stanzas.at(0);
     const auto unwrapped = [&](const NewStanza& stanza) {
       std::string header = version_line();

@@ -53,6 +53,9 @@ static void check_keys(void) {
   OK(paes_open_with_new(&open_with));
   OK(paes_open_with_add_identity_file(open_with, "key.txt"));
   CHECK(paes_open_with_add_identity_file(open_with, "no-such-file") == PAES_FAILURE);
+  CHECK(paes_open_with_add_encrypted_identity_file(open_with, "no-such-file", "p", 1) ==
+        PAES_FAILURE);
+  REFUSED(paes_open_with_add_encrypted_identity_file(open_with, "key.txt", "", 0));
   OK(paes_open_with_new(&stranger));
   paes_identity_free(identity);
   OK(paes_identity_generate(&identity));
@@ -250,6 +253,9 @@ static void check_key_nulls(void) {
   REFUSED(paes_open_with_add_identity(open_with, NULL));
   REFUSED(paes_open_with_add_identity_file(NULL, "key.txt"));
   REFUSED(paes_open_with_add_identity_file(open_with, NULL));
+  REFUSED(paes_open_with_add_encrypted_identity_file(NULL, "key.txt", "p", 1));
+  REFUSED(paes_open_with_add_encrypted_identity_file(open_with, NULL, "p", 1));
+  REFUSED(paes_open_with_add_encrypted_identity_file(open_with, "key.txt", NULL, 1));
   REFUSED(paes_open_with_set_passphrase(NULL, "p", 1));
   REFUSED(paes_open_with_set_passphrase(open_with, NULL, 1));
   REFUSED(paes_open_with_set_key(NULL, text, 16, NULL, 0));

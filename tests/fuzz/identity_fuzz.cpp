@@ -22,7 +22,7 @@ bool is_ssh(const std::string& recipient) { return recipient.starts_with("ssh-")
 void check_identities(Bytes contents) {
   const std::string_view text(reinterpret_cast<const char*>(contents.data()), contents.size());
   for (const age::SharedIdentity& identity : age::parse_identity_file(contents, "file")) {
-    if (is_ssh(identity->recipient()->text())) {
+    if (is_ssh(identity->recipients().front()->text())) {
       continue;  // it has no text
     }
     const paes::SecretBytes written = identity->secret_text();
@@ -47,7 +47,7 @@ void check_openssh(Bytes data) {
   const age::OpensshKey key(data, "file");
   if (!key.is_encrypted()) {  // a passphrase would take too long
     const age::SharedIdentity identity = key.open({}, {});
-    require(identity->recipient()->text() == key.recipient()->text(),
+    require(identity->recipients().front()->text() == key.recipient()->text(),
             "both halves belong together");
   }
 }

@@ -157,10 +157,10 @@ def age_with_passphrase(arguments, passphrase):
     assert os.waitstatus_to_exitcode(status) == 0, shown
 
 
-def age_encrypt_with_passphrase(plaintext, passphrase, folder):
+def age_encrypt_with_passphrase(plaintext, passphrase, folder, *options):
     plain, sealed = Path(folder, "age-plain"), Path(folder, "age-sealed")
     plain.write_bytes(plaintext)
-    age_with_passphrase(["-p", "-o", sealed, plain], passphrase)
+    age_with_passphrase(["-p", *options, "-o", sealed, plain], passphrase)
     return sealed.read_bytes()
 
 

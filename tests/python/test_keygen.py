@@ -5,7 +5,7 @@ from pathlib import Path
 
 import age_file
 import pytest
-from program import FAILURE, OK, USAGE, assert_error_lines, fail, on_a_terminal, run, succeed
+from program import FAILURE, OK, USAGE, WRONG_KEY, assert_error_lines, fail, on_a_terminal, run, succeed
 
 PASSPHRASE = b"correct horse"
 
@@ -51,6 +51,38 @@ def test_a_key_under_a_passphrase(folder):
     (folder / "opened").write_bytes(opened)
     public_key = result.err.strip().removeprefix("Public key: ")
     assert age_file.recipient_of(folder / "opened") == public_key
+
+
+def test_a_key_under_a_passphrase_opens_and_seals(folder, text):
+    """The passphrase is asked for once, for the key's file, and typed wrong it is said of that file."""
+    (folder / "pass").write_bytes(PASSPHRASE)
+    made = folder / "key"
+    public_key = succeed("keygen", "--passphrase-file", folder / "pass", "-o", made).err.split()[-1]
+    succeed("encrypt", "-r", public_key, text)
+    decrypt = ["decrypt", "-q", "-i", made, f"{text}.paes", "-o"]
+    code, shown = on_a_terminal([*decrypt, folder / "again"], [PASSPHRASE])
+    assert code == 0 and shown.count("Passphrase for") == 1 and str(made) in shown, shown
+    assert (folder / "again").read_bytes() == text.read_bytes()
+    code, shown = on_a_terminal([*decrypt, folder / "more"], [b"wrong"])
+    assert code == WRONG_KEY and f"{made}: envelope: the passphrase is wrong" in shown, shown
+    fail(*decrypt, folder / "more", code=FAILURE, says="terminal", prefix=["setsid", "-w"])
+    assert not (folder / "more").exists()
+    code, shown = on_a_terminal(["encrypt", "-q", "-i", made, text, "-o", folder / "own.paes"], [PASSPHRASE])
+    assert code == 0, shown
+    code, shown = on_a_terminal(["keygen", "-y", made], [PASSPHRASE])
+    assert code == 0 and public_key in shown, shown
+
+
+def test_a_key_that_age_encrypted(folder, keys, text):
+    """age -p makes it of age-keygen's list, armored or not."""
+    succeed("encrypt", "-r", keys.recipient, text)
+    for options in ([], ["-a"]):
+        encrypted = age_file.age_encrypt_with_passphrase(keys.path.read_bytes(), PASSPHRASE, folder, *options)
+        (folder / "key.age").write_bytes(encrypted)
+        code, shown = on_a_terminal(
+            ["decrypt", "-q", "-f", "-i", folder / "key.age", f"{text}.paes", "-o", folder / "again"], [PASSPHRASE])
+        assert code == 0, shown
+        assert (folder / "again").read_bytes() == text.read_bytes()
 
 
 def test_the_passphrase_is_asked_twice(folder):

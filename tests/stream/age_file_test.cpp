@@ -102,7 +102,7 @@ class AgeFolder {
 class AgeFiles : public testing::TestWithParam<std::size_t> {
  protected:
   [[nodiscard]] Contents encrypt(bool is_pipe, Encoding encoding) const {
-    return folder_.encrypt(text_, is_pipe, encoding, identity_->recipient());
+    return folder_.encrypt(text_, is_pipe, encoding, identity_->recipients().front());
   }
   [[nodiscard]] age::Credentials credentials() const { return {identities_, nullptr}; }
 

@@ -15,7 +15,7 @@ constexpr std::size_t chunk = cobblestone::chunk_text_bytes;
 class Damage : public testing::Test {
  protected:
   Damage() : text_(random_buffer(2 * chunk + 100)) {
-    const age::SharedRecipient recipients[] = {identities_[0]->recipient()};
+    const age::SharedRecipient recipients[] = {identities_[0]->recipients().front()};
     const Contents envelope = age::seal_to_recipients(recipients, key_);
     write_file(folder_ / "text", text_);
     const auto executor = make_executor(Schedule::serial, 1);

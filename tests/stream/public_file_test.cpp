@@ -95,7 +95,7 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
   }
 
   const Contents input_key = stream::sample_key(suite);
-  const age::SharedRecipient recipient = secret[0]->recipient();
+  const age::SharedRecipient recipient = secret[0]->recipients().front();
   const Contents envelope = age::seal_to_recipients(std::span(&recipient, 1), input_key);
   stream::Input input = stream::Input::open(plain_);
   stream::Output output = stream::Output::create(folder_ / "other.paes", {});

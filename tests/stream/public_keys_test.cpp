@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "age/envelope.hpp"
+#include "format/libcrypto.hpp"
 #include "stream/public_sample.hpp"
 
 namespace paes {
@@ -86,6 +88,38 @@ TEST(PublicKeys, AreLoadedFromFiles) {
   }
   EXPECT_EQ(error_of([&] { (void)Identity::load(folder / "none"); }).code, ErrorCode::failure);
   EXPECT_EQ(error_of([&] { (void)Recipient::load(folder.path()); }).code, ErrorCode::failure);
+}
+
+TEST(PublicKeys, AreLoadedFromAnEncryptedFile) {
+  const Folder folder;
+  const Identity first = Identity::generate();
+  const Identity second = Identity::generate();
+  const std::string secrets = secret_text(first, folder) + "\n" + secret_text(second, folder);
+  const Contents list =
+      age::seal_to_passphrase(libcrypto::bytes_of("geheim"), libcrypto::bytes_of(secrets), 4);
+  write_file(folder / "list", list);
+  const std::vector<Identity> loaded = Identity::load(folder / "list", Passphrase("geheim"));
+  ASSERT_EQ(loaded.size(), 2U);
+  EXPECT_EQ(loaded[1].recipient().text(), second.recipient().text());
+  const auto load = [&](const char* passphrase) {
+    return error_of([&] { (void)Identity::load(folder / "list", Passphrase(passphrase)); });
+  };
+  EXPECT_EQ(load("Geheim").code, ErrorCode::wrong_key);
+  EXPECT_EQ(error_of([&] { (void)Identity::load(folder / "list"); }).code, ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { (void)Identity::load(folder / "list", Passphrase()); }).code,
+            ErrorCode::usage);
+  // An SSH key's passphrase is tried when the key has to open a file.
+  const auto open_with_ssh = [](const char* passphrase) {
+    const std::vector<Identity> ssh =
+        Identity::load(PAES_TEST_DATA "/age/ssh/ed25519_encrypted", Passphrase(passphrase));
+    const Contents file = sealed(text, {.recipients = {ssh.at(0).recipient()}});
+    return all_of(Reader(store(file), {.identities = ssh}));
+  };
+  EXPECT_TRUE(open_with_ssh("open sesame") == text);
+  EXPECT_EQ(error_of([&] { (void)open_with_ssh("open Sesame"); }).code, ErrorCode::wrong_key);
+  // A list that needs none takes any.
+  write_file(folder / "plain", Contents(secrets.begin(), secrets.end()));
+  EXPECT_EQ(Identity::load(folder / "plain", Passphrase("x")).size(), 2U);
 }
 
 TEST(PublicKeys, ASavedIdentityIsItsOwnersAlone) {

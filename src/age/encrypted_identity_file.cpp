@@ -1,0 +1,126 @@
+#include "age/encrypted_identity_file.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "age/armor.hpp"
+#include "age/envelope.hpp"
+#include "format/libcrypto.hpp"
+
+namespace paes::age {
+
+namespace {
+
+using libcrypto::text_of;
+
+bool is_armored(Bytes contents) noexcept {
+  std::string_view text = text_of(contents);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text.starts_with(armor_begin);
+}
+
+// What went wrong with the file of keys is not said of the file that they are to open. No option
+// raises the limit of its work factor.
+Error about(const std::string& name, const Error& error) {
+  const bool is_wrong_passphrase = error.code == ErrorCode::wrong_key;
+  return {is_wrong_passphrase ? ErrorCode::wrong_key : ErrorCode::usage,
+          name + ": " + error.what()};
+}
+
+// The binary age file. Throws Error(usage) unless a passphrase opens it.
+std::vector<std::uint8_t> read_file(Bytes contents, const std::string& name) {
+  std::vector<std::uint8_t> file;
+  try {
+    if (is_armored(contents)) {
+      ArmorReader reader;
+      reader.add(contents, file);
+      reader.end(file);
+    } else {
+      file.assign(contents.begin(), contents.end());
+    }
+    if (summarize(file).stanzas.front().type == scrypt_type) {
+      return file;
+    }
+  } catch (const Error& error) {
+    throw about(name, error);
+  }
+  throw Error(ErrorCode::usage, name + ": is encrypted, but not with a passphrase",
+              "decrypt it, and give what it holds");
+}
+
+// One key that stands for all of the file, because how many there are is not known until someone
+// needs them: then the passphrase is asked for, once.
+class EncryptedIdentityFile final : public IdentityKey {
+ public:
+  EncryptedIdentityFile(std::vector<std::uint8_t> file, std::string name, Prompts prompts)
+      : file_(std::move(file)), name_(std::move(name)), prompts_(std::move(prompts)) {}
+
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override {
+    for (const SharedIdentity& identity : opened()) {
+      if (auto file_key = identity->unwrap(stanzas)) {
+        return file_key;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<SharedRecipient> recipients() const override {
+    return recipients_of(opened());
+  }
+
+  [[nodiscard]] SecretBytes secret_text() const override {
+    throw Error(ErrorCode::usage, name_ + ": is encrypted, and stays in its file");
+  }
+
+ private:
+  // A second thread waits here until the first one's user has answered.
+  [[nodiscard]] const std::vector<SharedIdentity>& opened() const {
+    const std::lock_guard lock(mutex_);
+    if (opened_.empty()) {
+      const SecretBytes passphrase = prompts_.passphrase("Passphrase for \"" + name_ + "\": ");
+      opened_ = open_identity_file(file_, name_, passphrase, prompts_);
+    }
+    return opened_;
+  }
+
+  const std::vector<std::uint8_t> file_;
+  const std::string name_;
+  const Prompts prompts_;
+  mutable std::mutex mutex_;
+  mutable std::vector<SharedIdentity> opened_;
+};
+
+std::vector<SharedIdentity> parse(Bytes contents, const std::string& name, const Prompts& prompts) {
+  std::vector<std::uint8_t> file = read_file(contents, name);
+  if (!prompts.passphrase) {
+    throw Error(ErrorCode::usage, name + ": is encrypted with a passphrase",
+                "give the passphrase with the file");
+  }
+  return {std::make_shared<EncryptedIdentityFile>(std::move(file), name, prompts)};
+}
+
+}  // namespace
+
+bool is_encrypted_identity_file(Bytes contents) noexcept {
+  return text_of(contents).starts_with("age-encryption.org/") || is_armored(contents);
+}
+
+std::vector<SharedIdentity> open_identity_file(Bytes contents, const std::string& name,
+                                               Bytes passphrase, const Prompts& prompts) {
+  const std::vector<std::uint8_t> file = read_file(contents, name);
+  const Credentials credentials{
+      {}, [&] { return SecretBytes(passphrase); }, default_max_work_factor, prompts.wait};
+  const auto text = [&] {
+    try {
+      return open(file, credentials);
+    } catch (const Error& error) {
+      throw about(name, error);
+    }
+  }();
+  return parse_identity_lines(text, name, prompts);
+}
+
+extern const KeyKind kind_encrypted_identity_file = {
+    .claims_identity_file = is_encrypted_identity_file, .parse_identity_file = parse};
+
+}  // namespace paes::age
