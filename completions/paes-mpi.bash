@@ -39,7 +39,7 @@ _paes_mpi() {
       if [[ $current == -* ]]; then
         case $command in
           encrypt) words="-r --recipient -R --recipients-file -p --passphrase --passphrase-file
-            --passphrase-fd --suite --resume -i --identity $output $work" ;;
+            --passphrase-fd --suite --reserve --resume -i --identity $output $work" ;;
           decrypt) words="$unlock --resume $output $work" ;;
           verify) words="$unlock $work" ;;
           cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy $output $work" ;;

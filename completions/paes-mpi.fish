@@ -21,6 +21,7 @@ for program in paes-mpi paes-mpi.openmpi paes-mpi.mpich
     complete -c $program -n $seals -s r -l recipient -x -d 'encrypt to this public key'
     complete -c $program -n $seals -s R -l recipients-file -r -d 'public keys, one a line'
     complete -c $program -n $seals -l suite -x -a 'aes-256-gcm aes-128-gcm'
+    complete -c $program -n $seals -l reserve -x -d 'leave room for more recipients'
     complete -c $program -n $seals -s i -l identity -r -d 'opens what --resume continues'
 
     set -l opens '__fish_seen_subcommand_from decrypt verify'

@@ -37,12 +37,12 @@ _paes() {
       if [[ $current == -* ]]; then
         case $command in
           encrypt) words="$recipients -p --passphrase --passphrase-file --passphrase-fd
-            --new-identity --format -a --armor --suite --resume -i --identity $output $inputs $folder $work" ;;
+            --new-identity --format -a --armor --suite --reserve --resume -i --identity $output $inputs $folder $work" ;;
           decrypt) words="$unlock --range --resume $output $inputs $folder $work" ;;
           verify) words="$unlock $inputs $work" ;;
           inspect) words="--json --help" ;;
           rekey) words="$unlock $recipients --add --remove --new-passphrase --new-passphrase-file
-            --new-passphrase-fd --restore -q --quiet --json --help" ;;
+            --new-passphrase-fd --restore $inputs -q --quiet --json --help" ;;
           keygen) words="-o --output -p --passphrase --passphrase-file --passphrase-fd --post-quantum -y
             --recipients --json --help" ;;
           age) words="-e --encrypt -d --decrypt -p --passphrase -a --armor -r --recipient

@@ -12,7 +12,7 @@ namespace paes::stream {
 inline Totals encrypt_with_salt(Source& input, Output& output, container::Suite suite,
                                 Bytes envelope, Bytes input_key, Bytes salt,
                                 const Options& options) {
-  const container::Header header = container::layout(suite, envelope.size());
+  const container::Header header = container::layout({suite}, envelope.size());
   auto cipher = std::make_unique<ChunkCipher>(suite, input_key, container::context(suite), salt,
                                               options.kernel, options.device_use);
   std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher->commitment());

@@ -27,7 +27,7 @@ stream::ResumedTotals encrypt_afresh(const Request& request, std::optional<Seale
   on_first([&] {
     sealer->ask_passphrase();
     stream::NewKey made = sealer->make_key();
-    sealed = {sealer->suite(), std::move(made.envelope), std::move(made.input_key)};
+    sealed = {sealer->shape(), std::move(made.envelope), std::move(made.input_key)};
   });
   const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), options);
   output.report(request.job);
@@ -65,7 +65,7 @@ int encrypt(Request& request) {
   on_first([&] {
     const bool resume = request.job.transfer.resume;
     sealing.check(resume, "-r RECIPIENT, -R FILE or -p; paes keygen makes keys");
-    sealer.emplace(sealing, parse_suite(sealing.suite), resume);
+    sealer.emplace(sealing, sealing.shape(), resume);
     sealing.passphrase.refuse_as_output(path);
   });
   WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));

@@ -8,7 +8,7 @@
 
 #include "mpi/container.hpp"
 #include "mpi/shared_file.hpp"
-#include "paes/keys.hpp"
+#include "paes/key_options.hpp"
 #include "paes/transfer.hpp"
 #include "paes/work.hpp"
 #include "stream/resume.hpp"

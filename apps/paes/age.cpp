@@ -20,7 +20,7 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "paes/command.hpp"
-#include "paes/keys.hpp"
+#include "paes/key_options.hpp"
 #include "paes/passphrase.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
@@ -293,7 +293,7 @@ class Work {
     run([&](const stream::Options& options) {
       const stream::NewPayload payload = stream::find_format("age").make(
           {recipients, passphrase, age::written_work_factor, until_signal()},
-          container::Suite::cobblestone_256, options.kernel, options.device_use);
+          {}, options.kernel, options.device_use);
       stream::Output output = create_output(stream::new_file_mode());
       (void)stream::encrypt(input_, output, payload, options,
                             request_.armor ? stream::Encoding::armored : stream::Encoding::binary);

@@ -4,7 +4,7 @@
 
 #include "format/range.hpp"
 #include "paes/command.hpp"
-#include "paes/keys.hpp"
+#include "paes/key_options.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"

@@ -9,8 +9,8 @@
 #include "age/x25519.hpp"
 #include "format/container.hpp"
 #include "paes/command.hpp"
+#include "paes/key_options.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/keys.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "paes/sealing.hpp"
@@ -26,6 +26,7 @@ struct Request {
   std::string format = "paes";
   bool is_armored = false;
   bool has_suite = false;
+  bool has_reserve = false;
 
   [[nodiscard]] stream::Encoding encoding() const noexcept {
     return is_armored ? stream::Encoding::armored : stream::Encoding::binary;
@@ -36,7 +37,8 @@ struct Request {
 const stream::FileFormat& parse_format(const Request& request) {
   const stream::FileFormat& format = stream::find_format(request.format);
   const std::string why = ": does not go with --format " + request.format;
-  refuse(!format.has_suites && request.has_suite, "suite" + why, "leave out one of them");
+  refuse(!format.has_shape && request.has_suite, "suite" + why, "leave out one of them");
+  refuse(!format.has_shape && request.has_reserve, "reserve" + why, "leave out one of them");
   refuse(!format.is_resumable && request.transfer.resume, "resume" + why, "leave out one of them");
   refuse(!format.has_armor && request.is_armored, "armor" + why, "add --format age");
   return format;
@@ -139,9 +141,9 @@ int encrypt_files(Request& request) {
   sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
   FileList list =
       settle(request.transfer, Takes::plain, name_output, sealing.standard_input_uses());
-  const container::Suite suite = parse_suite(sealing.suite);
+  const container::Shape shape = sealing.shape();
   WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
-  Sealer sealer(sealing, suite, resume);
+  Sealer sealer(sealing, shape, resume);
   if (!sealing.new_identity.empty()) {
     start_threads(list, chooser);
   }
@@ -186,6 +188,7 @@ Action declare(CLI::App& app) {
       "FILE", request->transfer.files,
       "files to encrypt, each to FILE.paes or FILE.age; - is standard input, the default");
   app.get_option("--suite")->each([request](const std::string&) { request->has_suite = true; });
+  app.get_option("--reserve")->each([request](const std::string&) { request->has_reserve = true; });
   return [request] {
     return run_with_files("encrypt", request->transfer, [&] { return encrypt_files(*request); });
   };

@@ -276,25 +276,11 @@ void FileRun::print_results() {
   }
 }
 
-// Prints one line for all files not begun.
 void FileRun::report_not_begun() const {
   // If all output was for a reader who has gone, nobody misses the other files.
-  if (!transfer_.name_output && nobody_reads_) {
-    return;
+  if (transfer_.name_output || !nobody_reads_) {
+    cli::report_not_begun(outcomes_);
   }
-  const auto is_left = [](const Outcome& outcome) { return outcome.status == Status::not_begun; };
-  const auto first = std::find_if(outcomes_.begin(), outcomes_.end(), is_left);
-  if (first == outcomes_.end()) {
-    return;
-  }
-  const auto others = std::count_if(first + 1, outcomes_.end(), is_left);
-  const bool are_last = others == outcomes_.end() - first - 1;
-  print_error({ErrorCode::failure,
-               shown_name(first->input) + ": interrupted: not begun" +
-                   (others == 0   ? ""
-                    : !are_last   ? fmt::format(", nor {} others", others)
-                    : others == 1 ? ", nor the file after it"
-                                  : fmt::format(", nor the {} files after it", others))});
 }
 
 }  // namespace paes::cli

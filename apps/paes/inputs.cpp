@@ -94,6 +94,14 @@ class ListReader {
   std::vector<std::string> names_;
 };
 
+std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
+  std::vector<Outcome> outcomes;
+  for (const std::string& file : files) {
+    outcomes.emplace_back().input = file;
+  }
+  return outcomes;
+}
+
 class Collector {
  public:
   Collector(const InputOptions& options, Takes takes, const NameOutput& name_output)
@@ -279,6 +287,8 @@ void InputOptions::declare(CLI::App& app, bool has_output) {
 
 FileList collect_inputs(const InputOptions& options, const std::vector<std::string>& files,
                         Takes takes, const NameOutput& name_output) {
+  refuse(options.ends_names_with_zero && options.list.empty(),
+         "null: tells how the names of --files-from end", "name that list, or leave out -0");
   Collector collector(options, takes, name_output);
   for (const std::string& file : files) {
     collector.add(file, last_name(file));
@@ -289,6 +299,20 @@ FileList collect_inputs(const InputOptions& options, const std::vector<std::stri
     }
   }
   return collector.take();
+}
+
+int run_with_inputs(const char* command, bool json, const std::vector<std::string>& files,
+                    const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (...) {
+    if (json && !has_printed_json()) {
+      nlohmann::ordered_json document = failure_document(command, current_error());
+      document["files"] = to_json(not_begun(files));
+      print_json(document);
+    }
+    throw;
+  }
 }
 
 }  // namespace paes::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "paes/keyfile.hpp"
 #include "paes/outcome.hpp"
 #include "paes/output_folders.hpp"
 
@@ -25,6 +26,9 @@ enum class Takes {
 struct InputOptions {
   void declare(CLI::App& app, bool has_output);
 
+  [[nodiscard]] unsigned standard_input_uses() const {
+    return list == "-" || is_standard_input(list) ? 1 : 0;
+  }
   // Whether files may be taken that the user has not named one by one.
   [[nodiscard]] bool are_listed() const noexcept { return recursive || !list.empty(); }
 
@@ -50,5 +54,11 @@ struct FileList {
 [[nodiscard]] FileList collect_inputs(const InputOptions& options,
                                       const std::vector<std::string>& files, Takes takes,
                                       const NameOutput& name_output);
+
+// Runs a command that has files. `run` throws only before its first file; then the document of
+// --json lists all files as not begun.
+[[nodiscard]] int run_with_inputs(const char* command, bool json,
+                                  const std::vector<std::string>& files,
+                                  const std::function<int()>& run);
 
 }  // namespace paes::cli

@@ -10,8 +10,8 @@
 #include "age/hybrid.hpp"
 #include "age/x25519.hpp"
 #include "paes/command.hpp"
+#include "paes/key_options.hpp"
 #include "paes/keyfile.hpp"
-#include "paes/keys.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "paes/command.hpp"
 #include "paes/report.hpp"
 
 namespace paes::cli {
@@ -59,7 +60,7 @@ ordered_json describe(const Outcome& outcome) {
   if (outcome.why_skipped) {
     file["reason"] = reason_of(*outcome.why_skipped).name;
   }
-  if (outcome.status == Status::done) {
+  if (outcome.status == Status::done && outcome.threads != 0) {
     file["text_bytes"] = outcome.text_bytes;
     file["seconds"] = outcome.seconds;
     file["gb_per_s"] = gb_per_s(outcome);
@@ -132,11 +133,14 @@ Counts count(const std::vector<Outcome>& outcomes) {
   return counts;
 }
 
-std::string summary_of(const char* command, const Counts& counts, double seconds) {
-  const auto bytes = static_cast<double>(counts.text_bytes);
-  std::string text = fmt::format("paes: {}: {} {}, {} in {:.3f} s, {}/s", command, counts.done,
-                                 counts.done == 1 ? "file" : "files", human_bytes(bytes), seconds,
-                                 human_bytes(seconds > 0 ? bytes / seconds : 0));
+std::string summary_of(const char* command, const Counts& counts, std::optional<double> seconds) {
+  std::string text =
+      fmt::format("paes: {}: {} {}", command, counts.done, counts.done == 1 ? "file" : "files");
+  if (seconds) {
+    const auto bytes = static_cast<double>(counts.text_bytes);
+    text += fmt::format(", {} in {:.3f} s, {}/s", human_bytes(bytes), *seconds,
+                        human_bytes(*seconds > 0 ? bytes / *seconds : 0));
+  }
   if (const std::size_t skipped = counts.all_skipped(); skipped != 0) {
     text += fmt::format("; {} skipped: ", skipped);
     const char* between = "";
@@ -154,6 +158,35 @@ std::string summary_of(const char* command, const Counts& counts, double seconds
     text += fmt::format("; {} not begun", counts.not_begun);
   }
   return text;
+}
+
+int exit_code_of(const std::vector<Outcome>& outcomes) {
+  if (std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
+        return o.status == Status::done || o.status == Status::skipped;
+      })) {
+    return exit_done;
+  }
+  if (outcomes.size() > 1) {
+    return exit_some_failed;
+  }
+  const std::optional<Error>& error = outcomes.front().error;
+  return static_cast<int>(error ? error->code : ErrorCode::failure);
+}
+
+void report_not_begun(const std::vector<Outcome>& outcomes) {
+  const auto is_left = [](const Outcome& outcome) { return outcome.status == Status::not_begun; };
+  const auto first = std::find_if(outcomes.begin(), outcomes.end(), is_left);
+  if (first == outcomes.end()) {
+    return;
+  }
+  const auto others = std::count_if(first + 1, outcomes.end(), is_left);
+  const bool are_last = others == outcomes.end() - first - 1;
+  print_error({ErrorCode::failure,
+               shown_name(first->input) + ": interrupted: not begun" +
+                   (others == 0   ? ""
+                    : !are_last   ? fmt::format(", nor {} others", others)
+                    : others == 1 ? ", nor the file after it"
+                                  : fmt::format(", nor the {} files after it", others))});
 }
 
 ordered_json to_json(const Counts& counts) {

@@ -37,7 +37,7 @@ struct Outcome {
   std::string output;
   std::uint64_t text_bytes = 0;
   double seconds = 0;
-  unsigned threads = 0;
+  unsigned threads = 0;  // 0: not a transfer, so there are no figures of one
   std::string device = "cpu";
   std::size_t grain_bytes = 0;
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
@@ -71,7 +71,13 @@ struct Counts {
 };
 [[nodiscard]] Counts count(const std::vector<Outcome>& outcomes);
 // "paes: encrypt: 10 files, 1.50 GB in 2.000 s, 750.00 MB/s; 3 skipped: 1 encrypted already, ..."
-[[nodiscard]] std::string summary_of(const char* command, const Counts& counts, double seconds);
+// What is no transfer has no seconds.
+[[nodiscard]] std::string summary_of(const char* command, const Counts& counts,
+                                     std::optional<double> seconds);
+// 0 if all are done or skipped.
+[[nodiscard]] int exit_code_of(const std::vector<Outcome>& outcomes);
+// One line for all files not begun, if there are any.
+void report_not_begun(const std::vector<Outcome>& outcomes);
 // {"done", "failed", "not_begun", "skipped": {REASON: number}}
 [[nodiscard]] nlohmann::ordered_json to_json(const Counts& counts);
 

@@ -1,12 +1,14 @@
-// `paes rekey`: other recipients for a file, by a new envelope around the same input key. The
-// payload stays where and what it is.
+// `paes rekey`: other recipients for files, by new envelopes around the same input keys. The
+// payloads stay where and what they are.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/current_error.hpp"
 #include "paes/command.hpp"
 #include "paes/decimal.hpp"
-#include "paes/keys.hpp"
+#include "paes/inputs.hpp"
+#include "paes/key_options.hpp"
 #include "paes/process.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
@@ -25,7 +27,12 @@ struct Request {
   bool restore = false;
   bool quiet = false;
   bool json = false;
-  std::string file;
+  InputOptions inputs;
+  std::vector<std::string> files;
+
+  [[nodiscard]] const char* action() const {
+    return restore ? "restored" : !remove.empty() ? "removed" : add ? "added" : "replaced";
+  }
 };
 
 void check(const Request& request) {
@@ -41,9 +48,14 @@ void check(const Request& request) {
          "leave out --remove, or give --add");
   refuse(passphrase && (request.add || recipients),
          "rekey: a passphrase goes alone, the age format allows no other beside it");
-  refuse_several_uses_of_standard_input(request.unlock.standard_input_uses() +
-                                        request.recipients.standard_input_uses() +
-                                        request.new_passphrase.standard_input_uses());
+  refuse(removes && (request.files.size() > 1 || request.inputs.are_listed()),
+         "rekey: --remove counts the recipients of one file, and others may have other ones",
+         "name one file, or give all that shall open them with -r");
+  refuse(request.files.empty() && request.inputs.list.empty(), "rekey: FILE is required",
+         "paes rekey --help");
+  refuse_several_uses_of_standard_input(
+      request.unlock.standard_input_uses() + request.recipients.standard_input_uses() +
+      request.new_passphrase.standard_input_uses() + request.inputs.standard_input_uses());
 }
 
 // In order, and counted from 0.
@@ -56,21 +68,42 @@ std::vector<std::size_t> places_of(std::vector<std::size_t> numbers) {
   return numbers;
 }
 
-std::vector<std::uint8_t> new_envelope(const Request& request, Unlocker& unlocker, Bytes envelope,
-                                       Bytes input_key) {
-  if (request.new_passphrase.given()) {
-    return age::seal_to_passphrase(request.new_passphrase.read_new(), input_key,
-                                   age::written_work_factor, until_signal());
+// Changes the recipients of one file after the other.
+class Rekeyer {
+ public:
+  explicit Rekeyer(const Request& request)
+      : request_(request), unlocker_(request.unlock), recipients_(request.recipients.load()) {}
+
+  // How many recipients the file has now.
+  [[nodiscard]] std::size_t rekey(const std::string& path);
+
+ private:
+  [[nodiscard]] std::size_t change(const stream::PreambleFile& file);
+  [[nodiscard]] std::size_t restore(const stream::PreambleFile& file);
+  [[nodiscard]] std::vector<std::uint8_t> new_envelope(Bytes envelope, Bytes input_key);
+
+  const Request& request_;
+  Unlocker unlocker_;
+  const std::vector<age::SharedRecipient> recipients_;
+  SecretBytes new_passphrase_;  // empty until the first file needs it
+};
+
+std::vector<std::uint8_t> Rekeyer::new_envelope(Bytes envelope, Bytes input_key) {
+  if (request_.new_passphrase.given()) {
+    if (new_passphrase_.empty()) {
+      new_passphrase_ = request_.new_passphrase.read_new();
+    }
+    return age::seal_to_passphrase(new_passphrase_, input_key, age::written_work_factor,
+                                   until_signal());
   }
-  const std::vector<age::SharedRecipient> recipients = request.recipients.load();
-  if (!request.remove.empty()) {
+  if (!request_.remove.empty()) {
     const std::vector<std::uint8_t> kept =
-        age::remove_recipients(envelope, unlocker.credentials(), places_of(request.remove));
-    return recipients.empty() ? kept
-                              : age::add_recipients(kept, unlocker.credentials(), recipients);
+        age::remove_recipients(envelope, unlocker_.credentials(), places_of(request_.remove));
+    return recipients_.empty() ? kept
+                               : age::add_recipients(kept, unlocker_.credentials(), recipients_);
   }
-  return request.add ? age::add_recipients(envelope, unlocker.credentials(), recipients)
-                     : age::seal_to_recipients(recipients, input_key);
+  return request_.add ? age::add_recipients(envelope, unlocker_.credentials(), recipients_)
+                      : age::seal_to_recipients(recipients_, input_key);
 }
 
 // The same place for the payload, whatever the new envelope's length.
@@ -80,39 +113,37 @@ container::Header new_header(const std::string& name, const container::Header& b
     throw Error(ErrorCode::failure,
                 name + ": the new envelope has " + std::to_string(envelope_bytes) +
                     " bytes, and there is room for " + std::to_string(before.envelope_room()),
-                "write a new file: paes decrypt, then paes encrypt");
+                "write a new file: paes decrypt, then paes encrypt --reserve");
   }
   container::Header after = before;
   after.envelope_bytes = static_cast<std::uint32_t>(envelope_bytes);
   return after;
 }
 
-std::size_t change_recipients(const Request& request, Unlocker& unlocker,
-                              const stream::PreambleFile& file) {
-  if (stream::has_leftover(request.file)) {
+std::size_t Rekeyer::change(const stream::PreambleFile& file) {
+  const std::string& name = file.name();
+  if (stream::has_leftover(name)) {
     throw Error(ErrorCode::failure,
-                request.file + ": an interrupted rekey left " + stream::leftover_path(request.file),
-                leftover_hint(request.file));
+                name + ": an interrupted rekey left " + stream::leftover_path(name),
+                leftover_hint(name));
   }
   const stream::Preamble before = stream::read_preamble(file.input());
-  const SecretBytes input_key = unlocker.open(before.envelope());
+  const SecretBytes input_key = unlocker_.open(before.envelope());
   if (!file.commits_to(before.header, input_key)) {
-    throw Error(ErrorCode::corrupt,
-                request.file + ": its payload was not made with its envelope's key");
+    throw Error(ErrorCode::corrupt, name + ": its payload was not made with its envelope's key");
   }
-  const std::vector<std::uint8_t> envelope =
-      new_envelope(request, unlocker, before.envelope(), input_key);
-  const container::Header header = new_header(request.file, before.header, envelope.size());
+  const std::vector<std::uint8_t> envelope = new_envelope(before.envelope(), input_key);
+  const container::Header header = new_header(name, before.header, envelope.size());
   const std::vector<std::uint8_t> after = container::encode_preamble(header, envelope);
   const std::size_t recipients = age::summarize(envelope).stanzas.size();
   file.replace(before.bytes, after);
   return recipients;
 }
 
-std::size_t restore(Unlocker& unlocker, const stream::PreambleFile& file) {
+std::size_t Rekeyer::restore(const stream::PreambleFile& file) {
   const stream::Preamble copy = file.read_leftover();
   const std::string path = stream::leftover_path(file.name());
-  const SecretBytes input_key = unlocker.open(copy.envelope());
+  const SecretBytes input_key = unlocker_.open(copy.envelope());
   if (!file.commits_to(copy.header, input_key)) {
     throw Error(ErrorCode::corrupt, path + ": belongs to another file, and is not put back");
   }
@@ -121,30 +152,53 @@ std::size_t restore(Unlocker& unlocker, const stream::PreambleFile& file) {
   return recipients;
 }
 
-int rekey_file(const Request& request) {
-  check(request);
-  Unlocker unlocker(request.unlock);
-  const std::size_t recipients = work_on_file("rekey", request.file, request.json, [&] {
-    try {
-      const stream::PreambleFile file(request.file, {cancel(), leftover_hint(request.file),
-                                                     print_warning_with_hint, warn_of_abandoned});
-      return request.restore ? restore(unlocker, file) : change_recipients(request, unlocker, file);
-    } catch (const Error& error) {
-      throw about(request.file, error);
+std::size_t Rekeyer::rekey(const std::string& path) {
+  const stream::PreambleFile file(
+      path, {cancel(), leftover_hint(path), print_warning_with_hint, warn_of_abandoned});
+  return request_.restore ? restore(file) : change(file);
+}
+
+// Notes in the outcome what came of it. Failures are printed, not thrown.
+void rekey_one(const Request& request, Rekeyer& rekeyer, Outcome& outcome) {
+  try {
+    if (outcome.status == Status::not_begun) {
+      outcome.more["recipients"] = rekeyer.rekey(outcome.input);
+      outcome.status = Status::done;
     }
-  });
+  } catch (...) {
+    outcome.fail(about(outcome, current_error()));
+  }
+  if (outcome.error) {
+    print_error(*outcome.error);
+  } else if (outcome.status == Status::done && request.restore && !request.quiet) {
+    print_note("paes: " + shown_name(outcome.input) + ": the old recipients are back");
+  }
+}
+
+int rekey_files(const Request& request) {
+  check(request);
+  std::vector<Outcome> outcomes =
+      collect_inputs(request.inputs, request.files, Takes::encrypted, nullptr).files;
+  Rekeyer rekeyer(request);
+  for (Outcome& outcome : outcomes) {
+    if (!cancel().requested()) {
+      rekey_one(request, rekeyer, outcome);
+    }
+  }
+  report_not_begun(outcomes);
+  const Counts counts = count(outcomes);
+  if (request.inputs.are_listed() && !request.quiet) {
+    print_note(summary_of("rekey", counts, std::nullopt));
+  }
+  const int code = exit_code_of(outcomes);
   if (request.json) {
     print_json({{"command", "rekey"},
-                {"file", request.file},
-                {"action", request.restore           ? "restored"
-                           : !request.remove.empty() ? "removed"
-                           : request.add             ? "added"
-                                                     : "replaced"},
-                {"recipients", recipients}});
-  } else if (!request.quiet && request.restore) {
-    print_note("paes: " + request.file + ": the old recipients are back");
+                {"exit_code", code},
+                {"action", request.action()},
+                {"counts", to_json(counts)},
+                {"files", to_json(outcomes)}});
   }
-  return exit_done;
+  return code;
 }
 
 Action declare(CLI::App& app) {
@@ -167,13 +221,17 @@ Action declare(CLI::App& app) {
                "put back what an interrupted rekey kept beside the file");
   app.add_flag("-q,--quiet", request->quiet, "say nothing but errors and warnings");
   app.add_flag("--json", request->json, "print JSON (docs/schema/rekey.schema.json)");
-  app.add_option("FILE", request->file, "the file whose recipients change")->required();
-  return [request] { return rekey_file(*request); };
+  request->inputs.declare(app, false);
+  app.add_option("FILE", request->files, "the files whose recipients change");
+  return [request] {
+    return run_with_inputs("rekey", request->json, request->files,
+                           [&] { return rekey_files(*request); });
+  };
 }
 
 }  // namespace
 
-const Command command_rekey = {"rekey", "change who can decrypt a file, without rewriting it",
+const Command command_rekey = {"rekey", "change who can decrypt files, without rewriting them",
                                declare};
 
 }  // namespace paes::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
 
@@ -36,6 +37,13 @@ void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_n
   app.add_option("--suite", suite, "aes-256-gcm or aes-128-gcm")
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--reserve", spare_recipients,
+                 "leave room in the file for this many more recipients, which rekey --add takes")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(decimal())
+      ->check(CLI::Range(std::size_t{0},
+                         container::max_envelope_bytes / container::spare_recipient_bytes));
 }
 
 void SealOptions::declare_reopen(CLI::App& app) {
@@ -68,9 +76,11 @@ void SealOptions::check(bool resume, const std::string& ways) const {
          "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
 }
 
-Sealer::Sealer(const SealOptions& options, container::Suite suite, bool resume)
+container::Shape SealOptions::shape() const { return {parse_suite(suite), spare_recipients}; }
+
+Sealer::Sealer(const SealOptions& options, const container::Shape& shape, bool resume)
     : options_(options),
-      suite_(suite),
+      shape_(shape),
       recipients_(options.recipients.load()),
       identities_(Unlocker(options.reopen).identities()) {
   const std::vector<age::SharedRecipient> own = age::recipients_of(identities_);
@@ -117,11 +127,11 @@ std::unique_lock<std::mutex> Sealer::take_turn() const {
 stream::NewPayload Sealer::new_payload(const stream::FileFormat& format,
                                        const stream::Options& options) const {
   const std::unique_lock turn = take_turn();
-  return format.make(seal_to(), suite_, options.kernel, options.device_use);
+  return format.make(seal_to(), shape_, options.kernel, options.device_use);
 }
 
 stream::NewKey Sealer::make_key() const {
-  stream::NewKey made{SecretBytes(container::key_bytes(suite_)), {}};
+  stream::NewKey made{SecretBytes(container::key_bytes(shape_.suite)), {}};
   random_bytes(made.input_key);
   const std::unique_lock turn = take_turn();
   made.envelope = age::seal_envelope(seal_to(), made.input_key);
@@ -129,7 +139,7 @@ stream::NewKey Sealer::make_key() const {
 }
 
 stream::ResumableEncryption Sealer::resumable() const {
-  return {suite_, settings_, [this](Bytes envelope) { return open(envelope); },
+  return {shape_, settings_, [this](Bytes envelope) { return open(envelope); },
           [this] { return make_key(); }, print_warning};
 }
 

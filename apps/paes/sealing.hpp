@@ -9,7 +9,7 @@
 
 #include "age/envelope.hpp"
 #include "format/container.hpp"
-#include "paes/keys.hpp"
+#include "paes/key_options.hpp"
 #include "stream/file_format.hpp"
 #include "stream/resume.hpp"
 
@@ -30,11 +30,14 @@ struct SealOptions {
   PassphraseOptions passphrase;
   std::string new_identity;
   std::string suite = "aes-256-gcm";
+  std::size_t spare_recipients = container::Shape().spare_recipients;
   // Identities whose public keys are recipients. With --resume they are not: they open the envelope
   // of the earlier run, which public keys cannot. Only the identity files are used.
   UnlockOptions reopen;
 
   [[nodiscard]] unsigned standard_input_uses() const;
+  // Throws as parse_suite does.
+  [[nodiscard]] container::Shape shape() const;
   // Throws Error(usage) if nobody could open the output, if age has no such envelope, or if the
   // options contradict --resume or need it. `ways` lists for the hint the options that would do.
   void check(bool resume, const std::string& ways) const;
@@ -44,7 +47,7 @@ class Sealer {
  public:
   // Reads the files that the options name. With --resume it throws Error(usage) if none of the
   // identities is a recipient's.
-  Sealer(const SealOptions& options, container::Suite suite, bool resume);
+  Sealer(const SealOptions& options, const container::Shape& shape, bool resume);
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
@@ -52,7 +55,7 @@ class Sealer {
   // Asks at the terminal if nothing else says for whom to encrypt. It is called late, because
   // nobody should type a passphrase for an input or output that cannot be used.
   void ask_passphrase();
-  [[nodiscard]] container::Suite suite() const noexcept { return suite_; }
+  [[nodiscard]] const container::Shape& shape() const noexcept { return shape_; }
   // For whom to seal. The result must not outlive this.
   [[nodiscard]] age::SealTo seal_to() const;
   // Several threads may call these two and ask_passphrase. Derivations from a passphrase take
@@ -68,7 +71,7 @@ class Sealer {
   [[nodiscard]] std::optional<SecretBytes> open(Bytes envelope) const;
 
   const SealOptions& options_;
-  container::Suite suite_;
+  container::Shape shape_;
   std::vector<age::SharedRecipient> recipients_;
   mutable std::mutex passphrase_turn_;  // guards the next
   SecretBytes passphrase_;              // used only if there are no recipients

@@ -24,27 +24,6 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
-  std::vector<Outcome> outcomes;
-  for (const std::string& file : files) {
-    outcomes.emplace_back().input = file;
-  }
-  return outcomes;
-}
-
-int exit_code(const std::vector<Outcome>& outcomes) {
-  if (std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
-        return o.status == Status::done || o.status == Status::skipped;
-      })) {
-    return exit_done;
-  }
-  if (outcomes.size() > 1) {
-    return exit_some_failed;
-  }
-  const std::optional<Error>& error = outcomes.front().error;
-  return static_cast<int>(error ? error->code : ErrorCode::failure);
-}
-
 // -o FOLDER/ and --output-dir FOLDER are the same.
 void take_output_folder(TransferOptions& options) {
   InputOptions& inputs = options.inputs;
@@ -58,8 +37,6 @@ void take_output_folder(TransferOptions& options) {
          "name a folder: --output-dir DIR");
   refuse(inputs.skip_existing && options.overwrite,
          "output: --skip-existing keeps what -f would replace", "leave out one of them");
-  refuse(inputs.ends_names_with_zero && inputs.list.empty(),
-         "null: tells how the names of --files-from end", "name that list, or leave out -0");
 }
 
 }  // namespace
@@ -97,9 +74,8 @@ FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_ou
   const auto uses_of_files =
       std::count_if(options.files.begin(), options.files.end(),
                     [](const std::string& name) { return name == "-" || is_standard_input(name); });
-  const bool is_list_from_there = inputs.list == "-" || is_standard_input(inputs.list);
-  refuse_several_uses_of_standard_input(static_cast<unsigned>(uses_of_files) + other_uses +
-                                        (is_list_from_there ? 1 : 0));
+  refuse_several_uses_of_standard_input(static_cast<unsigned>(uses_of_files) +
+                                        inputs.standard_input_uses() + other_uses);
   refuse(from_standard_input != 0 && !inputs.output_folder.empty(),
          "standard input: has no name for a file in " + inputs.output_folder,
          "name its output with -o, in a command of its own");
@@ -162,7 +138,7 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
         "keys: the system did not lock all of them in memory (RLIMIT_MEMLOCK), so they "
         "could reach swap");
   }
-  const int code = exit_code(outcomes);
+  const int code = exit_code_of(outcomes);
   if (options.json) {
     ordered_json document =
         head_of_document(transfer.command, code, chooser, outcomes, grain_bytes);
@@ -199,18 +175,9 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
 
 int run_with_files(const char* command, const TransferOptions& options,
                    const std::function<int()>& run) {
-  try {
-    return run();
-  } catch (...) {
-    if (options.json && !has_printed_json()) {
-      ordered_json document = failure_document(command, current_error());
-      const bool has_default = options.files.empty() && options.inputs.list.empty();
-      document["files"] =
-          to_json(not_begun(has_default ? std::vector<std::string>{"-"} : options.files));
-      print_json(document);
-    }
-    throw;
-  }
+  const bool has_default = options.files.empty() && options.inputs.list.empty();
+  return run_with_inputs(command, options.json,
+                         has_default ? std::vector<std::string>{"-"} : options.files, run);
 }
 
 void start_threads(const FileList& list, WorkChooser& chooser) {

@@ -100,8 +100,7 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
                std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
                const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
 
-// Runs a command that has files. `run` throws only before its first file; then the document of
-// --json lists all files as not begun.
+// As run_with_inputs. Without files there is standard input.
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
                                  const std::function<int()>& run);
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "paes/command.hpp"
-#include "paes/keys.hpp"
+#include "paes/key_options.hpp"
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"
 

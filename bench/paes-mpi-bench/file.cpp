@@ -105,7 +105,7 @@ class FileRuns {
     mpi::SharedInput input(ranks(), path("text"), access_);
     mpi::SharedOutput output(ranks(), path("sealed"), {}, access_);
     (void)mpi::encrypt(ranks(), input, output,
-                       {suite, std::vector<std::uint8_t>(envelope_bytes), key()}, work_options());
+                       {{suite}, std::vector<std::uint8_t>(envelope_bytes), key()}, work_options());
   }
 
   [[nodiscard]] mpi::Opened open(mpi::SharedInput& input) const {

@@ -18,15 +18,16 @@ Error refusal(const std::string& why, const char* hint = "") {
   return {ErrorCode::corrupt, "header: " + why, hint};
 }
 
-constexpr std::uint16_t page_for(std::size_t envelope_bytes) {
-  const std::size_t before_chunks =
-      header_bytes + envelope_bytes + spare_bytes + cobblestone::prefix_bytes;
-  return static_cast<std::uint16_t>((before_chunks + page_bytes - 1) / page_bytes);
+constexpr std::size_t page_for(std::size_t envelope_bytes, std::size_t spare_recipients) {
+  const std::size_t before_chunks = header_bytes + envelope_bytes +
+                                    spare_recipients * spare_recipient_bytes +
+                                    cobblestone::prefix_bytes;
+  return (before_chunks + page_bytes - 1) / page_bytes;
 }
 
 // A payload never moves to a later page, so none begins after the page for the largest new
 // envelope. This bounds what a reader holds in memory before the payload.
-constexpr std::uint16_t max_payload_page = page_for(max_envelope_bytes);
+constexpr std::size_t max_payload_page = page_for(max_envelope_bytes, Shape().spare_recipients);
 
 }  // namespace
 
@@ -53,9 +54,21 @@ void check_envelope_bytes(std::size_t envelope_bytes) {
   }
 }
 
-Header layout(Suite suite, std::size_t envelope_bytes) {
+Header layout(const Shape& shape, std::size_t envelope_bytes) {
   check_envelope_bytes(envelope_bytes);
-  return {suite, page_for(envelope_bytes), static_cast<std::uint32_t>(envelope_bytes)};
+  // More recipients than bytes cannot be; the product must not wrap around.
+  const std::size_t page =
+      page_for(envelope_bytes, std::min(shape.spare_recipients, max_envelope_bytes));
+  if (page > max_payload_page) {
+    throw Error(ErrorCode::usage,
+                "envelope: there is no room for " + std::to_string(shape.spare_recipients) +
+                    " more recipients",
+                "a container has at most " + std::to_string(max_envelope_bytes) +
+                    " bytes for all, and reserves " + std::to_string(spare_recipient_bytes) +
+                    " for each");
+  }
+  return {shape.suite, static_cast<std::uint16_t>(page),
+          static_cast<std::uint32_t>(envelope_bytes)};
 }
 
 std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept {

@@ -22,7 +22,6 @@ inline constexpr std::size_t header_bytes = 16;
 inline constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', '\r', '\n', 0x1a};
 inline constexpr std::size_t context_bytes = 10;  // magic, version, suite: Cobblestone's context
 inline constexpr std::size_t page_bytes = 4096;
-inline constexpr std::size_t spare_bytes = 1024;  // room after a new envelope, for recipients
 inline constexpr std::size_t max_envelope_bytes = std::size_t{1} << 20;
 inline constexpr std::uint8_t version = 1;
 
@@ -31,6 +30,15 @@ enum class Suite : std::uint8_t { cobblestone_128 = 1, cobblestone_256 = 2 };
 [[nodiscard]] constexpr std::size_t key_bytes(Suite suite) noexcept {
   return suite == Suite::cobblestone_128 ? 16 : 32;
 }
+
+// What a new container is to be.
+struct Shape {
+  Suite suite = Suite::cobblestone_256;
+  // Room after the envelope for this many more recipients.
+  std::size_t spare_recipients = 8;
+};
+// A stanza of X25519 or ssh-ed25519 fits. One of RSA-4096 takes 6 of these, a hybrid one 13.
+inline constexpr std::size_t spare_recipient_bytes = 128;
 
 // What the keys of a container's payload are bound to: the file's first context_bytes.
 [[nodiscard]] Bytes context(Suite suite) noexcept;
@@ -48,9 +56,9 @@ struct Header {
 // Throws Error(usage) for an envelope above max_envelope_bytes.
 void check_envelope_bytes(std::size_t envelope_bytes);
 
-// The header of a new file: the smallest k that leaves spare_bytes after the envelope. Throws as
-// check_envelope_bytes does.
-[[nodiscard]] Header layout(Suite suite, std::size_t envelope_bytes);
+// The header of a new file: the smallest k that leaves the room. Throws as check_envelope_bytes
+// does, and Error(usage) if there cannot be so much room.
+[[nodiscard]] Header layout(const Shape& shape, std::size_t envelope_bytes);
 
 [[nodiscard]] std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept;
 

@@ -28,7 +28,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   together(communicator, [&] {
     stream::check_chunk_limit(input.name(), cobblestone::chunk_count(input.bytes()));
     if (communicator.is_first()) {
-      header = container::layout(sealed.suite, sealed.envelope.size());
+      header = container::layout(sealed.shape, sealed.envelope.size());
     }
   });
   broadcast(communicator, header);

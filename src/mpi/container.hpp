@@ -14,7 +14,7 @@ namespace paes::mpi {
 
 // What rank 0 knows of a file to be encrypted; on the other ranks none of it is looked at.
 struct Sealed {
-  container::Suite suite = container::Suite::cobblestone_256;
+  container::Shape shape;
   std::vector<std::uint8_t> envelope;
   SecretBytes input_key;  // what the envelope holds
 };

@@ -148,8 +148,8 @@ std::unique_ptr<FileHead> read_head(PeekedSource& source) {
   return head;
 }
 
-NewPayload make(const age::SealTo& seal_to, container::Suite /*suite*/, const Kernel& /*kernel*/,
-                DeviceUse /*use*/) {
+NewPayload make(const age::SealTo& seal_to, const container::Shape& /*shape*/,
+                const Kernel& /*kernel*/, DeviceUse /*use*/) {
   const age::SealedHeader sealed = age::seal_header(seal_to);
   return new_age_payload(libcrypto::bytes_of(sealed.text), sealed.file_key);
 }
@@ -159,7 +159,7 @@ NewPayload make(const age::SealTo& seal_to, container::Suite /*suite*/, const Ke
 extern const FileFormat format_age = {.name = "age",
                                       .suffix = ".age",
                                       .chunking = age_chunking,
-                                      .has_suites = false,
+                                      .has_shape = false,
                                       .is_resumable = false,
                                       .has_armor = true,
                                       .is_format_of = age::is_age,

@@ -166,12 +166,12 @@ OpenedPayload open_payload(const Source& source, std::uint64_t offset, container
 
 }  // namespace
 
-NewPayload new_container(container::Suite suite, Bytes envelope, Bytes input_key,
+NewPayload new_container(const container::Shape& shape, Bytes envelope, Bytes input_key,
                          const Kernel& kernel, DeviceUse use) {
-  const container::Header header = container::layout(suite, envelope.size());
+  const container::Header header = container::layout(shape, envelope.size());
   const auto salt = random_salt();
-  auto cipher =
-      std::make_unique<ChunkCipher>(suite, input_key, container::context(suite), salt, kernel, use);
+  auto cipher = std::make_unique<ChunkCipher>(shape.suite, input_key,
+                                              container::context(shape.suite), salt, kernel, use);
   std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher->commitment());
   return {header.payload_offset(), std::move(head), std::move(cipher)};
 }

@@ -53,8 +53,8 @@ void check_commitment(const std::string& name, const ChunkCipher& cipher,
 
 // Both take a random salt. A salt used twice with one key would reuse nonces, hence nothing but
 // tests makes a NewPayload in another way. `envelope` holds `input_key`.
-[[nodiscard]] NewPayload new_container(container::Suite suite, Bytes envelope, Bytes input_key,
-                                       const Kernel& kernel, DeviceUse use);
+[[nodiscard]] NewPayload new_container(const container::Shape& shape, Bytes envelope,
+                                       Bytes input_key, const Kernel& kernel, DeviceUse use);
 // The payload alone, which begins its file, under a key of 16 or 32 bytes that the caller keeps.
 // Throws Error(usage) for another length.
 [[nodiscard]] NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel,

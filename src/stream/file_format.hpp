@@ -45,16 +45,16 @@ struct FileFormat {
   const char* name;
   const char* suffix;  // of the files' names
   const Chunking& chunking;
-  bool has_suites;    // there is a choice of ciphers
+  bool has_shape;     // there is a choice of suites, and of room for recipients
   bool is_resumable;  // --resume can continue it
   bool has_armor;     // may be written as text
   // From max_magic_bytes of the file, or all of it.
   bool (*is_format_of)(Bytes first_bytes) noexcept;
   // A pipe is left at the payload. Throws Error(corrupt).
   std::unique_ptr<FileHead> (*read_head)(PeekedSource& source);
-  // Under a fresh key. `suite` is a container's.
-  NewPayload (*make)(const age::SealTo& seal_to, container::Suite suite, const Kernel& kernel,
-                     DeviceUse use);
+  // Under a fresh key. `shape` is a container's.
+  NewPayload (*make)(const age::SealTo& seal_to, const container::Shape& shape,
+                     const Kernel& kernel, DeviceUse use);
 };
 
 [[nodiscard]] std::span<const FileFormat* const> file_formats() noexcept;

@@ -146,7 +146,7 @@ NewPayload new_payload(const SealFor& seal_for, const Options& options) {
                                               : container::Suite::cobblestone_256;
   SecretBytes input_key(container::key_bytes(suite));
   random_bytes(input_key);
-  return new_container(suite, seal_envelope(seal_for, input_key), input_key, options.kernel,
+  return new_container({suite}, seal_envelope(seal_for, input_key), input_key, options.kernel,
                        options.device_use);
 }
 

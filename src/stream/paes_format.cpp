@@ -40,11 +40,11 @@ std::unique_ptr<FileHead> read_head(PeekedSource& source) {
   return std::make_unique<ContainerHead>(read_preamble(source));
 }
 
-NewPayload make(const age::SealTo& seal_to, container::Suite suite, const Kernel& kernel,
+NewPayload make(const age::SealTo& seal_to, const container::Shape& shape, const Kernel& kernel,
                 DeviceUse use) {
-  SecretBytes input_key(container::key_bytes(suite));
+  SecretBytes input_key(container::key_bytes(shape.suite));
   random_bytes(input_key);
-  return new_container(suite, age::seal_envelope(seal_to, input_key), input_key, kernel, use);
+  return new_container(shape, age::seal_envelope(seal_to, input_key), input_key, kernel, use);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ NewPayload make(const age::SealTo& seal_to, container::Suite suite, const Kernel
 extern const FileFormat format_paes = {.name = "paes",
                                        .suffix = ".paes",
                                        .chunking = cobblestone_chunking,
-                                       .has_suites = true,
+                                       .has_shape = true,
                                        .is_resumable = true,
                                        .has_armor = false,
                                        .is_format_of = container::is_container,

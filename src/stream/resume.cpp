@@ -85,18 +85,19 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
   if (!left) {
     return not_because("its beginning is damaged");
   }
-  if (left->preamble.header.suite != task.suite) {
+  if (left->preamble.header.suite != task.shape.suite) {
     return not_because("it is of another suite");
   }
   std::optional<SecretBytes> key = task.open(left->preamble.envelope());
   if (!key) {
     return not_because("no identity or passphrase given opens it");
   }
-  if (key->size() != container::key_bytes(task.suite)) {
+  if (key->size() != container::key_bytes(task.shape.suite)) {
     return not_because("it is damaged");
   }
   const Bytes salt = salt_of(left->prefix);
-  const ChunkCipher cipher(task.suite, *key, container::context(task.suite), salt, options.kernel);
+  const ChunkCipher cipher(task.shape.suite, *key, container::context(task.shape.suite), salt,
+                           options.kernel);
   const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
   std::vector<std::uint8_t> head = left->preamble.bytes;
   head.insert(head.end(), left->prefix.begin(), left->prefix.end());
@@ -112,7 +113,7 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
     return not_because("it is damaged");
   }
   files.take_up();
-  return StartedEncryption{{task.suite, left->prefix, extent, *files.found(), true},
+  return StartedEncryption{{task.shape.suite, left->prefix, extent, *files.found(), true},
                            std::move(*key)};
 }
 
@@ -185,9 +186,9 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   PayloadPrefix prefix;
   const MutableBytes salt = MutableBytes(prefix).first(cobblestone::salt_bytes);
   random_bytes(salt);
-  const container::Header header = container::layout(task.suite, fresh.envelope.size());
-  const ChunkCipher cipher(task.suite, fresh.input_key, container::context(task.suite), salt,
-                           options.kernel);
+  const container::Header header = container::layout(task.shape, fresh.envelope.size());
+  const ChunkCipher cipher(task.shape.suite, fresh.input_key, container::context(task.shape.suite),
+                           salt, options.kernel);
   std::copy_n(cipher.commitment().begin(), cobblestone::commitment_bytes,
               prefix.begin() + cobblestone::salt_bytes);
   const std::vector<std::uint8_t> head =
@@ -197,7 +198,7 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
       JournalKey(fresh.input_key, salt)
           .header({Work::encrypt, extent.text_bytes, source, head, task.settings});
   files.start(journal_header, extent.stripes(), extent.file_bytes(), head);
-  return {{task.suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
+  return {{task.shape.suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
 }
 
 ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,

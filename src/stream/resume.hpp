@@ -31,7 +31,7 @@ struct NewKey {
 
 // What an encryption needs of its caller.
 struct ResumableEncryption {
-  container::Suite suite;
+  container::Shape shape;
   Bytes settings;  // for whom; must equal the earlier run's
   // The input key in an envelope that an earlier run wrote, or nothing when it does not open.
   std::function<std::optional<SecretBytes>(Bytes envelope)> open;

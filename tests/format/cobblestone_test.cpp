@@ -39,7 +39,7 @@ constexpr Vector vectors[] = {
 Secret<StreamKeys> derive_from_counting_key(Suite suite, Bytes salt) {
   std::vector<std::uint8_t> input_key(container::key_bytes(suite));
   std::iota(input_key.begin(), input_key.end(), std::uint8_t{0});
-  const auto header = container::encode(container::layout(suite, 200));
+  const auto header = container::encode(container::layout({suite}, 200));
   return derive(suite, input_key, salt, Bytes(header).first(container::context_bytes));
 }
 

@@ -33,21 +33,38 @@ TEST(Container, PayloadStandsBeforeAPageWithRoomToSpareAndNoMore) {
   for (const std::size_t envelope :
        {std::size_t{1}, std::size_t{200}, std::size_t{2999}, std::size_t{3000}, std::size_t{3001},
         std::size_t{100000}, max_envelope_bytes}) {
-    const Header header = layout(Suite::cobblestone_128, envelope);
+    const Header header = layout({Suite::cobblestone_128}, envelope);
     EXPECT_EQ((header.payload_offset() + cobblestone::prefix_bytes) % page_bytes, 0u);
-    EXPECT_GE(header.envelope_room(), envelope + spare_bytes);
-    EXPECT_LT(header.envelope_room(), envelope + spare_bytes + page_bytes);
+    EXPECT_GE(header.envelope_room(), envelope + 1024);
+    EXPECT_LT(header.envelope_room(), envelope + 1024 + page_bytes);
     const Header parsed = parse(encode(header));
     EXPECT_EQ(parsed.payload_page, header.payload_page);
     EXPECT_EQ(parsed.envelope_bytes, envelope);
   }
-  EXPECT_EQ(layout(Suite::cobblestone_128, 3000).payload_page, 1);
-  EXPECT_EQ(layout(Suite::cobblestone_128, 3001).payload_page, 2);
+  EXPECT_EQ(layout({Suite::cobblestone_128}, 3000).payload_page, 1);
+  EXPECT_EQ(layout({Suite::cobblestone_128}, 3001).payload_page, 2);
+}
+
+TEST(Container, RoomForRecipientsIsReserved) {
+  for (const std::size_t recipients : {std::size_t{0}, std::size_t{1}, std::size_t{100}}) {
+    const Header header = layout({Suite::cobblestone_256, recipients}, 200);
+    EXPECT_GE(header.envelope_room(), 200 + recipients * 128);
+    EXPECT_LT(header.envelope_room(), 200 + recipients * 128 + page_bytes);
+    EXPECT_EQ(parse(encode(header)).payload_page, header.payload_page);
+  }
+  EXPECT_EQ(parse(encode(layout({Suite::cobblestone_256, 8191}, 200))).payload_page, 257);
+  for (const std::size_t recipients : {std::size_t{8300}, std::size_t{1} << 57, SIZE_MAX}) {
+    const std::string why = refusal(ErrorCode::usage, [&] {
+      (void)layout({Suite::cobblestone_256, recipients}, 200);
+    });
+    EXPECT_EQ(why,
+              "envelope: there is no room for " + std::to_string(recipients) + " more recipients");
+  }
 }
 
 TEST(Container, LayoutRefusesAnEnvelopeAboveTheCap) {
   const std::string why = refusal(
-      ErrorCode::usage, [] { (void)layout(Suite::cobblestone_256, max_envelope_bytes + 1); });
+      ErrorCode::usage, [] { (void)layout({Suite::cobblestone_256}, max_envelope_bytes + 1); });
   EXPECT_EQ(why, "envelope: 1048577 bytes are above the limit of 1048576");
 }
 
@@ -79,7 +96,7 @@ TEST(Container, AnEnvelopeMayFillAllTheRoom) {
 }
 
 TEST(Container, EveryFlippedBitOfAHeaderIsRefusedOrChangesTheHeader) {
-  const auto good = encode(layout(Suite::cobblestone_256, 200));
+  const auto good = encode(layout({Suite::cobblestone_256}, 200));
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     auto flipped = good;
     flipped[bit / 8] = static_cast<std::uint8_t>(flipped[bit / 8] ^ (1u << (bit % 8)));
@@ -93,7 +110,7 @@ TEST(Container, EveryFlippedBitOfAHeaderIsRefusedOrChangesTheHeader) {
 
 TEST(Container, PaddingIsZeroAndChecked) {
   const std::vector<std::uint8_t> envelope(200, 0x55);
-  const Header header = layout(Suite::cobblestone_256, envelope.size());
+  const Header header = layout({Suite::cobblestone_256}, envelope.size());
   auto preamble = encode_preamble(header, envelope);
   ASSERT_EQ(preamble.size(), header.payload_offset());
   EXPECT_EQ(to_hex(Bytes(preamble).first(17)), "89504145530d0a1a01020001000000c855");

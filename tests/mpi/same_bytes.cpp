@@ -67,7 +67,7 @@ class Comparison {
         (void)stream::encrypt_with_salt(in, out, suite, envelope, key, salt, options);
       });
       over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-        (void)mpi::encrypt_with_salt(ranks_, in, out, {suite, envelope, own(key)}, salt, options);
+        (void)mpi::encrypt_with_salt(ranks_, in, out, {{suite}, envelope, own(key)}, salt, options);
       });
       expect_equal("got", "expected", "container", bytes);
       const auto opened = [&](mpi::SharedInput& in) {

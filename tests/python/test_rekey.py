@@ -15,7 +15,7 @@ import container
 import preload
 import program
 import pytest
-from program import CORRUPT, FAILURE, PAES, USAGE, WRONG_KEY, fail, run, succeed
+from program import CORRUPT, FAILURE, PAES, SOME_FAILED, USAGE, WRONG_KEY, fail, run, succeed
 from test_json import validator
 
 
@@ -95,7 +95,8 @@ def test_remove(sealed, keys, other_keys, text):
     before = payload_of(sealed)
     done = succeed("rekey", "--json", "-i", keys.path, "--remove", "1", sealed)
     assert validator("rekey").is_valid(document := json.loads(done.out)), document
-    assert document["action"] == "removed" and document["recipients"] == 1
+    assert document["action"] == "removed"
+    assert document["files"] == [{"input": str(sealed), "status": "done", "recipients": 1}]
     assert opens(sealed, text, "-i", other_keys.path)
     assert not opens(sealed, text, "-i", keys.path)
     assert payload_of(sealed) == before
@@ -120,6 +121,92 @@ def test_what_cannot_be_removed(sealed, keys, folder, options, why):
     options = [keys.recipient if word == "RECIPIENT" else word for word in options]
     fail("rekey", "-i", keys.path, *options, sealed, code=USAGE, says=why)
     assert program.tree(folder) == before
+
+
+@pytest.fixture
+def several(folder, keys):
+    """Three files in two folders, and one that is none of paes."""
+    paths = [folder / "tree" / name for name in ("a.paes", "b.paes", "below/c.paes")]
+    paths[2].parent.mkdir(parents=True)
+    for path in paths:
+        succeed("encrypt", "-r", keys.recipient, "-o", path, stdin=path.name.encode())
+    (folder / "tree" / "note").write_text("not encrypted")
+    return paths
+
+
+@pytest.mark.parametrize("way", ["named", "recursive", "listed"])
+def test_several_files(several, keys, other_keys, folder, way):
+    arguments = {"named": several, "recursive": ["--recursive", folder / "tree"],
+                 "listed": ["--files-from", "-"]}[way]
+    names = "\n".join(map(str, several)).encode() if way == "listed" else b""
+    done = succeed("rekey", "--json", "-i", keys.path, "-r", other_keys.recipient, *arguments, stdin=names)
+    document = json.loads(done.out)
+    validator("rekey").validate(document)
+    assert document["counts"]["done"] == 3
+    assert document["counts"]["skipped"]["no-suffix"] == (1 if way == "recursive" else 0)
+    assert ("rekey: 3 files" in done.err) == (way != "named")
+    for path in several:
+        assert opens(path, path.name.encode(), "-i", other_keys.path)
+        assert not opens(path, path.name.encode(), "-i", keys.path)
+
+
+def test_several_files_of_which_one_fails(several, keys, other_keys):
+    damaged = bytearray(several[1].read_bytes())
+    damaged[60] ^= 1
+    several[1].write_bytes(damaged)
+    result = run("rekey", "--json", "-i", keys.path, "--add", "-r", other_keys.recipient, *several)
+    assert result.code == SOME_FAILED
+    document = json.loads(result.out)
+    validator("rekey").validate(document)
+    assert [file["status"] for file in document["files"]] == ["done", "failed", "done"]
+    assert several[1].read_bytes() == damaged
+    for path in (several[0], several[2]):
+        assert opens(path, path.name.encode(), "-i", other_keys.path)
+
+
+def test_several_files_to_one_passphrase(several, keys, passphrase_file):
+    succeed("rekey", "-i", keys.path, "--new-passphrase-file", passphrase_file, *several)
+    for path in several:
+        assert opens(path, path.name.encode(), "--passphrase-file", passphrase_file)
+
+
+@pytest.mark.parametrize("options", [["--remove", "1", "FILES"], ["--remove", "1", "--recursive", "TREE"]])
+def test_remove_takes_one_file(several, keys, folder, options):
+    before = program.tree(folder)
+    arguments = {"FILES": several, "TREE": [folder / "tree"]}
+    words = [word for option in options for word in arguments.get(option, [option])]
+    fail("rekey", "-i", keys.path, *words, code=USAGE, says="counts the recipients of one file")
+    assert program.tree(folder) == before
+
+
+def test_no_file_to_rekey(keys):
+    fail("rekey", "-i", keys.path, "-r", keys.recipient, code=USAGE, says="FILE is required")
+    fail("rekey", "-i", keys.path, "-r", keys.recipient, "-0", "x", code=USAGE, says="--files-from")
+
+
+def test_reserved_room(folder, keys, other_keys):
+    """Without room for it a recipient is refused, and what was reserved suffices."""
+    more = [word for _ in range(40) for word in ("-r", other_keys.recipient)]
+    for options, fits in ((["--reserve", "0"], False), (["--reserve", "40"], True)):
+        path = folder / "room.paes"
+        succeed("encrypt", "-f", *options, "-r", keys.recipient, "-o", path, stdin=b"text")
+        result = run("rekey", "-i", keys.path, "--add", *more, path)
+        assert (result.code == 0) == fits, result.err
+        assert fits or "--reserve" in result.err
+        assert opens(path, b"text", "-i", keys.path)
+        assert opens(path, b"text", "-i", other_keys.path) == fits
+    assert path.stat().st_size == 2 * container.PAGE_BYTES + len(b"text") + 16
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--reserve", "9000"], "--reserve"),
+    (["--reserve", "-1"], "--reserve"),
+    (["--reserve", "x"], "--reserve"),
+    (["--format", "age", "--reserve", "9"], "does not go with --format age"),
+])
+def test_what_cannot_be_reserved(folder, keys, options, why):
+    fail("encrypt", *options, "-r", keys.recipient, "-o", folder / "x", stdin=b"text", code=USAGE, says=why)
+    assert not list(folder.iterdir())
 
 
 def test_to_a_passphrase_and_back(sealed, keys, other_keys, text, passphrase_file):
@@ -419,7 +506,9 @@ def check_what_it_said(result, sealed, keys, other_keys, text):
     """`result` is what `rekey --json -i keys -r other_keys` gave."""
     document = json.loads(result.out)
     validator("rekey").validate(document)
-    assert (result.code == 0) == ("error" not in document)
+    (file,) = document["files"]
+    assert document["exit_code"] == result.code
+    assert (result.code == 0) == ("error" not in file)
     copy = leftover_of(sealed)
     if result.code == 0:
         assert opens(sealed, text, "-i", other_keys.path)
@@ -429,7 +518,7 @@ def check_what_it_said(result, sealed, keys, other_keys, text):
         return
     assert result.code == FAILURE
     if copy.exists():
-        assert "rekey --restore" in document["error"]["hint"]
+        assert "rekey --restore" in file["error"]["hint"]
         succeed("rekey", "--restore", "-i", keys.path, sealed)
     assert opens(sealed, text, "-i", keys.path)
     assert not opens(sealed, text, "-i", other_keys.path)

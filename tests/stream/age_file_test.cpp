@@ -64,7 +64,7 @@ class AgeFolder {
       const std::array recipients = {recipient};
       Output output = Output::create(folder_ / "sealed", {.overwrite = true});
       const NewPayload payload = find_format("age").make(
-          {recipients}, container::Suite::cobblestone_256, best_kernel(Cipher::aes), {});
+          {recipients}, {}, best_kernel(Cipher::aes), {});
       EXPECT_EQ(stream::encrypt(input, output, payload, options(), encoding).text_bytes,
                 text.size());
       return read_file(folder_ / "sealed");

@@ -23,13 +23,13 @@ class Damage : public testing::Test {
       Input input = Input::open(folder_ / "text");
       Output output = Output::create(folder_ / "sealed", {});
       const Options options = {.executor = *executor, .kernel = best_kernel(Cipher::aes)};
-      encrypt(input, output, new_container(suite_, envelope, key_, options.kernel, {}), options);
+      encrypt(input, output, new_container({suite_}, envelope, key_, options.kernel, {}), options);
     }
     good_ = read_file(folder_ / "sealed");
     std::filesystem::remove(folder_ / "text");
     std::filesystem::remove(folder_ / "sealed");
     payload_ =
-        static_cast<std::size_t>(container::layout(suite_, envelope.size()).payload_offset());
+        static_cast<std::size_t>(container::layout({suite_}, envelope.size()).payload_offset());
   }
 
   static std::vector<age::SharedIdentity> one_identity() {

@@ -131,7 +131,7 @@ TEST_P(Devices, DamageIsFoundInEveryChunk) {
   const Contents text = random_buffer((chunks - 1) * chunk + 100);
   const Contents good = reference(container::Suite::cobblestone_256, text);
   const auto payload = static_cast<std::size_t>(
-      container::layout(container::Suite::cobblestone_256, sample_envelope.size())
+      container::layout({container::Suite::cobblestone_256}, sample_envelope.size())
           .payload_offset());
   for (std::size_t number = 0; number < chunks; ++number) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{99}, std::size_t{115}}) {

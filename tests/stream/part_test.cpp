@@ -57,7 +57,7 @@ class Part : public testing::TestWithParam<std::size_t> {
 
   Contents text_;
   Contents file_;
-  container::Header header_ = container::layout(suite, sample_envelope.size());
+  container::Header header_ = container::layout({suite}, sample_envelope.size());
   Extent extent_{header_.payload_offset(), text_.size()};
   ChunkCipher cipher_{suite, sample_key(suite), container::context(suite), sample_salt,
                       best_kernel(Cipher::aes)};

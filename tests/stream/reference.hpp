@@ -23,7 +23,7 @@ inline std::vector<std::size_t> sizes_around(std::size_t batch) {
 // Straight from the specification, with one call of GCM a chunk and no pipeline.
 inline Contents reference(container::Suite suite, const Contents& text) {
   const Contents input_key = sample_key(suite);
-  const container::Header header = container::layout(suite, sample_envelope.size());
+  const container::Header header = container::layout({suite}, sample_envelope.size());
   Contents file = container::encode_preamble(header, sample_envelope);
   const auto keys = cobblestone::derive(suite, input_key, sample_salt,
                                         Bytes(file).first(container::context_bytes));

@@ -52,7 +52,7 @@ class Resume : public testing::Test {
 
   // The task of one run: its envelopes are made up, and open to who knows the key.
   ResumableEncryption task() {
-    ResumableEncryption task{suite, settings_, nullptr, nullptr, nullptr};
+    ResumableEncryption task{{suite}, settings_, nullptr, nullptr, nullptr};
     task.open = [this](Bytes envelope) -> std::optional<SecretBytes> {
       const bool is_known = can_open_ && std::equal(envelope.begin(), envelope.end(),
                                                     envelope_.begin(), envelope_.end());
@@ -101,7 +101,7 @@ class Resume : public testing::Test {
     return {prefix.begin(), prefix.begin() + cobblestone::salt_bytes};
   }
   [[nodiscard]] std::uint64_t place_of(std::uint64_t stripe) const {
-    return container::layout(suite, 200).payload_offset() +
+    return container::layout({suite}, 200).payload_offset() +
            cobblestone::chunk_offset(stripe * stripe_chunks);
   }
   void overwrite(const std::string& name, std::uint64_t at, const Contents& with) const {
@@ -485,7 +485,7 @@ TEST_F(ResumedDecryption, AnotherFileStartsAfresh) {
     write_source(text_);
     Input source = Input::open(folder_ / "in");
     Output output = Output::create(folder_ / "sealed", {.overwrite = true});
-    const NewPayload payload = new_container(suite, sample_envelope, key_, options().kernel, {});
+    const NewPayload payload = new_container({suite}, sample_envelope, key_, options().kernel, {});
     (void)stream::encrypt(source, output, payload, options());
   }
   EXPECT_EQ(decrypt().kept_text_bytes, 0U);

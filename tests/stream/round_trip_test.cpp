@@ -156,7 +156,7 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
   const Contents b = read_file(folder / "b");
   ASSERT_EQ(a.size(), b.size());
   const auto payload = static_cast<std::ptrdiff_t>(
-      container::layout(container::Suite::cobblestone_256, sample_envelope.size())
+      container::layout({container::Suite::cobblestone_256}, sample_envelope.size())
           .payload_offset());
   EXPECT_TRUE(std::equal(a.begin(), a.begin() + payload, b.begin()));
   EXPECT_FALSE(std::equal(a.begin() + payload, a.begin() + payload + cobblestone::salt_bytes,

@@ -145,7 +145,7 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
 // With a salt of its own each time.
 inline NewPayload sample_payload() {
   constexpr auto suite = container::Suite::cobblestone_256;
-  return new_container(suite, sample_envelope, sample_key(suite), best_kernel(Cipher::aes), {});
+  return new_container({suite}, sample_envelope, sample_key(suite), best_kernel(Cipher::aes), {});
 }
 
 // The name of ends in memory, for errors.

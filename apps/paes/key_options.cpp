@@ -1,4 +1,4 @@
-#include "paes/keys.hpp"
+#include "paes/key_options.hpp"
 
 #include <fmt/core.h>
 
