@@ -292,8 +292,8 @@ class Work {
     const SecretBytes passphrase = request_.passphrase ? new_passphrase() : SecretBytes();
     run([&](const stream::Options& options) {
       const stream::NewPayload payload = stream::find_format("age").make(
-          {recipients, passphrase, age::written_work_factor, until_signal()},
-          {}, options.kernel, options.device_use);
+          {recipients, passphrase, age::written_work_factor, until_signal()}, {}, options.kernel,
+          options.device_use);
       stream::Output output = create_output(stream::new_file_mode());
       (void)stream::encrypt(input_, output, payload, options,
                             request_.armor ? stream::Encoding::armored : stream::Encoding::binary);

@@ -26,6 +26,7 @@ Written decrypt_one(const Request& request, Unlocker& unlocker,
   request.unlock.refuse_as_output(task.output);
   const bool resumable = is_resumable(request.transfer, input, task.output);
   const stream::EncryptedFile file(input);
+  task.outcome.kernel = file.head().format().kernel;
   const stream::Preamble* const container = file.head().container();
   if (resumable && container == nullptr) {
     throw Error(ErrorCode::usage,

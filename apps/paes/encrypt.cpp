@@ -108,6 +108,7 @@ std::uint64_t encrypt_afresh(const Request& request, const Sealer& sealer, NewId
 
 Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
                     const FileTask& task) {
+  task.outcome.kernel = parse_format(request).kernel;
   const std::string& path = task.output;
   const bool resumable = is_resumable(request.transfer, task.input, path);
   identity.refuse_as_output(path);

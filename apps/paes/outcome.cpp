@@ -78,6 +78,10 @@ std::string device_of(const std::vector<Outcome>& outcomes) {
   return found == outcomes.end() ? "cpu" : found->device;
 }
 
+std::string kernel_of(const Outcome& outcome, const WorkChooser& chooser) {
+  return outcome.kernel.empty() ? std::string(chooser.kernel().name) : outcome.kernel;
+}
+
 // As --range takes them, both ends included. An empty last chunk has no text.
 std::string bytes_of(const stream::Extent& extent, Range range) {
   const Range text = extent.text_of(range);
@@ -111,7 +115,7 @@ std::string timing_of(const Outcome& outcome, const WorkChooser& chooser) {
   return fmt::format(
       "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, grain {})",
       shown_name(outcome.input), human_bytes(static_cast<double>(outcome.text_bytes)),
-      outcome.seconds, gb_per_s(outcome), chooser.kernel().name, device, outcome.threads,
+      outcome.seconds, gb_per_s(outcome), kernel_of(outcome, chooser), device, outcome.threads,
       name_of(chooser.schedule()), outcome.grain_bytes);
 }
 
@@ -204,7 +208,8 @@ ordered_json head_of_document(const char* command, int exit_code, const WorkChoo
                               const std::vector<Outcome>& outcomes, std::size_t grain_bytes) {
   return {{"command", command},
           {"exit_code", exit_code},
-          {"kernel", chooser.kernel().name},
+          {"kernel", outcomes.empty() ? std::string(chooser.kernel().name)
+                                      : kernel_of(outcomes.front(), chooser)},
           {"engine", device_of(outcomes)},
           {"schedule", name_of(chooser.schedule())},
           {"grain_bytes", grain_bytes}};

@@ -39,6 +39,7 @@ struct Outcome {
   double seconds = 0;
   unsigned threads = 0;  // 0: not a transfer, so there are no figures of one
   std::string device = "cpu";
+  std::string kernel;  // of the file's format; empty: the one that was chosen
   std::size_t grain_bytes = 0;
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
   Status status = Status::not_begun;

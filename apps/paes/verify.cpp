@@ -19,6 +19,7 @@ struct Request {
 Written verify_one(const Request& request, Unlocker& unlocker, const FileTask& task) {
   refuse_terminal(task.input);
   const stream::EncryptedFile file(task.input);
+  task.outcome.kernel = file.head().format().kernel;
   const stream::OpenedPayload payload = unlocker.open(file, task.options);
   const stream::Verification found = stream::verify(file.source(), payload, task.options);
   add_damage(task.outcome.more, found);

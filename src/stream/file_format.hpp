@@ -45,9 +45,10 @@ struct FileFormat {
   const char* name;
   const char* suffix;  // of the files' names
   const Chunking& chunking;
-  bool has_shape;     // there is a choice of suites, and of room for recipients
-  bool is_resumable;  // --resume can continue it
-  bool has_armor;     // may be written as text
+  bool has_shape;      // there is a choice of suites, and of room for recipients
+  const char* kernel;  // the one that computes it; empty: the one that was chosen
+  bool is_resumable;   // --resume can continue it
+  bool has_armor;      // may be written as text
   // From max_magic_bytes of the file, or all of it.
   bool (*is_format_of)(Bytes first_bytes) noexcept;
   // A pipe is left at the payload. Throws Error(corrupt).

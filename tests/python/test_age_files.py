@@ -1,6 +1,7 @@
 # Files of age itself: what paes writes `age` and pyrage open, what they write paes opens, armored
 # or not, through files and pipes; and `paes age` takes age's own arguments. Needs age (Debian
 # package age).
+import json
 import shutil
 import subprocess
 
@@ -118,6 +119,16 @@ def test_codes_of_failure(keys, random_bytes, folder):
     fail("encrypt", "--format", "zip", *to, code=USAGE, says="there are: paes, age")
     (folder / "text.age").write_bytes(sealed)
     fail("decrypt", "--resume", "-i", keys.path, folder / "text.age", code=USAGE, says="resume")
+
+
+def test_the_kernel_that_is_named_is_the_one_that_worked(keys, folder):
+    (folder / "text").write_bytes(b"text")
+    identity = ["-i", keys.path, folder / "text.age"]
+    for command in (["encrypt", "-f", "--format", "age", "-r", keys.recipient, folder / "text"],
+                    ["verify", *identity], ["decrypt", "-f", *identity]):
+        document = json.loads(succeed(*command, "--json", "--kernel", "bitslice").out)
+        assert document["kernel"] == "openssl"
+        assert "kernel openssl" in succeed(*command, "-v").err
 
 
 # --- paes age ---

@@ -63,8 +63,8 @@ class AgeFolder {
     return with_input(text, is_pipe, [&](Input& input) {
       const std::array recipients = {recipient};
       Output output = Output::create(folder_ / "sealed", {.overwrite = true});
-      const NewPayload payload = find_format("age").make(
-          {recipients}, {}, best_kernel(Cipher::aes), {});
+      const NewPayload payload =
+          find_format("age").make({recipients}, {}, best_kernel(Cipher::aes), {});
       EXPECT_EQ(stream::encrypt(input, output, payload, options(), encoding).text_bytes,
                 text.size());
       return read_file(folder_ / "sealed");
