@@ -17,23 +17,10 @@ std::array<std::uint8_t, 12> chunk_nonce(std::uint64_t chunk, bool is_last) noex
   return nonce;
 }
 
-std::optional<std::uint64_t> text_bytes(std::uint64_t payload_bytes) noexcept {
-  if (payload_bytes < payload_nonce_bytes + tag_bytes) {
-    return std::nullopt;
-  }
-  const std::uint64_t sealed = payload_bytes - payload_nonce_bytes;
-  const std::uint64_t chunks = (sealed - 1) / chunk_bytes + 1;
-  const std::uint64_t last_chunk = sealed - (chunks - 1) * chunk_bytes;
-  // The last chunk may be empty only if the text is, so that each text has one chunking.
-  if (last_chunk < tag_bytes || (last_chunk == tag_bytes && chunks != 1)) {
-    return std::nullopt;
-  }
-  return sealed - chunks * tag_bytes;
-}
-
 std::vector<std::uint8_t> seal_payload(Bytes file_key, Bytes plaintext) {
-  const std::uint64_t chunks = chunk_count(plaintext.size());
-  std::vector<std::uint8_t> payload(static_cast<std::size_t>(payload_bytes(plaintext.size())));
+  const std::uint64_t chunks = chunking.chunks_of(plaintext.size());
+  std::vector<std::uint8_t> payload(
+      static_cast<std::size_t>(chunking.payload_bytes(plaintext.size())));
   const MutableBytes nonce = MutableBytes(payload).first(payload_nonce_bytes);
   random_bytes(nonce);
   PayloadKey key;
@@ -42,17 +29,17 @@ std::vector<std::uint8_t> seal_payload(Bytes file_key, Bytes plaintext) {
 
   MutableBytes sealed = MutableBytes(payload).subspan(payload_nonce_bytes);
   for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    const Bytes text = plaintext.first(std::min(plaintext.size(), chunk_text_bytes));
+    const Bytes text = plaintext.first(std::min(plaintext.size(), chunking.text_bytes));
     libcrypto::chacha20_poly1305_seal(key, chunk_nonce(chunk, chunk + 1 == chunks), text,
-                                      sealed.first(text.size() + tag_bytes));
+                                      sealed.first(text.size() + chunking.tag_bytes));
     plaintext = plaintext.subspan(text.size());
-    sealed = sealed.subspan(text.size() + tag_bytes);
+    sealed = sealed.subspan(text.size() + chunking.tag_bytes);
   }
   return payload;
 }
 
 std::optional<SecretBytes> open_payload(Bytes file_key, Bytes payload) {
-  const auto plaintext_bytes = text_bytes(payload.size());
+  const auto plaintext_bytes = chunking.text_of(payload.size());
   if (!plaintext_bytes) {
     return std::nullopt;
   }
@@ -63,10 +50,10 @@ std::optional<SecretBytes> open_payload(Bytes file_key, Bytes payload) {
   SecretBytes plaintext(static_cast<std::size_t>(*plaintext_bytes));
   Bytes sealed = payload.subspan(payload_nonce_bytes);
   MutableBytes text = plaintext;
-  const std::uint64_t chunks = chunk_count(*plaintext_bytes);
+  const std::uint64_t chunks = chunking.chunks_of(*plaintext_bytes);
   for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    const Bytes taken = sealed.first(std::min(sealed.size(), chunk_bytes));
-    const MutableBytes opened = text.first(taken.size() - tag_bytes);
+    const Bytes taken = sealed.first(std::min(sealed.size(), chunking.chunk_bytes()));
+    const MutableBytes opened = text.first(taken.size() - chunking.tag_bytes);
     if (!libcrypto::chacha20_poly1305_open(key, chunk_nonce(chunk, chunk + 1 == chunks), taken,
                                            opened)) {
       return std::nullopt;

@@ -10,13 +10,17 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
+#include "format/chunking.hpp"
 
 namespace paes::age {
 
 inline constexpr std::size_t payload_nonce_bytes = 16;
-inline constexpr std::size_t chunk_text_bytes = 65536;
-inline constexpr std::size_t tag_bytes = 16;
-inline constexpr std::size_t chunk_bytes = chunk_text_bytes + tag_bytes;
+// The format has no limit of chunks; the text of so many has lengths of 63 bits.
+inline constexpr Chunking chunking = {.prefix_bytes = payload_nonce_bytes,
+                                      .text_bytes = 65536,
+                                      .tag_bytes = 16,
+                                      .last = LastItem::may_be_whole,
+                                      .max_chunks = std::uint64_t{1} << 47};
 
 using PayloadKey = std::array<std::uint8_t, 32>;
 void derive_payload_key(Bytes file_key, Bytes payload_nonce, PayloadKey& key);
@@ -24,17 +28,6 @@ void derive_payload_key(Bytes file_key, Bytes payload_nonce, PayloadKey& key);
 // Eleven bytes of chunk number, big-endian, and a mark on the last chunk. The program would take
 // centuries to reach a chunk whose number has more than 64 bits.
 [[nodiscard]] std::array<std::uint8_t, 12> chunk_nonce(std::uint64_t chunk, bool is_last) noexcept;
-
-// One for an empty text.
-[[nodiscard]] constexpr std::uint64_t chunk_count(std::uint64_t text_bytes) noexcept {
-  return text_bytes == 0 ? 1 : (text_bytes - 1) / chunk_text_bytes + 1;
-}
-// The nonce included.
-[[nodiscard]] constexpr std::uint64_t payload_bytes(std::uint64_t text_bytes) noexcept {
-  return payload_nonce_bytes + text_bytes + chunk_count(text_bytes) * tag_bytes;
-}
-// Nothing if no payload has this length.
-[[nodiscard]] std::optional<std::uint64_t> text_bytes(std::uint64_t payload_bytes) noexcept;
 
 // A payload in memory, under a fresh nonce.
 [[nodiscard]] std::vector<std::uint8_t> seal_payload(Bytes file_key, Bytes plaintext);

@@ -53,16 +53,4 @@ std::array<std::uint8_t, nonce_bytes> chunk_nonce(const StreamKeys& keys,
   return nonce;
 }
 
-std::optional<std::uint64_t> text_bytes(std::uint64_t payload_bytes) noexcept {
-  if (payload_bytes < prefix_bytes) {
-    return std::nullopt;
-  }
-  const std::uint64_t full_chunks = (payload_bytes - prefix_bytes) / chunk_bytes;
-  const std::uint64_t last_chunk_bytes = (payload_bytes - prefix_bytes) % chunk_bytes;
-  if (last_chunk_bytes < tag_bytes || full_chunks >= max_chunks) {
-    return std::nullopt;
-  }
-  return full_chunks * chunk_text_bytes + last_chunk_bytes - tag_bytes;
-}
-
 }  // namespace paes::cobblestone

@@ -1,5 +1,5 @@
-// C2SP chunked-encryption v1 (Cobblestone-128 and -256): key derivation, commitment, nonces and the
-// arithmetic of chunks. The caller does AES-GCM itself.
+// C2SP chunked-encryption v1 (Cobblestone-128 and -256): key derivation, commitment and nonces.
+// The caller does AES-GCM itself.
 //
 // A stream is a salt (24 bytes), a commitment (32), then chunks of 16384 bytes of plaintext, each
 // with a tag of 16 bytes. The last chunk is always shorter, perhaps empty, so that its length marks
@@ -12,6 +12,7 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
+#include "format/chunking.hpp"
 #include "format/container.hpp"
 
 namespace paes::cobblestone {
@@ -24,6 +25,11 @@ inline constexpr std::size_t tag_bytes = 16;
 inline constexpr std::size_t chunk_bytes = chunk_text_bytes + tag_bytes;
 inline constexpr std::size_t nonce_bytes = 12;
 inline constexpr std::uint64_t max_chunks = std::uint64_t{1} << 38;
+inline constexpr Chunking chunking = {.prefix_bytes = prefix_bytes,
+                                      .text_bytes = chunk_text_bytes,
+                                      .tag_bytes = tag_bytes,
+                                      .last = LastItem::is_short,
+                                      .max_chunks = max_chunks};
 
 // What is derived from input key, salt and context.
 struct StreamKeys {
@@ -39,20 +45,5 @@ struct StreamKeys {
 // The base nonce XORed with the chunk's number, big-endian.
 [[nodiscard]] std::array<std::uint8_t, nonce_bytes> chunk_nonce(const StreamKeys& keys,
                                                                 std::uint64_t chunk) noexcept;
-
-// Sizes and positions, all relative to the payload's first byte.
-[[nodiscard]] constexpr std::uint64_t chunk_offset(std::uint64_t chunk) noexcept {
-  return prefix_bytes + chunk * chunk_bytes;
-}
-// The number of chunks of a text, the short last one included.
-[[nodiscard]] constexpr std::uint64_t chunk_count(std::uint64_t text_bytes) noexcept {
-  return text_bytes / chunk_text_bytes + 1;
-}
-[[nodiscard]] constexpr std::uint64_t payload_bytes(std::uint64_t text_bytes) noexcept {
-  return prefix_bytes + text_bytes + chunk_count(text_bytes) * tag_bytes;
-}
-// The length of a payload's plaintext, or nothing when no stream has that length because it was
-// truncated.
-[[nodiscard]] std::optional<std::uint64_t> text_bytes(std::uint64_t payload_bytes) noexcept;
 
 }  // namespace paes::cobblestone

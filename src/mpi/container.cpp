@@ -26,7 +26,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
                               Sealed sealed, Salt salt, const stream::Options& options) {
   container::Header header = {};
   together(communicator, [&] {
-    stream::check_chunk_limit(input.name(), cobblestone::chunk_count(input.bytes()));
+    stream::check_chunk_limit(input.name(), cobblestone::chunking.chunks_of(input.bytes()));
     if (communicator.is_first()) {
       header = container::layout(sealed.shape, sealed.envelope.size());
     }

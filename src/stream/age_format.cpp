@@ -33,26 +33,26 @@ AgeCipher::AgeCipher(Bytes file_key, Bytes payload_nonce)
 void AgeCipher::seal(Buffer& buffer) const {
   const libcrypto::ChaCha20Poly1305::Worker worker(cipher_);
   for (std::size_t i = 0; i < buffer.items; ++i) {
-    const Chunk chunk = chunk_at(buffer, i, buffer.bytes, age_chunking);
+    const Chunk chunk = chunk_at(buffer, i, buffer.bytes, age::chunking);
     worker.seal(nonce_of(buffer, i), chunk.text, chunk.tag);
   }
-  buffer.bytes += buffer.items * age_chunking.tag_bytes;
+  buffer.bytes += buffer.items * age::chunking.tag_bytes;
 }
 
 template <typename IsAuthentic>
 std::vector<Range> AgeCipher::check(Buffer& buffer, const IsAuthentic& is_authentic,
                                     const WantedText* wanted) const {
   const libcrypto::ChaCha20Poly1305::Worker worker(cipher_);
-  const std::size_t text_bytes = buffer.bytes - buffer.items * age_chunking.tag_bytes;
+  const std::size_t text_bytes = buffer.bytes - buffer.items * age::chunking.tag_bytes;
   std::vector<Range> damaged;
   for (std::size_t i = 0; i < buffer.items; ++i) {
-    const Chunk chunk = chunk_at(buffer, i, text_bytes, age_chunking);
+    const Chunk chunk = chunk_at(buffer, i, text_bytes, age::chunking);
     // An empty chunk after others is forbidden, so that each text has one chunking.
     if ((chunk.text.empty() && chunk.number != 0) ||
         !is_authentic(worker, nonce_of(buffer, i), chunk)) {
       append_chunk(damaged, chunk.number);
     } else if (wanted != nullptr) {
-      copy_wanted(chunk, age_chunking.text_bytes, *wanted);
+      copy_wanted(chunk, age::chunking.text_bytes, *wanted);
     }
   }
   buffer.bytes = text_bytes;
@@ -88,7 +88,7 @@ NewPayload new_age_payload(Bytes header, Bytes file_key) {
 }
 
 OpenedPayload open_age_payload(const Source& source, std::uint64_t payload_offset, Bytes file_key) {
-  const Extent extent = extent_of(source, payload_offset, age_chunking);
+  const Extent extent = extent_of(source, payload_offset, age::chunking);
   std::array<std::uint8_t, age::payload_nonce_bytes> nonce;
   if (source.read_at(payload_offset, MutableBytes(nonce)) != nonce.size()) {
     throw_truncated(source.name());
@@ -158,7 +158,7 @@ NewPayload make(const age::SealTo& seal_to, const container::Shape& /*shape*/,
 
 extern const FileFormat format_age = {.name = "age",
                                       .suffix = ".age",
-                                      .chunking = age_chunking,
+                                      .chunking = age::chunking,
                                       .has_shape = false,
                                       .kernel = "openssl",
                                       .is_resumable = false,

@@ -13,18 +13,11 @@
 
 namespace paes::stream {
 
-// The format has no limit; the text of so many chunks has lengths of 63 bits.
-inline constexpr Chunking age_chunking = {.prefix_bytes = age::payload_nonce_bytes,
-                                          .text_bytes = age::chunk_text_bytes,
-                                          .tag_bytes = age::tag_bytes,
-                                          .last = LastItem::may_be_whole,
-                                          .max_chunks = std::uint64_t{1} << 47};
-
 class AgeCipher : public PayloadCipher {
  public:
   AgeCipher(Bytes file_key, Bytes payload_nonce);
 
-  [[nodiscard]] const Chunking& chunking() const noexcept override { return age_chunking; }
+  [[nodiscard]] const Chunking& chunking() const noexcept override { return age::chunking; }
   void seal(Buffer& buffer) const override;
   [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer,
                                                   const WantedText* wanted) const override;

@@ -59,7 +59,7 @@ void ChunkCipher::seal(Buffer& buffer) const {
   std::vector<Tag> tags;
   const bool is_sealed = run_on_device(GcmOperation::seal, buffer, buffer.bytes, tags);
   for (std::size_t i = 0; i < buffer.items; ++i) {
-    const Chunk chunk = chunk_at(buffer, i, buffer.bytes, cobblestone_chunking);
+    const Chunk chunk = chunk_at(buffer, i, buffer.bytes, cobblestone::chunking);
     if (is_sealed) {
       std::memcpy(chunk.tag.data(), tags[i].bytes, tag_bytes);
     } else {
@@ -79,7 +79,7 @@ std::vector<Range> ChunkCipher::check(GcmOperation operation, Buffer& buffer,
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tags.data()), tags.size() * sizeof(Tag)});
   std::vector<Range> damaged;
   for (std::size_t i = 0; i < buffer.items; ++i) {
-    const Chunk chunk = chunk_at(buffer, i, text_bytes, cobblestone_chunking);
+    const Chunk chunk = chunk_at(buffer, i, text_bytes, cobblestone::chunking);
     const auto is_authentic = [&](Bytes nonce) {
       return operation == GcmOperation::open
                  ? gcm_.open(nonce, {}, chunk.text, chunk.text, chunk.tag)

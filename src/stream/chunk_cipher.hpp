@@ -27,7 +27,7 @@ class ChunkCipher : public PayloadCipher {
     return {keys_->commitment, cobblestone::commitment_bytes};
   }
 
-  [[nodiscard]] const Chunking& chunking() const noexcept override { return cobblestone_chunking; }
+  [[nodiscard]] const Chunking& chunking() const noexcept override { return cobblestone::chunking; }
   [[nodiscard]] Device* device() const noexcept override { return device_; }
   void seal(Buffer& buffer) const override;
   [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer,

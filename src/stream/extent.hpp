@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/range.hpp"
-#include "stream/chunking.hpp"
+#include "format/cobblestone.hpp"
 
 namespace paes::stream {
 
@@ -18,7 +18,7 @@ inline constexpr std::uint64_t stripe_chunks = 256;
 struct Extent {
   std::uint64_t payload_offset = 0;
   std::uint64_t text_bytes = 0;
-  Chunking chunking = cobblestone_chunking;
+  Chunking chunking = cobblestone::chunking;
 
   [[nodiscard]] std::uint64_t chunks() const noexcept { return chunking.chunks_of(text_bytes); }
   [[nodiscard]] std::uint64_t stripes() const noexcept {

@@ -12,14 +12,9 @@
 #include <optional>
 
 #include "core/range.hpp"
+#include "format/chunking.hpp"
 
 namespace paes::stream {
-
-// What tells the last item from the others.
-enum class LastItem : unsigned {
-  may_be_whole,  // nothing; only an empty text has an empty item
-  is_short,      // it is always shorter, even if it then has no text
-};
 
 struct Layout {
   // Bytes of a whole item before the transform and after it.

@@ -51,7 +51,7 @@ NewPayload make(const age::SealTo& seal_to, const container::Shape& shape, const
 
 extern const FileFormat format_paes = {.name = "paes",
                                        .suffix = ".paes",
-                                       .chunking = cobblestone_chunking,
+                                       .chunking = cobblestone::chunking,
                                        .has_shape = true,
                                        .kernel = "",
                                        .is_resumable = true,

@@ -80,12 +80,12 @@ struct OpenedPayload {
 // Where the payload of a seekable source lies; for a pipe, where it begins. Throws Error(corrupt)
 // when no payload has such a length.
 [[nodiscard]] Extent extent_of(const Source& source, std::uint64_t payload_offset,
-                               const Chunking& chunking = cobblestone_chunking);
+                               const Chunking& chunking = cobblestone::chunking);
 // Error(corrupt): no payload has such a length.
 [[noreturn]] void throw_truncated(const std::string& name);
 // Throws Error(usage) "NAME: ..." for a text with more chunks than a payload may have.
 void check_chunk_limit(const std::string& name, std::uint64_t chunks,
-                       const Chunking& chunking = cobblestone_chunking);
+                       const Chunking& chunking = cobblestone::chunking);
 
 // A file that was cut or extended fails here: Error(corrupt).
 void check_last_chunk(const Source& source, const PayloadCipher& cipher, const Extent& extent);
@@ -93,10 +93,10 @@ void check_last_chunk(const Source& source, const PayloadCipher& cipher, const E
 // From text to payload, and back. The items are chunks. `text_bytes` is nothing for a pipe.
 [[nodiscard]] Layout sealing_layout(std::uint64_t payload_offset,
                                     std::optional<std::uint64_t> text_bytes, const Options& options,
-                                    const Chunking& chunking = cobblestone_chunking);
+                                    const Chunking& chunking = cobblestone::chunking);
 [[nodiscard]] Layout opening_layout(std::uint64_t payload_offset,
                                     std::optional<std::uint64_t> text_bytes, const Options& options,
-                                    const Chunking& chunking = cobblestone_chunking);
+                                    const Chunking& chunking = cobblestone::chunking);
 
 // Cipher and log must outlive these transforms.
 [[nodiscard]] Transform sealing(const PayloadCipher& cipher);

@@ -174,7 +174,7 @@ SourceStamp distinct_stamp(const Input& input, const Cancel* cancel) {
 StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
                                    const ResumableEncryption& task, const SourceStamp& source,
                                    bool never_continue, const Options& options) {
-  check_chunk_limit(input.name(), cobblestone::chunk_count(input.bytes()));
+  check_chunk_limit(input.name(), cobblestone::chunking.chunks_of(input.bytes()));
   std::string why = input.name() + " is not what was encrypted before";
   if (!never_continue && files.was_interrupted()) {
     if (auto started = take_up(input, files, task, source, options, why)) {

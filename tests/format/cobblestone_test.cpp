@@ -80,31 +80,33 @@ TEST(Cobblestone, LengthsOfPayloadAndTextAreInverse) {
   for (const std::uint64_t text :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{16383}, std::uint64_t{16384},
         std::uint64_t{16385}, std::uint64_t{1} << 32, (std::uint64_t{1} << 52) - 1}) {
-    EXPECT_EQ(text_bytes(payload_bytes(text)), text);
+    EXPECT_EQ(chunking.text_of(chunking.payload_bytes(text)), text);
   }
-  EXPECT_EQ(payload_bytes(0), 72u);
-  EXPECT_EQ(payload_bytes(16384), 56u + 16400 + 16);
-  EXPECT_EQ(chunk_offset(2), 56u + 2 * 16400);
+  EXPECT_EQ(chunking.payload_bytes(0), 72u);
+  EXPECT_EQ(chunking.payload_bytes(16384), 56u + 16400 + 16);
+  EXPECT_EQ(chunking.chunk_offset(2), 56u + 2 * 16400);
 }
 
 TEST(Cobblestone, ImpossiblePayloadLengthsAreTruncated) {
   for (std::uint64_t chunks = 0; chunks < 3; ++chunks) {
     for (std::uint64_t rest = 0; rest < tag_bytes; ++rest) {
-      EXPECT_EQ(text_bytes(chunk_offset(chunks) + rest), std::nullopt) << chunks << " " << rest;
+      EXPECT_EQ(chunking.text_of(chunking.chunk_offset(chunks) + rest), std::nullopt)
+          << chunks << " " << rest;
     }
-    EXPECT_EQ(text_bytes(chunk_offset(chunks) + tag_bytes), chunks * chunk_text_bytes);
+    EXPECT_EQ(chunking.text_of(chunking.chunk_offset(chunks) + tag_bytes),
+              chunks * chunk_text_bytes);
   }
   for (std::uint64_t bytes = 0; bytes < prefix_bytes; ++bytes) {
-    EXPECT_EQ(text_bytes(bytes), std::nullopt);
+    EXPECT_EQ(chunking.text_of(bytes), std::nullopt);
   }
 }
 
 TEST(Cobblestone, NoStreamHasMoreThan2To38Chunks) {
-  const std::uint64_t longest = payload_bytes((std::uint64_t{1} << 52) - 1);
-  EXPECT_TRUE(text_bytes(longest).has_value());
-  EXPECT_EQ(text_bytes(longest + 1), std::nullopt);
-  EXPECT_EQ(text_bytes(longest + 1 + tag_bytes), std::nullopt);
-  EXPECT_EQ(text_bytes(~std::uint64_t{0}), std::nullopt);
+  const std::uint64_t longest = chunking.payload_bytes((std::uint64_t{1} << 52) - 1);
+  EXPECT_TRUE(chunking.text_of(longest).has_value());
+  EXPECT_EQ(chunking.text_of(longest + 1), std::nullopt);
+  EXPECT_EQ(chunking.text_of(longest + 1 + tag_bytes), std::nullopt);
+  EXPECT_EQ(chunking.text_of(~std::uint64_t{0}), std::nullopt);
 }
 
 }  // namespace

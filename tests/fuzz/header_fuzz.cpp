@@ -37,9 +37,10 @@ void check_header(Bytes file) {
 }
 
 void check_payload_length(std::uint64_t payload_bytes) {
-  if (const auto text_bytes = cobblestone::text_bytes(payload_bytes)) {
-    require(cobblestone::payload_bytes(*text_bytes) == payload_bytes, "lengths are inverse");
-    require(cobblestone::chunk_count(*text_bytes) <= cobblestone::max_chunks,
+  if (const auto text_bytes = cobblestone::chunking.text_of(payload_bytes)) {
+    require(cobblestone::chunking.payload_bytes(*text_bytes) == payload_bytes,
+            "lengths are inverse");
+    require(cobblestone::chunking.chunks_of(*text_bytes) <= cobblestone::max_chunks,
             "at most 2^38 chunks");
   }
 }

@@ -23,7 +23,7 @@
 namespace paes::stream {
 namespace {
 
-constexpr std::size_t age_chunk = age_chunking.text_bytes;
+constexpr std::size_t age_chunk = age::chunking.text_bytes;
 
 class AgeFolder {
  public:
@@ -158,7 +158,7 @@ TEST_P(AgeFiles, GiveTheirRanges) {
 
 TEST_P(AgeFiles, ThatWereCutExtendedOrDamagedAreRefused) {
   const Contents sealed = encrypt(false, Encoding::binary);
-  const std::size_t payload = sealed.size() - age::payload_bytes(text_.size());
+  const std::size_t payload = sealed.size() - age::chunking.payload_bytes(text_.size());
   std::vector<Contents> bad;
   for (const std::ptrdiff_t lost : {1, 15, 16, 17}) {
     bad.emplace_back(sealed.begin(), sealed.end() - lost);
@@ -168,7 +168,7 @@ TEST_P(AgeFiles, ThatWereCutExtendedOrDamagedAreRefused) {
   bad.push_back(sealed);
   bad.back().push_back(0);
   bad.push_back(sealed);
-  bad.back().resize(sealed.size() + age_chunking.chunk_bytes());
+  bad.back().resize(sealed.size() + age::chunking.chunk_bytes());
   for (const std::size_t at : {payload, payload + 16, sealed.size() - 1}) {
     bad.push_back(sealed);
     bad.back()[at] ^= 1;
@@ -176,7 +176,7 @@ TEST_P(AgeFiles, ThatWereCutExtendedOrDamagedAreRefused) {
   if (text_.size() > 2 * age_chunk) {
     // at a chunk's end, and two chunks in each other's place
     const auto first = sealed.begin() + static_cast<std::ptrdiff_t>(payload + 16);
-    constexpr auto chunk = static_cast<std::ptrdiff_t>(age_chunking.chunk_bytes());
+    constexpr auto chunk = static_cast<std::ptrdiff_t>(age::chunking.chunk_bytes());
     bad.emplace_back(sealed.begin(), first + 2 * chunk);
     bad.push_back(sealed);
     const auto moved = bad.back().begin() + static_cast<std::ptrdiff_t>(payload + 16);
@@ -203,10 +203,10 @@ TEST_P(AgeFiles, NameTheirDamagedChunks) {
     return;
   }
   Contents sealed = encrypt(false, Encoding::binary);
-  const std::size_t first = sealed.size() - age::payload_bytes(text_.size()) + 16;
-  sealed[first + age_chunking.chunk_bytes()] ^= 1;
-  sealed[first + 4 * age_chunking.chunk_bytes() - 1] ^= 1;
-  sealed.resize(first + 6 * age_chunking.chunk_bytes());
+  const std::size_t first = sealed.size() - age::chunking.payload_bytes(text_.size()) + 16;
+  sealed[first + age::chunking.chunk_bytes()] ^= 1;
+  sealed[first + 4 * age::chunking.chunk_bytes() - 1] ^= 1;
+  sealed.resize(first + 6 * age::chunking.chunk_bytes());
   for (const bool is_pipe : {false, true}) {
     const Verification found = folder_.verify(sealed, is_pipe, credentials());
     const std::vector<Range> wanted = {{1, 2}, {3, 4}, {5, 6}};
@@ -215,7 +215,7 @@ TEST_P(AgeFiles, NameTheirDamagedChunks) {
       EXPECT_EQ(found.damage.ranges[i].first, wanted[i].first);
       EXPECT_EQ(found.damage.ranges[i].end, wanted[i].end);
     }
-    EXPECT_EQ(found.extent.file_of({1, 2}).first, first + age_chunking.chunk_bytes());
+    EXPECT_EQ(found.extent.file_of({1, 2}).first, first + age::chunking.chunk_bytes());
   }
 }
 
@@ -226,7 +226,7 @@ TEST_P(AgeFiles, InParts) {
   const OpenedPayload payload =
       file.head().open(file.source(), credentials(), best_kernel(Cipher::aes), {});
   const Layout layout =
-      opening_layout(payload.extent.payload_offset, text_.size(), folder_.options(), age_chunking);
+      opening_layout(payload.extent.payload_offset, text_.size(), folder_.options(), age::chunking);
   Contents made(text_.size());
   MemorySink sink(made, memory_name);
   const Transform transform = opening(*payload.cipher, memory_name, payload.extent.payload_offset);

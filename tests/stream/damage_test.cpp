@@ -110,8 +110,8 @@ class Damage : public testing::Test {
   }
 
   [[nodiscard]] Contents chunk_of(std::size_t number) const {
-    const auto begin =
-        good_.begin() + static_cast<std::ptrdiff_t>(payload_ + cobblestone::chunk_offset(number));
+    const auto begin = good_.begin() + static_cast<std::ptrdiff_t>(
+                                           payload_ + cobblestone::chunking.chunk_offset(number));
     const auto end = number == 2 ? good_.end() : begin + chunk_bytes;
     return {begin, end};
   }
@@ -146,7 +146,7 @@ TEST_F(Damage, TheSampleItselfIsAccepted) {
   EXPECT_FALSE(reject(folder_ / "good"));
   EXPECT_FALSE(reject(folder_ / "good", folder_ / "out", 2));
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
-  EXPECT_EQ(good_.size(), payload_ + cobblestone::payload_bytes(text_.size()));
+  EXPECT_EQ(good_.size(), payload_ + cobblestone::chunking.payload_bytes(text_.size()));
 }
 
 TEST_F(Damage, EveryFlippedBitIsRejected) {
@@ -195,7 +195,7 @@ TEST_F(Damage, SampledTruncationsLeaveNoOutput) {
   std::vector<std::size_t> lengths = {0, 1, 15, 16, 17, payload_, payload_ + 24, payload_ + 56};
   for (const std::size_t number : {0U, 1U, 2U}) {
     for (const std::size_t more : {0U, 1U, 15U, 16U, 17U, 16399U}) {
-      lengths.push_back(payload_ + cobblestone::chunk_offset(number) + more);
+      lengths.push_back(payload_ + cobblestone::chunking.chunk_offset(number) + more);
     }
   }
   for (const std::size_t bytes : lengths) {
@@ -278,11 +278,12 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
   writer.join();
   reader.join();
   EXPECT_EQ(error.code, ErrorCode::corrupt);
-  EXPECT_EQ(std::string(error.what()), in + ": chunk 2 (from byte 32768 of the plaintext, " +
-                                           std::to_string(payload_ + cobblestone::chunk_offset(2)) +
-                                           " of the file) is damaged, misplaced or forged; 32768 "
-                                           "bytes before that were already written to " +
-                                           out);
+  EXPECT_EQ(std::string(error.what()),
+            in + ": chunk 2 (from byte 32768 of the plaintext, " +
+                std::to_string(payload_ + cobblestone::chunking.chunk_offset(2)) +
+                " of the file) is damaged, misplaced or forged; 32768 "
+                "bytes before that were already written to " +
+                out);
   EXPECT_TRUE(received == Contents(text_.begin(), text_.begin() + 2 * chunk));
 }
 

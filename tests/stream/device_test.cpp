@@ -138,7 +138,7 @@ TEST_P(Devices, DamageIsFoundInEveryChunk) {
       SCOPED_TRACE(testing::Message() << "chunk " << number << ", byte " << at);
       TestedDevice device(GetParam(), 4 * chunk);
       Contents damaged = good;
-      damaged[payload + cobblestone::chunk_offset(number) + at] ^= 0x10;
+      damaged[payload + cobblestone::chunking.chunk_offset(number) + at] ^= 0x10;
       write_file(folder_ / "damaged", damaged);
       const Verification found = verification_of(folder_ / "damaged", setting(device));
       EXPECT_EQ(found.damage.ranges, std::vector<Range>({{number, number + 1}}));

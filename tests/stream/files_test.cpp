@@ -389,7 +389,7 @@ TEST_F(Files, RangesAreExact) {
 TEST_F(Files, ARangeAuthenticatesItsChunksAndTheLast) {
   encrypt_path(folder_ / "text", folder_ / "sealed");
   Contents sealed = read_file(folder_ / "sealed");
-  const std::size_t head = sealed.size() - cobblestone::payload_bytes(text_.size());
+  const std::size_t head = sealed.size() - cobblestone::chunking.payload_bytes(text_.size());
   const auto part_is_accepted = [&](std::uint64_t first, std::uint64_t last) {
     write_file(folder_ / "damaged", sealed);
     std::filesystem::remove(folder_ / "part");
@@ -403,7 +403,7 @@ TEST_F(Files, ARangeAuthenticatesItsChunksAndTheLast) {
     return true;
   };
   EXPECT_TRUE(part_is_accepted(0, 100));
-  sealed[head + cobblestone::chunk_offset(1)] ^= 1;
+  sealed[head + cobblestone::chunking.chunk_offset(1)] ^= 1;
   EXPECT_TRUE(part_is_accepted(0, chunk - 1));
   EXPECT_FALSE(part_is_accepted(0, chunk));
   EXPECT_TRUE(part_is_accepted(2 * chunk, 3 * chunk));
@@ -474,7 +474,8 @@ TEST_F(Stopping, AClosedPipeIsAnError) {
 TEST_F(Stopping, AFailureEndsAReadThatWaitsInAnotherThread) {
   encrypt_path(folder_ / "text", folder_ / "sealed");
   Contents damaged = read_file(folder_ / "sealed");
-  damaged[damaged.size() - cobblestone::payload_bytes(text_.size()) + 100] ^= 1;  // chunk 0
+  damaged[damaged.size() - cobblestone::chunking.payload_bytes(text_.size()) + 100] ^=
+      1;                                                   // chunk 0
   const int to = open(fifo_.c_str(), O_RDWR | O_CLOEXEC);  // stays open and says nothing more
   std::thread writer([&] {
     EXPECT_EQ(::write(to, damaged.data(), damaged.size()), static_cast<ssize_t>(damaged.size()));

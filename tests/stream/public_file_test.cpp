@@ -139,7 +139,7 @@ TEST_F(PublicFile, DamageIsFoundAndLeavesNothing) {
   Contents file = read_file(file_);
   const std::uint64_t offset = inspect_file(file_).payload_offset;
   const auto place = [&](std::uint64_t number) {
-    return static_cast<std::size_t>(offset + cobblestone::chunk_offset(number));
+    return static_cast<std::size_t>(offset + cobblestone::chunking.chunk_offset(number));
   };
   file[place(2) + 5] ^= 1;
   file[place(3)] ^= 1;

@@ -377,7 +377,7 @@ TEST(PublicReaderDamage, NoDamagedFileGivesWrongBytes) {
 TEST(PublicReaderDamage, ExchangedChunksAreErrors) {
   Contents file = sealed(text, for_own());
   const auto at = [&](std::size_t number) {
-    return file.begin() + static_cast<long>(cobblestone::chunk_offset(number));
+    return file.begin() + static_cast<long>(cobblestone::chunking.chunk_offset(number));
   };
   std::swap_ranges(at(1), at(2), at(2));
   const Reader reader(store(file), with_own());

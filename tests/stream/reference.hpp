@@ -33,7 +33,7 @@ inline Contents reference(container::Suite suite, const Contents& text) {
   // independent of what is tested.
   const GcmKey gcm(Bytes(keys->key, container::key_bytes(suite)),
                    find_kernel(Cipher::aes, test::is_sanitized ? "openssl" : "compute"));
-  for (std::uint64_t number = 0; number < cobblestone::chunk_count(text.size()); ++number) {
+  for (std::uint64_t number = 0; number < cobblestone::chunking.chunks_of(text.size()); ++number) {
     const Bytes part =
         Bytes(text).subspan(number * chunk, std::min(chunk, text.size() - number * chunk));
     Contents sealed(part.size() + cobblestone::tag_bytes);

@@ -102,7 +102,7 @@ class Resume : public testing::Test {
   }
   [[nodiscard]] std::uint64_t place_of(std::uint64_t stripe) const {
     return container::layout({suite}, 200).payload_offset() +
-           cobblestone::chunk_offset(stripe * stripe_chunks);
+           cobblestone::chunking.chunk_offset(stripe * stripe_chunks);
   }
   void overwrite(const std::string& name, std::uint64_t at, const Contents& with) const {
     const Descriptor file(open((folder_ / name).c_str(), O_WRONLY | O_CLOEXEC));

@@ -2,13 +2,17 @@
 // Each chunk is sealed on its own and grows by a tag. A prefix stands before the first chunk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "format/cobblestone.hpp"
-#include "stream/layout.hpp"
+namespace paes {
 
-namespace paes::stream {
+// What tells the last item of a text from the others.
+enum class LastItem : unsigned {
+  may_be_whole,  // nothing; only an empty text has an empty item
+  is_short,      // it is always shorter, even if it then has no text
+};
 
 struct Chunking {
   std::size_t prefix_bytes;  // salt and commitment, or a nonce
@@ -49,11 +53,4 @@ struct Chunking {
   }
 };
 
-// C2SP chunked-encryption v1.
-inline constexpr Chunking cobblestone_chunking = {.prefix_bytes = cobblestone::prefix_bytes,
-                                                  .text_bytes = cobblestone::chunk_text_bytes,
-                                                  .tag_bytes = cobblestone::tag_bytes,
-                                                  .last = LastItem::is_short,
-                                                  .max_chunks = cobblestone::max_chunks};
-
-}  // namespace paes::stream
+}  // namespace paes
