@@ -1,28 +1,14 @@
 #include "age/armor.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
+#include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {
 
 namespace {
-
-constexpr std::string_view alphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::uint8_t no_symbol = 0xff;  // has bits that no symbol has
-
-constexpr std::array<std::uint8_t, 256> symbols = [] {
-  std::array<std::uint8_t, 256> table{};
-  table.fill(no_symbol);
-  for (std::size_t i = 0; i < alphabet.size(); ++i) {
-    table[static_cast<unsigned char>(alphabet[i])] = static_cast<std::uint8_t>(i);
-  }
-  return table;
-}();
 
 Error refused(const char* why) { return {ErrorCode::corrupt, std::string("armor: ") + why}; }
 
@@ -34,26 +20,10 @@ bool is_blank(std::string_view line) noexcept {
   return std::all_of(line.begin(), line.end(), is_whitespace);
 }
 
-// A line of the armor, with padding if it is the last, and its line feed.
+// A line of the armor and its line feed.
 void append_line(Bytes bytes, std::string& text) {
-  std::size_t i = 0;
-  char line[armor_columns + 1];
-  char* to = line;
-  const auto put = [&](std::uint32_t group, unsigned characters) {
-    for (unsigned c = 0; c < 4; ++c) {
-      *to++ = c < characters ? alphabet[group >> (18 - 6 * c) & 63] : '=';
-    }
-  };
-  for (; i + 3 <= bytes.size(); i += 3) {
-    put(std::uint32_t{bytes[i]} << 16 | std::uint32_t{bytes[i + 1]} << 8 | bytes[i + 2], 4);
-  }
-  if (bytes.size() - i == 1) {
-    put(std::uint32_t{bytes[i]} << 16, 2);
-  } else if (bytes.size() - i == 2) {
-    put(std::uint32_t{bytes[i]} << 16 | std::uint32_t{bytes[i + 1]} << 8, 3);
-  }
-  *to++ = '\n';
-  text.append(line, static_cast<std::size_t>(to - line));
+  base64::append_padded(bytes, text);
+  text.push_back('\n');
 }
 
 }  // namespace
@@ -160,32 +130,10 @@ void ArmorReader::decode_line(std::string_view line, std::vector<std::uint8_t>& 
   if (line.empty() || line.size() > armor_columns || line.size() % 4 != 0) {
     throw refused("a line has a wrong length");
   }
-  const std::size_t padding = line.ends_with("==") ? 2 : line.ends_with('=') ? 1 : 0;
-  const std::size_t had = file.size();
-  file.resize(had + line.size() / 4 * 3);
-  std::uint8_t* to = file.data() + had;
-  std::uint8_t seen = 0;
-  std::uint32_t group = 0;
-  for (std::size_t i = 0; i < line.size(); i += 4) {
-    const bool is_padded = padding != 0 && i + 4 == line.size();
-    group = 0;
-    for (std::size_t c = 0; c < 4; ++c) {
-      const std::uint8_t symbol = is_padded && c >= 4 - padding
-                                      ? std::uint8_t{0}
-                                      : symbols[static_cast<unsigned char>(line[i + c])];
-      seen |= symbol;
-      group = group << 6 | (symbol & 63U);
-    }
-    *to++ = static_cast<std::uint8_t>(group >> 16);
-    *to++ = static_cast<std::uint8_t>(group >> 8);
-    *to++ = static_cast<std::uint8_t>(group);
-  }
-  const std::uint32_t left_over = padding == 0 ? 0 : group & ((1U << (8 * padding)) - 1);
-  if (seen > 63 || left_over != 0) {
+  if (!base64::append_decoded(line, file)) {
     throw refused("a line is not canonical Base 64");
   }
-  file.resize(file.size() - padding);
-  if (line.size() < armor_columns || padding != 0) {
+  if (line.size() < armor_columns || line.ends_with('=')) {
     place_ = Place::last_line_read;
   }
 }

@@ -12,19 +12,6 @@ namespace {
 
 constexpr std::string_view blanks = " \t";
 
-// Canonical Base 64 with its padding; nothing for any other text.
-std::optional<Wire> decode_padded(std::string_view text) {
-  const std::size_t end = std::min(text.find('='), text.size());
-  const std::string_view symbols = text.substr(0, end);
-  Wire wire(symbols.size() * 3 / 4);
-  const std::string_view padding = text.substr(end);
-  if (padding != std::string_view("==").substr(0, base64::padding_length(wire.size())) ||
-      !base64::decode(symbols, wire)) {
-    return std::nullopt;
-  }
-  return wire;
-}
-
 }  // namespace
 
 Bytes WireReader::bytes(std::size_t count) noexcept {
@@ -83,19 +70,19 @@ std::optional<SshLine> parse_ssh_line(std::string_view line) {
     return std::nullopt;
   }
   const std::size_t end = std::min(line.find_first_of(blanks, begin), line.size());
-  auto wire = decode_padded(line.substr(begin, end - begin));
   const std::string_view type = line.substr(0, type_end);
-  if (!wire || WireReader(*wire).text() != type) {
+  Wire wire;
+  if (!base64::append_decoded(line.substr(begin, end - begin), wire) ||
+      WireReader(wire).text() != type) {
     return std::nullopt;
   }
-  return SshLine{type, std::move(*wire)};
+  return SshLine{type, std::move(wire)};
 }
 
 std::string ssh_line(Bytes wire) {
   std::string line(WireReader(wire).text());
-  return line.append(" ")
-      .append(base64::encode(wire))
-      .append(base64::padding_length(wire.size()), '=');
+  base64::append_padded(wire, line.append(" "));
+  return line;
 }
 
 bool is_of_ssh_type(std::string_view line, std::string_view type) noexcept {

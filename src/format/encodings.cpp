@@ -50,7 +50,7 @@ namespace {
 
 constexpr std::string_view alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::uint8_t no_symbol = 0xff;
+constexpr std::uint8_t no_symbol = 0xff;  // has bits that no symbol has
 
 constexpr std::array<std::uint8_t, 256> symbols = [] {
   std::array<std::uint8_t, 256> table{};
@@ -65,13 +65,67 @@ std::uint8_t look_up(char c) noexcept { return symbols[static_cast<unsigned char
 
 }  // namespace
 
-std::string encode(Bytes data) {
-  std::string text(text_length(data.size()), '\0');
-  regroup<8, 6>(data.size(), [data](std::size_t i) { return data[i]; },
-                {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  for (char& c : text) {
-    c = alphabet[static_cast<unsigned char>(c)];
+void append_padded(Bytes data, std::string& text) {
+  const std::size_t had = text.size();
+  text.resize(had + (data.size() + 2) / 3 * 4);
+  char* to = text.data() + had;
+  const auto put = [&](std::uint32_t group, unsigned characters) {
+    for (unsigned c = 0; c < 4; ++c) {
+      *to++ = c < characters ? alphabet[group >> (18 - 6 * c) & 63] : '=';
+    }
+  };
+  std::size_t i = 0;
+  for (; i + 3 <= data.size(); i += 3) {
+    put(std::uint32_t{data[i]} << 16 | std::uint32_t{data[i + 1]} << 8 | data[i + 2], 4);
   }
+  if (data.size() - i == 1) {
+    put(std::uint32_t{data[i]} << 16, 2);
+  } else if (data.size() - i == 2) {
+    put(std::uint32_t{data[i]} << 16 | std::uint32_t{data[i + 1]} << 8, 3);
+  }
+}
+
+bool append_decoded(std::string_view groups, std::vector<std::uint8_t>& data) {
+  if (groups.size() % 4 != 0) {
+    return false;
+  }
+  const std::size_t padding = groups.ends_with("==") ? 2 : groups.ends_with('=') ? 1 : 0;
+  const std::size_t had = data.size();
+  data.resize(had + groups.size() / 4 * 3);
+  std::uint8_t* to = data.data() + had;
+  std::uint8_t seen = 0;
+  std::uint32_t bits = 0;
+  const auto put = [&](const char* group) {
+    bits = 0;
+    for (std::size_t c = 0; c < 4; ++c) {
+      const std::uint8_t symbol = look_up(group[c]);
+      seen |= symbol;
+      bits = bits << 6 | (symbol & 63U);
+    }
+    *to++ = static_cast<std::uint8_t>(bits >> 16);
+    *to++ = static_cast<std::uint8_t>(bits >> 8);
+    *to++ = static_cast<std::uint8_t>(bits);
+  };
+  const std::size_t unpadded = groups.size() - (padding == 0 ? 0 : 4);
+  for (std::size_t i = 0; i < unpadded; i += 4) {
+    put(&groups[i]);
+  }
+  std::uint32_t left_over = 0;
+  if (padding != 0) {
+    std::array<char, 4> last;
+    last.fill(alphabet[0]);
+    std::copy_n(groups.begin() + static_cast<std::ptrdiff_t>(unpadded), 4 - padding, last.begin());
+    put(last.data());
+    left_over = bits & ((1U << (8 * padding)) - 1);
+    data.resize(data.size() - padding);
+  }
+  return seen <= 63 && left_over == 0;
+}
+
+std::string encode(Bytes data) {
+  std::string text;
+  append_padded(data, text);
+  text.resize(text_length(data.size()));
   return text;
 }
 

@@ -1,16 +1,17 @@
-// The two spellings of bytes as text that age uses: Base 64 in headers and in keys of SSH, Bech32
-// for its own keys.
+// The two spellings of bytes as text that age uses: Base 64 in headers, in armor and in keys of
+// SSH, Bech32 for its own keys.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/bytes.hpp"
 
-// Standard Base 64 without padding, canonical only (RFC 4648, sections 4 and 3.5). Only
-// decode_secret is for secrets: the others look characters up in a table.
+// Standard Base 64, canonical only, without padding unless a name says otherwise (RFC 4648,
+// sections 4 and 3.5). Only decode_secret is for secrets: the others look characters up in a table.
 namespace paes::base64 {
 
 [[nodiscard]] constexpr std::size_t text_length(std::size_t bytes) noexcept {
@@ -28,10 +29,12 @@ namespace paes::base64 {
 // The same. No branch and no index depends on the text; only the result is public.
 [[nodiscard]] bool decode_secret(std::string_view text, MutableBytes data) noexcept;
 
-// How many `=` RFC 4648 puts after the encoding of so many bytes.
-[[nodiscard]] constexpr std::size_t padding_length(std::size_t bytes) noexcept {
-  return (3 - bytes % 3) % 3;
-}
+// With padding: groups of four characters.
+void append_padded(Bytes data, std::string& text);
+
+// Appends to `data` what these groups stand for, of which the last may have padding. False unless
+// they are canonical; then what was appended has no meaning. This is the fast way for bulk.
+[[nodiscard]] bool append_decoded(std::string_view groups, std::vector<std::uint8_t>& data);
 
 }  // namespace paes::base64
 

@@ -210,8 +210,8 @@ TEST(SshIdentityFile, DamagedDerNeverGivesAnotherKey) {
     for (std::size_t at = 0; at < block->data.size(); at += 7) {
       Wire der(block->data.data(), block->data.data() + block->data.size());
       der[at] ^= 0x15;
-      std::string base64 = base64::encode(der);
-      base64.append(base64::padding_length(der.size()), '=');
+      std::string base64;
+      base64::append_padded(der, base64);
       const std::string label(block->label);
       try {
         const auto identities =

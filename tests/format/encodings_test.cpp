@@ -120,12 +120,23 @@ TEST(Bech32, PaddingThatIsNotZeroIsASecondSpelling) {
   }
 }
 
-// RFC 4648, section 10, without the padding characters.
+// RFC 4648, section 10.
 TEST(Base64, TheStandardsExamples) {
-  const std::pair<std::string_view, std::string_view> examples[] = {
-      {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},         {"foo", "Zm9v"},
-      {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}};
-  for (const auto& [plain, text] : examples) {
+  const std::pair<std::string_view, std::string_view> examples[] = {{"", ""},
+                                                                    {"f", "Zg=="},
+                                                                    {"fo", "Zm8="},
+                                                                    {"foo", "Zm9v"},
+                                                                    {"foob", "Zm9vYg=="},
+                                                                    {"fooba", "Zm9vYmE="},
+                                                                    {"foobar", "Zm9vYmFy"}};
+  for (const auto& [plain, padded] : examples) {
+    std::string appended = "- ";
+    base64::append_padded(libcrypto::bytes_of(plain), appended);
+    EXPECT_EQ(appended, "- " + std::string(padded));
+    std::vector<std::uint8_t> back = {'x'};
+    EXPECT_TRUE(base64::append_decoded(padded, back));
+    EXPECT_EQ(std::string(back.begin(), back.end()), "x" + std::string(plain));
+    const std::string_view text = padded.substr(0, padded.find('='));
     EXPECT_EQ(base64::encode(libcrypto::bytes_of(plain)), text);
     EXPECT_EQ(base64::text_length(plain.size()), text.size());
     std::vector<std::uint8_t> data(plain.size());
@@ -144,6 +155,26 @@ TEST(Base64, OneSpellingOnly) {
   EXPECT_FALSE(base64::is_canonical("Zm9vY"));
   EXPECT_TRUE(base64::is_canonical("Zm9v"));
   EXPECT_EQ(base64::encode(test::from_hex("fbff")), "+/8");
+  for (const char* text : {"Zh==", "Zm9=", "Z===", "====", "=", "Zg=", "Zg", "Zm9vZ", "Zg==Zm9v",
+                           "Zm=v", "Zg=v", "Z-==", "Zm9v\n", "Zm9\n", "Zm9\xff"}) {
+    std::vector<std::uint8_t> data;
+    EXPECT_FALSE(base64::append_decoded(text, data)) << text;
+  }
+}
+
+// Each character at each place, against the decoder that looks nothing up and knows no padding.
+TEST(Base64, TheFastDecoderKnowsTheSameCharacters) {
+  for (int c = 0; c < 256; ++c) {
+    for (std::size_t at = 0; at < 8 && c != '='; ++at) {
+      std::string text = "Zm9vZm9v";
+      text[at] = static_cast<char>(c);
+      std::vector<std::uint8_t> data;
+      std::vector<std::uint8_t> want(6);
+      const bool is_good = base64::decode_secret(text, want);
+      ASSERT_EQ(base64::append_decoded(text, data), is_good) << c << " at " << at;
+      ASSERT_TRUE(!is_good || data == want) << c << " at " << at;
+    }
+  }
 }
 
 }  // namespace
