@@ -6,8 +6,8 @@
 #include <string>
 
 #include "paes/error.hpp"
-#include "stream/armored_ends.hpp"
 #include "stream/sparse_sink.hpp"
+#include "stream/text_ends.hpp"
 
 namespace paes::stream {
 

@@ -2,7 +2,7 @@
 
 #include "age/armor.hpp"
 #include "paes/error.hpp"
-#include "stream/armored_ends.hpp"
+#include "stream/text_ends.hpp"
 
 namespace paes::stream {
 

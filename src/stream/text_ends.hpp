@@ -1,26 +1,28 @@
-// ASCII armor (age/armor.hpp) in front of an end: a source whose text is decoded while it is read,
-// and a sink whose bytes are written as text. Both work in order, as pipes do, because whitespace
-// and line ends in armor do not let a place be computed.
+// Files that are written as text, in front of an end: a source whose text is decoded while it is
+// read, and a sink whose bytes are written as ASCII armor (age/armor.hpp). Both work in order, as
+// pipes do, because whitespace and line ends in a text do not let a place be computed.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "age/armor.hpp"
+#include "format/base64_reader.hpp"
 #include "stream/ends.hpp"
 
 namespace paes::stream {
 
-class ArmoredSource : public Source {
+template <typename Reader>
+class DecodedSource : public Source {
  public:
   // From the beginning of `text`, which must outlive it.
-  explicit ArmoredSource(Source& text) noexcept : text_(text) {}
+  explicit DecodedSource(Source& text) noexcept : text_(text) {}
 
   [[nodiscard]] const std::string& name() const noexcept override { return text_.name(); }
   [[nodiscard]] bool is_seekable() const noexcept override { return false; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
   using Source::read_at;
-  // Throws Error(corrupt) "NAME: armor: WHY", also if something else than whitespace is after it.
+  // Throws Error(corrupt) "NAME: WHY", as the reader does.
   std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
   void expect_sequential() const noexcept override { text_.expect_sequential(); }
   void check_same_size() const override { text_.check_same_size(); }
@@ -32,12 +34,19 @@ class ArmoredSource : public Source {
 
   Source& text_;
   // Reading moves these forward.
-  mutable age::ArmorReader reader_;
+  mutable Reader reader_;
   mutable std::uint64_t next_ = 0;  // of the text
   mutable bool has_ended_ = false;
   mutable std::vector<std::uint8_t> decoded_;
   mutable std::size_t taken_ = 0;  // of what is decoded
 };
+
+extern template class DecodedSource<age::ArmorReader>;
+extern template class DecodedSource<Base64Reader>;
+
+// If something other than whitespace is after the armor, reading throws, too.
+using ArmoredSource = DecodedSource<age::ArmorReader>;
+using Base64Source = DecodedSource<Base64Reader>;
 
 class ArmoredSink : public Sink {
  public:

@@ -1,4 +1,4 @@
-#include "stream/armored_ends.hpp"
+#include "stream/text_ends.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,8 @@ constexpr std::size_t step_bytes = std::size_t{256} << 10;
 
 }  // namespace
 
-void ArmoredSource::decode_more() const {
+template <typename Reader>
+void DecodedSource<Reader>::decode_more() const {
   decoded_.clear();
   taken_ = 0;
   std::vector<std::uint8_t> text(step_bytes);
@@ -31,7 +32,9 @@ void ArmoredSource::decode_more() const {
   }
 }
 
-std::size_t ArmoredSource::read_at(std::uint64_t /*offset*/, std::span<const iovec> to) const {
+template <typename Reader>
+std::size_t DecodedSource<Reader>::read_at(std::uint64_t /*offset*/,
+                                           std::span<const iovec> to) const {
   std::size_t filled = 0;
   for (const iovec& one : to) {
     MutableBytes left(static_cast<std::uint8_t*>(one.iov_base), one.iov_len);
@@ -51,6 +54,9 @@ std::size_t ArmoredSource::read_at(std::uint64_t /*offset*/, std::span<const iov
   }
   return filled;
 }
+
+template class DecodedSource<age::ArmorReader>;
+template class DecodedSource<Base64Reader>;
 
 void ArmoredSink::write_at(std::uint64_t /*offset*/, std::span<const iovec> from) {
   std::string text;
