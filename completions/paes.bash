@@ -24,6 +24,7 @@ _paes() {
   case $previous in
     --suite) words="aes-256-gcm aes-128-gcm" ;;
     --format) words="paes age" ;;
+    --md) words="md5 sha1 sha224 sha256 sha384 sha512" ;;
     --schedule) words="dynamic static" ;;
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
@@ -47,8 +48,8 @@ _paes() {
             --recipients --json --help" ;;
           age) words="-e --encrypt -d --decrypt -p --passphrase -a --armor -r --recipient
             -R --recipients-file -i --identity -o --output --version --help" ;;
-          cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter
-            --passphrase-file --passphrase-fd $output $work" ;;
+          cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter --md
+            --no-pbkdf2 -a --base64 --passphrase-file --passphrase-fd $output $work" ;;
           devices) words="--json --help" ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then

@@ -18,6 +18,7 @@
 #include "paes/transfer.hpp"
 #include "stream/raw.hpp"
 #include "stream/raw_gcm.hpp"
+#include "stream/text_ends.hpp"
 
 namespace paes::cli {
 
@@ -26,9 +27,20 @@ namespace {
 struct Request : CipherOptions {
   bool openssl = false;
   std::optional<std::uint32_t> iterations;
+  std::optional<std::string> digest;
+  bool no_pbkdf2 = false;
+  bool is_base64 = false;
   PassphraseOptions passphrase;
   std::string file = "-";
   TransferOptions transfer;
+
+  // Throws Error(usage) for an unknown digest.
+  [[nodiscard]] openssl_salted::Derivation derivation() const {
+    openssl_salted::Derivation made;
+    made.digest = digest ? openssl_salted::find_digest(*digest) : made.digest;
+    made.iterations = no_pbkdf2 ? std::nullopt : iterations ? iterations : made.iterations;
+    return made;
+  }
 };
 
 struct Secrets {
@@ -40,7 +52,13 @@ void check_openssl(const Request& request, const CipherName& name) {
   if (!request.openssl) {
     refuse(request.passphrase.given(), "passphrase: only --openssl makes a key of one",
            "give --key FILE");
-    refuse(request.iterations.has_value(), "--iter: belongs to --openssl");
+    const std::pair<const char*, bool> given[] = {{"--iter", request.iterations.has_value()},
+                                                  {"--md", request.digest.has_value()},
+                                                  {"--no-pbkdf2", request.no_pbkdf2},
+                                                  {"--base64", request.is_base64}};
+    for (const auto& [option, is_given] : given) {
+      refuse(is_given, std::string(option) + ": belongs to --openssl");
+    }
     return;
   }
   refuse(!request.key_file.empty() || !request.iv.empty(),
@@ -48,6 +66,22 @@ void check_openssl(const Request& request, const CipherName& name) {
   const bool is_known = !name.is_gcm() && name.mode != Mode::xts &&
                         !(name.cipher == Cipher::des_ede3 && name.mode == Mode::ctr);
   refuse(!is_known, "--openssl: openssl enc has no " + name.name);
+  refuse(request.no_pbkdf2 && !request.decrypt, "--no-pbkdf2: only reads what exists, with -d",
+         "leave it out, so that PBKDF2 protects the passphrase");
+  refuse(request.no_pbkdf2 && request.iterations, "--no-pbkdf2: does not go with --iter",
+         "leave out one of them");
+  refuse(request.is_base64 && !request.decrypt, "--base64: only reads what exists, with -d",
+         "the command base64 makes text of the output");
+  (void)request.derivation();
+}
+
+// The file does not say how its key was made, so a wrong way looks like a wrong passphrase.
+const char* hint_when_wrong(const Request& request) {
+  return request.no_pbkdf2
+             ? "the passphrase, --md or the mode is another, or the file is damaged; OpenSSL used "
+               "md5 before version 1.1.0, and then sha256"
+             : "the passphrase, --iter, --md or the mode is another, or the file is damaged, or it "
+               "was made without -pbkdf2: try --no-pbkdf2, before OpenSSL 1.1.0 with --md md5";
 }
 
 // Looks at all bytes, so that the time does not show where the wanted one is.
@@ -80,7 +114,7 @@ SecretBytes read_passphrase(const Request& request) {
 
 // Salted__ and the salt: of the input, or new.
 std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const Request& request,
-                                                                 stream::Input& input) {
+                                                                 const stream::Source& input) {
   std::array<std::uint8_t, openssl_salted::head_bytes> head;
   if (request.decrypt) {
     const std::size_t got = stream::read_head(input, head);
@@ -94,10 +128,9 @@ std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const Request& 
 
 // Asks for the passphrase here, so that it is wiped as soon as the key is derived.
 void derive_from(Bytes head, const Request& request, const CipherName& name, Secrets& secrets) {
-  const SecretBytes derived =
-      openssl_salted::derive(read_passphrase(request), openssl_salted::parse(head),
-                             request.iterations.value_or(openssl_salted::default_iterations),
-                             name.key_bytes + name.iv_bytes(), until_signal());
+  const SecretBytes derived = openssl_salted::derive(
+      read_passphrase(request), openssl_salted::parse(head), request.derivation(),
+      name.key_bytes + name.iv_bytes(), until_signal());
   const Bytes all = derived;
   secrets.key = SecretBytes(all.first(name.key_bytes));
   secrets.iv.assign(all.begin() + static_cast<std::ptrdiff_t>(name.key_bytes), all.end());
@@ -106,6 +139,11 @@ void derive_from(Bytes head, const Request& request, const CipherName& name, Sec
 Written crypt_file(const Request& request, const CipherName& name, Secrets& secrets, Bytes aad,
                    const FileTask& task) {
   stream::Input& input = task.input;
+  std::optional<stream::Base64Source> decoded;
+  if (request.is_base64) {
+    decoded.emplace(input);
+  }
+  stream::Source& source = decoded ? static_cast<stream::Source&>(*decoded) : input;
   const stream::Options& options = task.options;
   if (request.decrypt) {
     refuse_terminal(input);
@@ -114,7 +152,7 @@ Written crypt_file(const Request& request, const CipherName& name, Secrets& secr
   request.passphrase.refuse_as_output(task.output);
   std::array<std::uint8_t, openssl_salted::head_bytes> head;
   if (request.openssl) {
-    head = salted_head(request, input);
+    head = salted_head(request, source);
   }
   stream::Output output =
       create_output(request.transfer, task.output, input, {.encrypts = !request.decrypt});
@@ -130,14 +168,20 @@ Written crypt_file(const Request& request, const CipherName& name, Secrets& secr
   } else {
     const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
                      request.unit_bytes.value_or(0), options.device_use);
-    totals = stream::crypt_raw(input, output,
-                               {.key = key,
-                                .direction = request.direction(),
-                                .iv = secrets.iv,
-                                .pads = request.pads(name),
-                                .max_blocks = request.max_blocks(name),
-                                .head = request.openssl ? Bytes(head) : Bytes()},
-                               options);
+    stream::RawTask message{.key = key,
+                            .direction = request.direction(),
+                            .iv = secrets.iv,
+                            .pads = request.pads(name),
+                            .max_blocks = request.max_blocks(name)};
+    if (request.openssl) {
+      message.head = head;
+      message.hint_when_wrong = hint_when_wrong(request);
+    }
+    totals = stream::crypt_raw(source, output, message, options);
+  }
+  if (request.no_pbkdf2) {
+    print_warning_with_hint(input.name() + ": one hash is all that protects its passphrase",
+                            "encrypt the text anew with paes encrypt");
   }
   return hand_on(request.transfer, std::move(output), {totals.text_bytes});
 }
@@ -178,12 +222,19 @@ Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->declare(app);
   app.add_flag("--openssl", request->openssl,
-               "files of openssl enc -pbkdf2: key and IV from a passphrase, a salt in front");
+               "files of openssl enc: key and IV from a passphrase, a salt in front");
   request->passphrase.declare(app, "", "--openssl: the passphrase in this file");
-  app.add_option("--iter", request->iterations, "--openssl: iterations of PBKDF2; 10000")
+  app.add_option("--iter", request->iterations, "--openssl: iterations of PBKDF2; default 10000")
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(std::uint32_t{1}, openssl_salted::max_iterations));
+  app.add_option("--md", request->digest,
+                 "--openssl: the digest, md5 or sha1 to sha512; default sha256")
+      ->type_name("NAME");
+  app.add_flag("--no-pbkdf2", request->no_pbkdf2,
+               "--openssl, -d: the file was made without -pbkdf2");
+  app.add_flag("-a,--base64", request->is_base64,
+               "--openssl, -d: the file is Base 64, as openssl enc -a writes it");
   request->transfer.declare_output(app);
   request->transfer.declare_common(app, "transfer");
   app.add_option("FILE", request->file,

@@ -213,7 +213,8 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
   }
 }
 
-void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out) {
+void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
+                 MutableBytes out) {
   static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_PBKDF2);
   std::uint64_t count = iterations;
   // This turns off the lower bounds of SP 800-132. RFC 8018 does not have them, and a salt of 8
@@ -222,10 +223,32 @@ void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, 
   const std::array parameters = {octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
                                  octets(OSSL_KDF_PARAM_SALT, salt),
                                  OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_ITER, &count),
-                                 name_of(OSSL_KDF_PARAM_DIGEST, "SHA256"),
+                                 name_of(OSSL_KDF_PARAM_DIGEST, digest),
                                  OSSL_PARAM_construct_int(OSSL_KDF_PARAM_PKCS5, &any_parameters),
                                  OSSL_PARAM_construct_end()};
   require(derive(kdf, parameters.data(), out), "PBKDF2");
+}
+
+void bytes_to_key(const char* name, Bytes passphrase, Bytes salt, MutableBytes out) {
+  const auto algorithm =
+      fetched<Digest>(name, [name] { return EVP_MD_fetch(nullptr, name, nullptr); });
+  const SecretAllocations secret;
+  const DigestContext context(EVP_MD_CTX_new());
+  SecretBytes last(static_cast<std::size_t>(EVP_MD_get_size(algorithm.get())));
+  Bytes before;
+  while (!out.empty()) {
+    require(context != nullptr &&
+                EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) == 1 &&
+                EVP_DigestUpdate(context.get(), before.data(), before.size()) == 1 &&
+                EVP_DigestUpdate(context.get(), passphrase.data(), passphrase.size()) == 1 &&
+                EVP_DigestUpdate(context.get(), salt.data(), salt.size()) == 1 &&
+                EVP_DigestFinal_ex(context.get(), last.data(), nullptr) == 1,
+            name);
+    before = last;
+    const std::size_t bytes = std::min(out.size(), last.size());
+    std::copy_n(last.data(), bytes, out.data());
+    out = out.subspan(bytes);
+  }
 }
 
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out) {

@@ -51,8 +51,12 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
 // are not there.
 void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out);
 
-// RFC 8018, section 5.2.
-void pbkdf2_hmac_sha256(Bytes passphrase, Bytes salt, std::uint32_t iterations, MutableBytes out);
+// RFC 8018, section 5.2, with HMAC of the digest that libcrypto calls by this name.
+void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
+                 MutableBytes out);
+// EVP_BytesToKey with a count of 1: each digest is of the digest before it, passphrase and salt;
+// they fill `out` one after the other. One digest protects no passphrase: only to read what exists.
+void bytes_to_key(const char* digest, Bytes passphrase, Bytes salt, MutableBytes out);
 
 // RFC 8439 without associated data. `out` has room for `text` and a tag.
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out);

@@ -11,6 +11,7 @@ namespace paes::openssl_salted {
 namespace {
 
 constexpr std::string_view magic = "Salted__";
+constexpr const char* digests[] = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"};
 
 }  // namespace
 
@@ -31,13 +32,29 @@ Salt parse(Bytes head) {
   return salt;
 }
 
-SecretBytes derive(Bytes passphrase, const Salt& salt, std::uint32_t iterations,
+const char* find_digest(const std::string& name) {
+  std::string names;
+  for (const char* const digest : digests) {
+    if (name == digest) {
+      return digest;
+    }
+    names += (names.empty() ? "there are: " : ", ") + std::string(digest);
+  }
+  throw Error(ErrorCode::usage, "digest: unknown name '" + name + "'", names);
+}
+
+SecretBytes derive(Bytes passphrase, const Salt& salt, const Derivation& derivation,
                    std::size_t key_and_iv_bytes, const WaitReadable& wait) {
-  assert(iterations >= 1 && iterations <= max_iterations);
+  assert(!derivation.iterations ||
+         (*derivation.iterations >= 1 && *derivation.iterations <= max_iterations));
   return derive_apart(
       passphrase, salt, key_and_iv_bytes,
-      [iterations](Bytes secret, Bytes salted, MutableBytes out) {
-        libcrypto::pbkdf2_hmac_sha256(secret, salted, iterations, out);
+      [derivation](Bytes secret, Bytes salted, MutableBytes out) {
+        if (derivation.iterations) {
+          libcrypto::pbkdf2_hmac(derivation.digest, secret, salted, *derivation.iterations, out);
+        } else {
+          libcrypto::bytes_to_key(derivation.digest, secret, salted, out);
+        }
       },
       wait);
 }

@@ -1,10 +1,12 @@
-// The files of `openssl enc -pbkdf2`: "Salted__", 8 bytes of salt, the ciphertext. Key and IV come
-// from a passphrase by PBKDF2 (RFC 8018, section 5.2) with HMAC-SHA256. The iteration count is not
-// in the file, and nothing is authenticated.
+// The files of `openssl enc`: "Salted__", 8 bytes of salt, the ciphertext. Key and IV come from a
+// passphrase. With -pbkdf2 they come by PBKDF2 (RFC 8018, section 5.2), without it by one digest.
+// Which way, which digest and how many iterations is not in the file, and nothing is authenticated.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
@@ -24,8 +26,20 @@ using Salt = std::array<std::uint8_t, salt_bytes>;
 // Throws Error(corrupt) "header: ..." unless `head` is a whole one.
 [[nodiscard]] Salt parse(Bytes head);
 
+// The digest of this name, which openssl enc takes after -md. Throws Error(usage) that lists the
+// names.
+[[nodiscard]] const char* find_digest(const std::string& name);
+
+struct Derivation {
+  // PBKDF2 uses HMAC of it. OpenSSL's default was md5 before version 1.1.0.
+  const char* digest = "sha256";
+  // Nothing: without -pbkdf2. Then one digest is all that protects the passphrase, so that nobody
+  // should make such a file.
+  std::optional<std::uint32_t> iterations = default_iterations;
+};
+
 // The key, then the IV; `wait` as in derive_apart.
-[[nodiscard]] SecretBytes derive(Bytes passphrase, const Salt& salt, std::uint32_t iterations,
+[[nodiscard]] SecretBytes derive(Bytes passphrase, const Salt& salt, const Derivation& derivation,
                                  std::size_t key_and_iv_bytes, const WaitReadable& wait = {});
 
 }  // namespace paes::openssl_salted

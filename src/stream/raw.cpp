@@ -89,11 +89,7 @@ void RawTransfer::crypt(Buffer& buffer, const Executor& executor, std::size_t gr
   if (pads && !task_.encrypts()) {
     const auto last_bytes = unpadded_bytes(Bytes(bytes).last(block));
     if (!last_bytes) {
-      throw Error(ErrorCode::corrupt, name_ + ": the padding is wrong",
-                  task_.head.empty()
-                      ? "the key, the IV or the mode is another, or the file is damaged"
-                      : "the passphrase, --iter or the mode is another, or the file is damaged "
-                        "or was made without -pbkdf2");
+      throw Error(ErrorCode::corrupt, name_ + ": the padding is wrong", task_.hint_when_wrong);
     }
     buffer.bytes -= block - *last_bytes;
   }
@@ -139,7 +135,7 @@ Need raw_need(const RawTask& task, std::uint64_t bytes) {
   return {bytes - (task.pads ? std::min<std::uint64_t>(bytes, block) : 0), Filling::compressible};
 }
 
-Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options) {
+Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Options& options) {
   std::optional<std::uint64_t> bytes;
   if (input.is_seekable()) {
     bytes = input.bytes() - (task.encrypts() ? 0 : task.head.size());

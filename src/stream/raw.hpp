@@ -21,6 +21,8 @@ struct RawTask {
   // What stands before the ciphertext. Encryption writes it; the input of decryption begins with
   // it, and on a pipe it has been read already.
   Bytes head = {};
+  // What to think of when the padding is wrong.
+  const char* hint_when_wrong = "the key, the IV or the mode is another, or the file is damaged";
 
   [[nodiscard]] bool encrypts() const noexcept { return direction == Direction::encrypt; }
 };
@@ -69,6 +71,6 @@ class RawTransfer {
 // Writes the whole message and commits the output. Throws Error(usage) for a text whose length the
 // mode cannot take, and Error(corrupt) for such a ciphertext and for wrong padding. If the length
 // is known, it is checked before anything is written.
-Totals crypt_raw(Input& input, Output& output, const RawTask& task, const Options& options);
+Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Options& options);
 
 }  // namespace paes::stream

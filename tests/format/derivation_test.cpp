@@ -25,12 +25,12 @@ void wait_for(int descriptor) {
 
 TEST(Derivation, GivesWhatAPlainCallGives) {
   const Derive derive = [](Bytes passphrase, Bytes salt, MutableBytes out) {
-    libcrypto::pbkdf2_hmac_sha256(passphrase, salt, 2, out);
+    libcrypto::pbkdf2_hmac("SHA256", passphrase, salt, 2, out);
   };
   const SecretBytes plain = derive_apart(bytes_of("word"), bytes_of("salt"), 40, derive, {});
   const SecretBytes apart = derive_apart(bytes_of("word"), bytes_of("salt"), 40, derive, wait_for);
   SecretBytes want(40);
-  libcrypto::pbkdf2_hmac_sha256(bytes_of("word"), bytes_of("salt"), 2, want);
+  libcrypto::pbkdf2_hmac("SHA256", bytes_of("word"), bytes_of("salt"), 2, want);
   EXPECT_TRUE(equal_constant_time(plain, want));
   EXPECT_TRUE(equal_constant_time(apart, want));
 }

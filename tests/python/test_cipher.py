@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from program import CORRUPT, USAGE, clean_environment, fail, run, succeed
+from program import CORRUPT, USAGE, assert_error_lines, clean_environment, fail, run, succeed
 
 SIZES = [0, 1, 15, 16, 17, 4096, (1 << 20) + 5]
 AES_MODES = ["ecb", "cbc", "cfb", "ofb", "ctr"]
@@ -269,10 +269,15 @@ def test_xts_with_units_of_megabytes(ciphers, folder):
 # Salted__ files
 
 
+@pytest.fixture
+def password(folder):
+    path = folder / "password"
+    path.write_text("correct horse\n")
+    return path
+
+
 @pytest.mark.parametrize("name", ["aes-128-ecb", "aes-192-cfb", "aes-256-cbc", "aes-256-ctr", "aes-128-ofb", "des-ede3-cbc"])
-def test_salted_files_both_ways(name, ciphers, folder, random_bytes):
-    password = folder / "password"
-    password.write_text("correct horse\n")
+def test_salted_files_both_ways(name, password, folder, random_bytes):
     legacy = ["--legacy", "-q"] if name.startswith("des") else []
     arguments = ["cipher", name, *legacy, "--openssl", "--passphrase-file", password]
     for iterations, options in ((None, []), (77, ["--iter", 77])):
@@ -288,6 +293,91 @@ def test_salted_files_both_ways(name, ciphers, folder, random_bytes):
                 assert openssl(*theirs, "-d", stdin=ours) == text
     one, two = (succeed(*arguments, stdin=b"x").out for _ in range(2))
     assert one[8:16] != two[8:16], "each file has a salt of its own"
+
+
+DIGESTS = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"]
+# Of texts, and of salted files of three kinds of blocks.
+SALTED_SIZES = [0, 1, 15, 16, 17, 47, 48, 49, 100_000]
+SALTED_CIPHERS = {
+    "aes-256-cbc": SALTED_SIZES,
+    "aes-128-cbc": [0, 17],
+    "aes-192-cbc": [15, 100_000],
+    "aes-256-ctr": [0, 1, 100_000],
+    "des-ede3-cbc": [0, 17, 100_000],
+}
+
+
+@pytest.mark.parametrize("derivation", [["-pbkdf2"], ["-pbkdf2", "-iter", "3"], []], ids=" ".join)
+@pytest.mark.parametrize("digest", DIGESTS)
+def test_salted_files_of_every_digest(digest, derivation, password, folder, random_bytes):
+    """With and without -pbkdf2; what a file was made with is openssl's default, or is named."""
+    options = ["--iter", 3] if len(derivation) == 3 else [] if derivation else ["--no-pbkdf2"]
+    options += [] if digest == "sha256" else ["--md", digest]
+    for name, sizes in SALTED_CIPHERS.items():
+        theirs = ["enc", f"-{name}", *derivation, "-md", digest, "-pass", f"file:{password}"]
+        ours = ["cipher", name, "--openssl", "--passphrase-file", password, *options]
+        for size in sizes:
+            text = random_bytes(size)
+            result = succeed(*ours, "-d", stdin=openssl(*theirs, stdin=text))
+            assert result.out == text, (name, size)
+            assert ("one hash" in result.err) == (not derivation)
+    if derivation:
+        made = succeed(*ours[:2], "--legacy", "-q", *ours[2:], stdin=text).out
+        assert openssl(*theirs, "-d", stdin=made) == text
+        return
+    assert "encrypt the text anew with paes encrypt" in result.err
+    sealed = folder / "sealed"
+    sealed.write_bytes(openssl(*theirs, stdin=text))
+    assert "one hash" in succeed(*ours, "-d", "-q", "-o", folder / "out", sealed).err
+    assert (folder / "out").read_bytes() == text
+
+
+@pytest.mark.parametrize("lines", [["-a"], ["-a", "-A"]], ids=" ".join)
+@pytest.mark.parametrize("route", ["file", "pipe"])
+def test_salted_files_in_base_64(lines, route, password, folder, random_bytes):
+    ours = ["cipher", "aes-256-cbc", "-d", "--openssl", "-a", "--passphrase-file", password]
+    for size in [0, 1, 15, 16, 17, 47, 48, 49, 1_000_000]:
+        text = random_bytes(size)
+        sealed = openssl("enc", "-aes-256-cbc", "-pbkdf2", *lines, "-pass", f"file:{password}", stdin=text)
+        (folder / "sealed").write_bytes(sealed)
+        arguments, stdin = ([folder / "sealed"], b"") if route == "file" else ([], sealed)
+        assert succeed(*ours, *arguments, stdin=stdin).out == text, size
+    fail(*ours, "-o", folder / "out", stdin=sealed[:-7], code=CORRUPT)
+    bad = bytearray(sealed)
+    bad[500] = ord("!")
+    fail(*ours, "-o", folder / "out", stdin=bytes(bad), code=CORRUPT, says="Base 64")
+    assert not (folder / "out").exists()
+    fail(*ours, stdin=b"Salted__ is no Base 64", code=CORRUPT)
+
+
+@pytest.mark.parametrize("options, why", [
+    (["-a"], "belongs to --openssl"),
+    (["--openssl", "-a"], "only reads what exists"),
+    (["--openssl", "--no-pbkdf2"], "only reads what exists"),
+])
+def test_what_only_reads(options, why, password):
+    fail("cipher", "aes-256-cbc", *options, "--passphrase-file" if "--openssl" in options else "--key", password,
+         stdin=b"", code=USAGE, says=why)
+
+
+@pytest.mark.parametrize("made_with", [["-pbkdf2", "-md", "sha512"], ["-md", "md5"], []], ids=" ".join)
+def test_a_wrong_derivation_is_bad_padding_at_best(made_with, password):
+    """One in 256 has padding by chance."""
+    right = ["--md", made_with[-1]] if made_with else []
+    right += [] if "-pbkdf2" in made_with else ["--no-pbkdf2"]
+    ways = [[], ["--iter", "9"], ["--md", "sha512"], ["--no-pbkdf2"], ["--no-pbkdf2", "--md", "md5"]]
+    theirs = ["enc", "-aes-256-cbc", *made_with, "-pass", f"file:{password}"]
+    sealed = openssl(*theirs, stdin=b"text")
+    refused = 0
+    wrong = [way for way in ways if sorted(way) != sorted(right)]
+    for way in wrong:
+        result = run("cipher", "aes-256-cbc", "-d", "--openssl", "--passphrase-file", password, *way, stdin=sealed)
+        if result.code == CORRUPT:
+            refused += 1
+            assert result.out == b""
+            hint = "OpenSSL used md5 before" if "--no-pbkdf2" in way else "try --no-pbkdf2.* --md md5"
+            assert_error_lines(result.err, f"standard input: the padding is wrong(?s:.)*{hint}")
+    assert refused >= len(wrong) - 2
 
 
 def test_large_file_and_pipe(ciphers, folder):

@@ -85,7 +85,7 @@ def test_the_wrong_passphrase_is_bad_padding_at_best(keys_of):
         result = run(*arguments, keys_of / "other", "-d", stdin=sealed)
         if result.code == CORRUPT:
             refused += 1
-            assert re.search("the passphrase, --iter or the mode .*without -pbkdf2", result.err)
+            assert re.search("the passphrase, --iter, --md or the mode .*without -pbkdf2", result.err)
             assert "the key, the IV" not in result.err
     assert refused >= 2
 
