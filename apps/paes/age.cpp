@@ -273,6 +273,22 @@ SecretBytes new_passphrase() {
   return passphrase;
 }
 
+// Keys ask as files do: what was typed before the question counts.
+age::Prompts age_prompts() {
+  age::Prompts prompts = terminal_prompts();
+  prompts.passphrase = [](const std::string& question) {
+    return ask_as_age(printable(question).c_str());
+  };
+  return prompts;
+}
+
+UnlockOptions identities_of(const Request& request) {
+  UnlockOptions options;
+  options.identity_files = request.identity_files;
+  options.prompts = age_prompts;
+  return options;
+}
+
 class Work {
  public:
   explicit Work(const Request& request)
@@ -284,8 +300,7 @@ class Work {
   void encrypt() {
     std::vector<age::SharedRecipient> recipients =
         RecipientOptions(request_.recipients, request_.recipient_files).load();
-    UnlockOptions own;
-    own.identity_files = request_.identity_files;
+    const UnlockOptions own = identities_of(request_);
     const Unlocker unlocker(own);
     const std::vector<age::SharedRecipient> theirs = age::recipients_of(unlocker.identities());
     recipients.insert(recipients.end(), theirs.begin(), theirs.end());
@@ -301,8 +316,7 @@ class Work {
   }
 
   void decrypt() {
-    UnlockOptions keys;
-    keys.identity_files = request_.identity_files;
+    const UnlockOptions keys = identities_of(request_);
     Unlocker unlocker(keys);
     if (input_.is_terminal()) {
       input_ = read_typed();

@@ -78,7 +78,7 @@ void UnlockOptions::refuse_as_output(const std::string& path) const {
 Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
   for (const std::string& path : options.identity_files) {
     const std::vector<age::SharedIdentity> more =
-        age::parse_identity_file(read_key_file(path), shown_name(path), terminal_prompts());
+        age::parse_identity_file(read_key_file(path), shown_name(path), options.prompts());
     identities_.insert(identities_.end(), more.begin(), more.end());
   }
 }

@@ -77,7 +77,8 @@ class EncryptedIdentityFile final : public IdentityKey {
   [[nodiscard]] const std::vector<SharedIdentity>& opened() const {
     const std::lock_guard lock(mutex_);
     if (opened_.empty()) {
-      const SecretBytes passphrase = prompts_.passphrase("Passphrase for \"" + name_ + "\": ");
+      const SecretBytes passphrase =
+          prompts_.passphrase("Enter passphrase for \"" + name_ + "\": ");
       opened_ = open_identity_file(file_, name_, passphrase, prompts_);
     }
     return opened_;

@@ -44,8 +44,8 @@ class EncryptedSshIdentity final : public IdentityKey {
         throw Error(ErrorCode::wrong_key,
                     key_.name() + ": is encrypted, and there is nobody to ask for its passphrase");
       }
-      opened_ =
-          key_.open(prompts_.passphrase("Passphrase for \"" + key_.name() + "\": "), prompts_.wait);
+      opened_ = key_.open(prompts_.passphrase("Enter passphrase for \"" + key_.name() + "\": "),
+                          prompts_.wait);
     }
     return opened_;
   }

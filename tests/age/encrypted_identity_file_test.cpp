@@ -71,7 +71,7 @@ TEST(EncryptedIdentityFile, IsAskedForOnceAndOnlyWhenNeeded) {
                       (void)open(sealed_to(generate_x25519()), {loaded, {}});
                     }),
             "envelope: no identity given opens it");
-  EXPECT_EQ(typist.questions, std::vector<std::string>{"Passphrase for \"key.age\": "});
+  EXPECT_EQ(typist.questions, std::vector<std::string>{"Enter passphrase for \"key.age\": "});
 }
 
 TEST(EncryptedIdentityFile, StandsForAllOfItsKeys) {

@@ -23,7 +23,7 @@ using test::ssh_passphrase;
 
 Prompts answering(std::string_view answer, int* asked = nullptr) {
   return {.passphrase = [answer, asked](const std::string& question) {
-    EXPECT_EQ(question, "Passphrase for \"ed25519_encrypted\": ");
+    EXPECT_EQ(question, "Enter passphrase for \"ed25519_encrypted\": ");
     if (asked != nullptr) {
       ++*asked;
     }

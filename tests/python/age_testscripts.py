@@ -21,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from age_plugin_example import receive, send
+
 TIMEOUT_S = 60
 GENERATED = "-".join(["four"] * 10).encode()
 CONDITIONS = {"linux": True, "darwin": False}
@@ -74,6 +76,8 @@ class Script:
         shims.mkdir()
         (shims / "age").write_text(f'#!/bin/sh\nexec {shlex.quote(paes)} age "$@"\n')
         (shims / "age").chmod(0o755)
+        (shims / "age-plugin-test").write_text(f"#!/bin/sh\nexec {sys.executable} {__file__} \"$@\"\n")
+        (shims / "age-plugin-test").chmod(0o755)
         self.environment = {
             "WORK": str(self.folder),
             "TMPDIR": str(self.folder / ".tmp"),
@@ -252,7 +256,25 @@ def run_script(paes, path):
     return None
 
 
+def behave_as_plugin(state):
+    """The plugin that age builds for its scripts: it hides nothing, the file key is the stanza's body."""
+    file_key = []
+    while (said := receive())[0] != ["done"]:
+        words, body = said
+        if words[0] == "wrap-file-key" or words[:3] == ["recipient-stanza", "0", "test"]:
+            file_key.append(body)
+    if state == "recipient-v1":
+        send("recipient-stanza", "0", "test", body=file_key[0])
+        receive()
+    elif file_key:
+        send("file-key", "0", body=file_key[0])
+        receive()
+    send("done")
+
+
 def main():
+    if sys.argv[1].startswith("--age-plugin="):
+        return behave_as_plugin(sys.argv[1].removeprefix("--age-plugin="))
     paes, folder, *names = sys.argv[1:]
     scripts = [Path(folder) / f"{name}.txt" for name in names] or sorted(Path(folder).glob("*.txt"))
     failed = 0

@@ -61,7 +61,7 @@ def test_a_key_under_a_passphrase_opens_and_seals(folder, text):
     succeed("encrypt", "-r", public_key, text)
     decrypt = ["decrypt", "-q", "-i", made, f"{text}.paes", "-o"]
     code, shown = on_a_terminal([*decrypt, folder / "again"], [PASSPHRASE])
-    assert code == 0 and shown.count("Passphrase for") == 1 and str(made) in shown, shown
+    assert code == 0 and shown.count("Enter passphrase for") == 1 and str(made) in shown, shown
     assert (folder / "again").read_bytes() == text.read_bytes()
     code, shown = on_a_terminal([*decrypt, folder / "more"], [b"wrong"])
     assert code == WRONG_KEY and f"{made}: envelope: the passphrase is wrong" in shown, shown

@@ -141,7 +141,7 @@ def decrypt_at_terminal(path, sealed, folder, answer):
     (folder / "sealed.paes").write_bytes(sealed)
     out = folder / "out"
     terminal = Terminal("decrypt", "-f", "-i", path, "-o", out, folder / "sealed.paes")
-    terminal.wait_for(f'Passphrase for "{path}": '.encode())
+    terminal.wait_for(f'Enter passphrase for "{path}": '.encode())
     assert not terminal.echoes()
     terminal.type(answer + b"\n")
     code = terminal.finish()
@@ -197,7 +197,7 @@ def test_the_passphrase_is_asked_for_only_if_the_key_may_open_the_file(
     for options, code in ((["-i", ed25519.path], OK), ([], WRONG_KEY)):
         terminal = Terminal("verify", "-i", encrypted.path, *options, sealed)
         assert terminal.finish() == code
-        assert b"Passphrase for" not in terminal.shown
+        assert b"Enter passphrase for" not in terminal.shown
 
 
 def test_without_a_terminal_and_with_the_envelopes_passphrase(encrypted, folder):
