@@ -1,8 +1,7 @@
 # The packages, the static program and the SBOM that tools/package makes, on machines that have nothing
 # else: they are installed, run, upgraded from this tree built as a lower version, and removed, in a bare
-# root (tools/check/bare_root) that has no checkout and no compiler until a recipe asks for one. To save
-# time the packages have code for two architectures of devices; `./dev check --deep` takes all, and
-# builds from source in a bare root, too.
+# root (tools/check/bare_root) that has no checkout and no compiler until a recipe asks for one. In another
+# such root everything is built and tested from source.
 import hashlib
 import json
 import os
@@ -20,12 +19,13 @@ OUTPUT = ROOT / "build/package-test"
 BARE_ROOT = str(ROOT / "tools/check/bare_root")
 LOWER = "0.0.1"
 VERSION = re.search(r"^project\(paes VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-DEEP = "PAES_EXHAUSTIVE" in os.environ
 HAS_CUDA = bool(os.environ.get("PAES_NVCC"))
 INSTALLED = {"paes", "libpaes0", "libpaes-dev", "paes-mpi", "paes-bench"}
-LIMIT_S = 7200 if DEEP else 1200
+LIMIT_S = 7200
 
 pytestmark = [
+    pytest.mark.skipif("PAES_EXHAUSTIVE" not in os.environ,
+                       reason="builds all packages twice, a quarter of an hour: ./dev check --deep"),
     pytest.mark.skipif(shutil.which("dpkg-buildpackage") is None, reason="dpkg-buildpackage is missing (Debian package dpkg-dev)"),
     pytest.mark.skipif(shutil.which("dh") is None, reason="dh is missing (Debian package debhelper)"),
 ]
@@ -33,9 +33,6 @@ pytestmark = [
 
 def package(*options):
     words = [ROOT / "tools/package", "--output", OUTPUT, *options]
-    if not DEEP:
-        # One of several tests that run at once.
-        words += ["--architectures", "75;90", "--jobs", "1"]
     # As the release build of the tests, whose objects ccache then has.
     environment = dict(os.environ, PAES_CUDA="ON" if HAS_CUDA else "OFF", PAES_WARNINGS_AS_ERRORS="ON")
     done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=LIMIT_S, check=False)
@@ -364,7 +361,6 @@ def test_nothing_is_left_after_removal(machine, results):
     assert machine.run(*left.split()) == ""
 
 
-@pytest.mark.skipif(not DEEP, reason="asked for by PAES_EXHAUSTIVE: builds and tests everything in a bare root")
 def test_from_source(bare):
     """The commands of README.md for a checkout, on a machine that has git and bash."""
     machine = bare("source")
