@@ -23,6 +23,26 @@ cp text copy
 "$paes" decrypt -i key.txt --range 16384-16385 -o range text.paes
 cmp range <(tail -c +16385 text | head -c 2)
 
+# Files of age, many files at once, other recipients, and a file of openssl enc.
+for armor in "" -a; do
+  "$paes" encrypt -f --format age $armor -r "$recipient" text
+  "$paes" verify -i key.txt text.age
+  "$paes" age -d -i key.txt text.age | cmp text -
+done
+mkdir folder
+for number in 1 2 3 4 5; do
+  head -c $((number * 5000)) text >folder/$number
+done
+"$paes" encrypt -i key.txt --recursive folder --output-dir sealed
+"$paes" keygen -o other.txt
+"$paes" rekey --json -i key.txt -i other.txt -r "$("$paes" keygen -y other.txt)" --recursive sealed >rekey.json
+"$paes" decrypt -i other.txt --recursive sealed --output-dir opened
+diff -r folder opened
+echo "open sesame" >pass
+openssl enc -aes-256-cbc -a -md md5 -pass file:pass -in text -out text.enc 2>/dev/null
+"$paes" cipher aes-256-cbc -d --openssl --no-pbkdf2 --md md5 -a --passphrase-file pass -o from_enc text.enc
+cmp text from_enc
+
 size=$(stat -c %s text.paes)
 for cut in 1 16400; do
   head -c $((size - cut)) text.paes >cut.paes
