@@ -29,7 +29,7 @@ _paes() {
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
-      --remove | --max-work-factor | --iv | --unit | --iter) return ;;
+      --remove | --max-work-factor | --iv | --unit | --iter | --size) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
       --new-identity | \
       --key | --aad | --passphrase-file | --new-passphrase-file) words="" ;;
@@ -38,7 +38,7 @@ _paes() {
       if [[ $current == -* ]]; then
         case $command in
           encrypt) words="$recipients -p --passphrase --passphrase-file --passphrase-fd
-            --new-identity --format -a --armor --suite --reserve --resume -i --identity $output $inputs $folder $work" ;;
+            --new-identity --format -a --armor --suite --reserve --size --resume -i --identity $output $inputs $folder $work" ;;
           decrypt) words="$unlock --range --resume $output $inputs $folder $work" ;;
           verify) words="$unlock $inputs $work" ;;
           inspect) words="--json --help" ;;

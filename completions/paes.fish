@@ -57,6 +57,7 @@ complete -c paes -n '__fish_seen_subcommand_from encrypt' -l format -x -a 'paes 
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -s a -l armor -d 'write text'
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -l suite -x -a 'aes-256-gcm aes-128-gcm'
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -l reserve -x -d 'leave room for more recipients'
+complete -c paes -n '__fish_seen_subcommand_from encrypt' -l size -x -d 'bytes that a pipe will bring'
 complete -c paes -n '__fish_seen_subcommand_from encrypt decrypt' -l resume -d 'continue an interrupted run'
 complete -c paes -n '__fish_seen_subcommand_from encrypt' -s i -l identity -r -d 'opens what --resume continues'
 complete -c paes -n '__fish_seen_subcommand_from decrypt' -l range -x -d 'FIRST-LAST or FIRST-'

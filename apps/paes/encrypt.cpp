@@ -9,6 +9,7 @@
 #include "age/x25519.hpp"
 #include "format/container.hpp"
 #include "paes/command.hpp"
+#include "paes/decimal.hpp"
 #include "paes/key_options.hpp"
 #include "paes/keyfile.hpp"
 #include "paes/remains.hpp"
@@ -110,6 +111,8 @@ Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identit
                     const FileTask& task) {
   task.outcome.kernel = parse_format(request).kernel;
   const std::string& path = task.output;
+  refuse(request.transfer.expected_bytes && task.input.is_storage(),
+         task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
   const bool resumable = is_resumable(request.transfer, task.input, path);
   identity.refuse_as_output(path);
   request.sealing.passphrase.refuse_as_output(path);
@@ -139,6 +142,9 @@ int encrypt_files(Request& request) {
   const NameOutput name_output = [&format](const std::string& name) {
     return encrypted_name(name, format);
   };
+  refuse(request.transfer.expected_bytes &&
+             (request.transfer.files.size() > 1 || request.transfer.inputs.are_listed()),
+         "size: --size is that of one pipe, but there may be several inputs", "leave out --size");
   sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
   FileList list =
       settle(request.transfer, Takes::plain, name_output, sealing.standard_input_uses());
@@ -181,6 +187,9 @@ Action declare(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("-a,--armor", request->is_armored, "with --format age: write text (ASCII armor)");
   request->transfer.declare_output(app);
+  takes_bytes(app.add_option("--size", request->transfer.expected_bytes,
+                             "about how many bytes a pipe will bring, for the progress line")
+                  ->type_name("BYTES"));
   request->transfer.inputs.declare(app, true);
   request->transfer.declare_resume(app);
   request->sealing.declare_reopen(app);

@@ -147,12 +147,13 @@ void FileRun::run_alone(Outcome& outcome) {
     }
     const std::optional<std::uint64_t> total =
         input->is_seekable() ? std::optional(input->bytes()) : std::nullopt;
-    const Choice choice = chooser_.for_input(total);
+    const std::optional<std::uint64_t> expected = total ? total : options_.expected_bytes;
+    const Choice choice = chooser_.for_input(expected);
     const std::unique_ptr<Executor> executor = choice.executor_for(total);
     executor->start();
     std::optional<ProgressMeter> own_meter;
     if (meter_ == nullptr) {
-      own_meter.emplace(!options_.quiet && !options_.no_progress, input->name(), total);
+      own_meter.emplace(!options_.quiet && !options_.no_progress, input->name(), expected);
     }
     return work_on(outcome, *input,
                    {choice, *executor, (meter_ != nullptr ? *meter_ : *own_meter).counter()});

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ struct TransferOptions {
   bool json = false;
   bool no_progress = false;
   bool resume = false;
+  // What the user expects a pipe to bring. It may be wrong: only what is shown, and whether a
+  // device is worth measuring, may depend on it.
+  std::optional<std::uint64_t> expected_bytes;
   WorkOptions device;
 
   // -v prints the figures, even with -q. -q leaves only errors and warnings besides.

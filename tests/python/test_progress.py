@@ -15,7 +15,7 @@ import time
 import unicodedata
 
 import pytest
-from program import PAES, TIMEOUT_S, clean_environment, succeed, wait_until
+from program import PAES, TIMEOUT_S, USAGE, clean_environment, fail, succeed, wait_until
 
 # Names that fill 30 columns and more, also where characters take two columns or none.
 NAMES = {
@@ -154,6 +154,43 @@ def test_where_the_total_is_known(keys, tmp_path):
             ended.set()
             thread.join()
     read_to_end(terminal, pid)
+
+
+@pytest.mark.parametrize("size, pattern", [
+    ("100MB", r"\S+\.tar: [\d.]+ [kM]B of 100\.00 MB, \d%, [\d.]+ MB/s, \d+:\d\d left"),
+    ("1KiB", r"\S+\.tar: [\d.]+ [kM]B, [\d.]+ MB/s, \d+:\d\d"),  # more has come than was said
+])
+def test_a_pipe_whose_size_is_said(size, pattern, keys, tmp_path):
+    with Feed(tmp_path, "a.tar") as feed:
+        pid, terminal = pty.fork()
+        if pid == 0:
+            command = ["encrypt", "-r", keys.recipient, "--size", size, "-o", "/dev/null", str(feed.path)]
+            os.execve(PAES, [PAES, *command], clean_environment())
+        set_columns(terminal, 200)
+        assert re.fullmatch(pattern, line := next_line(terminal)), line
+        feed.ended.set()
+        read_to_end(terminal, pid)
+
+
+@pytest.mark.parametrize("size", ["0", "10", "1MB", "1T"])
+@pytest.mark.parametrize("format", ["paes", "age"])
+def test_the_size_that_is_said_changes_nothing(size, format, keys, tmp_path, random_bytes):
+    """Neither a longer text nor a shorter one."""
+    text = random_bytes(300_000)
+    sealed = succeed("encrypt", "--format", format, "-r", keys.recipient, "--size", size, stdin=text).out
+    assert succeed("decrypt", "-i", keys.path, stdin=sealed).out == text
+
+
+def test_a_size_is_that_of_one_pipe(keys, tmp_path):
+    (tmp_path / "plain").write_bytes(b"text")
+    words = ["encrypt", "-r", keys.recipient, "--size", 4]
+    fail(*words, "plain", code=USAGE, says="plain: its size is known.*\n.*leave out --size", cwd=tmp_path)
+    with open(tmp_path / "plain", "rb") as opened:
+        fail(*words, stdin=opened, code=USAGE, says="standard input: its size is known")
+    for more in (["plain", "-"], ["--recursive", "."], ["--files-from", "plain"]):
+        fail(*words, *more, code=USAGE, says="size: --size is that of one pipe", cwd=tmp_path)
+    fail(*words[:-1], "much", code=USAGE, says="no number of bytes")
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".paes"] == []
 
 
 class Tmux:

@@ -12,8 +12,13 @@ DOCUMENTS = {
         [("restored.tar", "backup.tar")],
     ),
     "docs/recipes.md": (
-        ["photos.tar.paes", "shared.paes", "notes.txt.paes", "big.img.paes"],
-        [("again.tar", "photos.tar"), ("report", "data")],
+        ["photos.tar.paes", "shared.paes", "notes.txt.paes", "big.img.paes", "folder.tar.paes"],
+        [
+            ("again.tar", "photos.tar"),
+            ("report", "data"),
+            ("restored/folder/file", "folder/file"),
+            ("one-file", "folder/file"),
+        ],
     ),
     "docs/open-without-paes.md": ([], [("opened.tar", "backup.tar")]),
     "bench/README.md": ([], []),
