@@ -28,7 +28,7 @@ _paes() {
     --schedule) words="dynamic static" ;;
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
-    -r | --recipient | --passphrase-fd | --new-passphrase-fd | -T | --threads | --grain | --range | \
+    -r | --recipient | --passphrase-fd | --new-passphrase-fd | -j | -T | --threads | --grain | --range | \
       --remove | --max-work-factor | --iv | --unit | --iter | --size) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
       --new-identity | \
@@ -47,7 +47,7 @@ _paes() {
           keygen) words="-o --output -p --passphrase --passphrase-file --passphrase-fd --post-quantum -y
             --recipients --json --help" ;;
           age) words="-e --encrypt -d --decrypt -p --passphrase -a --armor -r --recipient
-            -R --recipients-file -i --identity -o --output --version --help" ;;
+            -R --recipients-file -i --identity -j -o --output --version --help" ;;
           cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter --md
             --no-pbkdf2 -a --base64 --passphrase-file --passphrase-fd $output $work" ;;
           devices) words="--json --help" ;;

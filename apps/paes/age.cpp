@@ -40,7 +40,8 @@ constexpr const char* usage =
     R"(Usage:
     paes age [--encrypt] (-r RECIPIENT | -R PATH)... [--armor] [-o OUTPUT] [INPUT]
     paes age [--encrypt] --passphrase [--armor] [-o OUTPUT] [INPUT]
-    paes age --decrypt [-i PATH]... [-o OUTPUT] [INPUT]
+    paes age --encrypt (-i PATH | -j PLUGIN)... [--armor] [-o OUTPUT] [INPUT]
+    paes age --decrypt [-i PATH | -j PLUGIN]... [-o OUTPUT] [INPUT]
 
 Options:
   -e,--encrypt               encrypt INPUT, which is the default
@@ -51,6 +52,7 @@ Options:
   -r,--recipient RECIPIENT   encrypt to this public key; may be repeated
   -R,--recipients-file PATH  encrypt to the public keys in this file; may be repeated
   -i,--identity PATH         a file of secret keys; may be repeated
+  -j PLUGIN                  the key that this plugin takes by default; may be repeated
   --version                  print the version
   --help                     print this
 
@@ -236,7 +238,6 @@ void check(const Request& request) {
   } else {
     check_encrypting(request);
   }
-  refuse_if(!request.plugins.empty(), "-j: plugins are not supported");
   check_names(request);
 }
 
@@ -285,6 +286,7 @@ age::Prompts age_prompts() {
 UnlockOptions identities_of(const Request& request) {
   UnlockOptions options;
   options.identity_files = request.identity_files;
+  options.plugins = request.plugins;
   options.prompts = age_prompts;
   return options;
 }
@@ -341,9 +343,9 @@ class Work {
   void decrypt_from(Unlocker& unlocker, const stream::Options& options) {
     const stream::EncryptedFile file(input_);
     const bool has_passphrase = file.head().summary().stanzas.front().type == "scrypt";
-    refuse_if(has_passphrase && !request_.identity_files.empty(),
-              "file is passphrase-encrypted but identities were specified with -i/--identity",
-              {"leave out all -i/--identity to be asked for the passphrase"});
+    refuse_if(has_passphrase && !(request_.identity_files.empty() && request_.plugins.empty()),
+              "file is passphrase-encrypted but identities were specified with -i/--identity or -j",
+              {"leave out all -i/--identity and -j to be asked for the passphrase"});
     const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, options);
     stream::Output output = create_output(stream::new_file_mode());
     (void)stream::decrypt(file.source(), output, payload, {}, options);

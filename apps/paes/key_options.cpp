@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "age/plugin.hpp"
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
@@ -80,6 +81,9 @@ Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {
     const std::vector<age::SharedIdentity> more =
         age::parse_identity_file(read_key_file(path), shown_name(path), options.prompts());
     identities_.insert(identities_.end(), more.begin(), more.end());
+  }
+  for (const std::string& plugin : options.plugins) {
+    identities_.push_back(age::plugin_identity_without_data(plugin, options.prompts()));
   }
 }
 

@@ -36,6 +36,7 @@ class UnlockOptions {
   void declare(CLI::App& app);
 
   std::vector<std::string> identity_files;
+  std::vector<std::string> plugins;              // whose identities without data are tried, too
   age::Prompts (*prompts)() = terminal_prompts;  // of the keys
   PassphraseOptions passphrase;
   unsigned max_work_factor = age::default_max_work_factor;

@@ -230,6 +230,9 @@ SharedRecipient parse_plugin_recipient(std::string_view text, const std::string&
   return plugin_recipient(plugin, std::string(text), prompts);
 }
 
+char to_small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+char to_capital(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c & ~0x20) : c; }
+
 SharedIdentity parse_plugin_identity(std::string_view text, const std::string& name,
                                      const Prompts& prompts) {
   const std::string_view human_part = human_part_of(text);
@@ -239,8 +242,7 @@ SharedIdentity parse_plugin_identity(std::string_view text, const std::string& n
   std::string plugin(
       human_part.substr(identity_prefix.size(), human_part.size() - identity_prefix.size() - 1));
   check_spelling(text, human_part, plugin, name);
-  std::transform(plugin.begin(), plugin.end(), plugin.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  std::transform(plugin.begin(), plugin.end(), plugin.begin(), to_small);
   return plugin_identity(plugin, SecretBytes(libcrypto::bytes_of(text)), prompts);
 }
 
@@ -258,6 +260,17 @@ SharedRecipient plugin_recipient(std::string_view plugin, std::string text,
 
 SharedIdentity plugin_identity(std::string_view plugin, SecretBytes text, const Prompts& prompts) {
   return std::make_shared<PluginIdentity>(plugin, std::move(text), prompts);
+}
+
+SharedIdentity plugin_identity_without_data(const std::string& plugin, const Prompts& prompts) {
+  if (!is_name(plugin)) {
+    throw Error(ErrorCode::usage, "plugin '" + plugin + "': is no name of a plugin");
+  }
+  std::string human_part = std::string(identity_prefix) + plugin + "-";
+  std::transform(human_part.begin(), human_part.end(), human_part.begin(), to_capital);
+  SecretBytes text(bech32::text_length(human_part, 0));
+  bech32::encode(human_part, {}, text);
+  return plugin_identity(plugin, std::move(text), prompts);
 }
 
 extern const KeyKind kind_plugin = {

@@ -16,4 +16,9 @@ namespace paes::age {
 [[nodiscard]] SharedIdentity plugin_identity(std::string_view plugin, SecretBytes text,
                                              const Prompts& prompts);
 
+// The identity without data, for plugins that know by themselves which key is meant. Throws
+// Error(usage) for a name that no plugin can have.
+[[nodiscard]] SharedIdentity plugin_identity_without_data(const std::string& plugin,
+                                                          const Prompts& prompts);
+
 }  // namespace paes::age

@@ -31,7 +31,7 @@ def hkdf(key, salt, info):
 def bech32_data(text):
     """The bytes of a Bech32 string whose checksum somebody else has checked."""
     digits = [BECH32.index(c) for c in text.lower().rsplit("1", 1)[1][:-6]]
-    bits = int("".join(f"{d:05b}" for d in digits), 2)
+    bits = int("".join(f"{d:05b}" for d in digits) or "0", 2)
     spare = len(digits) * 5 % 8
     return (bits >> spare).to_bytes(len(digits) * 5 // 8, "big")
 
@@ -120,6 +120,10 @@ def keygen(path):
 def recipient_of(identity_path):
     done = subprocess.run(["age-keygen", "-y", identity_path], check=True, capture_output=True)
     return done.stdout.decode().strip()
+
+
+def age(*arguments, stdin=b""):
+    return subprocess.run(["age", *map(str, arguments)], input=stdin, check=True, capture_output=True).stdout
 
 
 def age_encrypt(plaintext, recipients):

@@ -1,4 +1,5 @@
-"""An age plugin (c2sp.org/age-plugin) for tests. Its key is 16 bytes, the same in recipient and identity.
+"""An age plugin (c2sp.org/age-plugin) for tests. Its key is the same in recipient and identity. An identity
+without data stands for the default key.
 
 PAES_PLUGIN_MANNERS says how it behaves, in words: labels, ask, confirm, show, error, die, silent, garbage,
 unknown, twice. PAES_PLUGIN_LOG names a file that gets a line for every command that it is given.
@@ -13,6 +14,7 @@ import age_file
 
 NAME = "example"
 STANZA = "paes.example/plugin"
+DEFAULT_KEY = b"the default key."
 MANNERS = os.environ.get("PAES_PLUGIN_MANNERS", "").split()
 IN, OUT = sys.stdin.buffer, sys.stdout.buffer
 
@@ -23,6 +25,10 @@ def recipient(key):
 
 def identity(key):
     return age_file.bech32(f"AGE-PLUGIN-{NAME.upper()}-", key)
+
+
+def key_of(text):
+    return age_file.bech32_data(text) or DEFAULT_KEY
 
 
 def decode(text):
@@ -105,7 +111,7 @@ def wrap():
     for words, _ in said:
         if words[0] not in ("add-recipient", "add-identity"):
             continue
-        key = age_file.bech32_data(words[1])
+        key = key_of(words[1])
         for file_key in (body for others, body in said if others[0] == "wrap-file-key"):
             for _ in range(2 if "twice" in MANNERS else 1):
                 salt = os.urandom(16)
@@ -120,7 +126,7 @@ def wrap():
 def unwrap():
     said = collect()
     behave()
-    keys = [age_file.bech32_data(words[1]) for words, _ in said if words[0] == "add-identity"]
+    keys = [key_of(words[1]) for words, _ in said if words[0] == "add-identity"]
     for words, body in said:
         if words[:3] != ["recipient-stanza", "0", STANZA]:
             continue

@@ -141,6 +141,13 @@ def fail(*arguments, code, says="", **options):
     return result
 
 
+def as_age(*arguments, code=OK, **options):
+    """Runs `paes age`, whose messages and exit codes are age's."""
+    done = run("age", *arguments, **options)
+    assert done.code == code, done.err
+    return done
+
+
 def tree(folder):
     """What a folder holds: name -> (kind, mode, digest). Equal trees mean nothing was left behind
     and nothing was touched."""

@@ -3,10 +3,10 @@
 # package age).
 import json
 import shutil
-import subprocess
 
 import pytest
-from program import CORRUPT, FAILURE, USAGE, WRONG_KEY, fail, run, succeed
+from age_file import age
+from program import CORRUPT, FAILURE, USAGE, WRONG_KEY, as_age, fail, run, succeed
 
 pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("age") is None, reason="age is not installed")
@@ -15,11 +15,6 @@ CHUNK = 65536
 SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 9 * CHUNK + 5]
 ARMOR = [[], ["-a"]]
 BEGIN = b"-----BEGIN AGE ENCRYPTED FILE-----"
-
-
-def age(*arguments, stdin=b""):
-    return subprocess.run(["age", *map(str, arguments)], input=stdin, stdout=subprocess.PIPE,
-                          check=True).stdout
 
 
 def header_bytes(sealed):
@@ -132,12 +127,6 @@ def test_the_kernel_that_is_named_is_the_one_that_worked(keys, folder):
 
 
 # --- paes age ---
-
-
-def as_age(*arguments, code=0, **options):
-    done = run("age", *arguments, **options)
-    assert done.code == code, done.err
-    return done
 
 
 def test_age_arguments_both_ways(keys, random_bytes, folder):

@@ -11,7 +11,8 @@ import age_file
 import age_plugin_example
 import container
 import pytest
-from program import FAILURE, USAGE, WRONG_KEY, fail, on_a_terminal, succeed
+from age_file import age
+from program import FAILURE, USAGE, WRONG_KEY, as_age, fail, on_a_terminal, succeed
 
 KEY = bytes(range(16))
 RECIPIENT = age_plugin_example.recipient(KEY)
@@ -143,6 +144,53 @@ def test_the_user_chooses(plugin, text):
     code, shown = on_a_terminal(["encrypt", "-r", RECIPIENT, text], [b"what", b"2"])
     assert code == 0, shown
     assert "go on" in shown and "stop" in shown
+
+
+# paes age -j
+
+
+def test_the_key_that_a_plugin_takes_by_default(plugin, identity, folder):
+    """-j for -i and for -r, and beside -i; age does the same."""
+    log = plugin()
+    text = b"x" * 1000
+    default = age_plugin_example.recipient(age_plugin_example.DEFAULT_KEY)
+    (folder / "by -r").write_bytes(as_age("-r", default, stdin=text).out)
+    log.unlink()
+    (folder / "by -j").write_bytes(as_age("-e", "-j", "example", stdin=text).out)
+    assert log.read_text().splitlines()[0] == "add-identity " + age_plugin_example.identity(b"")
+    (folder / "by age").write_bytes(age("-e", "-j", "example", stdin=text))
+    for name in ("by -r", "by -j", "by age"):
+        assert as_age("-d", "-j", "example", folder / name).out == text
+        assert as_age("-d", "-i", identity, "-j=example", folder / name).out == text
+        assert age("-d", "-j", "example", folder / name) == text
+        as_age("-d", "-i", identity, folder / name, code=FAILURE)
+    both = as_age("-e", "-i", identity, "-j", "example", stdin=text).out
+    for keys in (["-i", identity], ["-j", "example"]):
+        assert as_age("-d", *keys, stdin=both).out == text
+
+
+@pytest.mark.parametrize("name, why", [
+    ("nobody", "plugin nobody: there is no program age-plugin-nobody on the path"),
+    ("a/b", "plugin 'a/b': is no name of a plugin"),
+    ("", "plugin '': is no name of a plugin"),
+])
+def test_plugins_that_are_none(name, why, plugin, folder):
+    plugin()
+    (folder / "sealed").write_bytes(as_age("-r", RECIPIENT, stdin=b"text").out)
+    for arguments in (["-d", "-j", name, folder / "sealed"], ["-e", "-j", name, "-o", folder / "out"]):
+        result = as_age(*arguments, code=FAILURE)
+        assert f"age: error: {why}" in result.err
+        assert result.out == b""
+    assert not (folder / "out").exists()
+
+
+def test_where_age_takes_no_default_key(plugin, folder):
+    plugin()
+    assert "without -e/--encrypt" in as_age("-j", "example", stdin=b"text", code=FAILURE).err
+    assert "can't be combined" in as_age("-e", "-p", "-j", "example", stdin=b"text", code=FAILURE).err
+    (folder / "word").write_text("word")
+    sealed = succeed("encrypt", "--format", "age", "--passphrase-file", folder / "word", stdin=b"text").out
+    assert "passphrase-encrypted but identities" in as_age("-d", "-j", "example", stdin=sealed, code=FAILURE).err
 
 
 # What age's own names for them are.
