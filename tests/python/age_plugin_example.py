@@ -19,8 +19,8 @@ MANNERS = os.environ.get("PAES_PLUGIN_MANNERS", "").split()
 IN, OUT = sys.stdin.buffer, sys.stdout.buffer
 
 
-def recipient(key):
-    return age_file.bech32(f"age1{NAME}", key)
+def recipient(key, name=NAME):
+    return age_file.bech32(f"age1{name}", key)
 
 
 def identity(key):

@@ -146,6 +146,30 @@ def test_the_user_chooses(plugin, text):
     assert "go on" in shown and "stop" in shown
 
 
+@pytest.mark.parametrize(("name", "key_bytes", "manners"), [("tag", 33, []), ("tagpq", 1249, ["labels"])])
+def test_tagged_recipients_go_to_their_plugins(name, key_bytes, manners, plugin, text, keys, folder):
+    """Newer versions of age know these keys of hardware by themselves: P-256, and ML-KEM-768 with it."""
+    key = bytes(7 * i % 251 for i in range(key_bytes))
+    recipient = age_plugin_example.recipient(key, name)
+    assert recipient.startswith(f"age1{name}1")
+    (folder / "team").write_text(f"# of hardware\n{recipient}\n")
+    for to in (["-r", recipient], ["-R", folder / "team"]):
+        fail("encrypt", *to, text, code=FAILURE,
+             says=f"plugin {name}: there is no program age-plugin-{name} on the path\n.*install age-plugin-{name}")
+        assert not Path(f"{text}.paes").exists()
+    log = plugin(*manners, name=name)
+    plugin()  # the same key as an identity
+    (folder / "own").write_text(age_plugin_example.identity(key) + "\n")
+    for to in (["-r", recipient], ["-R", folder / "team"], ["--format", "age", "-r", recipient]):
+        log.unlink(missing_ok=True)
+        sealed = succeed("encrypt", *to, "-o", "-", text).out
+        assert log.read_text().splitlines()[0] == f"add-recipient {recipient}"
+        assert succeed("decrypt", "-i", folder / "own", stdin=sealed).out == text.read_bytes()
+    if manners:
+        fail("encrypt", "-r", recipient, "-r", keys.recipient, text, code=USAGE, says="post-quantum")
+    fail("encrypt", "-r", recipient[:-1] + ("q" if recipient[-1] != "q" else "p"), text, code=USAGE, says="typing error")
+
+
 # paes age -j
 
 
