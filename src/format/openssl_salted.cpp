@@ -11,6 +11,7 @@ namespace paes::openssl_salted {
 namespace {
 
 constexpr std::string_view magic = "Salted__";
+constexpr std::string_view magic_in_base64 = "U2FsdGVkX1";
 constexpr const char* digests[] = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"};
 
 }  // namespace
@@ -25,7 +26,9 @@ std::array<std::uint8_t, head_bytes> encode(const Salt& salt) {
 Salt parse(Bytes head) {
   if (head.size() < head_bytes || !std::equal(magic.begin(), magic.end(), head.begin())) {
     throw Error(ErrorCode::corrupt, "header: not a file of openssl enc with a salt",
-                "it begins with Salted__, unless it was made with -nosalt or -a");
+                libcrypto::text_of(head).starts_with(magic_in_base64)
+                    ? "it is such a file in Base 64: add -a"
+                    : "it begins with Salted__, unless it was made with -nosalt");
   }
   Salt salt;
   std::copy_n(head.begin() + magic.size(), salt_bytes, salt.begin());

@@ -296,7 +296,7 @@ def test_salted_files_both_ways(name, password, folder, random_bytes):
 
 
 DIGESTS = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"]
-# Of texts, and of salted files of three kinds of blocks.
+# Around a block of each cipher, and around a line of Base 64.
 SALTED_SIZES = [0, 1, 15, 16, 17, 47, 48, 49, 100_000]
 SALTED_CIPHERS = {
     "aes-256-cbc": SALTED_SIZES,
@@ -318,8 +318,10 @@ def test_salted_files_of_every_digest(digest, derivation, password, folder, rand
         ours = ["cipher", name, "--openssl", "--passphrase-file", password, *options]
         for size in sizes:
             text = random_bytes(size)
-            result = succeed(*ours, "-d", stdin=openssl(*theirs, stdin=text))
-            assert result.out == text, (name, size)
+            # Each size comes in each of them, with two of the digests.
+            lines = [[], ["-a"], ["-a", "-A"]][(size + DIGESTS.index(digest)) % 3]
+            result = succeed(*ours, "-d", *lines[:1], stdin=openssl(*theirs, *lines, stdin=text))
+            assert result.out == text, (name, size, lines)
             assert ("one hash" in result.err) == (not derivation)
     if derivation:
         made = succeed(*ours[:2], "--legacy", "-q", *ours[2:], stdin=text).out
@@ -348,6 +350,8 @@ def test_salted_files_in_base_64(lines, route, password, folder, random_bytes):
     fail(*ours, "-o", folder / "out", stdin=bytes(bad), code=CORRUPT, says="Base 64")
     assert not (folder / "out").exists()
     fail(*ours, stdin=b"Salted__ is no Base 64", code=CORRUPT)
+    binary = [word for word in ours if word != "-a"]
+    fail(*binary, stdin=sealed, code=CORRUPT, says="not a file of openssl enc.*\\n.*in Base 64: add -a")
 
 
 @pytest.mark.parametrize("options, why", [

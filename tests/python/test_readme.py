@@ -16,6 +16,7 @@ DOCUMENTS = {
         [
             ("again.tar", "photos.tar"),
             ("report", "data"),
+            ("old", "data"),
             ("restored/folder/file", "folder/file"),
             ("one-file", "folder/file"),
         ],
