@@ -33,6 +33,10 @@ Kdf fetched_kdf(const char* name) {
   return fetched<Kdf>(name, [name] { return EVP_KDF_fetch(nullptr, name, nullptr); });
 }
 
+Digest fetched_digest(const char* name) {
+  return fetched<Digest>(name, [name] { return EVP_MD_fetch(nullptr, name, nullptr); });
+}
+
 [[nodiscard]] bool derive(const Kdf& kdf, const OSSL_PARAM* parameters, MutableBytes out) {
   const KdfContext context(EVP_KDF_CTX_new(kdf.get()));
   return context != nullptr &&
@@ -55,7 +59,7 @@ void digest(const Digest& algorithm, Bytes message, MutableBytes out) {
   assert(out.size() == static_cast<std::size_t>(EVP_MD_get_size(algorithm.get())));
   require(EVP_Digest(message.data(), message.size(), out.data(), nullptr, algorithm.get(),
                      nullptr) == 1,
-          "SHA-2");
+          "digest");
 }
 
 int length(std::size_t bytes) {
@@ -130,26 +134,22 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
 void keep_keys_locked() noexcept { (void)CRYPTO_set_mem_functions(allocate, reallocate, release); }
 
 void sha256(Bytes message, MutableBytes out) {
-  static const auto algorithm =
-      fetched<Digest>("SHA-256", [] { return EVP_MD_fetch(nullptr, "SHA2-256", nullptr); });
+  static const Digest algorithm = fetched_digest("SHA2-256");
   digest(algorithm, message, out);
 }
 
 void sha512(Bytes message, MutableBytes out) {
-  static const auto algorithm =
-      fetched<Digest>("SHA-512", [] { return EVP_MD_fetch(nullptr, "SHA2-512", nullptr); });
+  static const Digest algorithm = fetched_digest("SHA2-512");
   digest(algorithm, message, out);
 }
 
 void sha3_256(Bytes message, MutableBytes out) {
-  static const auto algorithm =
-      fetched<Digest>("SHA3-256", [] { return EVP_MD_fetch(nullptr, "SHA3-256", nullptr); });
+  static const Digest algorithm = fetched_digest("SHA3-256");
   digest(algorithm, message, out);
 }
 
 void shake256(Bytes message, MutableBytes out) {
-  static const auto algorithm =
-      fetched<Digest>("SHAKE256", [] { return EVP_MD_fetch(nullptr, "SHAKE256", nullptr); });
+  static const Digest algorithm = fetched_digest("SHAKE256");
   const DigestContext context(EVP_MD_CTX_new());
   require(context != nullptr && EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) == 1 &&
               EVP_DigestUpdate(context.get(), message.data(), message.size()) == 1 &&
