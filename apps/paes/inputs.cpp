@@ -308,7 +308,9 @@ int run_with_inputs(const char* command, bool json, const std::vector<std::strin
   } catch (...) {
     if (json && !has_printed_json()) {
       nlohmann::ordered_json document = failure_document(command, current_error());
-      document["files"] = to_json(not_begun(files));
+      if (!files.empty()) {
+        document["files"] = to_json(not_begun(files));
+      }
       print_json(document);
     }
     throw;

@@ -132,6 +132,7 @@ def failure_of(result):
         ("encrypt --json -r RECIPIENT -o out plain plain", USAGE),
         ("encrypt --json -R missing plain", FAILURE),
         ("decrypt --json -i missing plain", FAILURE),
+        ("verify --json -i KEYS --files-from missing", FAILURE),
         ("decrypt --json -i KEYS --range 0-9 sealed.paes", USAGE),
         ("verify --json", USAGE),
         ("verify --json -i plain sealed.paes", USAGE),
