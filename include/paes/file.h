@@ -49,8 +49,8 @@ typedef struct paes_seal_for paes_seal_for;
 
 int paes_seal_for_new(paes_seal_for** seal_for);
 void paes_seal_for_free(paes_seal_for* seal_for);
-/* "age1...". PAES_USAGE says what is wrong, and never repeats the text, which may be a secret key
- * by mistake. */
+/* "age1...", or one of SSH's, "ssh-ed25519 AAAA..." or "ssh-rsa AAAA...". PAES_USAGE says what is
+ * wrong, and never repeats the text, which may be a secret key by mistake. */
 int paes_seal_for_add_recipient(paes_seal_for* seal_for, const char* text);
 /* All of a file with one a line; empty lines and lines that begin with # are skipped. */
 int paes_seal_for_add_recipient_file(paes_seal_for* seal_for, const char* path);
@@ -74,7 +74,8 @@ typedef struct paes_open_with paes_open_with;
 int paes_open_with_new(paes_open_with** open_with);
 void paes_open_with_free(paes_open_with* open_with);
 int paes_open_with_add_identity(paes_open_with* open_with, const paes_identity* identity);
-/* All of a file, as paes_identity_save, `paes keygen` and age-keygen write it. */
+/* All of a file, as paes_identity_save, `paes keygen` and age-keygen write it, or an SSH private
+ * key. */
 int paes_open_with_add_identity_file(paes_open_with* open_with, const char* path);
 /* The same for a file that a passphrase may encrypt: a list by `paes keygen -p` or `age -p`, or an
  * SSH key. */
