@@ -107,7 +107,7 @@ enum class Answer { hidden, shown };
 
 // A question at the terminal. The terminal is restored however the
 // question ends, and while paes is stopped in the middle of it (Ctrl-Z). Only one Prompt exists at
-// a time, because signal handlers have to find it.
+// a time, because signal handlers have to find it: a second thread's waits for the first.
 class Prompt {
  public:
   // What was typed before the question is lost, because nobody knew yet that it would be a secret,
@@ -125,9 +125,12 @@ class Prompt {
   [[nodiscard]] SecretBytes ask(const char* question);
 
  private:
+  static std::mutex turn;
+  const std::lock_guard<std::mutex> turn_{turn};
   const char* hint_;
   Descriptor terminal_;
 };
+std::mutex Prompt::turn;
 
 constexpr const char* use_a_file = "use --passphrase-file or --passphrase-fd";
 
@@ -224,10 +227,7 @@ WaitReadable until_signal() {
 
 age::Prompts terminal_prompts() {
   const auto ask = [](Answer answer, const std::string& question) {
-    static std::mutex turn;
-    const std::lock_guard lock(turn);
-    Prompt prompt(answer, "");
-    return prompt.ask(question.c_str());
+    return Prompt(answer, "").ask(question.c_str());
   };
   age::Prompts prompts;
   prompts.passphrase = [ask](const std::string& question) {
@@ -239,8 +239,9 @@ age::Prompts terminal_prompts() {
   prompts.confirm = [ask](const std::string& question, const std::string& yes,
                           const std::string& no) {
     const std::string choice =
-        no.empty() ? fmt::format("{}\nEnter for \"{}\": ", question, yes)
-                   : fmt::format("{}\n1 for \"{}\", 2 for \"{}\": ", question, yes, no);
+        no.empty() ? fmt::format("{}\nEnter for \"{}\": ", printable(question), printable(yes))
+                   : fmt::format("{}\n1 for \"{}\", 2 for \"{}\": ", printable(question),
+                                 printable(yes), printable(no));
     for (;;) {
       const SecretBytes answer = ask(Answer::shown, choice);
       const std::string_view text(reinterpret_cast<const char*>(answer.data()), answer.size());

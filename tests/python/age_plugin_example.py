@@ -94,7 +94,7 @@ def behave():
             sys.exit(0)
         assert ask("request-public", body=b"Colour") == (["ok"], b"green")
     if "confirm" in MANNERS:
-        yes, no = (base64.b64encode(word).rstrip(b"=").decode() for word in (b"go on", b"stop"))
+        yes, no = (base64.b64encode(word).rstrip(b"=").decode() for word in (b"go on", b"\x1b[2Jstop"))
         assert ask("confirm", yes, no, body=b"Shall I?") == (["ok", "no"], b"")
     if "unknown" in MANNERS:
         assert ask("example-grease", "a", body=b"b") == (["unsupported"], b"")

@@ -143,7 +143,7 @@ def test_the_user_chooses(plugin, text):
     plugin("confirm")
     code, shown = on_a_terminal(["encrypt", "-r", RECIPIENT, text], [b"what", b"2"])
     assert code == 0, shown
-    assert "go on" in shown and "stop" in shown
+    assert "go on" in shown and "stop" in shown and "\x1b" not in shown
 
 
 @pytest.mark.parametrize(("name", "key_bytes", "manners"), [("tag", 33, []), ("tagpq", 1249, ["labels"])])
