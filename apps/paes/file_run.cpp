@@ -6,7 +6,6 @@
 #include <array>
 #include <utility>
 
-#include "age/armor.hpp"
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
@@ -24,17 +23,11 @@ namespace {
 // milliseconds for a file of this many.
 constexpr std::uint64_t pieces_of_a_small_file = 32;
 
-// Whether the file begins as a container does. It is left where it stands.
-bool has_magic(const stream::Input& input) {
+// The file is left where it stands.
+bool is_encrypted_already(const stream::Input& input) {
   std::array<std::uint8_t, stream::max_magic_bytes> first_bytes;
-  if (!input.is_seekable()) {
-    return false;
-  }
-  const Bytes read = Bytes(first_bytes).first(stream::read_head(input, first_bytes));
-  return age::may_be_armored(read) ||
-         std::any_of(
-             stream::file_formats().begin(), stream::file_formats().end(),
-             [read](const stream::FileFormat* format) { return format->is_format_of(read); });
+  return input.is_seekable() &&
+         stream::is_encrypted(Bytes(first_bytes).first(stream::read_head(input, first_bytes)));
 }
 
 }  // namespace
@@ -184,7 +177,7 @@ std::optional<stream::Input> FileRun::open(Outcome& outcome) const {
   std::optional<stream::Input> input = stream::Input::open_regular(outcome.input, &cancel());
   if (!input) {
     outcome.skip(Skipped::not_regular);
-  } else if (transfer_.takes == Takes::plain && has_magic(*input)) {
+  } else if (transfer_.takes == Takes::plain && is_encrypted_already(*input)) {
     outcome.skip(Skipped::encrypted);
     input.reset();
   }

@@ -28,14 +28,10 @@ void append_line(Bytes bytes, std::string& text) {
 
 }  // namespace
 
-bool may_be_armored(Bytes first_bytes) noexcept {
-  std::string_view text = libcrypto::text_of(first_bytes);
-  while (!text.empty() && is_whitespace(text.front())) {
-    text.remove_prefix(1);
-  }
-  // After whitespace only a part of the line may have come.
-  const std::size_t least = text.size() < first_bytes.size() ? 0 : armor_begin.size();
-  return text.size() >= least && armor_begin.starts_with(text.substr(0, armor_begin.size()));
+bool is_armored(Bytes first_bytes) noexcept {
+  const std::string_view text = libcrypto::text_of(first_bytes);
+  const auto begin = std::find_if_not(text.begin(), text.end(), is_whitespace);
+  return text.substr(static_cast<std::size_t>(begin - text.begin())).starts_with(armor_begin);
 }
 
 void ArmorWriter::add(Bytes file, std::string& text) {

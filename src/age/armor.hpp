@@ -19,8 +19,9 @@ inline constexpr std::size_t armor_line_bytes = 48;
 // Before the armor and after it.
 inline constexpr std::size_t max_armor_whitespace = 1024;
 
-// Whether a file may be armored, from its first bytes: as many as armor_begin has, or all.
-[[nodiscard]] bool may_be_armored(Bytes first_bytes) noexcept;
+// Whether a file begins as armor does, from its first max_armor_head_bytes, or all of them.
+inline constexpr std::size_t max_armor_head_bytes = max_armor_whitespace + armor_begin.size();
+[[nodiscard]] bool is_armored(Bytes first_bytes) noexcept;
 
 // The length of the armor around so many bytes.
 [[nodiscard]] constexpr std::uint64_t armored_bytes(std::uint64_t file_bytes) noexcept {

@@ -1,6 +1,5 @@
 #include "age/encrypted_identity_file.hpp"
 
-#include <algorithm>
 #include <mutex>
 
 #include "age/armor.hpp"
@@ -12,12 +11,6 @@ namespace paes::age {
 namespace {
 
 using libcrypto::text_of;
-
-bool is_armored(Bytes contents) noexcept {
-  std::string_view text = text_of(contents);
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return text.starts_with(armor_begin);
-}
 
 // What went wrong with the file of keys is not said of the file that they are to open. No option
 // raises the limit of its work factor.

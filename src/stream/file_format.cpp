@@ -1,6 +1,7 @@
 #include "stream/file_format.hpp"
 
-#include "age/armor.hpp"
+#include <algorithm>
+
 #include "paes/error.hpp"
 #include "stream/text_ends.hpp"
 
@@ -17,7 +18,6 @@ constexpr const FileFormat* formats[] = {
 #include "stream/formats.def"
 #undef PAES_FORMAT
 };
-static_assert(max_magic_bytes >= age::armor_begin.size());
 
 // A file that no format knows is for the first one to refuse.
 const FileFormat& format_of(Bytes first_bytes) noexcept {
@@ -44,10 +44,17 @@ const FileFormat& find_format(const std::string& name) {
   throw Error(ErrorCode::usage, "format: unknown name '" + name + "'", names);
 }
 
+bool is_encrypted(Bytes first_bytes) noexcept {
+  return age::is_armored(first_bytes) || std::any_of(std::begin(formats), std::end(formats),
+                                                     [first_bytes](const FileFormat* format) {
+                                                       return format->is_format_of(first_bytes);
+                                                     });
+}
+
 EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
   Source* from = &plain_;
   const Bytes first_bytes = plain_.peek(max_magic_bytes);
-  if (!first_bytes.empty() && age::may_be_armored(first_bytes)) {
+  if (age::is_armored(first_bytes)) {
     armored_ = std::make_unique<ArmoredSource>(plain_);
     from = armored_.get();
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "age/armor.hpp"
 #include "age/envelope.hpp"
 #include "format/container.hpp"
 #include "stream/payload.hpp"
@@ -61,7 +62,10 @@ struct FileFormat {
 [[nodiscard]] std::span<const FileFormat* const> file_formats() noexcept;
 // Throws Error(usage) that lists the names.
 [[nodiscard]] const FileFormat& find_format(const std::string& name);
-inline constexpr std::size_t max_magic_bytes = 35;  // what the beginning of armor has
+inline constexpr std::size_t max_magic_bytes = age::max_armor_head_bytes;
+
+// Whether a file has a format of the table, or armor, from its first max_magic_bytes, or all.
+[[nodiscard]] bool is_encrypted(Bytes first_bytes) noexcept;
 
 // A file that is to be opened, in whatever format, armored or not.
 class EncryptedFile {

@@ -98,6 +98,26 @@ def test_beside_their_inputs(source, keys):
     assert {name: contents(source)[name] for name in texts} == texts
 
 
+@pytest.mark.parametrize("text", [b"\n", b" ", b"\n\n-", b"\n" * 2000, b" " * 40 + b"text\n", b"-----BEGIN"])
+def test_what_only_resembles_armor_is_encrypted(text, keys, folder):
+    """A text that were skipped as encrypted already would be lost with its source."""
+    (folder / "tree").mkdir()
+    (folder / "tree/file").write_bytes(text)
+    sealed_tree(folder / "tree", keys, folder / "out")
+    succeed("decrypt", "-i", keys.path, "--recursive", folder / "out", "--output-dir", folder / "back")
+    assert (folder / "back/file").read_bytes() == text
+
+
+def test_armor_after_whitespace_is_encrypted_already(keys, folder):
+    (folder / "tree").mkdir()
+    plain = folder / "plain"
+    plain.write_bytes(b"text")
+    succeed("encrypt", "-r", keys.recipient, "--format", "age", "-a", "-o", folder / "armor", plain)
+    (folder / "tree/file").write_bytes(b"\n \n" + (folder / "armor").read_bytes())
+    result = sealed_tree(folder / "tree", keys, folder / "out")
+    assert result.code == OK and "1 encrypted already" in summary(result)
+
+
 def test_what_is_named_is_always_taken(sealed, keys):
     """Only what was found in a folder is skipped for its magic."""
     succeed("encrypt", "-r", keys.recipient, "-o", f"{sealed}.twice", sealed)
