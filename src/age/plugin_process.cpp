@@ -184,7 +184,7 @@ std::string PluginProcess::read_line() {
 Message PluginProcess::receive() {
   std::string text;
   text.reserve(max_stanza_bytes);
-  text = read_line();
+  text += read_line();  // and not =, which would take the line's own memory
   std::string line;
   do {
     line = read_line();

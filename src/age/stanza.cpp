@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/secret.hpp"
 #include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 
@@ -95,9 +96,11 @@ bool Stanza::decode_body(MutableBytes to) const {
     return false;
   }
   std::string text;
-  text.reserve(length);
+  text.reserve(length);  // so that it stays where it is
   std::copy_if(body.begin(), body.end(), std::back_inserter(text),
                [](char c) { return c != '\n'; });
+  // A plugin sends file keys in bodies.
+  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   return base64::decode(text, to);
 }
 
@@ -150,7 +153,8 @@ std::string version_line() { return std::string(version_1) + "\n"; }
 
 void append_stanza(std::string& header, const NewStanza& stanza) {
   header.append(stanza_mark).append(stanza.arguments).append("\n");
-  const std::string body = base64::encode(stanza.body);
+  std::string body = base64::encode(stanza.body);
+  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(body.data()), body.size()});
   for (std::size_t begin = 0; begin <= body.size(); begin += body_columns) {
     header.append(body, begin, body_columns).append("\n");
   }
