@@ -162,7 +162,12 @@ void FileRun::attempt(Outcome& outcome, const std::function<bool()>& work) {
   } catch (const ClosedOutput& error) {
     fail_closed(outcome, about(outcome, error));
   } catch (...) {
-    fail(outcome, with_leftover_hint(outcome.input, about(outcome, current_error())));
+    const Error error = with_leftover_hint(outcome.input, about(outcome, current_error()));
+    if (error.code == ErrorCode::failure && !is_missed()) {
+      outcome.fail(error);  // this thread was stopped, because another found that nobody reads
+    } else {
+      fail(outcome, error);
+    }
   }
   end(outcome);
 }
@@ -233,9 +238,7 @@ void FileRun::fail(Outcome& outcome, const Error& error) {
 // Nobody reads standard output any more. That ends the run, as it ends a filter.
 void FileRun::fail_closed(Outcome& outcome, const Error& error) {
   outcome.fail(error);
-  if (stop_for_closed_output()) {
-    nobody_reads_ = true;
-  } else {
+  if (!stop_for_closed_output()) {
     print_error(error);
   }
 }
@@ -270,9 +273,12 @@ void FileRun::print_results() {
   }
 }
 
+bool FileRun::is_missed() const {
+  return transfer_.name_output || !has_stopped_for_closed_output();
+}
+
 void FileRun::report_not_begun() const {
-  // If all output was for a reader who has gone, nobody misses the other files.
-  if (transfer_.name_output || !nobody_reads_) {
+  if (is_missed()) {
     cli::report_not_begun(outcomes_);
   }
 }

@@ -53,6 +53,9 @@ class FileRun {
   // The outcome is final. Only its result may fail to be printed.
   void end(Outcome& outcome);
   void print_results();
+  // Whether someone misses a file that was stopped: not if all output was for a reader who has
+  // gone.
+  [[nodiscard]] bool is_missed() const;
   void report_not_begun() const;
 
   const TransferOptions& options_;
@@ -60,7 +63,6 @@ class FileRun {
   const Transfer& transfer_;
   std::vector<Outcome>& outcomes_;
   std::atomic<std::size_t> ended_{0};
-  std::atomic<bool> nobody_reads_{false};
   std::mutex results_mutex_;  // guards the next two
   std::vector<bool> has_ended_;
   std::size_t next_result_ = 0;

@@ -79,6 +79,8 @@ bool stop_for_closed_output() noexcept {
   return !ignores_closed_pipes;
 }
 
+bool has_stopped_for_closed_output() noexcept { return caught.load() == SIGPIPE; }
+
 void die_by_caught_signal() noexcept {
   const int number = caught.load();
   if (number == 0) {

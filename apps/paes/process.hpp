@@ -21,6 +21,7 @@ void prepare_process();
 // false if whoever started the process has it ignore that signal; then it is an error like any
 // other.
 [[nodiscard]] bool stop_for_closed_output() noexcept;
+[[nodiscard]] bool has_stopped_for_closed_output() noexcept;
 
 // Dies by the signal that was caught, if one was; otherwise returns.
 void die_by_caught_signal() noexcept;
