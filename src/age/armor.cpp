@@ -22,7 +22,7 @@ bool is_blank(std::string_view line) noexcept {
 
 // A line of the armor and its line feed.
 void append_line(Bytes bytes, std::string& text) {
-  base64::append_padded(bytes, text);
+  base64::append_public(bytes, text);
   text.push_back('\n');
 }
 
@@ -126,7 +126,7 @@ void ArmorReader::decode_line(std::string_view line, std::vector<std::uint8_t>& 
   if (line.empty() || line.size() > armor_columns || line.size() % 4 != 0) {
     throw refused("a line has a wrong length");
   }
-  if (!base64::append_decoded(line, file)) {
+  if (!base64::append_decoded_public(line, file)) {
     throw refused("a line is not canonical Base 64");
   }
   if (line.size() < armor_columns || line.ends_with('=')) {

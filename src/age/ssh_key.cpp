@@ -72,7 +72,7 @@ std::optional<SshLine> parse_ssh_line(std::string_view line) {
   const std::size_t end = std::min(line.find_first_of(blanks, begin), line.size());
   const std::string_view type = line.substr(0, type_end);
   Wire wire;
-  if (!base64::append_decoded(line.substr(begin, end - begin), wire) ||
+  if (!base64::append_decoded_public(line.substr(begin, end - begin), wire) ||
       WireReader(wire).text() != type) {
     return std::nullopt;
   }
@@ -81,7 +81,7 @@ std::optional<SshLine> parse_ssh_line(std::string_view line) {
 
 std::string ssh_line(Bytes wire) {
   std::string line(WireReader(wire).text());
-  base64::append_padded(wire, line.append(" "));
+  base64::append_public(wire, line.append(" "));
   return line;
 }
 

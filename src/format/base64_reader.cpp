@@ -64,7 +64,7 @@ void Base64Reader::decode(std::string_view groups, std::vector<std::uint8_t>& fi
   if (is_padded_) {
     throw refused("something follows its padding");
   }
-  if (!base64::append_decoded(groups, file)) {
+  if (!base64::append_decoded_public(groups, file)) {
     throw refused("it is not canonical");
   }
   is_padded_ = groups.ends_with('=');

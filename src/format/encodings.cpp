@@ -32,16 +32,6 @@ constexpr unsigned mask_if_equal(unsigned a, unsigned b) noexcept {
   return 0U - (((a ^ b) - 1U) >> 31);
 }
 
-// 0xff for a character that is not in the alphabet.
-unsigned symbol_of(char character, std::string_view alphabet) noexcept {
-  unsigned symbol = 0xff;
-  for (unsigned i = 0; i < alphabet.size(); ++i) {
-    const auto c = static_cast<unsigned char>(character);
-    symbol &= ~mask_if_equal(c, static_cast<unsigned char>(alphabet[i])) | i;
-  }
-  return symbol;
-}
-
 }  // namespace
 
 namespace base64 {
@@ -63,9 +53,49 @@ constexpr std::array<std::uint8_t, 256> symbols = [] {
 
 std::uint8_t look_up(char c) noexcept { return symbols[static_cast<unsigned char>(c)]; }
 
+// All ones, or zero. The arguments are below 2^31.
+constexpr unsigned mask_if_within(unsigned c, unsigned first, unsigned last) noexcept {
+  return 0U - (((first - 1 - c) & (c - last - 1)) >> 31);
+}
+
+// The same without the table.
+unsigned symbol_of(char character) noexcept {
+  const unsigned c = static_cast<unsigned char>(character);
+  const unsigned capital = mask_if_within(c, 'A', 'Z');
+  const unsigned small = mask_if_within(c, 'a', 'z');
+  const unsigned digit = mask_if_within(c, '0', '9');
+  const unsigned plus = mask_if_equal(c, '+');
+  const unsigned slash = mask_if_equal(c, '/');
+  return (capital & (c - 'A')) | (small & (c - 'a' + 26)) | (digit & (c - '0' + 52)) | (plus & 62) |
+         (slash & 63) | (~(capital | small | digit | plus | slash) & no_symbol);
+}
+
+unsigned character_of(unsigned symbol) noexcept {
+  return (mask_if_within(symbol, 0, 25) & (symbol + 'A')) |
+         (mask_if_within(symbol, 26, 51) & (symbol - 26 + 'a')) |
+         (mask_if_within(symbol, 52, 61) & (symbol - 52 + '0')) |
+         (mask_if_equal(symbol, 62) & '+') | (mask_if_equal(symbol, 63) & '/');
+}
+
+// What the symbols of a text have in common, enough to tell whether it is canonical.
+struct Spelling {
+  void add(unsigned symbol) noexcept {
+    all |= symbol;
+    last = symbol;
+  }
+  [[nodiscard]] bool is_canonical(std::size_t count) const noexcept {
+    // Six bits make no byte; what is left over of two or three symbols must be zero.
+    const unsigned unused_bits = count % 4 == 2 ? 15 : count % 4 == 3 ? 3 : 0;
+    return count % 4 != 1 && all <= 63 && (last & unused_bits) == 0;
+  }
+
+  unsigned all = 0;
+  unsigned last = 0;
+};
+
 }  // namespace
 
-void append_padded(Bytes data, std::string& text) {
+void append_public(Bytes data, std::string& text) {
   const std::size_t had = text.size();
   text.resize(had + (data.size() + 2) / 3 * 4);
   char* to = text.data() + had;
@@ -85,7 +115,7 @@ void append_padded(Bytes data, std::string& text) {
   }
 }
 
-bool append_decoded(std::string_view groups, std::vector<std::uint8_t>& data) {
+bool append_decoded_public(std::string_view groups, std::vector<std::uint8_t>& data) {
   if (groups.size() % 4 != 0) {
     return false;
   }
@@ -123,53 +153,37 @@ bool append_decoded(std::string_view groups, std::vector<std::uint8_t>& data) {
 }
 
 std::string encode(Bytes data) {
-  std::string text;
-  append_padded(data, text);
-  text.resize(text_length(data.size()));
+  std::string text(text_length(data.size()), '\0');
+  regroup<8, 6>(data.size(), [data](std::size_t i) { return data[i]; },
+                {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  for (char& c : text) {
+    c = static_cast<char>(character_of(static_cast<unsigned char>(c)));
+  }
   return text;
 }
 
 bool is_canonical(std::string_view text) noexcept {
-  if (std::any_of(text.begin(), text.end(), [](char c) { return look_up(c) == no_symbol; })) {
-    return false;
+  Spelling spelling;
+  for (const char c : text) {
+    spelling.add(symbol_of(c));
   }
-  switch (text.size() % 4) {
-    case 1:
-      return false;  // six bits make no byte
-    case 2:
-      return (look_up(text.back()) & 15) == 0;
-    case 3:
-      return (look_up(text.back()) & 3) == 0;
-    default:
-      return true;
-  }
+  return spelling.is_canonical(text.size());
 }
 
 bool decode(std::string_view text, MutableBytes data) noexcept {
-  if (text.size() != text_length(data.size()) || !is_canonical(text)) {
-    return false;
-  }
-  regroup<6, 8>(
-      text.size(), [text](std::size_t i) { return look_up(text[i]); }, data);
-  return true;
-}
-
-bool decode_secret(std::string_view text, MutableBytes data) noexcept {
   if (text.size() != text_length(data.size())) {
     return false;
   }
-  unsigned all = 0;
-  unsigned last = 0;
+  Spelling spelling;
   regroup<6, 8>(
       text.size(),
       [&](std::size_t i) {
-        last = symbol_of(text[i], alphabet);
-        all |= last;
-        return static_cast<std::uint8_t>(last);
+        const unsigned symbol = symbol_of(text[i]);
+        spelling.add(symbol);
+        return static_cast<std::uint8_t>(symbol);
       },
       data);
-  const unsigned unused_bits = data.size() % 3 == 1 ? 15 : data.size() % 3 == 2 ? 3 : 0;
-  return all <= 63 && (last & unused_bits) == 0;
+  return spelling.is_canonical(text.size());
 }
 
 }  // namespace base64
@@ -183,6 +197,16 @@ std::string_view alphabet_for(std::string_view human_part) noexcept {
   const bool has_capitals = std::any_of(human_part.begin(), human_part.end(),
                                         [](char c) { return c >= 'A' && c <= 'Z'; });
   return has_capitals ? "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" : "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+}
+
+// 0xff for a character that is not in the alphabet.
+unsigned symbol_of(char character, std::string_view alphabet) noexcept {
+  unsigned symbol = 0xff;
+  for (unsigned i = 0; i < alphabet.size(); ++i) {
+    const auto c = static_cast<unsigned char>(character);
+    symbol &= ~mask_if_equal(c, static_cast<unsigned char>(alphabet[i])) | i;
+  }
+  return symbol;
 }
 
 std::uint8_t character_of(unsigned symbol, std::string_view alphabet) noexcept {

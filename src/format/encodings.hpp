@@ -11,7 +11,8 @@
 #include "core/bytes.hpp"
 
 // Standard Base 64, canonical only, without padding unless a name says otherwise (RFC 4648,
-// sections 4 and 3.5). Only decode_secret is for secrets: the others look characters up in a table.
+// sections 4 and 3.5). No branch and no index depends on the data, which may be secret; only
+// lengths and results are public. The fast ways for bulk are not so, and their names say it.
 namespace paes::base64 {
 
 [[nodiscard]] constexpr std::size_t text_length(std::size_t bytes) noexcept {
@@ -26,15 +27,12 @@ namespace paes::base64 {
 // True if `text` is the canonical encoding of exactly data.size() bytes, which are then in `data`.
 [[nodiscard]] bool decode(std::string_view text, MutableBytes data) noexcept;
 
-// The same. No branch and no index depends on the text; only the result is public.
-[[nodiscard]] bool decode_secret(std::string_view text, MutableBytes data) noexcept;
-
-// With padding: groups of four characters.
-void append_padded(Bytes data, std::string& text);
+// With padding: groups of four characters, looked up in a table.
+void append_public(Bytes data, std::string& text);
 
 // Appends to `data` what these groups stand for, of which the last may have padding. False unless
-// they are canonical; then what was appended has no meaning. This is the fast way for bulk.
-[[nodiscard]] bool append_decoded(std::string_view groups, std::vector<std::uint8_t>& data);
+// they are canonical; then what was appended has no meaning. Looks characters up in a table.
+[[nodiscard]] bool append_decoded_public(std::string_view groups, std::vector<std::uint8_t>& data);
 
 }  // namespace paes::base64
 

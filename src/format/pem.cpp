@@ -47,7 +47,7 @@ std::optional<SecretBytes> decode(std::string_view body) {
     symbols.remove_suffix(1);
   }
   SecretBytes data(symbols.size() * 3 / 4);
-  if (!base64::decode_secret(symbols, data)) {
+  if (!base64::decode(symbols, data)) {
     return std::nullopt;
   }
   return data;

@@ -211,7 +211,7 @@ TEST(SshIdentityFile, DamagedDerNeverGivesAnotherKey) {
       Wire der(block->data.data(), block->data.data() + block->data.size());
       der[at] ^= 0x15;
       std::string base64;
-      base64::append_padded(der, base64);
+      base64::append_public(der, base64);
       const std::string label(block->label);
       try {
         const auto identities =

@@ -37,7 +37,7 @@ TEST(Base64Reader, LinesOfAnyLengthInPiecesOfAnySize) {
     File file(bytes);
     std::generate(file.begin(), file.end(), [i = 0U]() mutable { return 37 * i++ & 255; });
     std::string text;
-    base64::append_padded(file, text);
+    base64::append_public(file, text);
     const std::string texts[] = {text, in_lines(text, 64, "\n"), in_lines(text, 76, "\r\n"),
                                  "\n\r\n" + in_lines(text, 5, "\r") + "\n\n"};
     for (const std::string& one : texts) {

@@ -21,38 +21,6 @@ std::string read(const std::string& text) {
   return parsed ? std::string(libcrypto::text_of(parsed->data)) : "refused";
 }
 
-TEST(SecretBase64, IsReadAsTheOther) {
-  for (std::size_t bytes = 0; bytes < 70; ++bytes) {
-    std::vector<std::uint8_t> data(bytes);
-    std::iota(data.begin(), data.end(), static_cast<std::uint8_t>(bytes * 37));
-    std::vector<std::uint8_t> back(bytes);
-    EXPECT_TRUE(base64::decode_secret(base64::encode(data), back));
-    EXPECT_EQ(back, data);
-  }
-}
-
-// Every character at every place, so that both decoders agree about the canonical spelling, too.
-TEST(SecretBase64, RefusesWhatTheOtherRefuses) {
-  for (const std::string_view good : {"Zg", "Zm8", "Zm9v"}) {
-    for (std::size_t at = 0; at < good.size(); ++at) {
-      for (int c = 0; c < 256; ++c) {
-        std::string text(good);
-        text[at] = static_cast<char>(c);
-        std::vector<std::uint8_t> data(good.size() * 3 / 4);
-        std::vector<std::uint8_t> secret(data.size());
-        const bool is_good = base64::decode(text, data);
-        ASSERT_EQ(base64::decode_secret(text, secret), is_good) << c << " at " << at;
-        if (is_good) {
-          EXPECT_EQ(secret, data);
-        }
-      }
-    }
-  }
-  std::array<std::uint8_t, 3> three{};
-  EXPECT_FALSE(base64::decode_secret("Zm9", three));
-  EXPECT_FALSE(base64::decode_secret("Zm9vZg", three));
-}
-
 TEST(Pem, IsOneBlock) {
   EXPECT_EQ(read(block("Zm9v\n")), "foo");
   EXPECT_EQ(read(block("Zm9v\r\nYmFy\r\n")), "foobar");

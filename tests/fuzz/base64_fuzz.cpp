@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::copy_if(text.begin(), text.end(), std::back_inserter(symbols),
                  [](std::uint8_t c) { return c != '\r' && c != '\n'; });
     std::string again;
-    paes::base64::append_padded(*file, again);
+    paes::base64::append_public(*file, again);
     paes::fuzz::require(again == symbols, "what is accepted is canonical");
   }
   return 0;
