@@ -32,7 +32,7 @@ SecretBytes read_key_file(const std::string& path) {
                      : stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
 }
 
-void write_new_secret_file(const std::string& path, Bytes contents) {
+void write_new_secret_file(const std::string& path, const std::function<SecretBytes()>& contents) {
   stream::OutputOptions options;
   options.only_new = true;
   options.permissions = S_IRUSR | S_IWUSR;
@@ -40,8 +40,9 @@ void write_new_secret_file(const std::string& path, Bytes contents) {
   options.cancel = &cancel();
   stream::Output file = stream::Output::create(path, options);
   warn_of_abandoned(file);
-  file.write(contents);
-  file.commit(contents.size());
+  const SecretBytes bytes = contents();
+  file.write(bytes);
+  file.commit(bytes.size());
   if (!file.warning().empty()) {
     print_warning(file.warning());
   }

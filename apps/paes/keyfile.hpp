@@ -1,6 +1,7 @@
 // Files that hold secrets, as inputs and as outputs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
 [[nodiscard]] SecretBytes read_key_file(const std::string& path);
 
 // Makes a file that did not exist, mode 0600, synced with its folder. Throws Error(failure) when
-// the name is taken.
-void write_new_secret_file(const std::string& path, Bytes contents);
+// the name is taken, before it asks for the contents.
+void write_new_secret_file(const std::string& path, const std::function<SecretBytes()>& contents);
 
 // Writes without stdio, whose buffer nobody would wipe. Syncs if standard output is a file.
 void write_standard_output(Bytes contents);

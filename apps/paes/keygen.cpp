@@ -44,7 +44,10 @@ int show_recipients(const Request& request) {
   const std::vector<age::SharedIdentity> identities =
       age::parse_identity_file(read_key_file(input), shown_name(input), terminal_prompts());
   for (const age::SharedRecipient& recipient : age::recipients_of(identities)) {
-    print_result(recipient->text() + "\n");
+    const std::string key = recipient->text();
+    refuse(key.empty(), shown_name(input) + ": only its plugin knows the public key of an identity",
+           "the plugin's own program prints it");
+    print_result(key + "\n");
   }
   return exit_done;
 }
@@ -70,10 +73,10 @@ int make_key(const Request& request) {
   const age::SharedIdentity identity =
       request.post_quantum ? age::generate_hybrid() : age::generate_x25519();
   const std::string public_key = identity->recipients().front()->text();
-  const SecretBytes contents = contents_of(request, *identity);
   if (request.output != "-") {
-    work_on_file("keygen", request.output, request.json,
-                 [&] { write_new_secret_file(request.output, contents); });
+    work_on_file("keygen", request.output, request.json, [&] {
+      write_new_secret_file(request.output, [&] { return contents_of(request, *identity); });
+    });
     if (request.json) {
       print_json({{"command", "keygen"}, {"file", request.output}, {"public_key", public_key}});
       return exit_done;
@@ -82,7 +85,7 @@ int make_key(const Request& request) {
     if (!request.passphrase.given()) {
       warn_if_others_can_read_standard_output();
     }
-    write_standard_output(contents);
+    write_standard_output(contents_of(request, *identity));
   }
   if (request.output != "-" || isatty(STDOUT_FILENO) == 0) {
     print_note("Public key: " + public_key);

@@ -212,10 +212,10 @@ void show_at_terminal(std::string_view before, Bytes secret, std::string_view af
 
 void never_prompt_in_background() noexcept { only_in_foreground = true; }
 
-WaitReadable until_signal() {
-  return [](int descriptor) {
+WaitReady until_signal() {
+  return [](int descriptor, short events) {
     try {
-      stream::wait_ready(descriptor, POLLIN, &cancel(), nullptr);
+      stream::wait_ready(descriptor, events, &cancel(), nullptr);
     } catch (...) {
       if (cancel().requested()) {
         throw;

@@ -18,8 +18,8 @@ class App;
 namespace paes::cli {
 
 // For key derivations. It waits until a signal asks to stop, and then throws an error, after which
-// main dies by the signal. It throws nothing else (WaitReadable says why).
-[[nodiscard]] WaitReadable until_signal();
+// main dies by the signal. It throws nothing else (WaitReady says why).
+[[nodiscard]] WaitReady until_signal();
 
 // For processes that somebody else started, such as mpirun. While another process group has the
 // terminal, the system would stop this process for good as soon as it asks. After this call, paes

@@ -94,8 +94,10 @@ Sealer::Sealer(const SealOptions& options, const container::Shape& shape, bool r
     settings_.insert(settings_.end(), key.begin(), key.end());
     settings_.push_back('\n');
   }
+  // Which key a plugin's identity belongs to, only the plugin knows. It may be one of them.
   const auto is_given = [&](const age::SharedRecipient& recipient) {
-    return keys.count(recipient->text()) != 0;
+    const std::string key = recipient->text();
+    return key.empty() || keys.count(key) != 0;
   };
   refuse(resume && !recipients_.empty() && !std::any_of(own.begin(), own.end(), is_given),
          "identity: none given with -i is a recipient's",

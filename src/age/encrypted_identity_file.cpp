@@ -1,9 +1,8 @@
 #include "age/encrypted_identity_file.hpp"
 
-#include <mutex>
-
 #include "age/armor.hpp"
 #include "age/envelope.hpp"
+#include "age/opened_once.hpp"
 #include "format/libcrypto.hpp"
 
 namespace paes::age {
@@ -66,22 +65,18 @@ class EncryptedIdentityFile final : public IdentityKey {
   }
 
  private:
-  // A second thread waits here until the first one's user has answered.
   [[nodiscard]] const std::vector<SharedIdentity>& opened() const {
-    const std::lock_guard lock(mutex_);
-    if (opened_.empty()) {
+    return opened_.get([this] {
       const SecretBytes passphrase =
           prompts_.passphrase("Enter passphrase for \"" + name_ + "\": ");
-      opened_ = open_identity_file(file_, name_, passphrase, prompts_);
-    }
-    return opened_;
+      return open_identity_file(file_, name_, passphrase, prompts_);
+    });
   }
 
   const std::vector<std::uint8_t> file_;
   const std::string name_;
   const Prompts prompts_;
-  mutable std::mutex mutex_;
-  mutable std::vector<SharedIdentity> opened_;
+  mutable OpenedOnce<std::vector<SharedIdentity>> opened_;
 };
 
 std::vector<SharedIdentity> parse(Bytes contents, const std::string& name, const Prompts& prompts) {

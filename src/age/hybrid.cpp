@@ -82,13 +82,16 @@ class HybridRecipient final : public RecipientKey {
 
 class HybridIdentity final : public IdentityKey {
  public:
-  explicit HybridIdentity(SecretKey key) : key_(std::move(key)) {}
+  // `prompts` are for the plugin that stands in for a libcrypto without ML-KEM.
+  explicit HybridIdentity(SecretKey key, const Prompts& prompts = {}) : key_(std::move(key)) {
+    if (!libcrypto::has_ml_kem_768()) {
+      plugin_ = plugin_identity(plugin_name, text_as("AGE-PLUGIN-PQ-"), prompts);
+    }
+  }
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override { return text_as(identity_part); }
-  // The plugin's name for the same key.
-  [[nodiscard]] SecretBytes plugin_text() const { return text_as("AGE-PLUGIN-PQ-"); }
 
  private:
   [[nodiscard]] SecretBytes text_as(std::string_view human_part) const {
@@ -98,6 +101,7 @@ class HybridIdentity final : public IdentityKey {
   }
 
   SecretKey key_;
+  SharedIdentity plugin_;  // null unless it does the work
 };
 
 Wrapped HybridRecipient::wrap(Bytes file_key) const {
@@ -134,6 +138,9 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
   if (!has_one) {
     return std::nullopt;
   }
+  if (plugin_) {
+    return plugin_->unwrap(stanzas);
+  }
   const Expanded expanded(*key_);
   std::array<std::uint8_t, x25519_bytes> public_x25519;
   libcrypto::x25519_public_key(expanded.x25519_key(), public_x25519);
@@ -166,6 +173,9 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
 }
 
 std::vector<SharedRecipient> HybridIdentity::recipients() const {
+  if (plugin_) {
+    return plugin_->recipients();
+  }
   const Expanded expanded(*key_);
   PublicKey key;
   libcrypto::ml_kem_768_public_key(expanded.ml_kem_seed(),
@@ -197,11 +207,7 @@ SharedIdentity parse_hybrid_identity(std::string_view text, const std::string& n
   if (bech32::decode(text, identity_part, *key) != bech32::Decoded::good) {
     throw misspelt(name);
   }
-  auto identity = std::make_shared<HybridIdentity>(std::move(key));
-  if (!libcrypto::has_ml_kem_768()) {
-    return plugin_identity(plugin_name, identity->plugin_text(), prompts);
-  }
-  return identity;
+  return std::make_shared<HybridIdentity>(std::move(key), prompts);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class RecipientKey {
   RecipientKey& operator=(const RecipientKey&) = delete;
 
   [[nodiscard]] virtual Wrapped wrap(Bytes file_key) const = 0;
-  // As users write it. Two keys with one text are the same.
+  // As users write it; two keys with one text are the same. Empty if only a plugin knows it.
   [[nodiscard]] virtual std::string text() const = 0;
 
  protected:
@@ -76,7 +76,7 @@ struct Prompts {
   std::function<void(const std::string& message)> show = {};
   // Told of a key in a list that age does not take. If it is empty, the list is refused.
   std::function<void(const std::string& what_why)> warn = {};
-  WaitReadable wait = {};  // as in derive_apart
+  WaitReady wait = {};  // as in derive_apart
 };
 
 // A public key that is well formed and that age does not take, such as one of SSH's for signatures.

@@ -110,11 +110,11 @@ SharedRecipient OpensshKey::recipient() const {
   return type_->recipient_of_wire(public_wire_, name_);
 }
 
-SharedIdentity OpensshKey::open(Bytes passphrase, const WaitReadable& wait) const {
+SharedIdentity OpensshKey::open(Bytes passphrase, const WaitReady& wait) const {
   return is_encrypted() ? read_section(decrypt(passphrase, wait)) : read_section(section_);
 }
 
-SecretBytes OpensshKey::decrypt(Bytes passphrase, const WaitReadable& wait) const {
+SecretBytes OpensshKey::decrypt(Bytes passphrase, const WaitReady& wait) const {
   const auto wrong = [this] {
     return Error(ErrorCode::wrong_key, name_ + ": the passphrase is wrong");
   };

@@ -30,10 +30,10 @@ class OpensshKey {
 
   // The private key. `passphrase` is empty if the key is not encrypted. Throws Error(wrong_key) if
   // the passphrase is wrong. `wait` as in derive_apart.
-  [[nodiscard]] SharedIdentity open(Bytes passphrase, const WaitReadable& wait) const;
+  [[nodiscard]] SharedIdentity open(Bytes passphrase, const WaitReady& wait) const;
 
  private:
-  [[nodiscard]] SecretBytes decrypt(Bytes passphrase, const WaitReadable& wait) const;
+  [[nodiscard]] SecretBytes decrypt(Bytes passphrase, const WaitReady& wait) const;
   [[nodiscard]] SharedIdentity read_section(Bytes section) const;
   [[nodiscard]] Error damaged(const std::string& why) const;
 

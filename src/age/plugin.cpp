@@ -81,7 +81,7 @@ class PluginRecipient final : public RecipientKey {
       : plugin_(plugin), identity_(Bytes(identity)), prompts_(prompts) {}
 
   [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
-  [[nodiscard]] std::string text() const override;
+  [[nodiscard]] std::string text() const override { return text_; }
 
  private:
   std::string plugin_;
@@ -149,22 +149,11 @@ Wrapped PluginRecipient::wrap(Bytes file_key) const {
   return wrapped;
 }
 
-std::string PluginRecipient::text() const {
-  if (identity_.empty()) {
-    return text_;
-  }
-  // A name for it that says nothing of the identity.
-  const auto mark = libcrypto::hmac_sha256(libcrypto::bytes_of("paes"), identity_);
-  return "identity of plugin " + plugin_ + " " + base64::encode(mark);
-}
-
 std::optional<SecretBytes> PluginIdentity::unwrap(std::span<const Stanza> stanzas) const {
   PluginProcess plugin(plugin_, "identity-v1", prompts_.wait);
   send_text(plugin, "add-identity", text_);
   for (const Stanza& stanza : stanzas) {
-    const auto symbols = static_cast<std::size_t>(
-        std::count_if(stanza.body.begin(), stanza.body.end(), [](char c) { return c != '\n'; }));
-    std::vector<std::uint8_t> body(symbols * 6 / 8);
+    std::vector<std::uint8_t> body(stanza.body_bytes());
     if (!stanza.decode_body(body)) {
       throw corrupt("malformed stanza body");
     }

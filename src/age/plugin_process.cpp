@@ -71,6 +71,8 @@ pid_t start(const std::string& file, const char* machine, int socket) {
   posix_spawn_file_actions_adddup2(&options.actions, socket, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&options.actions, socket, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  // A descriptor that this process has inherited may lead to a passphrase.
+  posix_spawn_file_actions_addclosefrom_np(&options.actions, STDERR_FILENO + 1);
   // A signal that this process ignores or blocks would otherwise be ignored or blocked there.
   sigset_t defaults;
   sigset_t blocked;
@@ -104,7 +106,7 @@ std::string Message::text() const {
   return text;
 }
 
-PluginProcess::PluginProcess(std::string_view name, const char* machine, const WaitReadable& wait)
+PluginProcess::PluginProcess(std::string_view name, const char* machine, const WaitReady& wait)
     : name_(name), wait_(wait), read_(max_stanza_bytes) {
   const std::string file = find_on_path(name);
   int ends[2];
@@ -144,11 +146,16 @@ void PluginProcess::send(std::string_view arguments, Bytes body) {
       {reinterpret_cast<std::uint8_t*>(stanza.arguments.data()), stanza.arguments.size()});
   const WipeOnExit wiped_body(stanza.body);
   for (std::string_view rest = text; !rest.empty();) {
-    // A plugin that has ended is an error here, not a SIGPIPE.
-    const ssize_t sent = ::send(socket_.number(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (wait_) {
+      wait_(socket_.number(), POLLOUT);
+    }
+    // A plugin that has ended is an error here, not a SIGPIPE. One that does not read must not stop
+    // a wait that can be given up.
+    const ssize_t sent = ::send(socket_.number(), rest.data(), rest.size(),
+                                MSG_NOSIGNAL | (wait_ ? MSG_DONTWAIT : 0));
     if (sent > 0) {
       rest.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (sent == 0 || errno != EINTR) {
+    } else if (sent == 0 || (errno != EINTR && errno != EAGAIN)) {
       throw failed("has ended early");
     }
   }
@@ -170,7 +177,7 @@ std::string PluginProcess::read_line() {
       throw failed("sends a line that is too long");
     }
     if (wait_) {
-      wait_(socket_.number());
+      wait_(socket_.number(), POLLIN);
     }
     const ssize_t got = recv(socket_.number(), read_.data() + end_, read_.size() - end_, 0);
     if (got > 0) {
@@ -202,9 +209,7 @@ Message PluginProcess::receive() {
     for (const std::string_view word : stanza.split_arguments()) {
       message.words.emplace_back(word);
     }
-    const auto symbols = static_cast<std::size_t>(
-        std::count_if(stanza.body.begin(), stanza.body.end(), [](char c) { return c != '\n'; }));
-    message.body = SecretBytes(symbols * 6 / 8);
+    message.body = SecretBytes(stanza.body_bytes());
     if (!stanza.decode_body(message.body)) {
       throw failed("does not keep to the protocol");
     }

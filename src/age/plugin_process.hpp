@@ -28,7 +28,7 @@ class PluginProcess {
   // Starts age-plugin-NAME, found on the path, with `--age-plugin=MACHINE`. Its standard error goes
   // nowhere. `wait` as in derive_apart; it must outlive this. Throws Error(failure) in one line
   // when there is no such program.
-  PluginProcess(std::string_view name, const char* machine, const WaitReadable& wait);
+  PluginProcess(std::string_view name, const char* machine, const WaitReady& wait);
   // Ends the plugin: it gets the end of its input, then a second, then SIGKILL.
   ~PluginProcess();
   PluginProcess(const PluginProcess&) = delete;
@@ -47,7 +47,7 @@ class PluginProcess {
   [[nodiscard]] std::string read_line();
 
   std::string name_;
-  const WaitReadable& wait_;
+  const WaitReady& wait_;
   Descriptor socket_;
   pid_t process_ = -1;
   SecretBytes read_;  // what has come and is not yet taken

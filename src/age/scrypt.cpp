@@ -25,7 +25,7 @@ std::optional<unsigned> parse_work_factor(std::string_view text) {
   return value;
 }
 
-void derive_wrap_key(Bytes passphrase, Bytes salt, unsigned work_factor, const WaitReadable& wait,
+void derive_wrap_key(Bytes passphrase, Bytes salt, unsigned work_factor, const WaitReady& wait,
                      WrapKey& wrap_key) {
   constexpr std::string_view label = "age-encryption.org/v1/scrypt";
   std::array<std::uint8_t, label.size() + 16> labelled;
@@ -56,7 +56,7 @@ ScryptStanza read_scrypt(const Stanza& stanza) {
 }
 
 NewStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
-                     const WaitReadable& wait) {
+                     const WaitReady& wait) {
   if (passphrase.empty()) {
     throw Error(ErrorCode::usage, "passphrase: is empty");
   }
@@ -69,7 +69,7 @@ NewStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
 }
 
 std::optional<SecretBytes> unwrap_under(Bytes passphrase, const ScryptStanza& stanza,
-                                        const WaitReadable& wait) {
+                                        const WaitReady& wait) {
   WrapKey wrap_key;
   derive_wrap_key(passphrase, stanza.salt, stanza.work_factor, wait, wrap_key);
   return unwrap_file_key(wrap_key, stanza.wrapped_key);

@@ -30,9 +30,9 @@ struct ScryptStanza {
 
 // `wait` as in derive_apart. Throws Error(usage) for an empty passphrase.
 [[nodiscard]] NewStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
-                                   const WaitReadable& wait);
+                                   const WaitReady& wait);
 // Nothing if the passphrase is another one.
 [[nodiscard]] std::optional<SecretBytes> unwrap_under(Bytes passphrase, const ScryptStanza& stanza,
-                                                      const WaitReadable& wait);
+                                                      const WaitReady& wait);
 
 }  // namespace paes::age

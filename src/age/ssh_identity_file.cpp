@@ -2,8 +2,8 @@
 // ones of pkcs_key.hpp. If the key is encrypted, its passphrase is asked for once, and only if a
 // stanza names the key's public half.
 #include <algorithm>
-#include <mutex>
 
+#include "age/opened_once.hpp"
 #include "age/openssh_key.hpp"
 #include "age/pkcs_key.hpp"
 #include "format/libcrypto.hpp"
@@ -36,24 +36,20 @@ class EncryptedSshIdentity final : public IdentityKey {
   [[nodiscard]] SecretBytes secret_text() const override { refuse_ssh_secret_text(); }
 
  private:
-  // A second thread waits here until the first one's user has answered.
-  [[nodiscard]] SharedIdentity opened() const {
-    const std::lock_guard lock(mutex_);
-    if (opened_ == nullptr) {
+  [[nodiscard]] const SharedIdentity& opened() const {
+    return opened_.get([this] {
       if (!prompts_.passphrase) {
         throw Error(ErrorCode::wrong_key,
                     key_.name() + ": is encrypted, and there is nobody to ask for its passphrase");
       }
-      opened_ = key_.open(prompts_.passphrase("Enter passphrase for \"" + key_.name() + "\": "),
-                          prompts_.wait);
-    }
-    return opened_;
+      return key_.open(prompts_.passphrase("Enter passphrase for \"" + key_.name() + "\": "),
+                       prompts_.wait);
+    });
   }
 
   const OpensshKey key_;
   const Prompts prompts_;
-  mutable std::mutex mutex_;
-  mutable SharedIdentity opened_;
+  mutable OpenedOnce<SharedIdentity> opened_;
 };
 
 bool claims_identity_file(Bytes contents) { return pem::is_pem(libcrypto::text_of(contents)); }

@@ -90,6 +90,12 @@ std::vector<std::string_view> Stanza::split_arguments() const {
   return parts;
 }
 
+std::size_t Stanza::body_bytes() const noexcept {
+  const auto symbols = static_cast<std::size_t>(
+      std::count_if(body.begin(), body.end(), [](char c) { return c != '\n'; }));
+  return symbols * 6 / 8;
+}
+
 bool Stanza::decode_body(MutableBytes to) const {
   const std::size_t length = base64::text_length(to.size());
   if (body.size() != length + length / body_columns) {  // a line feed after each whole line

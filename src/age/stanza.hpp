@@ -29,6 +29,7 @@ struct Stanza {
   }
   // The type is the first of them.
   [[nodiscard]] std::vector<std::string_view> split_arguments() const;
+  [[nodiscard]] std::size_t body_bytes() const noexcept;
   // False unless the body has exactly this length.
   [[nodiscard]] bool decode_body(MutableBytes to) const;
 };

@@ -1,5 +1,6 @@
 #include "format/derivation.hpp"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 namespace paes {
 
 SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes, Derive derive,
-                         const WaitReadable& wait) {
+                         const WaitReady& wait) {
   if (!wait) {
     SecretBytes derived(bytes);
     derive(passphrase, salt, derived);
@@ -46,7 +47,7 @@ SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes, Derive
     return task->get_future().get();
   }
   try {
-    wait(done->number());
+    wait(done->number(), POLLIN);
   } catch (...) {
     thread.detach();
     throw;

@@ -47,7 +47,7 @@ const char* find_digest(const std::string& name) {
 }
 
 SecretBytes derive(Bytes passphrase, const Salt& salt, const Derivation& derivation,
-                   std::size_t key_and_iv_bytes, const WaitReadable& wait) {
+                   std::size_t key_and_iv_bytes, const WaitReady& wait) {
   assert(!derivation.iterations ||
          (*derivation.iterations >= 1 && *derivation.iterations <= max_iterations));
   return derive_apart(

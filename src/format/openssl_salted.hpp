@@ -40,6 +40,6 @@ struct Derivation {
 
 // The key, then the IV; `wait` as in derive_apart.
 [[nodiscard]] SecretBytes derive(Bytes passphrase, const Salt& salt, const Derivation& derivation,
-                                 std::size_t key_and_iv_bytes, const WaitReadable& wait = {});
+                                 std::size_t key_and_iv_bytes, const WaitReady& wait = {});
 
 }  // namespace paes::openssl_salted

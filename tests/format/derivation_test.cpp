@@ -17,8 +17,8 @@ namespace {
 
 using libcrypto::bytes_of;
 
-void wait_for(int descriptor) {
-  pollfd one = {descriptor, POLLIN, 0};
+void wait_for(int descriptor, short events) {
+  pollfd one = {descriptor, events, 0};
   while (poll(&one, 1, -1) != 1) {
   }
 }
@@ -57,7 +57,7 @@ TEST(Derivation, IsWaitedForByThoseWhoCannotWait) {
     returns.get_future().wait();
     out[0] = 1;
   };
-  const auto returns_early = [&returns](int) { returns.set_value(); };
+  const auto returns_early = [&returns](int, short) { returns.set_value(); };
   const SecretBytes derived = derive_apart({}, {}, 16, slow, returns_early);
   EXPECT_EQ(derived.data()[0], 1);
 }
@@ -66,7 +66,7 @@ TEST(Derivation, FailsAsItsFunctionDoes) {
   const Derive fails = [](Bytes, Bytes, MutableBytes) {
     throw Error(ErrorCode::failure, "scrypt: no memory");
   };
-  for (const WaitReadable& wait : {WaitReadable{}, WaitReadable{wait_for}}) {
+  for (const WaitReady& wait : {WaitReady{}, WaitReady{wait_for}}) {
     EXPECT_THROW((void)derive_apart({}, {}, 16, fails, wait), Error);
   }
 }
@@ -82,7 +82,7 @@ TEST(Derivation, OutlivesWhoeverGaveUp) {
     std::string both(secret.begin(), secret.end());
     seen.set_value(both.append(salt.begin(), salt.end()));
   };
-  const WaitReadable gives_up = [](int) { throw std::runtime_error("stop"); };
+  const WaitReady gives_up = [](int, short) { throw std::runtime_error("stop"); };
   EXPECT_THROW((void)derive_apart(*passphrase, bytes_of("salt"), 16, slow, gives_up),
                std::runtime_error);
   passphrase.reset();

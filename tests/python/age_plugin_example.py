@@ -2,13 +2,14 @@
 without data stands for the default key.
 
 PAES_PLUGIN_MANNERS says how it behaves, in words: labels, ask, confirm, show, error, die, silent, garbage,
-unknown, twice. PAES_PLUGIN_LOG names a file that gets a line for every command that it is given.
+unknown, twice, deaf, descriptors. PAES_PLUGIN_LOG names a file that gets a line for every command that it is given.
 """
 
 import base64
 import hashlib
 import os
 import sys
+import time
 
 import age_file
 
@@ -48,9 +49,7 @@ def receive():
         text += line
         if len(line) < 64:
             break
-    if "PAES_PLUGIN_LOG" in os.environ:
-        with open(os.environ["PAES_PLUGIN_LOG"], "a", encoding="ascii") as log:
-            print(*words, file=log)
+    log(*words)
     return words, decode(text)
 
 
@@ -77,7 +76,16 @@ def collect():
         said.append((words, body))
 
 
+def log(*words):
+    if "PAES_PLUGIN_LOG" in os.environ:
+        with open(os.environ["PAES_PLUGIN_LOG"], "a", encoding="ascii") as file:
+            print(*words, file=file)
+
+
 def behave():
+    if "descriptors" in MANNERS:
+        # The last one is that of the listing itself.
+        log("descriptors", *sorted(os.listdir("/proc/self/fd"), key=int)[:-1])
     if "die" in MANNERS:
         sys.exit(1)
     if "garbage" in MANNERS:
@@ -141,4 +149,7 @@ def unwrap():
 
 
 if __name__ == "__main__":
+    if "deaf" in MANNERS:
+        log("deaf")
+        time.sleep(600)
     {"--age-plugin=recipient-v1": wrap, "--age-plugin=identity-v1": unwrap}[sys.argv[1]]()

@@ -85,6 +85,13 @@ def test_a_key_that_age_encrypted(folder, keys, text):
         assert (folder / "again").read_bytes() == text.read_bytes()
 
 
+def test_nothing_is_asked_for_a_file_that_exists(folder):
+    (folder / "key").write_text("precious")
+    code, shown = on_a_terminal(["keygen", "-p", "-o", folder / "key"], [PASSPHRASE, PASSPHRASE])
+    assert code == FAILURE and "exists" in shown and "assphrase:" not in shown
+    assert (folder / "key").read_text() == "precious"
+
+
 def test_the_passphrase_is_asked_twice(folder):
     code, shown = on_a_terminal(["keygen", "-p", "-o", folder / "key"], [PASSPHRASE, PASSPHRASE])
     assert code == 0, shown

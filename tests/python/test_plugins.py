@@ -1,10 +1,13 @@
 # Keys of age's plugins, with a plugin of our own: both ways, beside age, and with plugins that misbehave.
 # Post-quantum keys go to age-plugin-pq where libcrypto has no ML-KEM.
+import base64
 import io
 import os
 import shlex
+import signal
 import stat
 import sys
+import time
 from pathlib import Path
 
 import age_file
@@ -12,7 +15,8 @@ import age_plugin_example
 import container
 import pytest
 from age_file import age
-from program import FAILURE, USAGE, WRONG_KEY, as_age, fail, on_a_terminal, succeed
+from program import FAILURE, USAGE, WRONG_KEY, as_age, fail, on_a_terminal, start, succeed
+from test_resume import interrupt, resumed_bytes
 
 KEY = bytes(range(16))
 RECIPIENT = age_plugin_example.recipient(KEY)
@@ -76,6 +80,55 @@ def test_others_beside_it(plugin, identity, text, keys, folder):
     for path in (identity, keys.path):
         succeed("decrypt", "-f", "-i", path, "-o", folder / "again", f"{text}.paes")
         assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_rekey_asks_the_plugin_once(plugin, identity, text, keys, folder):
+    log = plugin()
+    succeed("encrypt", "-r", RECIPIENT, text)
+    log.unlink()
+    succeed("rekey", "-i", identity, "--remove", "1", "--add", "-r", keys.recipient, f"{text}.paes")
+    assert sum(line.startswith("add-identity") for line in log.read_text().splitlines()) == 1
+    succeed("decrypt", "-i", keys.path, "-o", folder / "again", f"{text}.paes")
+    assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_an_interrupted_run_is_continued_with_a_plugins_key(plugin, identity, text, keys, folder):
+    """Only the plugin knows whose identity it is, so it may be one of the recipients'."""
+    plugin()
+    text.write_bytes(text.read_bytes() * 400)
+    sealing = ["encrypt", "--resume", "-r", RECIPIENT, "-i", identity, "-T", "1", text]
+    interrupt(sealing, Path(f"{text}.paes"))
+    assert resumed_bytes(*sealing) > 0
+    succeed("decrypt", "-i", identity, "-o", folder / "again", f"{text}.paes")
+    assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_what_only_the_plugin_knows(plugin, identity):
+    plugin()
+    fail("keygen", "-y", identity, code=USAGE, says="only its plugin knows the public key")
+
+
+def test_a_plugin_gets_no_descriptor_but_its_own(plugin, text, folder):
+    """A descriptor that paes has inherited may lead to a passphrase."""
+    log = plugin("descriptors")
+    reader, writer = os.pipe()
+    succeed("encrypt", "-r", RECIPIENT, text, pass_fds=[reader, writer])
+    assert "descriptors 0 1 2" in log.read_text().splitlines()
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_plugin_that_does_not_read_can_be_stopped(plugin, keys, identity, folder):
+    stanzas = [age_file.stanza([b"example.com/long"], bytes(700)) for _ in range(900)]
+    (folder / "sealed.paes").write_bytes(container.make(
+        2, b"text", lambda key: age_file.seal(key, [keys.recipient], more_stanzas=stanzas)))
+    log = plugin("deaf")
+    with start("decrypt", "-i", identity, folder / "sealed.paes") as process:
+        while not log.exists():
+            assert process.poll() is None
+        time.sleep(0.3)  # until it writes more than the socket holds
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == -signal.SIGTERM
 
 
 def test_age_takes_the_same_keys(plugin, identity, text, folder):
@@ -221,15 +274,24 @@ def test_where_age_takes_no_default_key(plugin, folder):
 POST_QUANTUM = "AGE-SECRET-KEY-PQ-1XX76JRALNLXDMEW0CRK45QMCCH4X06SE84UN3VPM33W6HWDX0H3SK3ZQFR"
 
 
-def test_post_quantum_identities_need_libcrypto_or_the_plugin(plugin, text, keys, folder):
+def test_post_quantum_identities_need_libcrypto_or_the_plugin(plugin, keys, folder):
     (folder / "pq").write_text(POST_QUANTUM + "\n")
-    succeed("encrypt", "-r", keys.recipient, text)
-    sealed = f"{text}.paes"
-    result = fail("decrypt", "-i", folder / "pq", "-o", folder / "again", sealed, code=(WRONG_KEY, FAILURE))
+
+    def seal(name, more_stanzas):
+        (folder / name).write_bytes(container.make(
+            2, b"text", lambda key: age_file.seal(key, [keys.recipient], more_stanzas=more_stanzas)))
+        return folder / name
+
+    # What is for nobody with such a key is nothing for the plugin, either.
+    fail("decrypt", "-i", folder / "pq", seal("x.paes", []), code=WRONG_KEY)
+    # A stanza of the right lengths for somebody else.
+    share = base64.b64encode(bytes(range(1, 141)) * 8).rstrip(b"=")
+    path = seal("y.paes", [age_file.stanza([b"mlkem768x25519", share], bytes(32))])
+    result = fail("decrypt", "-i", folder / "pq", path, code=(WRONG_KEY, FAILURE))
     if result.code == WRONG_KEY:
         pytest.skip("libcrypto has ML-KEM-768, so no plugin is asked")
     assert "no program age-plugin-pq on the path" in result.err
     log = plugin(name="pq")
-    fail("decrypt", "-i", folder / "pq", "-o", folder / "again", sealed, code=WRONG_KEY)
+    fail("decrypt", "-i", folder / "pq", path, code=WRONG_KEY)
     data = age_file.bech32_data(POST_QUANTUM)
     assert log.read_text().splitlines()[0] == "add-identity " + age_file.bech32("AGE-PLUGIN-PQ-", data)

@@ -9,7 +9,7 @@ from pathlib import Path
 import container
 import program
 import pytest
-from program import FAILURE, OK, USAGE, WRONG_KEY, fail, succeed
+from program import FAILURE, OK, SOME_FAILED, USAGE, WRONG_KEY, fail, succeed
 from test_terminal import Terminal
 
 PASSPHRASE = b"a key's own"
@@ -187,6 +187,17 @@ def test_a_wrong_passphrase(encrypted, folder):
         assert code == WRONG_KEY
         assert b"the passphrase is wrong" in shown
         assert text is None
+
+
+def test_a_wrong_passphrase_is_asked_for_once(encrypted, folder):
+    """Not again for each of several files."""
+    for name in "abc":
+        succeed("encrypt", "-r", encrypted.recipient, "-o", folder / f"{name}.paes", stdin=TEXT)
+    code, shown = program.on_a_terminal(
+        ["verify", "-i", encrypted.path, "--recursive", folder], [b"another", b"a second one"])
+    assert code == SOME_FAILED
+    assert shown.count("Enter passphrase for") == 1
+    assert shown.count("the passphrase is wrong") == 3
 
 
 def test_the_passphrase_is_asked_for_only_if_the_key_may_open_the_file(

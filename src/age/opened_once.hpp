@@ -1,0 +1,42 @@
+// What a passphrase opens, opened when it is first needed: nobody is asked twice, not even for the
+// next file after a wrong answer.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "paes/error.hpp"
+
+namespace paes::age {
+
+template <typename T>
+class OpenedOnce {
+ public:
+  // What `open` gave, or its Error(wrong_key) again. Another thread waits here until the first
+  // one's user has answered. After any other failure `open` is called again.
+  template <typename Open>
+  const T& get(const Open& open) {
+    const std::lock_guard lock(mutex_);
+    if (wrong_key_) {
+      throw Error(*wrong_key_);
+    }
+    if (!opened_) {
+      try {
+        opened_.emplace(open());
+      } catch (const Error& error) {
+        if (error.code == ErrorCode::wrong_key) {
+          wrong_key_ = error;
+        }
+        throw;
+      }
+    }
+    return *opened_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<T> opened_;
+  std::optional<Error> wrong_key_;
+};
+
+}  // namespace paes::age
