@@ -107,8 +107,8 @@ auto Unlocker::explained(const Open& open) {
   }
 }
 
-SecretBytes Unlocker::open(Bytes envelope) {
-  return explained([&](const age::Credentials& with) { return age::open(envelope, with); });
+age::OpenEnvelope Unlocker::open(Bytes envelope) {
+  return explained([&](const age::Credentials& with) { return age::OpenEnvelope(envelope, with); });
 }
 
 stream::OpenedPayload Unlocker::open(const stream::EncryptedFile& file,

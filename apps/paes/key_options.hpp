@@ -60,7 +60,7 @@ class Unlocker {
 
   // Valid as long as this object is. For one thread.
   [[nodiscard]] age::Credentials credentials();
-  [[nodiscard]] SecretBytes open(Bytes envelope);
+  [[nodiscard]] age::OpenEnvelope open(Bytes envelope);
   [[nodiscard]] stream::OpenedPayload open(const stream::EncryptedFile& file,
                                            const stream::Options& options);
   [[nodiscard]] const std::vector<age::SharedIdentity>& identities() const { return identities_; }

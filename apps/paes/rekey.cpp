@@ -30,6 +30,8 @@ struct Request {
   InputOptions inputs;
   std::vector<std::string> files;
 
+  // Whether recipients stay: else the new ones replace all of them.
+  [[nodiscard]] bool keeps_some() const { return add || !remove.empty(); }
   [[nodiscard]] const char* action() const {
     return restore ? "restored" : !remove.empty() ? "removed" : add ? "added" : "replaced";
   }
@@ -72,7 +74,10 @@ std::vector<std::size_t> places_of(std::vector<std::size_t> numbers) {
 class Rekeyer {
  public:
   explicit Rekeyer(const Request& request)
-      : request_(request), unlocker_(request.unlock), recipients_(request.recipients.load()) {}
+      : request_(request),
+        unlocker_(request.unlock),
+        recipients_(request.recipients.load()),
+        change_{places_of(request.remove), recipients_} {}
 
   // How many recipients the file has now.
   [[nodiscard]] std::size_t rekey(const std::string& path);
@@ -80,30 +85,38 @@ class Rekeyer {
  private:
   [[nodiscard]] std::size_t change(const stream::PreambleFile& file);
   [[nodiscard]] std::size_t restore(const stream::PreambleFile& file);
-  [[nodiscard]] std::vector<std::uint8_t> new_envelope(Bytes envelope, Bytes input_key);
+  // Throws Error unless the payload after this preamble belongs to its envelope.
+  [[nodiscard]] age::OpenEnvelope open(const stream::PreambleFile& file,
+                                       const stream::Preamble& preamble,
+                                       const std::string& otherwise);
+  [[nodiscard]] std::vector<std::uint8_t> new_envelope(const age::OpenEnvelope& old);
 
   const Request& request_;
   Unlocker unlocker_;
   const std::vector<age::SharedRecipient> recipients_;
-  SecretBytes new_passphrase_;  // empty until the first file needs it
+  const age::RecipientChange change_;  // with --add or --remove; else all recipients are new
+  SecretBytes new_passphrase_;         // empty until the first file needs it
 };
 
-std::vector<std::uint8_t> Rekeyer::new_envelope(Bytes envelope, Bytes input_key) {
+age::OpenEnvelope Rekeyer::open(const stream::PreambleFile& file, const stream::Preamble& preamble,
+                                const std::string& otherwise) {
+  age::OpenEnvelope envelope = unlocker_.open(preamble.envelope());
+  if (!file.commits_to(preamble.header, envelope.plaintext())) {
+    throw Error(ErrorCode::corrupt, otherwise);
+  }
+  return envelope;
+}
+
+std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
   if (request_.new_passphrase.given()) {
     if (new_passphrase_.empty()) {
       new_passphrase_ = request_.new_passphrase.read_new();
     }
-    return age::seal_to_passphrase(new_passphrase_, input_key, age::written_work_factor,
+    return age::seal_to_passphrase(new_passphrase_, old.plaintext(), age::written_work_factor,
                                    until_signal());
   }
-  if (!request_.remove.empty()) {
-    const std::vector<std::uint8_t> kept =
-        age::remove_recipients(envelope, unlocker_.credentials(), places_of(request_.remove));
-    return recipients_.empty() ? kept
-                               : age::add_recipients(kept, unlocker_.credentials(), recipients_);
-  }
-  return request_.add ? age::add_recipients(envelope, unlocker_.credentials(), recipients_)
-                      : age::seal_to_recipients(recipients_, input_key);
+  return request_.keeps_some() ? old.changed(change_)
+                               : age::seal_to_recipients(recipients_, old.plaintext());
 }
 
 // The same place for the payload, whatever the new envelope's length.
@@ -127,12 +140,19 @@ std::size_t Rekeyer::change(const stream::PreambleFile& file) {
                 name + ": an interrupted rekey left " + stream::leftover_path(name),
                 leftover_hint(name));
   }
-  const stream::Preamble before = stream::read_preamble(file.input());
-  const SecretBytes input_key = unlocker_.open(before.envelope());
-  if (!file.commits_to(before.header, input_key)) {
-    throw Error(ErrorCode::corrupt, name + ": its payload was not made with its envelope's key");
+  const stream::FileFormat* const format = stream::format_of(file.input());
+  if (format != nullptr && !format->is_rekeyable) {
+    throw Error(
+        ErrorCode::usage,
+        name + ": is a file of " + format->name + ", whose recipients cannot change in place",
+        "write a new file: paes decrypt, then paes encrypt");
   }
-  const std::vector<std::uint8_t> envelope = new_envelope(before.envelope(), input_key);
+  const stream::Preamble before = stream::read_preamble(file.input());
+  if (request_.keeps_some()) {  // before anybody is asked for a key in vain
+    age::check_change(before.envelope(), change_);
+  }
+  const std::vector<std::uint8_t> envelope =
+      new_envelope(open(file, before, name + ": its payload was not made with its envelope's key"));
   const container::Header header = new_header(name, before.header, envelope.size());
   const std::vector<std::uint8_t> after = container::encode_preamble(header, envelope);
   const std::size_t recipients = age::summarize(envelope).stanzas.size();
@@ -142,11 +162,8 @@ std::size_t Rekeyer::change(const stream::PreambleFile& file) {
 
 std::size_t Rekeyer::restore(const stream::PreambleFile& file) {
   const stream::Preamble copy = file.read_leftover();
-  const std::string path = stream::leftover_path(file.name());
-  const SecretBytes input_key = unlocker_.open(copy.envelope());
-  if (!file.commits_to(copy.header, input_key)) {
-    throw Error(ErrorCode::corrupt, path + ": belongs to another file, and is not put back");
-  }
+  (void)open(file, copy,
+             stream::leftover_path(file.name()) + ": belongs to another file, and is not put back");
   const std::size_t recipients = age::summarize(copy.envelope()).stanzas.size();
   file.put_back(copy.bytes);
   return recipients;
@@ -178,7 +195,7 @@ void rekey_one(const Request& request, Rekeyer& rekeyer, Outcome& outcome) {
 int rekey_files(const Request& request) {
   check(request);
   std::vector<Outcome> outcomes =
-      collect_inputs(request.inputs, request.files, Takes::encrypted, nullptr).files;
+      collect_inputs(request.inputs, request.files, Takes::rekeyable, nullptr).files;
   Rekeyer rekeyer(request);
   for (Outcome& outcome : outcomes) {
     if (!cancel().requested()) {

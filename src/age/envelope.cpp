@@ -7,21 +7,15 @@ namespace paes::age {
 
 namespace {
 
-struct ParsedFile {
-  ParsedHeader header;
-  Bytes payload;
-};
-
-ParsedFile parse_file(Bytes file) {
-  if (file.size() > container::max_envelope_bytes) {
+ParsedHeader parse_envelope(Bytes envelope) {
+  if (envelope.size() > container::max_envelope_bytes) {
     throw corrupt("longer than " + std::to_string(container::max_envelope_bytes) + " bytes");
   }
-  ParsedHeader header = parse_checked(file);
-  const Bytes payload = file.subspan(header.bytes);
-  if (payload.size() < payload_nonce_bytes) {
+  ParsedHeader header = parse_checked(envelope);
+  if (envelope.size() - header.bytes < payload_nonce_bytes) {
     throw corrupt("truncated");
   }
-  return {std::move(header), payload};
+  return header;
 }
 
 std::vector<std::uint8_t> join(const std::string& header, Bytes payload) {
@@ -35,14 +29,6 @@ std::vector<std::uint8_t> seal(const SealedHeader& header, Bytes plaintext) {
   return join(header.text, seal_payload(header.file_key, plaintext));
 }
 
-SecretBytes open_authentic_payload(const ParsedFile& file, Bytes file_key) {
-  auto plaintext = open_payload(file_key, file.payload);
-  if (!plaintext) {
-    throw corrupt("its payload is damaged or truncated");
-  }
-  return std::move(*plaintext);
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> seal_to_recipients(std::span<const SharedRecipient> recipients,
@@ -51,7 +37,7 @@ std::vector<std::uint8_t> seal_to_recipients(std::span<const SharedRecipient> re
 }
 
 std::vector<std::uint8_t> seal_to_passphrase(Bytes passphrase, Bytes plaintext,
-                                             unsigned work_factor, const WaitReadable& wait) {
+                                             unsigned work_factor, const WaitReady& wait) {
   return seal(seal_header(passphrase, work_factor, wait), plaintext);
 }
 
@@ -69,31 +55,25 @@ Summary summarize(const ParsedHeader& header) {
   return summary;
 }
 
-Summary summarize(Bytes envelope) { return summarize(parse_file(envelope).header); }
+Summary summarize(Bytes envelope) { return summarize(parse_envelope(envelope)); }
 
-SecretBytes open(Bytes envelope, const Credentials& credentials) {
-  const ParsedFile file = parse_file(envelope);
-  return open_authentic_payload(file, open_header(file.header, credentials));
-}
-
-std::vector<std::uint8_t> remove_recipients(Bytes envelope, const Credentials& credentials,
-                                            std::span<const std::size_t> places) {
-  const ParsedFile file = parse_file(envelope);
-  const SecretBytes file_key = open_header(file.header, credentials);
-  (void)open_authentic_payload(file, file_key);
-  return join(remove_from_header(file.header, file_key, places), file.payload);
-}
-
-std::vector<std::uint8_t> add_recipients(Bytes envelope, const Credentials& credentials,
-                                         std::span<const SharedRecipient> recipients) {
-  const ParsedFile file = parse_file(envelope);
-  // Before a passphrase is asked for, which would be in vain.
-  if (file.header.stanzas.front().type() == scrypt_type) {
-    return join(add_to_header(file.header, {}, recipients), file.payload);
+OpenEnvelope::OpenEnvelope(Bytes envelope, const Credentials& credentials)
+    : header_(parse_envelope(envelope)),
+      payload_(envelope.subspan(header_.bytes)),
+      file_key_(open_header(header_, credentials)) {
+  auto plaintext = open_payload(file_key_, payload_);
+  if (!plaintext) {
+    throw corrupt("its payload is damaged or truncated");
   }
-  const SecretBytes file_key = open_header(file.header, credentials);
-  (void)open_authentic_payload(file, file_key);  // refuses a damaged payload
-  return join(add_to_header(file.header, file_key, recipients), file.payload);
+  plaintext_ = std::move(*plaintext);
+}
+
+std::vector<std::uint8_t> OpenEnvelope::changed(const RecipientChange& change) const {
+  return join(change_header(header_, file_key_, change), payload_);
+}
+
+void check_change(Bytes envelope, const RecipientChange& change) {
+  check_change(parse_envelope(envelope), change);
 }
 
 }  // namespace paes::age

@@ -19,7 +19,7 @@ namespace paes::age {
 // `wait` as in derive_apart.
 [[nodiscard]] std::vector<std::uint8_t> seal_to_passphrase(
     Bytes passphrase, Bytes plaintext, unsigned work_factor = written_work_factor,
-    const WaitReadable& wait = {});
+    const WaitReady& wait = {});
 
 [[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealTo& to, Bytes plaintext);
 
@@ -33,20 +33,30 @@ struct Summary {
 };
 [[nodiscard]] Summary summarize(Bytes envelope);
 [[nodiscard]] Summary summarize(const ParsedHeader& header);
+void check_change(Bytes envelope, const RecipientChange& change);  // as for its header
 
-// The plaintext. Throws as open_header does, and Error(corrupt) if the envelope is malformed or its
-// payload is wrong.
-[[nodiscard]] SecretBytes open(Bytes envelope, const Credentials& credentials);
+// An envelope that is open. It views the bytes given.
+class OpenEnvelope {
+ public:
+  // Throws as open_header does, and Error(corrupt) if the envelope is malformed or its payload is
+  // wrong.
+  OpenEnvelope(Bytes envelope, const Credentials& credentials);
 
-// The same envelope for more recipients. Throws as open and add_to_header do.
-[[nodiscard]] std::vector<std::uint8_t> add_recipients(Bytes envelope,
-                                                       const Credentials& credentials,
-                                                       std::span<const SharedRecipient> recipients);
+  [[nodiscard]] const SecretBytes& plaintext() const noexcept { return plaintext_; }
+  [[nodiscard]] SecretBytes take_plaintext() && { return std::move(plaintext_); }
 
-// The same envelope without the recipients at these places. Throws as open and remove_from_header
-// do.
-[[nodiscard]] std::vector<std::uint8_t> remove_recipients(Bytes envelope,
-                                                          const Credentials& credentials,
-                                                          std::span<const std::size_t> places);
+  // The same envelope for others. Throws as change_header does.
+  [[nodiscard]] std::vector<std::uint8_t> changed(const RecipientChange& change) const;
+
+ private:
+  ParsedHeader header_;
+  Bytes payload_;
+  SecretBytes file_key_;
+  SecretBytes plaintext_;
+};
+
+[[nodiscard]] inline SecretBytes open(Bytes envelope, const Credentials& credentials) {
+  return OpenEnvelope(envelope, credentials).take_plaintext();
+}
 
 }  // namespace paes::age

@@ -35,15 +35,24 @@ SecretBytes random_file_key() {
 
 using Labels = std::vector<std::string>;
 
+Error may_not_stand_together(const Labels& one, const Labels& other) {
+  const auto is_post_quantum = [](const Labels& labels) {
+    return std::find(labels.begin(), labels.end(), post_quantum_label) != labels.end();
+  };
+  return {ErrorCode::usage,
+          is_post_quantum(one) || is_post_quantum(other)
+              ? "recipients: may not stand in one file: a post-quantum key goes with its like "
+                "alone, or its protection would be lost"
+              : "recipients: may not stand in one file: a plugin's key goes with its like alone"};
+}
+
 // Throws Error(usage) unless all of them have the same labels, those that are there included.
 void append_wrapped(std::string& text, std::span<const SharedRecipient> recipients, Bytes file_key,
                     std::optional<Labels> labels = std::nullopt) {
   for (const SharedRecipient& recipient : recipients) {
     Wrapped wrapped = recipient->wrap(file_key);
     if (labels && *labels != wrapped.labels) {
-      throw Error(ErrorCode::usage,
-                  "recipients: may not stand in one file: a post-quantum key goes with its like "
-                  "alone, or its protection would be lost");
+      throw may_not_stand_together(*labels, wrapped.labels);
     }
     labels = std::move(wrapped.labels);
     for (const NewStanza& stanza : wrapped.stanzas) {
@@ -54,9 +63,9 @@ void append_wrapped(std::string& text, std::span<const SharedRecipient> recipien
 
 // Labels are not written into a header. A file is safe against quantum computers if each of its
 // stanzas is; these are the types that the specification has.
-Labels labels_of(const ParsedHeader& header) {
+Labels labels_of(std::span<const Stanza> stanzas) {
   const bool is_post_quantum =
-      std::all_of(header.stanzas.begin(), header.stanzas.end(), [](const Stanza& stanza) {
+      std::all_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
         return stanza.type() == hybrid_type || stanza.type() == "mlkem768p256tag";
       });
   return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};
@@ -108,7 +117,7 @@ SealedHeader seal_header(std::span<const SharedRecipient> recipients) {
   return sealed;
 }
 
-SealedHeader seal_header(Bytes passphrase, unsigned work_factor, const WaitReadable& wait) {
+SealedHeader seal_header(Bytes passphrase, unsigned work_factor, const WaitReady& wait) {
   SealedHeader sealed{version_line(), random_file_key()};
   append_stanza(sealed.text, wrap_under(passphrase, work_factor, sealed.file_key, wait));
   sealed.text = complete(std::move(sealed.text), sealed.file_key);
@@ -147,36 +156,38 @@ SecretBytes open_header(const ParsedHeader& header, const Credentials& credentia
   return file_key;
 }
 
-std::string remove_from_header(const ParsedHeader& header, Bytes file_key,
-                               std::span<const std::size_t> places) {
+void check_change(const ParsedHeader& header, const RecipientChange& change) {
   const std::size_t count = header.stanzas.size();
-  if (!places.empty() && places.back() >= count) {
+  if (!change.removed.empty() && change.removed.back() >= count) {
     throw Error(ErrorCode::usage, "envelope: has " + std::to_string(count) +
-                                      " recipients, so there is no number " +
-                                      std::to_string(places.back() + 1));
+                                      (count == 1 ? " recipient" : " recipients") +
+                                      ", so there is no number " +
+                                      std::to_string(change.removed.back() + 1));
   }
-  if (places.size() == count) {
+  if (change.removed.size() == count && change.added.empty()) {
     throw Error(ErrorCode::usage, "envelope: nobody could open it without its last recipient");
   }
-  std::string text = version_line();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!std::binary_search(places.begin(), places.end(), i)) {
-      append_stanza(text, header.stanzas[i]);
-    }
-  }
-  return complete(std::move(text), file_key);
-}
-
-std::string add_to_header(const ParsedHeader& header, Bytes file_key,
-                          std::span<const SharedRecipient> recipients) {
-  if (header.stanzas.front().type() == scrypt_type) {
+  if (change.removed.empty() && !change.added.empty() &&
+      header.stanzas.front().type() == scrypt_type) {
     throw Error(ErrorCode::usage,
                 "envelope: it has a passphrase, next to which age allows no recipient",
                 "replace the passphrase with recipients, without --add");
   }
-  const Bytes kept = header.authenticated.first(header.authenticated.size() - mac_mark.size());
-  std::string text(kept.begin(), kept.end());
-  append_wrapped(text, recipients, file_key, labels_of(header));
+}
+
+std::string change_header(const ParsedHeader& header, Bytes file_key,
+                          const RecipientChange& change) {
+  check_change(header, change);
+  std::string text = version_line();
+  std::vector<Stanza> kept;
+  for (std::size_t i = 0; i < header.stanzas.size(); ++i) {
+    if (!std::binary_search(change.removed.begin(), change.removed.end(), i)) {
+      kept.push_back(header.stanzas[i]);
+      append_stanza(text, header.stanzas[i]);
+    }
+  }
+  append_wrapped(text, change.added, file_key,
+                 kept.empty() ? std::nullopt : std::optional(labels_of(kept)));
   return complete(std::move(text), file_key);
 }
 

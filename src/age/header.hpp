@@ -24,14 +24,14 @@ struct SealedHeader {
 [[nodiscard]] SealedHeader seal_header(std::span<const SharedRecipient> recipients);
 // `wait` as in derive_apart. Throws Error(usage) for an empty passphrase.
 [[nodiscard]] SealedHeader seal_header(Bytes passphrase, unsigned work_factor,
-                                       const WaitReadable& wait);
+                                       const WaitReady& wait);
 
 // For whom to seal: recipients, or a passphrase if there are none.
 struct SealTo {
   std::span<const SharedRecipient> recipients;
   Bytes passphrase = {};
   unsigned work_factor = written_work_factor;
-  WaitReadable wait = {};  // as in derive_apart
+  WaitReady wait = {};  // as in derive_apart
 };
 [[nodiscard]] SealedHeader seal_header(const SealTo& to);
 
@@ -41,7 +41,7 @@ struct Credentials {
   std::span<const SharedIdentity> identities;
   std::function<SecretBytes()> ask_passphrase;  // may be empty
   unsigned max_work_factor = default_max_work_factor;
-  WaitReadable wait = {};  // as in derive_apart
+  WaitReady wait = {};  // as in derive_apart
 };
 
 // As parse_header, and throws Error(corrupt) also if a stanza of age's own two types is malformed,
@@ -52,14 +52,19 @@ struct Credentials {
 // its MAC is wrong, and Error(usage) when the work factor is above the cap.
 [[nodiscard]] SecretBytes open_header(const ParsedHeader& header, const Credentials& credentials);
 
-// The same header for more recipients: it keeps its stanzas and gets a new MAC. Throws Error(usage)
-// if it has a passphrase, and for recipients that may not stand beside those that are there.
-[[nodiscard]] std::string add_to_header(const ParsedHeader& header, Bytes file_key,
-                                        std::span<const SharedRecipient> recipients);
+// Who can open a file from now on: all who can, without some and with others.
+struct RecipientChange {
+  std::vector<std::size_t> removed = {};  // their stanzas' places, counted from 0, in order
+  std::span<const SharedRecipient> added = {};
+};
 
-// The same header without the stanzas at these places, which are counted from 0 and in order.
-// Throws Error(usage) if there is no such stanza, or if none would be left.
-[[nodiscard]] std::string remove_from_header(const ParsedHeader& header, Bytes file_key,
-                                             std::span<const std::size_t> places);
+// What can be said of a change before anybody is asked for a key. Throws Error(usage) if a stanza
+// is to go that is not there, if none would be left, and if a passphrase would not stay alone.
+void check_change(const ParsedHeader& header, const RecipientChange& change);
+
+// The header after the change: stanzas that stay are as they were, the MAC is new. Throws as
+// check_change does, and Error(usage) for recipients that may not stand beside those that stay.
+[[nodiscard]] std::string change_header(const ParsedHeader& header, Bytes file_key,
+                                        const RecipientChange& change);
 
 }  // namespace paes::age

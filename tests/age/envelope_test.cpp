@@ -184,10 +184,16 @@ TEST(Age, SealingToNobodyOrToAnEmptyPassphraseIsRefused) {
             "passphrase: is empty");
 }
 
+std::vector<std::uint8_t> changed(Bytes envelope, const Credentials& credentials,
+                                  const RecipientChange& change) {
+  return OpenEnvelope(envelope, credentials).changed(change);
+}
+
 TEST(Age, AddedRecipientsOpenAndTheFirstOnesStillDo) {
   const KeyPair a, b;
   const auto envelope = seal_to(a, counting(32));
-  const auto extended = add_recipients(envelope, {a.identities, {}}, std::span(&b.recipient, 1));
+  const auto extended =
+      changed(envelope, {a.identities, {}}, {.added = std::span(&b.recipient, 1)});
   EXPECT_EQ(copy(open(extended, {a.identities, {}})), counting(32));
   EXPECT_EQ(copy(open(extended, {b.identities, {}})), counting(32));
   EXPECT_EQ(summarize(extended).stanzas.size(), 2u);
@@ -198,18 +204,41 @@ TEST(Age, AddedRecipientsOpenAndTheFirstOnesStillDo) {
 TEST(Age, OnlyWhoOpensAnEnvelopeAddsToIt) {
   const KeyPair a, b;
   const auto envelope = seal_to(a, counting(32));
-  const std::span<const SharedRecipient> more(&b.recipient, 1);
-  (void)refusal(ErrorCode::wrong_key, [&] {
-    (void)add_recipients(envelope, {b.identities, {}}, more);
-  });
+  const RecipientChange more{.added = std::span(&b.recipient, 1)};
+  (void)refusal(ErrorCode::wrong_key, [&] { (void)changed(envelope, {b.identities, {}}, more); });
   auto damaged = envelope;
   damaged.back() ^= 1;
-  (void)refusal(ErrorCode::corrupt, [&] {
-    (void)add_recipients(damaged, {a.identities, {}}, more);
-  });
-  (void)refusal(ErrorCode::usage, [&] {
-    (void)add_recipients(seal_to_passphrase(bytes_of("x"), {}, 4), with_passphrase("x"), more);
-  });
+  (void)refusal(ErrorCode::corrupt, [&] { (void)changed(damaged, {a.identities, {}}, more); });
+}
+
+TEST(Age, NobodyIsAddedToAPassphrase) {
+  const KeyPair a;
+  const RecipientChange more{.added = std::span(&a.recipient, 1)};
+  const auto envelope = seal_to_passphrase(bytes_of("x"), counting(32), 4);
+  (void)refusal(ErrorCode::usage, [&] { check_change(envelope, more); });
+  (void)refusal(ErrorCode::usage, [&] { (void)changed(envelope, with_passphrase("x"), more); });
+  const auto replaced =
+      changed(envelope, with_passphrase("x"), {.removed = {0}, .added = more.added});
+  EXPECT_EQ(copy(open(replaced, {a.identities, {}})), counting(32));
+}
+
+TEST(Age, AKeyIsReplacedByOneThatOpensWithIt) {
+  const KeyPair a, b;
+  const auto envelope = seal_to(a, counting(32));
+  const auto after =
+      changed(envelope, {a.identities, {}}, {.removed = {0}, .added = std::span(&b.recipient, 1)});
+  EXPECT_EQ(copy(open(after, {b.identities, {}})), counting(32));
+  (void)refusal(ErrorCode::wrong_key, [&] { (void)open(after, {a.identities, {}}); });
+}
+
+TEST(Age, ChangesThatCannotBeMadeAreKnownWithoutAKey) {
+  const KeyPair a;
+  const auto envelope = seal_to(a, counting(32));
+  EXPECT_EQ(refusal(ErrorCode::usage, [&] { check_change(envelope, {.removed = {1}}); }),
+            "envelope: has 1 recipient, so there is no number 2");
+  EXPECT_EQ(refusal(ErrorCode::usage, [&] { check_change(envelope, {.removed = {0}}); }),
+            "envelope: nobody could open it without its last recipient");
+  check_change(envelope, {.removed = {0}, .added = std::span(&a.recipient, 1)});
 }
 
 TEST(Age, UnknownStanzasAreSkippedAndKept) {

@@ -68,14 +68,17 @@ TEST_F(Hybrid, NoOtherKindIsAddedToIt) {
   const SharedRecipient weaker = generate_x25519()->recipients().front();
   const auto envelope = seal_to_recipients(std::span(&recipient, 1), {});
   (void)refusal(ErrorCode::usage, [&] {
-    (void)add_recipients(envelope, {mine, {}}, std::span(&weaker, 1));
+    (void)OpenEnvelope(envelope, {mine, {}}).changed({.added = std::span(&weaker, 1)});
   });
   const std::vector<SharedIdentity> weak = {generate_x25519()};
   const SharedRecipient first = weak.front()->recipients().front();
-  (void)refusal(ErrorCode::usage, [&] {
-    (void)add_recipients(seal_to_recipients(std::span(&first, 1), {}), {weak, {}},
-                         std::span(&recipient, 1));
-  });
+  const auto weak_envelope = seal_to_recipients(std::span(&first, 1), {});
+  const OpenEnvelope opened(weak_envelope, {weak, {}});
+  (void)refusal(ErrorCode::usage,
+                [&] { (void)opened.changed({.added = std::span(&recipient, 1)}); });
+  // In place of all that are there it may be any kind.
+  const auto replaced = opened.changed({.removed = {0}, .added = std::span(&recipient, 1)});
+  EXPECT_EQ(summarize(replaced).stanzas.front().type, "mlkem768x25519");
 }
 
 }  // namespace

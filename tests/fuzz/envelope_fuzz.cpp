@@ -83,7 +83,7 @@ void check_spelling(Bytes file) {
 
 void check_adding(Bytes file, const SecretBytes& opened) {
   const age::SharedRecipient more[] = {identities().front()->recipients().front()};
-  const auto extended = age::add_recipients(file, credentials(), more);
+  const auto extended = age::OpenEnvelope(file, credentials()).changed({.added = more});
   require(equal(age::open(extended, credentials()), opened), "adding keeps the plaintext");
   require(age::summarize(extended).stanzas.size() == age::summarize(file).stanzas.size() + 1,
           "adding adds one stanza");

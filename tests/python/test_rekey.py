@@ -109,6 +109,12 @@ def test_remove_and_add(sealed, keys, other_keys, text):
     assert opens(sealed, text, "-i", other_keys.path) and opens(sealed, text, "-i", keys.path)
 
 
+def test_replace_the_key_that_opens_it(sealed, keys, other_keys, text):
+    succeed("rekey", "-i", keys.path, "--remove", "1", "--add", "-r", other_keys.recipient, sealed)
+    assert opens(sealed, text, "-i", other_keys.path)
+    assert not opens(sealed, text, "-i", keys.path)
+
+
 @pytest.mark.parametrize("options, why", [
     (["--remove", "2"], "there is no number 2"),
     (["--remove", "1"], "without its last recipient"),
@@ -132,6 +138,16 @@ def several(folder, keys):
         succeed("encrypt", "-r", keys.recipient, "-o", path, stdin=path.name.encode())
     (folder / "tree" / "note").write_text("not encrypted")
     return paths
+
+
+def test_files_of_age_cannot_be_rekeyed(several, keys, other_keys, folder):
+    path = folder / "tree" / "d.age"
+    succeed("encrypt", "--format", "age", "-r", keys.recipient, "-o", path, stdin=b"text")
+    before = path.read_bytes()
+    fail("rekey", "-i", keys.path, "-r", other_keys.recipient, path, code=USAGE, says="is a file of age")
+    done = succeed("rekey", "-i", keys.path, "-r", other_keys.recipient, "--recursive", folder / "tree")
+    assert "2 of another suffix" in done.err
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("way", ["named", "recursive", "listed"])
