@@ -297,7 +297,7 @@ class Work {
       : request_(request),
         input_(request.input() == "-" ? stream::Input::standard_input(&cancel())
                                       : stream::Input::open(request.input(), &cancel())),
-        chooser_(WorkOptions().choose(Notes::none)) {}
+        chooser_(WorkOptions().choose(stream::find_format("age").why_cpu_alone, Notes::none)) {}
 
   void encrypt() {
     std::vector<age::SharedRecipient> recipients =

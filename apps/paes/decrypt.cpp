@@ -26,7 +26,7 @@ Written decrypt_one(const Request& request, Unlocker& unlocker,
   request.unlock.refuse_as_output(task.output);
   const bool resumable = is_resumable(request.transfer, input, task.output);
   const stream::EncryptedFile file(input);
-  task.outcome.kernel = file.head().format().kernel;
+  task.outcome.take(file.head().format());
   const stream::Preamble* const container = file.head().container();
   if (resumable && container == nullptr) {
     throw Error(ErrorCode::usage,
@@ -38,7 +38,7 @@ Written decrypt_one(const Request& request, Unlocker& unlocker,
                     {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
   stream::ResumedTotals totals;
   if (resumable) {
-    const SecretBytes key = unlocker.open(container->envelope());
+    const SecretBytes key = unlocker.open(container->envelope()).take_plaintext();
     totals = stream::decrypt_resumably(input, output, *container, key, print_warning, task.options);
   } else {
     const stream::OpenedPayload payload = unlocker.open(file, task.options);
@@ -60,7 +60,7 @@ int decrypt_files(Request& request) {
     refuse(request.transfer.output.empty(), "range: needs an output of its own",
            "name it with -o; -o - is standard output");
   }
-  WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
+  WorkChooser chooser = request.transfer.device.choose("", request.transfer.notes());
   Unlocker unlocker(request.unlock);
   Transfer transfer{"decrypt", decrypted_name, Takes::encrypted, [&](const FileTask& task) {
                       return decrypt_one(request, unlocker, range, task);

@@ -52,7 +52,7 @@ class NewIdentity {
   explicit NewIdentity(std::string path) : path_(std::move(path)) {
     if (!path_.empty()) {
       const age::SharedIdentity identity = age::generate_x25519();
-      write_new_secret_file(path_, age::identity_file_text(*identity));
+      write_new_secret_file(path_, [&] { return age::identity_file_text(*identity); });
       recipient_ = identity->recipients().front();
     }
   }
@@ -109,7 +109,7 @@ std::uint64_t encrypt_afresh(const Request& request, const Sealer& sealer, NewId
 
 Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
                     const FileTask& task) {
-  task.outcome.kernel = parse_format(request).kernel;
+  task.outcome.take(parse_format(request));
   const std::string& path = task.output;
   refuse(request.transfer.expected_bytes && task.input.is_storage(),
          task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
@@ -149,7 +149,8 @@ int encrypt_files(Request& request) {
   FileList list =
       settle(request.transfer, Takes::plain, name_output, sealing.standard_input_uses());
   const container::Shape shape = sealing.shape();
-  WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
+  WorkChooser chooser =
+      request.transfer.device.choose(format.why_cpu_alone, request.transfer.notes());
   Sealer sealer(sealing, shape, resume);
   if (!sealing.new_identity.empty()) {
     start_threads(list, chooser);

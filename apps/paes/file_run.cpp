@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/current_error.hpp"
@@ -13,7 +12,6 @@
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "stream/file_format.hpp"
-#include "stream/preamble.hpp"
 
 namespace paes::cli {
 
@@ -22,13 +20,6 @@ namespace {
 // Several threads on one file pay only if each gets many pieces. A thread alone takes a few
 // milliseconds for a file of this many.
 constexpr std::uint64_t pieces_of_a_small_file = 32;
-
-// The file is left where it stands.
-bool is_encrypted_already(const stream::Input& input) {
-  std::array<std::uint8_t, stream::max_magic_bytes> first_bytes;
-  return input.is_seekable() &&
-         stream::is_encrypted(Bytes(first_bytes).first(stream::read_head(input, first_bytes)));
-}
 
 }  // namespace
 
@@ -141,7 +132,10 @@ void FileRun::run_alone(Outcome& outcome) {
     const std::optional<std::uint64_t> total =
         input->is_seekable() ? std::optional(input->bytes()) : std::nullopt;
     const std::optional<std::uint64_t> expected = total ? total : options_.expected_bytes;
-    const Choice choice = chooser_.for_input(expected);
+    const stream::FileFormat* const format =
+        transfer_.takes == Takes::encrypted ? stream::format_of(*input) : nullptr;
+    const bool is_for_cpu = format != nullptr && *format->why_cpu_alone != '\0';
+    const Choice choice = is_for_cpu ? chooser_.cpu() : chooser_.for_input(expected);
     const std::unique_ptr<Executor> executor = choice.executor_for(total);
     executor->start();
     std::optional<ProgressMeter> own_meter;
@@ -182,7 +176,7 @@ std::optional<stream::Input> FileRun::open(Outcome& outcome) const {
   std::optional<stream::Input> input = stream::Input::open_regular(outcome.input, &cancel());
   if (!input) {
     outcome.skip(Skipped::not_regular);
-  } else if (transfer_.takes == Takes::plain && is_encrypted_already(*input)) {
+  } else if (transfer_.takes == Takes::plain && stream::format_of(*input) != nullptr) {
     outcome.skip(Skipped::encrypted);
     input.reset();
   }

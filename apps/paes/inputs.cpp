@@ -198,12 +198,18 @@ class Collector {
       outcome.skip(Skipped::not_regular);
     } else if (stream::is_temporary_name(entry.fts_name)) {
       outcome.skip(Skipped::unfinished);
-    } else if (takes_ == Takes::encrypted && suffix_of(path).empty()) {
+    } else if (!takes_name(path)) {
       outcome.skip(Skipped::no_suffix);
     } else {
       outcome.listed_bytes = static_cast<std::uint64_t>(entry.fts_statp->st_size);
       name_output_of(outcome, below);
     }
+  }
+
+  [[nodiscard]] bool takes_name(const std::string& path) const {
+    const stream::FileFormat* const format = format_of_name(path);
+    return takes_ == Takes::plain ||
+           (format != nullptr && (takes_ == Takes::encrypted || format->is_rekeyable));
   }
 
   void name_output_of(Outcome& outcome, const std::string& below) {

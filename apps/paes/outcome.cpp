@@ -41,7 +41,7 @@ struct Reason {
 // In the order of Skipped.
 constexpr Reason reasons[] = {{"not-regular", "no regular file"},
                               {"encrypted", "encrypted already"},
-                              {"no-suffix", "without the suffix .paes or .age"},
+                              {"no-suffix", "of another suffix"},
                               {"unfinished", "of an unfinished run"},
                               {"exists", "with an output that exists"}};
 static_assert(std::size(reasons) == reasons_to_skip);

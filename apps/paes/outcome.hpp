@@ -12,6 +12,7 @@
 #include "paes/error.hpp"
 #include "paes/work.hpp"
 #include "stream/damage.hpp"
+#include "stream/file_format.hpp"
 
 namespace paes::cli {
 
@@ -26,7 +27,7 @@ enum class Status {
 enum class Skipped {
   not_regular,  // a link, a device, a socket, ...
   encrypted,    // it begins as a format's files do
-  no_suffix,    // its name does not end as a format's do
+  no_suffix,    // its name does not end as those of files that are taken
   unfinished,   // another run is writing it, or was killed
   exists,       // its output exists
 };
@@ -50,6 +51,13 @@ struct Outcome {
   bool was_found = false;  // below a folder, not named by the user
   std::string result;      // for standard output, once all files before this one have ended
 
+  // Who computes a file of this format, if not what was chosen for all.
+  void take(const stream::FileFormat& format) {
+    kernel = format.kernel;
+    if (*format.why_cpu_alone != '\0') {
+      device = "cpu";
+    }
+  }
   void fail(const Error& why) {
     status = Status::failed;
     error = why;

@@ -94,15 +94,15 @@ FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_ou
   return collect_inputs(inputs, options.files, takes, named);
 }
 
-std::string_view suffix_of(const std::string& name) {
+const stream::FileFormat* format_of_name(const std::string& name) {
   const std::size_t name_bytes = name.size() - (name.rfind('/') + 1);  // npos + 1 is 0
   for (const stream::FileFormat* const format : stream::file_formats()) {
     const std::string_view suffix = format->suffix;
     if (name.ends_with(suffix) && name_bytes != suffix.size()) {
-      return suffix;
+      return format;
     }
   }
-  return {};
+  return nullptr;
 }
 
 std::string encrypted_name(const std::string& input, const stream::FileFormat& format) {
@@ -113,10 +113,10 @@ std::string decrypted_name(const std::string& input) {
   if (input == "-") {
     return input;
   }
-  const std::string_view suffix = suffix_of(input);
-  refuse(suffix.empty(), input + ": has no suffix .paes or .age to leave out",
+  const stream::FileFormat* const format = format_of_name(input);
+  refuse(format == nullptr, input + ": has no suffix .paes or .age to leave out",
          "name the output with -o");
-  return input.substr(0, input.size() - suffix.size());
+  return input.substr(0, input.size() - std::string_view(format->suffix).size());
 }
 
 int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,

@@ -21,8 +21,8 @@
 
 namespace paes::cli {
 
-// The suffix of an encrypted file's name, or nothing.
-[[nodiscard]] std::string_view suffix_of(const std::string& name);
+// The format whose suffix ends an encrypted file's name, or null.
+[[nodiscard]] const stream::FileFormat* format_of_name(const std::string& name);
 // FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
 // throws Error(usage) for a name without a format's suffix.
 [[nodiscard]] std::string encrypted_name(

@@ -19,7 +19,7 @@ struct Request {
 Written verify_one(const Request& request, Unlocker& unlocker, const FileTask& task) {
   refuse_terminal(task.input);
   const stream::EncryptedFile file(task.input);
-  task.outcome.kernel = file.head().format().kernel;
+  task.outcome.take(file.head().format());
   const stream::OpenedPayload payload = unlocker.open(file, task.options);
   const stream::Verification found = stream::verify(file.source(), payload, task.options);
   add_damage(task.outcome.more, found);
@@ -30,7 +30,7 @@ Written verify_one(const Request& request, Unlocker& unlocker, const FileTask& t
 int verify_files(Request& request) {
   FileList list =
       settle(request.transfer, Takes::encrypted, nullptr, request.unlock.standard_input_uses());
-  WorkChooser chooser = request.transfer.device.choose(request.transfer.notes());
+  WorkChooser chooser = request.transfer.device.choose("", request.transfer.notes());
   Unlocker unlocker(request.unlock);
   Transfer transfer{"verify", nullptr, Takes::encrypted,
                     [&](const FileTask& task) { return verify_one(request, unlocker, task); }};

@@ -135,8 +135,8 @@ void WorkOptions::declare(CLI::App& app) {
   app.add_option("--engine", device_, "--device")->group("")->excludes(device);
 }
 
-WorkChooser WorkOptions::choose(Notes notes) const {
-  return choose(find_cipher_name("aes-256-gcm"), "", notes);
+WorkChooser WorkOptions::choose(const std::string& why_cpu_alone, Notes notes) const {
+  return choose(find_cipher_name("aes-256-gcm"), why_cpu_alone, notes);
 }
 
 const cuda::DeviceKernel* WorkOptions::device_kernel_for(const CipherName& cipher) const {

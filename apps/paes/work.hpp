@@ -81,9 +81,9 @@ class WorkChooser {
   [[nodiscard]] const Kernel& kernel() const noexcept { return plan_.kernel; }
   [[nodiscard]] Schedule schedule() const noexcept { return plan_.schedule; }
   [[nodiscard]] Choice for_input(std::optional<std::uint64_t> bytes);
+  [[nodiscard]] Choice cpu() const;  // for an input that no device can work on
 
  private:
-  [[nodiscard]] Choice cpu() const;
   [[nodiscard]] Choice with_device(WhenBusy when_busy) const;
   void measure(std::uint64_t bytes);
   void measure_device(stream::Rates& rates);
@@ -105,10 +105,10 @@ class WorkOptions {
     device_share_ = device;
   }
   // Throws Error(usage), and Error(failure) where a device was asked for that is not there; prints
-  // the kernel's warning if it has one. The first form is for the container, which is AES-GCM; the
-  // second is for the cipher named. `why_cpu_alone` is empty if a device could do the work.
-  // Otherwise `cuda` throws it as an error, and `hybrid` and `auto` choose the CPU.
-  [[nodiscard]] WorkChooser choose(Notes notes) const;
+  // the kernel's warning if it has one. The first form is for files, of which the container is
+  // AES-GCM; the second is for the cipher named. `why_cpu_alone` is empty if a device could do the
+  // work. Otherwise `cuda` throws it as an error, and `hybrid` and `auto` choose the CPU.
+  [[nodiscard]] WorkChooser choose(const std::string& why_cpu_alone, Notes notes) const;
   [[nodiscard]] WorkChooser choose(const CipherName& cipher, const std::string& why_cpu_alone,
                                    Notes notes) const;
 

@@ -1,8 +1,10 @@
 #include "stream/file_format.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "paes/error.hpp"
+#include "stream/preamble.hpp"
 #include "stream/text_ends.hpp"
 
 namespace paes::stream {
@@ -19,16 +21,6 @@ constexpr const FileFormat* formats[] = {
 #undef PAES_FORMAT
 };
 
-// A file that no format knows is for the first one to refuse.
-const FileFormat& format_of(Bytes first_bytes) noexcept {
-  for (const FileFormat* const format : formats) {
-    if (format->is_format_of(first_bytes)) {
-      return *format;
-    }
-  }
-  return *formats[0];
-}
-
 }  // namespace
 
 std::span<const FileFormat* const> file_formats() noexcept { return formats; }
@@ -44,11 +36,20 @@ const FileFormat& find_format(const std::string& name) {
   throw Error(ErrorCode::usage, "format: unknown name '" + name + "'", names);
 }
 
-bool is_encrypted(Bytes first_bytes) noexcept {
-  return age::is_armored(first_bytes) || std::any_of(std::begin(formats), std::end(formats),
-                                                     [first_bytes](const FileFormat* format) {
-                                                       return format->is_format_of(first_bytes);
-                                                     });
+const FileFormat* format_of(Bytes first_bytes) noexcept {
+  const bool is_armored = age::is_armored(first_bytes);
+  const auto* const found =
+      std::find_if(std::begin(formats), std::end(formats), [&](const FileFormat* format) {
+        return is_armored ? format->has_armor : format->is_format_of(first_bytes);
+      });
+  return found == std::end(formats) ? nullptr : *found;
+}
+
+const FileFormat* format_of(const Source& source) {
+  std::array<std::uint8_t, max_magic_bytes> first_bytes;
+  return source.is_seekable()
+             ? format_of(Bytes(first_bytes).first(stream::read_head(source, first_bytes)))
+             : nullptr;
 }
 
 EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
@@ -60,7 +61,9 @@ EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
   }
   source_ = std::make_unique<PeekedSource>(*from);
   try {
-    head_ = format_of(source_->peek(max_magic_bytes)).read_head(*source_);
+    const FileFormat* const format = format_of(source_->peek(max_magic_bytes));
+    // A file that no row recognises is for the first one to refuse.
+    head_ = (format != nullptr ? format : formats[0])->read_head(*source_);
   } catch (const Error& error) {
     // The formats know no file names; errors of the input itself begin with one already.
     const std::string what = error.what();

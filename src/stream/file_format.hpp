@@ -46,10 +46,12 @@ struct FileFormat {
   const char* name;
   const char* suffix;  // of the files' names
   const Chunking& chunking;
-  bool has_shape;      // there is a choice of suites, and of room for recipients
-  const char* kernel;  // the one that computes it; empty: the one that was chosen
-  bool is_resumable;   // --resume can continue it
-  bool has_armor;      // may be written as text
+  bool has_shape;             // there is a choice of suites, and of room for recipients
+  const char* kernel;         // the one that computes it; empty: the one that was chosen
+  const char* why_cpu_alone;  // empty: a device may compute it
+  bool is_resumable;          // --resume can continue it
+  bool is_rekeyable;          // its recipients can change in place
+  bool has_armor;             // may be written as text
   // From max_magic_bytes of the file, or all of it.
   bool (*is_format_of)(Bytes first_bytes) noexcept;
   // A pipe is left at the payload. Throws Error(corrupt).
@@ -64,8 +66,11 @@ struct FileFormat {
 [[nodiscard]] const FileFormat& find_format(const std::string& name);
 inline constexpr std::size_t max_magic_bytes = age::max_armor_head_bytes;
 
-// Whether a file has a format of the table, or armor, from its first max_magic_bytes, or all.
-[[nodiscard]] bool is_encrypted(Bytes first_bytes) noexcept;
+// The format of a file, armored or not, from its first max_magic_bytes, or all. Null for a file
+// that no row recognises.
+[[nodiscard]] const FileFormat* format_of(Bytes first_bytes) noexcept;
+// Null for a pipe, too: nothing of it may be read yet.
+[[nodiscard]] const FileFormat* format_of(const Source& source);
 
 // A file that is to be opened, in whatever format, armored or not.
 class EncryptedFile {

@@ -128,7 +128,7 @@ def test_files_that_lack_the_suffix_are_skipped_where_they_are_found(source, key
     (folder / "out/notes").write_text("text")
     for command in ("verify", "decrypt"):
         result = succeed(command, "-i", keys.path, "--recursive", folder / "out")
-        assert "1 skipped: 1 without the suffix .paes" in summary(result)
+        assert "1 skipped: 1 of another suffix" in summary(result)
 
 
 def test_modes_and_times(source, keys, folder):

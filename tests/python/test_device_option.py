@@ -77,6 +77,20 @@ CPU_ALONE = [
 ]
 
 
+def test_files_of_age_are_the_cpus(keys, plain, folder):
+    sealing = ("encrypt", "--format", "age", "-r", keys.recipient, "-o", folder / "sealed.age", plain)
+    fail(*sealing, "--device", "cuda", code=USAGE, says="cuda cannot do it: no device has ChaCha20-Poly1305")
+    assert not (folder / "sealed.age").exists()
+    note = "paes: device: the CPU does all of the work: no device has ChaCha20-Poly1305\n"
+    assert note in succeed(*sealing, "--device", "hybrid").err
+    for device in ("auto", "cpu"):
+        for command in (("encrypt", "-f", *sealing[1:]),
+                        ("decrypt", "-f", "-i", keys.path, "-o", folder / "text", folder / "sealed.age")):
+            result = succeed(*command, "--device", device, "--json", "-v")
+            assert json.loads(result.out)["engine"] == "cpu"
+            assert "paes: device:" not in result.err
+
+
 @pytest.mark.parametrize("arguments, why", CPU_ALONE)
 def test_what_no_device_can_do_is_the_cpus_and_said_to_be(arguments, why, plain, key, folder):
     out = folder / "out"
