@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "age/armor.hpp"
+#include "age/scrypt.hpp"
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "paes/command.hpp"
@@ -342,7 +343,7 @@ class Work {
 
   void decrypt_from(Unlocker& unlocker, const stream::Options& options) {
     const stream::EncryptedFile file(input_);
-    const bool has_passphrase = file.head().summary().stanzas.front().type == "scrypt";
+    const bool has_passphrase = file.head().summary().stanzas.front().type == age::scrypt_type;
     refuse_if(has_passphrase && !(request_.identity_files.empty() && request_.plugins.empty()),
               "file is passphrase-encrypted but identities were specified with -i/--identity or -j",
               {"leave out all -i/--identity and -j to be asked for the passphrase"});

@@ -228,23 +228,40 @@ class Collector {
   // lie in one folder, too, so each is looked up once.
   void refuse_clashes() const {
     std::unordered_map<std::string, std::string> folders;
+    const auto resolved = [&folders](const std::string& path) {
+      const std::string file = last_name(path);
+      const std::string folder = path.substr(0, path.size() - file.size());
+      const auto [known, is_new] = folders.try_emplace(folder);
+      if (is_new) {
+        known->second = resolved_folder(folder);
+      }
+      return joined(known->second, file);
+    };
     std::unordered_map<std::string, const Outcome*> outputs;
     for (const Outcome& outcome : outcomes_) {
       if (outcome.status != Status::not_begun || outcome.output.empty() || outcome.output == "-") {
         continue;
       }
-      const std::string file = last_name(outcome.output);
-      const std::string folder = outcome.output.substr(0, outcome.output.size() - file.size());
-      const auto [known, is_new] = folders.try_emplace(folder);
-      if (is_new) {
-        known->second = resolved_folder(folder);
-      }
-      const auto [other, is_first] = outputs.try_emplace(joined(known->second, file), &outcome);
+      const auto [other, is_first] = outputs.try_emplace(resolved(outcome.output), &outcome);
       if (!is_first) {
         throw Error(ErrorCode::usage,
                     outcome.output + ": would be the output of both " + other->second->input +
                         " and " + outcome.input,
                     "name each input once, or give one of them another output");
+      }
+    }
+    // With -f it would be replaced. If it was found, that is what an earlier run made of it.
+    for (const Outcome& outcome : outcomes_) {
+      if (!options_.replaces_outputs || outcome.was_found || outcome.status != Status::not_begun ||
+          outcome.input == "-") {
+        continue;
+      }
+      const auto other = outputs.find(resolved(outcome.input));
+      if (other != outputs.end() && other->second != &outcome) {
+        throw Error(
+            ErrorCode::usage,
+            outcome.input + ": is an input, and would be the output of " + other->second->input,
+            "give one of them another output, or a command of its own");
       }
     }
   }

@@ -27,9 +27,7 @@ enum class Takes {
 struct InputOptions {
   void declare(CLI::App& app, bool has_output);
 
-  [[nodiscard]] unsigned standard_input_uses() const {
-    return list == "-" || is_standard_input(list) ? 1 : 0;
-  }
+  [[nodiscard]] unsigned standard_input_uses() const { return is_standard_input(list) ? 1 : 0; }
   // Whether files may be taken that the user has not named one by one.
   [[nodiscard]] bool are_listed() const noexcept { return recursive || !list.empty(); }
 
@@ -38,6 +36,7 @@ struct InputOptions {
   bool ends_names_with_zero = false;
   std::string output_folder;  // empty: outputs lie beside their inputs
   bool skip_existing = false;
+  bool replaces_outputs = false;  // -f
 };
 
 // The output's name for an input's. May throw Error(usage).

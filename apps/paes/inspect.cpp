@@ -113,7 +113,7 @@ std::string stanza_text(const age::Summary& envelope) {
   std::string text;
   for (const age::Summary::Stanza& stanza : stanzas.first(shown)) {
     text += (text.empty() ? "" : ", ") + printable(stanza.type);
-    if (stanza.type == "scrypt") {
+    if (stanza.type == age::scrypt_type) {
       text += fmt::format(" (passphrase, work factor 2^{})", stanza.work_factor);
     }
   }
@@ -165,7 +165,7 @@ ordered_json describe(const Findings& found) {
   ordered_json recipients = ordered_json::array();
   for (const age::Summary::Stanza& stanza : found.envelope.stanzas) {
     recipients.push_back({{"type", stanza.type}});
-    if (stanza.type == "scrypt") {
+    if (stanza.type == age::scrypt_type) {
       recipients.back()["work_factor"] = stanza.work_factor;
     }
   }

@@ -61,7 +61,8 @@ void TransferOptions::declare_resume(CLI::App& app) {
 
 FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
                 unsigned other_uses) {
-  const InputOptions& inputs = options.inputs;
+  InputOptions& inputs = options.inputs;
+  inputs.replaces_outputs = options.overwrite;
   if (name_output != nullptr) {
     take_output_folder(options);
   }

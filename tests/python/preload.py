@@ -61,20 +61,23 @@ int fstatfs(int file, struct statfs* status) {
 }
 """
 
-# Fails with EIO the call with the number $FAIL_AT among those of fsync, syncfs and unlink. The file
-# $CALLS gets the name of each.
+# Fails with EIO the call with the number $FAIL_AT among those of fsync, syncfs and unlink, or from that
+# one on all if $FAIL_AT ends with "-". The file $CALLS gets the name of each.
 FAILING = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 static int calls = 0;
 static int fails(const char* name) {
   FILE* file = fopen(getenv("CALLS"), "a");
   fprintf(file, "%s\\n", name);
   fclose(file);
-  if (++calls != atoi(getenv("FAIL_AT"))) return 0;
+  const char* at = getenv("FAIL_AT");
+  ++calls;
+  if (strchr(at, '-') ? calls < atoi(at) : calls != atoi(at)) return 0;
   errno = EIO;
   return 1;
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import age_file
 import jsonschema
+import preload
 import program
 import pytest
 from program import FAILURE, OK, SOME_FAILED, USAGE, fail, run, start, succeed
@@ -207,6 +208,18 @@ def test_two_inputs_with_one_output_are_refused(names, source, keys):
     assert program.tree(source) == before
 
 
+def test_no_output_replaces_another_input(source, keys):
+    (source / "a.paes").write_text("precious")
+    before = program.tree(source)
+    for names in (["a", "a.paes"], ["a.paes", "sub/../a"]):
+        fail("encrypt", "-f", "-r", keys.recipient, *names, cwd=source, code=USAGE, says="a.paes: is an input, and")
+    assert program.tree(source) == before
+    # Without -f nothing is replaced, and what a folder has is its own matter.
+    run("encrypt", "-r", keys.recipient, "a", "a.paes", cwd=source)
+    assert (source / "a.paes").read_text() == "precious"
+    succeed("encrypt", "-f", "-r", keys.recipient, "--recursive", ".", cwd=source)
+
+
 def test_one_name_in_two_folders_clashes_in_an_output_folder(source, keys, folder):
     options = ("encrypt", "-r", keys.recipient, "--new-identity", folder / "key", "a", "sub/a")
     fail(*options, "--output-dir", folder / "out", cwd=source, code=USAGE, says="both a and sub/a")
@@ -398,18 +411,51 @@ def test_names_appear_after_their_data_is_synced(many, keys, tmp_path):
     succeed("encrypt", "-q", "-T", 1, "-r", keys.recipient, "--recursive", many / "1", "--output-dir",
             tmp_path / "out", prefix=["strace", "-f", "-o", log, "-e",
                                       "trace=pwritev,syncfs,fsync,linkat,renameat2,rename"])
-    written = synced = named = 0
+    written = synced = syncs = named = 0
     for line in log.read_text(errors="replace").splitlines():
         if "pwritev(" in line:
             written += 1
         elif "syncfs(" in line:
             synced = written
+            syncs = FILES_TO_KILL  # it is for all of them
+        elif "fsync(" in line:
+            synced = written
+            syncs += 1
         elif "linkat(" in line or "renameat2(" in line:
             assert synced == written  # with one thread nothing is written meanwhile
             named += 1
-    if synced == 0:
-        pytest.skip("this file system is synced a file at a time")
     assert named == FILES_TO_KILL // 10
+    assert syncs >= named
+
+
+@pytest.mark.parametrize("fail_at, code", [("1", OK), ("1-", SOME_FAILED), ("2-", SOME_FAILED)])
+def test_a_sync_that_fails(fail_at, code, many, keys, tmp_path, preloaded):
+    """If all of the file system cannot be synced, each file is; one that cannot be gets no name."""
+    (tmp_path / "out").mkdir()  # or the first sync would be that of the folder where it is made
+    environment = [f"FAIL_AT={fail_at}", f"CALLS={tmp_path / 'calls'}"]
+    result = run("encrypt", "--json", "-T", "1", "-r", keys.recipient, "--recursive", many / "1", "--output-dir",
+                 tmp_path / "out", prefix=[*preloaded(preload.FAILING), *environment])
+    assert result.code == code, result.err
+    found = document(result)
+    done = {file["output"] for file in found["files"] if file["status"] == "done"}
+    assert {str(path) for path in (tmp_path / "out").rglob("*.paes")} >= done
+    if code == OK:
+        assert len(done) == FILES_TO_KILL // 10
+    else:
+        failed = [file["error"]["message"] for file in found["files"] if file["status"] == "failed"]
+        assert failed and all("Input/output error" in message for message in failed)
+    assert not list((tmp_path / "out").rglob(".*"))
+
+
+def test_files_of_age(many, keys, tmp_path):
+    succeed("encrypt", "-q", "--format", "age", "-r", keys.recipient, "--recursive", many / "3", "--output-dir",
+            tmp_path / "out")
+    sealed = sorted((tmp_path / "out").iterdir())
+    assert len(sealed) == FILES_TO_KILL // 10 and all(path.suffix == ".age" for path in sealed)
+    assert sealed[0].read_bytes().startswith(b"age-encryption.org/v1\n")
+    succeed("verify", "-q", "-i", keys.path, "--recursive", tmp_path / "out")
+    succeed("decrypt", "-q", "-i", keys.path, "--recursive", tmp_path / "out", "--output-dir", tmp_path / "back")
+    assert contents(tmp_path / "back") == contents(many / "3")
 
 
 def test_age_opens_what_many_threads_wrote(many, keys, tmp_path):
