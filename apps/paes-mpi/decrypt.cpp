@@ -40,7 +40,7 @@ stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Un
     preamble = stream::read_preamble(input.here());
     output.emplace(create_output(request.job.transfer, path, input.here(),
                                  {.encrypts = false, .is_resumable = true}));
-    key = unlocker->open(preamble.envelope());
+    key = unlocker->open(preamble.envelope()).take_plaintext();
   });
   const stream::ResumedTotals totals =
       mpi::decrypt_resumably(ranks(), input, output ? &*output : nullptr, preamble, std::move(key),

@@ -161,7 +161,7 @@ mpi::Opened open_envelope(std::optional<Unlocker>& unlocker, mpi::SharedInput& i
   mpi::Opened opened;
   on_first([&] {
     const stream::Preamble preamble = stream::read_preamble(input.here());
-    opened = {preamble.header, unlocker->open(preamble.envelope())};
+    opened = {preamble.header, unlocker->open(preamble.envelope()).take_plaintext()};
   });
   return opened;
 }
