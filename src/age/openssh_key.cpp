@@ -38,8 +38,16 @@ constexpr std::array ciphers = {
 constexpr std::uint32_t max_rounds = 10000;
 constexpr std::size_t max_salt_bytes = 1024;
 
-constexpr const char* other_cipher_hint =
-    "ssh-keygen -p -Z aes256-ctr -f FILE encrypts it with one that paes knows";
+const SectionCipher& find_cipher(std::string_view name, const std::string& file) {
+  const auto* const found =
+      std::find_if(ciphers.begin(), ciphers.end(),
+                   [&](const SectionCipher& known) { return known.name == name; });
+  if (found == ciphers.end()) {
+    throw Error(ErrorCode::usage, file + ": is encrypted with a cipher that paes does not know",
+                "ssh-keygen -p -Z aes256-ctr -f FILE encrypts it with one that paes knows");
+  }
+  return *found;
+}
 
 }  // namespace
 
@@ -61,30 +69,8 @@ OpensshKey::OpensshKey(Bytes data, std::string name) : name_(std::move(name)) {
   if (!reader.is_good()) {
     throw damaged("it is cut short");
   }
-  const auto* const found =
-      std::find_if(ciphers.begin(), ciphers.end(),
-                   [&](const SectionCipher& known) { return known.name == cipher; });
-  if (found == ciphers.end()) {
-    throw Error(ErrorCode::usage, name_ + ": is encrypted with a cipher that paes does not know",
-                other_cipher_hint);
-  }
-  cipher_ = found;
-  if (is_encrypted()) {
-    const Bytes salt = kdf_options.string();
-    rounds_ = kdf_options.number();
-    if (kdf != "bcrypt" || !kdf_options.is_complete() || salt.empty() ||
-        salt.size() > max_salt_bytes || rounds_ == 0) {
-      throw damaged("its key derivation is malformed");
-    }
-    if (rounds_ > max_rounds) {
-      throw Error(ErrorCode::usage, name_ + ": its passphrase takes " + std::to_string(rounds_) +
-                                        " rounds, above the limit of " +
-                                        std::to_string(max_rounds));
-    }
-    salt_.assign(salt.begin(), salt.end());
-  } else if (kdf != "none" || !kdf_options.is_complete()) {
-    throw damaged("its key derivation is malformed");
-  }
+  cipher_ = &find_cipher(cipher, name_);
+  read_derivation(kdf, kdf_options);
   if (keys != 1) {
     throw Error(ErrorCode::usage, name_ + ": holds " + std::to_string(keys) + " keys, not one");
   }
@@ -102,6 +88,26 @@ OpensshKey::OpensshKey(Bytes data, std::string name) : name_(std::move(name)) {
   section_ = SecretBytes(section.size() + cipher_->tag_bytes);
   const auto tag = std::copy(section.begin(), section.end(), section_.data());
   std::copy(reader.rest().begin(), reader.rest().end(), tag);
+}
+
+void OpensshKey::read_derivation(std::string_view kdf, WireReader options) {
+  if (!is_encrypted()) {
+    if (kdf != "none" || !options.is_complete()) {
+      throw damaged("its key derivation is malformed");
+    }
+    return;
+  }
+  const Bytes salt = options.string();
+  rounds_ = options.number();
+  if (kdf != "bcrypt" || !options.is_complete() || salt.empty() || salt.size() > max_salt_bytes ||
+      rounds_ == 0) {
+    throw damaged("its key derivation is malformed");
+  }
+  if (rounds_ > max_rounds) {
+    throw Error(ErrorCode::usage, name_ + ": its passphrase takes " + std::to_string(rounds_) +
+                                      " rounds, above the limit of " + std::to_string(max_rounds));
+  }
+  salt_.assign(salt.begin(), salt.end());
 }
 
 bool OpensshKey::is_encrypted() const noexcept { return cipher_->libcrypto_name != nullptr; }

@@ -33,6 +33,7 @@ class OpensshKey {
   [[nodiscard]] SharedIdentity open(Bytes passphrase, const WaitReady& wait) const;
 
  private:
+  void read_derivation(std::string_view kdf, WireReader options);
   [[nodiscard]] SecretBytes decrypt(Bytes passphrase, const WaitReady& wait) const;
   [[nodiscard]] SharedIdentity read_section(Bytes section) const;
   [[nodiscard]] Error damaged(const std::string& why) const;
