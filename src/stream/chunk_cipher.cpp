@@ -108,6 +108,16 @@ std::vector<Range> ChunkCipher::verify(Buffer& buffer) const {
   return check(GcmOperation::verify, buffer, nullptr);
 }
 
+void ChunkCipher::seal_chunk(std::uint64_t number, Bytes text, MutableBytes sealed) const noexcept {
+  gcm_.seal(cobblestone::chunk_nonce(*keys_, number), {}, text, sealed.first(text.size()),
+            sealed.subspan(text.size()));
+}
+
+bool ChunkCipher::open_chunk(std::uint64_t number, Bytes sealed, MutableBytes text) const noexcept {
+  return gcm_.open(cobblestone::chunk_nonce(*keys_, number), {}, sealed.first(text.size()), text,
+                   sealed.subspan(text.size()));
+}
+
 namespace {
 
 bool is_committed_to(const ChunkCipher& cipher, const PayloadPrefix& prefix) {
@@ -153,17 +163,6 @@ void check_own_key(const std::string& name, const ChunkCipher& cipher,
   }
 }
 
-OpenedPayload open_payload(const Source& source, std::uint64_t offset, container::Suite suite,
-                           Bytes input_key, Bytes context, const Kernel& kernel, DeviceUse use,
-                           decltype(check_commitment)& check) {
-  const Extent extent = extent_of(source, offset);
-  const PayloadPrefix prefix = read_prefix(source, offset);
-  auto cipher =
-      std::make_unique<ChunkCipher>(suite, input_key, context, salt_of(prefix), kernel, use);
-  check(source.name(), *cipher, prefix);
-  return {extent, std::move(cipher)};
-}
-
 }  // namespace
 
 NewPayload new_container(const container::Shape& shape, Bytes envelope, Bytes input_key,
@@ -176,23 +175,45 @@ NewPayload new_container(const container::Shape& shape, Bytes envelope, Bytes in
   return {header.payload_offset(), std::move(head), std::move(cipher)};
 }
 
-NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel, DeviceUse use) {
+NewBareCipher new_bare_cipher(Bytes key, Bytes context, const Kernel& kernel, DeviceUse use) {
   const auto salt = random_salt();
   auto cipher = std::make_unique<ChunkCipher>(suite_of_key(key), key, context, salt, kernel, use);
-  std::vector<std::uint8_t> head(salt.begin(), salt.end());
-  head.insert(head.end(), cipher->commitment().begin(), cipher->commitment().end());
-  return {0, std::move(head), std::move(cipher)};
+  PayloadPrefix prefix;
+  const auto commitment = std::copy(salt.begin(), salt.end(), prefix.begin());
+  std::copy(cipher->commitment().begin(), cipher->commitment().end(), commitment);
+  return {prefix, std::move(cipher)};
+}
+
+NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel, DeviceUse use) {
+  NewBareCipher made = new_bare_cipher(key, context, kernel, use);
+  return {0, {made.prefix.begin(), made.prefix.end()}, std::move(made.cipher)};
 }
 
 OpenedPayload open_container(const Source& source, const container::Header& header, Bytes input_key,
                              const Kernel& kernel, DeviceUse use) {
-  return open_payload(source, header.payload_offset(), header.suite, input_key,
-                      container::context(header.suite), kernel, use, check_commitment);
+  const Extent extent = extent_of(source, header.payload_offset());
+  const PayloadPrefix prefix = read_prefix(source, header.payload_offset());
+  auto cipher = std::make_unique<ChunkCipher>(
+      header.suite, input_key, container::context(header.suite), salt_of(prefix), kernel, use);
+  check_commitment(source.name(), *cipher, prefix);
+  return {extent, std::move(cipher)};
+}
+
+std::unique_ptr<const ChunkCipher> open_bare_cipher(const std::string& name,
+                                                    const PayloadPrefix& prefix, Bytes key,
+                                                    Bytes context, const Kernel& kernel,
+                                                    DeviceUse use) {
+  auto cipher = std::make_unique<const ChunkCipher>(suite_of_key(key), key, context,
+                                                    salt_of(prefix), kernel, use);
+  check_own_key(name, *cipher, prefix);
+  return cipher;
 }
 
 OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
                                 const Kernel& kernel, DeviceUse use) {
-  return open_payload(source, 0, suite_of_key(key), key, context, kernel, use, check_own_key);
+  const Extent extent = extent_of(source, 0);
+  const PayloadPrefix prefix = read_prefix(source, 0);
+  return {extent, open_bare_cipher(source.name(), prefix, key, context, kernel, use)};
 }
 
 }  // namespace paes::stream
