@@ -1,0 +1,341 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "bytes.hpp"
+#include "paes/cipher.hpp"
+#include "paes/gcm.hpp"
+#include "parts.hpp"
+
+namespace paes::python {
+
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+using MutableBytes = std::span<std::uint8_t>;
+
+// What follows a call in a chain: the IV with which the next whole blocks continue a message.
+enum class Chain { none, ciphertext, keystream, counter, units };
+
+Chain chain_of(std::string_view name) {
+  struct Row {
+    std::string_view suffix;
+    Chain chain;
+  };
+  constexpr std::array<Row, 6> chains = {{{"-ecb", Chain::none},
+                                          {"-cbc", Chain::ciphertext},
+                                          {"-cfb", Chain::ciphertext},
+                                          {"-ofb", Chain::keystream},
+                                          {"-ctr", Chain::counter},
+                                          {"-xts", Chain::units}}};
+  for (const auto& [suffix, chain] : chains) {
+    if (name.ends_with(suffix)) {
+      return chain;
+    }
+  }
+  return Chain::none;  // RawCipher refuses the name
+}
+
+void add_big_endian(MutableBytes number, std::uint64_t more) {
+  for (std::size_t i = number.size(); i-- > 0 && more != 0;) {
+    more += number[i];
+    number[i] = static_cast<std::uint8_t>(more);
+    more >>= 8;
+  }
+}
+
+void add_little_endian(MutableBytes number, std::uint64_t more) {
+  for (std::size_t i = 0; i < number.size() && more != 0; ++i) {
+    more += number[i];
+    number[i] = static_cast<std::uint8_t>(more);
+    more >>= 8;
+  }
+}
+
+// One message in one direction, in as many calls as its user likes.
+class Cipher {
+ public:
+  Cipher(const std::string& name, Bytes key, Bytes iv, bool decrypt,
+         const RawCipherOptions& options)
+      : cipher_(name, key, options),
+        chain_(chain_of(name)),
+        decrypts_(decrypt),
+        unit_bytes_(options.unit_bytes) {
+    if (iv.size() != cipher_.iv_bytes()) {
+      throw Error(ErrorCode::usage, "IV: " + std::to_string(iv.size()) + " bytes, where " + name +
+                                        " takes " + std::to_string(cipher_.iv_bytes()));
+    }
+    std::copy(iv.begin(), iv.end(), iv_.begin());
+  }
+
+  std::size_t update(Bytes in, MutableBytes out) {
+    check_room(out.size(), in.size());
+    const Turn turn(in_use_);
+    without_gil(in.size(), [&] { run(in, out.first(in.size())); });
+    return in.size();
+  }
+
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return cipher_.block_bytes(); }
+  [[nodiscard]] std::string_view kernel() const noexcept { return cipher_.kernel(); }
+
+ private:
+  void run(Bytes in, MutableBytes out) {
+    if (in.empty()) {
+      return;
+    }
+    if (is_ended_) {
+      throw Error(ErrorCode::usage, "cipher: the message has ended with a part of a block",
+                  "every call but the last takes whole blocks, of XTS whole data units");
+    }
+    const Bytes iv = Bytes(iv_).first(cipher_.iv_bytes());
+    // The end of the ciphertext is the next IV, and `out` may be `in`.
+    std::array<std::uint8_t, 16> last_in{};
+    const std::size_t block = cipher_.block_bytes();
+    const bool is_whole = in.size() % step() == 0;
+    if (is_whole && in.size() >= block) {
+      std::memcpy(last_in.data(), in.last(block).data(), block);
+    }
+    if (decrypts_) {
+      cipher_.decrypt(iv, in, out);
+    } else {
+      cipher_.encrypt(iv, in, out);
+    }
+    is_ended_ = !is_whole;
+    if (is_whole) {
+      advance(in.size(), Bytes(last_in).first(block), out.last(block));
+    }
+  }
+
+  // What all calls but the last take a multiple of. XTS without data units takes a message at once.
+  [[nodiscard]] std::size_t step() const noexcept {
+    if (chain_ == Chain::units) {
+      return unit_bytes_ != 0 ? unit_bytes_ : SIZE_MAX;
+    }
+    return cipher_.block_bytes();
+  }
+
+  void advance(std::size_t bytes, Bytes last_in, Bytes last_out) {
+    const MutableBytes iv = MutableBytes(iv_).first(cipher_.iv_bytes());
+    switch (chain_) {
+      case Chain::none:
+        break;
+      case Chain::ciphertext: {
+        const Bytes last = decrypts_ ? last_in : last_out;
+        std::copy(last.begin(), last.end(), iv.begin());
+        break;
+      }
+      case Chain::keystream:
+        for (std::size_t i = 0; i < iv.size(); ++i) {
+          iv[i] = last_in[i] ^ last_out[i];
+        }
+        break;
+      case Chain::counter:
+        add_big_endian(iv, bytes / cipher_.block_bytes());
+        break;
+      case Chain::units:
+        add_little_endian(iv, bytes / unit_bytes_);
+        break;
+    }
+  }
+
+  RawCipher cipher_;
+  const Chain chain_;
+  const bool decrypts_;
+  const std::size_t unit_bytes_;
+  std::atomic_flag in_use_;
+  std::array<std::uint8_t, 16> iv_{};
+  bool is_ended_ = false;
+};
+
+Bytes bytes_or_none(std::optional<Buffer>& buffer, std::optional<ReadArgument> from,
+                    const char* name) {
+  return from ? buffer.emplace(*from, name).bytes() : Bytes();
+}
+
+constexpr std::size_t tag_bytes = 16;
+
+void check_exact(std::size_t room, std::size_t needed) {
+  if (room != needed) {
+    throw Error(ErrorCode::usage, "buffer must be " + std::to_string(needed) + " bytes long, not " +
+                                      std::to_string(room));
+  }
+}
+
+// As cryptography's AESGCM does. Shorter nonces are too easily used twice.
+void check_nonce(Bytes nonce) {
+  if (nonce.size() < 8 || nonce.size() > 128) {
+    throw Error(ErrorCode::usage, "nonce: " + std::to_string(nonce.size()) + " bytes",
+                "it must have 8 to 128, best 12");
+  }
+}
+
+nb::bytes generate_key(unsigned bit_length) {
+  if (bit_length != 128 && bit_length != 192 && bit_length != 256) {
+    throw Error(ErrorCode::usage, "bit_length must be 128, 192 or 256");
+  }
+  return random_key(bit_length / 8);
+}
+
+// Text and tag in one buffer, as cryptography's AESGCM has them.
+void seal(const Gcm& gcm, Bytes nonce, Bytes aad, Bytes text, MutableBytes sealed) {
+  check_nonce(nonce);
+  without_gil(text.size(), [&] {
+    gcm.seal(nonce, aad, text, sealed.first(text.size()), sealed.subspan(text.size(), tag_bytes));
+  });
+}
+
+void open(const Gcm& gcm, Bytes nonce, Bytes aad, Bytes sealed, MutableBytes text) {
+  check_nonce(nonce);
+  const bool is_authentic = without_gil(sealed.size(), [&] {
+    return gcm.open(nonce, aad, sealed.first(text.size()), text, sealed.last(tag_bytes));
+  });
+  if (!is_authentic) {
+    throw Error(ErrorCode::corrupt, "AES-GCM: the message is forged or damaged");
+  }
+}
+
+std::size_t text_bytes_of(Bytes sealed) {
+  if (sealed.size() < tag_bytes) {
+    throw Error(ErrorCode::corrupt, "AES-GCM: the message is shorter than its tag");
+  }
+  return sealed.size() - tag_bytes;
+}
+
+}  // namespace
+
+void add_ciphers(nb::module_& module) {
+  nb::class_<Cipher>(
+      module, "Cipher",
+      "One message in a raw mode of AES or 3DES (FIPS 197, SP 800-67, SP 800-38A, SP 800-38E). "
+      "Nothing here is authenticated: anyone who can change a ciphertext changes the text, and "
+      "nobody "
+      "notices. Use AESGCM unless a format asks for this.\n\n"
+      "name: aes-128, aes-192 or aes-256 with -ecb, -cbc, -cfb (CFB128), -ofb or -ctr; "
+      "aes-128-xts, "
+      "aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.\n"
+      "key: 16, 24 or 32 bytes, as the name says; 24 for 3DES; for XTS two keys, together 32 or "
+      "64.\n"
+      "iv: a block (16 bytes, of 3DES 8); b'' for ECB. Of CTR the first counter block, of XTS the "
+      "number of the first data unit, little-endian.\n"
+      "threads: for a long call; 0 means every processor.\n"
+      "unit_bytes: XTS's data unit; 0 makes the message one.\n\n"
+      "Raises UsageError for impossible names, lengths and kernels.")
+      .def(
+          "__init__",
+          [](Cipher* self, const std::string& name, ReadArgument key, ReadArgument iv, bool decrypt,
+             const std::string& kernel, unsigned threads, std::size_t unit_bytes) {
+            const Buffer key_bytes(key, "key");
+            const Buffer iv_bytes(iv, "iv");
+            new (self) Cipher(name, key_bytes.bytes(), iv_bytes.bytes(), decrypt,
+                              {.kernel = kernel, .threads = threads, .unit_bytes = unit_bytes});
+          },
+          nb::arg("name"), nb::arg("key"), nb::arg("iv"), nb::kw_only(), nb::arg("decrypt") = false,
+          nb::arg("kernel") = "auto", nb::arg("threads") = 1, nb::arg("unit_bytes") = 0)
+      .def_prop_ro("block_bytes", &Cipher::block_bytes, "16 for AES, 8 for 3DES.")
+      .def_prop_ro("kernel", &Cipher::kernel, "The kernel chosen, as in `paes devices`.")
+      .def(
+          "update",
+          [](Cipher& self, ReadArgument data) {
+            const Buffer in(data, "data");
+            NewBytes out(in.size());
+            const std::size_t bytes = self.update(in.bytes(), out.span());
+            return std::move(out).take(bytes);
+          },
+          nb::arg("data"), "The next bytes of the message, encrypted or decrypted.")
+      .def(
+          "update_into",
+          [](Cipher& self, ReadArgument data, WriteArgument buffer) {
+            const Buffer in(data, "data");
+            const WritableBuffer out(buffer, "buffer");
+            return self.update(in.bytes(), out.span());
+          },
+          nb::arg("data"), nb::arg("buffer"),
+          "The same into a buffer of at least as many bytes, which may be `data` itself and must "
+          "not "
+          "share a part of it. Returns how many bytes were written. Every call but the last takes "
+          "whole blocks, of XTS whole data units.");
+
+  nb::class_<Gcm>(module, "AESGCM",
+                  "AES-GCM (SP 800-38D) with the interface of cryptography's AESGCM, on all cores. "
+                  "`key` has 16, 24 or 32 bytes. Never use a nonce twice under one key.")
+      .def(
+          "__init__",
+          [](Gcm* self, ReadArgument key, const std::string& kernel, unsigned threads) {
+            const Buffer key_bytes(key, "key");
+            new (self) Gcm(key_bytes.bytes(), {.kernel = kernel, .threads = threads});
+          },
+          nb::arg("key"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
+      .def_static("generate_key", &generate_key, nb::arg("bit_length"),
+                  "A new random key of 128, 192 or 256 bits.")
+      .def_prop_ro("kernel", &Gcm::kernel, "The kernel chosen, as in `paes devices`.")
+      .def(
+          "encrypt",
+          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
+             std::optional<ReadArgument> associated_data) {
+            const Buffer nonce_bytes(nonce, "nonce");
+            const Buffer text(data, "data");
+            std::optional<Buffer> aad;
+            NewBytes sealed(text.size() + tag_bytes);
+            seal(self, nonce_bytes.bytes(), bytes_or_none(aad, associated_data, "associated_data"),
+                 text.bytes(), sealed.span());
+            return std::move(sealed).take(text.size() + tag_bytes);
+          },
+          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(),
+          "The ciphertext with the tag of 16 bytes at its end.")
+      .def(
+          "encrypt_into",
+          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
+             std::optional<ReadArgument> associated_data, WriteArgument buf) {
+            const Buffer nonce_bytes(nonce, "nonce");
+            const Buffer text(data, "data");
+            std::optional<Buffer> aad;
+            const WritableBuffer sealed(buf, "buf");
+            check_exact(sealed.size(), text.size() + tag_bytes);
+            seal(self, nonce_bytes.bytes(), bytes_or_none(aad, associated_data, "associated_data"),
+                 text.bytes(), sealed.span());
+            return text.size() + tag_bytes;
+          },
+          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(), nb::arg("buf"),
+          "The same into `buf`, which has exactly as many bytes. Returns their number.")
+      .def(
+          "decrypt",
+          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
+             std::optional<ReadArgument> associated_data) {
+            const Buffer nonce_bytes(nonce, "nonce");
+            const Buffer sealed(data, "data");
+            std::optional<Buffer> held;
+            const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
+            const std::size_t bytes = text_bytes_of(sealed.bytes());
+            NewBytes text(bytes);
+            open(self, nonce_bytes.bytes(), aad, sealed.bytes(), text.span());
+            return std::move(text).take(bytes);
+          },
+          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(),
+          "The text. Raises CorruptError, which is cryptography's InvalidTag, if the tag does not "
+          "match.")
+      .def(
+          "decrypt_into",
+          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
+             std::optional<ReadArgument> associated_data, WriteArgument buf) {
+            const Buffer nonce_bytes(nonce, "nonce");
+            const Buffer sealed(data, "data");
+            std::optional<Buffer> held;
+            const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
+            const std::size_t bytes = text_bytes_of(sealed.bytes());
+            const WritableBuffer text(buf, "buf");
+            check_exact(text.size(), bytes);
+            open(self, nonce_bytes.bytes(), aad, sealed.bytes(), text.span());
+            return bytes;
+          },
+          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(), nb::arg("buf"),
+          "The same into `buf`, which has exactly as many bytes, and is all zeros if the tag does "
+          "not "
+          "match. Returns their number.");
+}
+
+}  // namespace paes::python

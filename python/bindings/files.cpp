@@ -1,0 +1,326 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <tuple>
+
+#include "interruptible.hpp"
+#include "paes/file.hpp"
+#include "parts.hpp"
+
+namespace paes::python {
+
+namespace {
+
+// A read or write of more is done in parts, so that a signal is handled in between.
+constexpr std::size_t interruptible_bytes = std::size_t{64} << 20;
+
+// The source's bytes by a Python function `read_at(offset, size)`, which returns at most `size`
+// bytes. It gets no view of our memory, which it could keep.
+ReadAt reading_with(nb::object read_at) {
+  // The library may destroy its copy in any thread.
+  const std::shared_ptr<nb::object> shared(new nb::object(std::move(read_at)),
+                                           [](nb::object* held) {
+                                             const nb::gil_scoped_acquire gil;
+                                             delete held;
+                                           });
+  return [shared](std::uint64_t offset, std::span<std::uint8_t> to) {
+    const nb::gil_scoped_acquire held;
+    const nb::object got = (*shared)(offset, to.size());
+    const Buffer bytes(ReadArgument{got}, "what the file's read returned");
+    if (bytes.size() > to.size()) {
+      throw nb::value_error("read: returned more bytes than it was asked for");
+    }
+    std::copy(bytes.bytes().begin(), bytes.bytes().end(), to.begin());
+    return bytes.size();
+  };
+}
+
+Writer::Write writing_with(nb::object write) {
+  const std::shared_ptr<nb::object> shared(new nb::object(std::move(write)), [](nb::object* held) {
+    const nb::gil_scoped_acquire gil;
+    delete held;
+  });
+  return [shared](std::span<const std::uint8_t> bytes) {
+    const nb::gil_scoped_acquire held;
+    (*shared)(nb::bytes(bytes.data(), bytes.size()));
+  };
+}
+
+SealFor seal_for_of(std::vector<Recipient> recipients, const Passphrase* passphrase,
+                    const CobblestoneKey* key, unsigned key_bits) {
+  SealFor result{.recipients = std::move(recipients), .key_bits = key_bits};
+  if (passphrase != nullptr) {
+    result.passphrase = *passphrase;
+  }
+  if (key != nullptr) {
+    result.key = *key;
+  }
+  return result;
+}
+
+OpenWith open_with_of(std::vector<Identity> identities, const Passphrase* passphrase,
+                      const CobblestoneKey* key, unsigned max_work_factor) {
+  OpenWith result{.identities = std::move(identities), .max_work_factor = max_work_factor};
+  if (passphrase != nullptr) {
+    result.passphrase = *passphrase;
+  }
+  if (key != nullptr) {
+    result.key = *key;
+  }
+  return result;
+}
+
+// Runs a call for a whole file, with what its options say of progress and of an end.
+template <typename Call>
+auto whole_file(FileOptions options, nb::handle progress, const Call& call) {
+  decltype(call(options)) result{};
+  run_interruptibly(progress, [&](const Cancel& cancel, Progress& reached) {
+    options.cancel = &cancel;
+    options.progress = [&](std::uint64_t done_bytes, std::uint64_t total_bytes) {
+      reached.total_bytes = total_bytes;
+      reached.done_bytes = done_bytes;
+    };
+    result = call(options);
+  });
+  return result;
+}
+
+// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name.
+using CallbackParts = std::tuple<nb::object, std::uint64_t, std::string>;
+FileSource source_of(nb::handle from) {
+  if (nb::isinstance<nb::tuple>(from)) {
+    auto [read_at, bytes, name] = nb::cast<CallbackParts>(from);
+    const ReadAt reading = reading_with(std::move(read_at));
+    const nb::gil_scoped_release released;
+    return FileSource::callback(reading, bytes, name);
+  }
+  const std::string file = nb::cast<PathArgument>(from).path;
+  const nb::gil_scoped_release released;
+  return FileSource(file);
+}
+
+// A Reader whose calls do not hold the GIL.
+class PyReader {
+ public:
+  PyReader(nb::handle from, const OpenWith& open_with, unsigned threads,
+           const std::string& kernel) {
+    const FileSource source = source_of(from);
+    run_interruptibly(nb::none(), [&](const Cancel&, Progress&) {
+      reader_ = std::make_unique<Reader>(source, open_with,
+                                         FileOptions{.threads = threads, .kernel = kernel});
+    });
+  }
+
+  [[nodiscard]] std::uint64_t size() const { return reader_->size(); }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
+    std::size_t done = 0;
+    while (done < to.size()) {
+      const auto part = to.subspan(done, std::min(to.size() - done, interruptible_bytes));
+      std::size_t got = 0;
+      {
+        const nb::gil_scoped_release released;
+        got = reader_->read_at(offset + done, part);
+      }
+      done += got;
+      if (got < part.size()) {
+        break;
+      }
+      if (done < to.size()) {
+        check_signals();
+      }
+    }
+    return done;
+  }
+
+ private:
+  std::unique_ptr<Reader> reader_;
+};
+
+class PyWriter {
+ public:
+  PyWriter(nb::handle to, const SealFor& seal_for, unsigned threads, const std::string& kernel,
+           bool overwrite) {
+    const FileOptions options{.threads = threads, .kernel = kernel, .overwrite = overwrite};
+    if (PyCallable_Check(to.ptr()) != 0) {
+      const Writer::Write write = writing_with(nb::borrow(to));
+      const nb::gil_scoped_release released;
+      writer_ = std::make_unique<Writer>(write, seal_for, options);
+    } else {
+      const std::string file = nb::cast<PathArgument>(to).path;
+      const nb::gil_scoped_release released;
+      writer_ = std::make_unique<Writer>(file, seal_for, options);
+    }
+  }
+  PyWriter(const PyWriter&) = delete;
+  PyWriter& operator=(const PyWriter&) = delete;
+  ~PyWriter() = default;
+
+  void write(std::span<const std::uint8_t> text) {
+    check_open();
+    for (std::size_t done = 0; done < text.size();) {
+      const auto part = text.subspan(done, std::min(text.size() - done, interruptible_bytes));
+      {
+        const nb::gil_scoped_release released;
+        writer_->write(part);
+      }
+      done += part.size();
+      if (done < text.size()) {
+        check_signals();
+      }
+    }
+  }
+
+  void write_at(std::uint64_t offset, std::span<const std::uint8_t> text) {
+    check_open();
+    const nb::gil_scoped_release released;
+    writer_->write_at(offset, text);
+  }
+
+  std::uint64_t commit() {
+    check_open();
+    const nb::gil_scoped_release released;
+    return writer_->commit();
+  }
+
+  // Nothing is left of a file that was not committed.
+  void abandon() {
+    const std::unique_ptr<Writer> writer = std::move(writer_);
+    const nb::gil_scoped_release released;
+  }
+
+ private:
+  void check_open() const {
+    if (writer_ == nullptr) {
+      throw Error(ErrorCode::usage, "writer: is closed");
+    }
+  }
+
+  std::unique_ptr<Writer> writer_;
+};
+
+void add_whole_files(nb::module_& module) {
+  module.def(
+      "encrypt_file",
+      [](nb::handle from, const PathArgument& to, const SealFor& seal_for, unsigned threads,
+         const std::string& kernel, bool overwrite, nb::handle progress) {
+        const FileSource source = source_of(from);
+        return whole_file({.threads = threads, .kernel = kernel, .overwrite = overwrite}, progress,
+                          [&](const FileOptions& options) {
+                            return encrypt_file(source, to.path, seal_for, options);
+                          });
+      },
+      nb::arg("source"), nb::arg("to"), nb::arg("seal_for"), nb::arg("threads"), nb::arg("kernel"),
+      nb::arg("overwrite"), nb::arg("progress").none());
+  module.def(
+      "decrypt_file",
+      [](nb::handle from, const PathArgument& to, const OpenWith& open_with, unsigned threads,
+         const std::string& kernel, bool overwrite, nb::handle progress) {
+        const FileSource source = source_of(from);
+        return whole_file({.threads = threads, .kernel = kernel, .overwrite = overwrite}, progress,
+                          [&](const FileOptions& options) {
+                            return decrypt_file(source, to.path, open_with, options);
+                          });
+      },
+      nb::arg("source"), nb::arg("to"), nb::arg("open_with"), nb::arg("threads"), nb::arg("kernel"),
+      nb::arg("overwrite"), nb::arg("progress").none());
+  module.def(
+      "verify_file",
+      [](nb::handle from, const OpenWith& open_with, unsigned threads, const std::string& kernel,
+         nb::handle progress) {
+        const FileSource source = source_of(from);
+        const FileVerification found = whole_file(
+            {.threads = threads, .kernel = kernel}, progress,
+            [&](const FileOptions& options) { return verify_file(source, open_with, options); });
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged;
+        for (const FileVerification::Damaged& range : found.damaged) {
+          damaged.emplace_back(range.first, range.end);
+        }
+        return std::tuple(found.is_authentic, found.text_bytes, damaged, found.more_damaged_chunks);
+      },
+      nb::arg("source"), nb::arg("open_with"), nb::arg("threads"), nb::arg("kernel"),
+      nb::arg("progress").none());
+  module.def(
+      "inspect_file",
+      [](nb::handle from) {
+        const FileInfo info = inspect_file(source_of(from));
+        std::vector<std::pair<std::string, unsigned>> stanzas;
+        for (const FileInfo::Stanza& stanza : info.stanzas) {
+          stanzas.emplace_back(stanza.type, stanza.work_factor);
+        }
+        return std::tuple(info.key_bits, info.text_bytes, info.payload_offset, stanzas);
+      },
+      nb::arg("source"));
+}
+
+}  // namespace
+
+void add_files(nb::module_& module) {
+  module.attr("file_chunk_bytes") = file_chunk_bytes;
+  nb::class_<SealFor>(module, "SealFor")
+      .def(
+          "__init__",
+          [](SealFor* self, std::vector<Recipient> recipients, const Passphrase* passphrase,
+             const CobblestoneKey* key, unsigned key_bits) {
+            new (self) SealFor(seal_for_of(std::move(recipients), passphrase, key, key_bits));
+          },
+          nb::kw_only(), nb::arg("recipients"), nb::arg("passphrase").none(), nb::arg("key").none(),
+          nb::arg("key_bits"));
+  nb::class_<OpenWith>(module, "OpenWith")
+      .def(
+          "__init__",
+          [](OpenWith* self, std::vector<Identity> identities, const Passphrase* passphrase,
+             const CobblestoneKey* key, unsigned max_work_factor) {
+            new (self)
+                OpenWith(open_with_of(std::move(identities), passphrase, key, max_work_factor));
+          },
+          nb::kw_only(), nb::arg("identities"), nb::arg("passphrase").none(), nb::arg("key").none(),
+          nb::arg("max_work_factor"));
+  add_whole_files(module);
+
+  nb::class_<PyReader>(module, "Reader")
+      .def(nb::init<nb::handle, const OpenWith&, unsigned, const std::string&>(), nb::arg("source"),
+           nb::arg("open_with"), nb::arg("threads"), nb::arg("kernel"))
+      .def_prop_ro("size", &PyReader::size)
+      .def(
+          "read_at_into",
+          [](const PyReader& self, std::uint64_t offset, WriteArgument to) {
+            const WritableBuffer buffer(to, "buffer");
+            return self.read_at(offset, buffer.span());
+          },
+          nb::arg("offset"), nb::arg("buffer"))
+      .def(
+          "read_at",
+          [](const PyReader& self, std::uint64_t offset, std::uint64_t size) {
+            // A size beyond the end asks for no memory.
+            const std::uint64_t left = self.size() - std::min(self.size(), offset);
+            NewBytes text(static_cast<std::size_t>(std::min(size, left)));
+            const std::size_t got = self.read_at(offset, text.span());
+            return std::move(text).take(got);
+          },
+          nb::arg("offset"), nb::arg("size"));
+
+  nb::class_<PyWriter>(module, "Writer")
+      .def(nb::init<nb::handle, const SealFor&, unsigned, const std::string&, bool>(),
+           nb::arg("to"), nb::arg("seal_for"), nb::arg("threads"), nb::arg("kernel"),
+           nb::arg("overwrite"))
+      .def(
+          "write",
+          [](PyWriter& self, ReadArgument text) { self.write(Buffer(text, "text").bytes()); },
+          nb::arg("text"))
+      .def(
+          "write_at",
+          [](PyWriter& self, std::uint64_t offset, ReadArgument text) {
+            self.write_at(offset, Buffer(text, "text").bytes());
+          },
+          nb::arg("offset"), nb::arg("text"))
+      .def("commit", &PyWriter::commit)
+      .def("abandon", &PyWriter::abandon);
+}
+
+}  // namespace paes::python

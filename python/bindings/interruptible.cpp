@@ -1,0 +1,96 @@
+#include "interruptible.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace paes::python {
+
+namespace {
+
+// Short enough that nobody waits for an answer, long enough that nobody pays for it.
+constexpr std::chrono::milliseconds look_every{50};
+
+class Worker {
+ public:
+  explicit Worker(std::function<void()> work)
+      : thread_([this, work = std::move(work)] {
+          try {
+            work();
+          } catch (...) {
+            failure_ = std::current_exception();
+          }
+          const std::lock_guard lock(mutex_);
+          is_done_ = true;
+          changed_.notify_all();
+        }) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+
+  [[nodiscard]] bool wait_a_little() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, look_every, [this] { return is_done_; });
+  }
+  // Gives back what the work threw.
+  [[nodiscard]] std::exception_ptr join() {
+    thread_.join();
+    return failure_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_done_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;  // last, because it uses the others
+};
+
+void report_to(nb::handle report, const Progress& progress) {
+  if (!report.is_none()) {
+    report(progress.done_bytes.load(), progress.total_bytes.load());
+  }
+}
+
+}  // namespace
+
+void run_interruptibly(nb::handle report,
+                       const std::function<void(const Cancel& cancel, Progress& progress)>& work) {
+  Cancel cancel;
+  Progress progress;
+  std::exception_ptr refusal;
+  std::exception_ptr failure;
+  {
+    const nb::gil_scoped_release released;
+    Worker worker([&] { work(cancel, progress); });
+    while (!worker.wait_a_little()) {
+      if (refusal != nullptr) {
+        continue;
+      }
+      const nb::gil_scoped_acquire held;
+      try {
+        check_signals();
+        report_to(report, progress);
+      } catch (...) {
+        refusal = std::current_exception();
+        cancel.request();
+      }
+    }
+    failure = worker.join();
+  }
+  if (refusal != nullptr) {
+    std::rethrow_exception(refusal);
+  }
+  if (failure != nullptr) {
+    std::rethrow_exception(failure);
+  }
+  report_to(report, progress);
+}
+
+}  // namespace paes::python

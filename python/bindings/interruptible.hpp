@@ -1,0 +1,34 @@
+// Long calls that Ctrl-C ends. Python runs signal handlers in its main thread alone, and only while
+// that thread holds the GIL: so the work goes to a thread of its own, and the caller's looks now
+// and then.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "bytes.hpp"
+#include "paes/cancel.hpp"
+
+namespace paes::python {
+
+// How far the work is. Its thread writes, the caller's reads.
+struct Progress {
+  std::atomic<std::uint64_t> done_bytes{0};
+  std::atomic<std::uint64_t> total_bytes{0};
+};
+
+// Runs `work` and rethrows what it throws. Meanwhile handles signals, and calls `report`, unless it
+// is None, with the bytes done and their number in all. If a handler or `report` raises, the work
+// is cancelled, and that is raised once the work has ended.
+void run_interruptibly(nb::handle report,
+                       const std::function<void(const Cancel& cancel, Progress& progress)>& work);
+
+// Raises what a signal's handler raises, such as KeyboardInterrupt. With the GIL held.
+inline void check_signals() {
+  if (PyErr_CheckSignals() != 0) {
+    nb::raise_python_error();
+  }
+}
+
+}  // namespace paes::python

@@ -1,0 +1,80 @@
+#include "paes/keys.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bytes.hpp"
+#include "parts.hpp"
+
+namespace paes::python {
+
+namespace {
+
+std::vector<Identity> load(const PathArgument& file, const Passphrase* passphrase) {
+  const nb::gil_scoped_release released;  // an encrypted file takes a second of key derivation
+  return passphrase == nullptr ? Identity::load(file.path) : Identity::load(file.path, *passphrase);
+}
+
+}  // namespace
+
+void add_keys(nb::module_& module) {
+  nb::class_<Recipient>(module, "Recipient",
+                        "A public key: \"age1...\", \"ssh-ed25519 AAAA...\" or \"ssh-rsa AAAA...\" "
+                        "(age-encryption.org/v1).")
+      .def(nb::init<std::string_view>(), nb::arg("text"), "Raises UsageError for anything else.")
+      .def_static(
+          "load", [](const PathArgument& file) { return Recipient::load(file.path); },
+          nb::arg("path"), "The recipients in a file, one a line.")
+      .def("__str__", &Recipient::text)
+      .def("__repr__", [](const Recipient& self) { return "Recipient('" + self.text() + "')"; })
+      .def(
+          "__eq__",
+          [](const Recipient& self, nb::handle other) {
+            return nb::isinstance<Recipient>(other) &&
+                   nb::cast<const Recipient&>(other).text() == self.text();
+          },
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const Recipient& self) { return nb::hash(nb::cast(self.text())); });
+
+  nb::class_<Passphrase>(module, "Passphrase", "A passphrase, in locked memory.")
+      .def(nb::init<std::string_view>(), nb::arg("text"), "Raises UsageError for an empty one.");
+
+  nb::class_<Identity>(module, "Identity",
+                       "A secret key: \"AGE-SECRET-KEY-1...\", or one of SSH's, which comes from a "
+                       "file alone. It lies in locked memory, which is wiped with the last copy; a "
+                       "Python string with the key is not.")
+      .def(nb::init<std::string_view>(), nb::arg("text"),
+           "Raises UsageError for anything else, and never repeats the text.")
+      .def_static("generate", &Identity::generate, "A new X25519 key.")
+      .def_static("load", &load, nb::arg("path"), nb::kw_only(),
+                  nb::arg("passphrase").none() = nb::none(),
+                  "The identities in a file, as `paes keygen`, age-keygen and ssh-keygen write it. "
+                  "Raises WrongKeyError if the passphrase is another.")
+      .def_prop_ro("recipient", &Identity::recipient, "Who can open what this identity opens.")
+      .def(
+          "save", [](const Identity& self, const PathArgument& file) { self.save(file.path); },
+          nb::arg("path"), "Writes a new file with the secret key, which only its owner can read.");
+
+  nb::class_<CobblestoneKey>(
+      module, "CobblestoneKey",
+      "A key of 16 or 32 random bytes that is kept elsewhere, with the context that its files "
+      "share. "
+      "A file is then the payload alone (C2SP chunked-encryption v1), Cobblestone-128 or -256.")
+      .def(
+          "__init__",
+          [](CobblestoneKey* self, ReadArgument key, std::optional<ReadArgument> context) {
+            const Buffer key_bytes(key, "key");
+            if (context) {
+              new (self) CobblestoneKey(key_bytes.bytes(), Buffer(*context, "context").bytes());
+            } else {
+              new (self) CobblestoneKey(key_bytes.bytes());
+            }
+          },
+          nb::arg("key"), nb::arg("context").none() = nb::none());
+}
+
+}  // namespace paes::python

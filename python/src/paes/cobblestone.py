@@ -1,0 +1,15 @@
+"""Cobblestone streams (C2SP chunked-encryption v1) in place of cryptography.cobblestone."""
+
+from paes._paes import (
+    Cobblestone128Decryptor,
+    Cobblestone128Encryptor,
+    Cobblestone256Decryptor,
+    Cobblestone256Encryptor,
+)
+
+__all__ = [
+    "Cobblestone128Decryptor",
+    "Cobblestone128Encryptor",
+    "Cobblestone256Decryptor",
+    "Cobblestone256Encryptor",
+]

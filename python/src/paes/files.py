@@ -1,0 +1,138 @@
+"""Whole files, as the program's subcommands treat them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from paes import _paes
+from paes._paes import CobblestoneKey, Identity, Recipient
+from paes.keys import Identities, PassphraseLike, Recipients, open_with, seal_for
+from paes.sources import Path, ReadSource, reading
+
+Progress: TypeAlias = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What verify_file has found. True if the file is authentic."""
+
+    is_authentic: bool
+    text_bytes: int
+    # The bytes [first, end) of the text that are damaged or forged: at most 100 ranges, in order.
+    damaged: list[tuple[int, int]]
+    # Damaged chunks beyond those.
+    more_damaged_chunks: int
+
+    def __bool__(self) -> bool:
+        """Whether the file is authentic."""
+        return self.is_authentic
+
+
+@dataclass(frozen=True)
+class Stanza:
+    """How an envelope can be opened: "X25519" by an identity, "scrypt" by a passphrase."""
+
+    type: str
+    # Of scrypt: log2 N; else 0.
+    work_factor: int
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """What a file says of itself without a key. None of it is authenticated."""
+
+    key_bits: int
+    text_bytes: int
+    payload_offset: int
+    stanzas: list[Stanza]
+
+
+def encrypt_file(
+    source: ReadSource,
+    to: Path,
+    *,
+    recipients: Recipients = None,
+    passphrase: PassphraseLike = None,
+    key: CobblestoneKey | None = None,
+    key_bits: int = 256,
+    threads: int = 0,
+    kernel: str = "auto",
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> int:
+    """Encrypt a file into a new one, which gets its name when it is complete and synced.
+
+    `source` is a path, or a file object with `seek` and `read`. Give exactly one of `recipients`
+    (public keys of age or SSH), `passphrase` and `key`. `key_bits`, 128 or 256, is AES's key in the
+    file. `threads` 0 means every processor. `progress` is called
+    with the bytes done and their number in all (0: not known), in this thread. Ctrl-C, and an
+    exception of `progress`, end the work and leave nothing.
+
+    Returns the bytes of text. Raises UsageError, or FailureError if something has the name `to` and
+    `overwrite` is false, or if the system fails.
+    """
+    wanted = seal_for(recipients, passphrase, key, key_bits)
+    return _paes.encrypt_file(reading(source), to, wanted, threads, kernel, overwrite, progress)
+
+
+def decrypt_file(
+    source: ReadSource,
+    to: Path,
+    *,
+    identity: Identities = None,
+    passphrase: PassphraseLike = None,
+    key: CobblestoneKey | None = None,
+    max_work_factor: int = 20,
+    threads: int = 0,
+    kernel: str = "auto",
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> int:
+    """Decrypt a file into a new one, which gets its name when all of it is authentic and synced.
+
+    `identity` is an Identity, the path of a file of them, or several of either. A passphrase that
+    would cost more than scrypt with N = 2**max_work_factor is refused. The rest is as in
+    encrypt_file.
+
+    Returns the bytes of text. Raises WrongKeyError, and CorruptError if the file is damaged.
+    """
+    given = open_with(identity, passphrase, key, max_work_factor)
+    return _paes.decrypt_file(reading(source), to, given, threads, kernel, overwrite, progress)
+
+
+def verify_file(
+    source: ReadSource,
+    *,
+    identity: Identities = None,
+    passphrase: PassphraseLike = None,
+    key: CobblestoneKey | None = None,
+    max_work_factor: int = 20,
+    threads: int = 0,
+    kernel: str = "auto",
+    progress: Progress | None = None,
+) -> Verification:
+    """Authenticate all of a file, and go on where it is damaged.
+
+    The arguments are those of decrypt_file. Raises WrongKeyError, and CorruptError where it cannot
+    begin.
+    """
+    given = open_with(identity, passphrase, key, max_work_factor)
+    return Verification(*_paes.verify_file(reading(source), given, threads, kernel, progress))
+
+
+def inspect(source: ReadSource) -> FileInfo:
+    """Tell what a file says of itself without a key."""
+    key_bits, text_bytes, payload_offset, stanzas = _paes.inspect_file(reading(source))
+    return FileInfo(key_bits, text_bytes, payload_offset, [Stanza(*stanza) for stanza in stanzas])
+
+
+def keygen(path: Path) -> Recipient:
+    """Write a new secret key to a new file, which only its owner can read.
+
+    Returns its public key. Raises FailureError if something has that name.
+    """
+    identity = Identity.generate()
+    identity.save(path)
+    return identity.recipient

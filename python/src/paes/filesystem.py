@@ -1,0 +1,148 @@
+"""Encrypted files on any file system of fsspec that reads ranges.
+
+Such as `fsspec.open("paes::s3://bucket/key", paes={"identity": "key.txt"})`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fsspec
+from fsspec.implementations.chained import ChainedFileSystem
+
+from paes.files import inspect
+from paes.keys import open_with, seal_for
+from paes.streams import EncryptedReader, EncryptedWriter
+
+
+class _Reader(EncryptedReader):
+    """A reader that owns the file below."""
+
+    def __init__(self, inner: Any, *arguments: Any, **options: Any) -> None:
+        self._inner = inner
+        try:
+            super().__init__(inner, *arguments, **options)
+        except BaseException:
+            inner.close()
+            raise
+
+    def close(self) -> None:
+        super().close()
+        self._inner.close()
+
+
+class _Writer(EncryptedWriter):
+    """A writer that owns the file below."""
+
+    def __init__(self, inner: Any, *arguments: Any, **options: Any) -> None:
+        self._inner = inner
+        super().__init__(inner, *arguments, **options)
+
+    def abandon(self) -> None:
+        is_open = not self.closed
+        super().abandon()
+        # What was written stays with the file system below, unless that can discard it.
+        if is_open and hasattr(self._inner, "discard"):
+            self._inner.discard()
+
+    def close(self) -> None:
+        is_open = not self.closed
+        super().close()
+        if is_open:
+            self._inner.close()
+
+
+class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
+    """The files of another file system, decrypted when read and encrypted when written.
+
+    `identity`, `recipients`, `passphrase`, `key` and the other options are those of paes.open.
+    fsspec keeps options in its objects, so give a secret key as the path of its file or as an
+    Identity, never as text.
+    """
+
+    protocol = "paes"
+    root_marker = ""
+    cachable = False
+
+    def __init__(
+        self,
+        target_protocol: str | None = None,
+        target_options: dict[str, Any] | None = None,
+        fs: Any = None,
+        fo: str | None = None,
+        *,
+        identity: Any = None,
+        recipients: Any = None,
+        passphrase: Any = None,
+        key: Any = None,
+        key_bits: int = 256,
+        max_work_factor: int = 20,
+        threads: int = 0,
+        kernel: str = "auto",
+        **options: Any,
+    ) -> None:
+        """Stand on `fs`, or on the file system of `target_protocol`."""
+        super().__init__(**options)
+        self.fs = fs or fsspec.filesystem(target_protocol or "file", **(target_options or {}))
+        self._identity = identity
+        self._recipients = recipients
+        self._passphrase = passphrase
+        self._key = key
+        self._key_bits = key_bits
+        self._max_work_factor = max_work_factor
+        self._how = {"threads": threads, "kernel": kernel}
+
+    def _open(
+        self, path: str, mode: str = "rb", **options: Any
+    ) -> EncryptedReader | EncryptedWriter:
+        if mode == "rb":
+            given = open_with(self._identity, self._passphrase, self._key, self._max_work_factor)
+            return _Reader(self.fs.open(path, "rb"), given, **self._how)
+        if mode == "wb":
+            wanted = seal_for(self._recipients, self._passphrase, self._key, self._key_bits)
+            return _Writer(self.fs.open(path, "wb"), wanted, **self._how)
+        raise ValueError(f"mode must be 'rb' or 'wb', not {mode!r}")
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        """Tell what the file system below says, with the length of the text as the size."""
+        found = dict(self.fs.info(path, **options))
+        if found["type"] == "file":
+            found["encrypted_size"] = found["size"]
+            with self.fs.open(path, "rb") as file:
+                found["size"] = inspect(file).text_bytes
+        return found
+
+    def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        """List a directory. Sizes are None, because each takes a read; `info` has them."""
+        entries = self.fs.ls(path, detail=True, **options)
+        if not detail:
+            return [entry["name"] for entry in entries]
+        return [
+            {**entry, "encrypted_size": entry["size"], "size": None}
+            if entry["type"] == "file"
+            else entry
+            for entry in entries
+        ]
+
+    def created(self, path: str) -> Any:
+        """Ask the file system below."""
+        return self.fs.created(path)
+
+    def modified(self, path: str) -> Any:
+        """Ask the file system below."""
+        return self.fs.modified(path)
+
+    def exists(self, path: str, **options: Any) -> bool:
+        """Ask the file system below."""
+        return bool(self.fs.exists(path, **options))
+
+    def _rm(self, path: str) -> None:
+        self.fs.rm_file(path)
+
+    def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
+        """Ask the file system below."""
+        self.fs.mkdir(path, create_parents=create_parents, **options)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Ask the file system below."""
+        self.fs.makedirs(path, exist_ok=exist_ok)

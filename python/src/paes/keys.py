@@ -1,0 +1,71 @@
+"""Keys as callers like to give them, as the library takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from paes import _paes
+from paes._paes import CobblestoneKey, Identity, Passphrase, Recipient
+
+# The path of a file of identities, or the text of one.
+IdentityLike: TypeAlias = "Identity | str | os.PathLike[str]"
+Identities: TypeAlias = "IdentityLike | Iterable[IdentityLike] | None"
+RecipientLike: TypeAlias = "Recipient | str"
+Recipients: TypeAlias = "RecipientLike | Iterable[RecipientLike] | None"
+PassphraseLike: TypeAlias = "Passphrase | str | None"
+
+
+def _passphrase(given: PassphraseLike) -> Passphrase | None:
+    return Passphrase(given) if isinstance(given, str) else given
+
+
+def _recipients(given: Recipients) -> list[Recipient]:
+    if given is None:
+        return []
+    several = [given] if isinstance(given, (Recipient, str)) else given
+    return [Recipient(one) if isinstance(one, str) else one for one in several]
+
+
+def _identities(given: Identities) -> list[Identity]:
+    if given is None:
+        return []
+    several = [given] if isinstance(given, (Identity, str, os.PathLike)) else given
+    result: list[Identity] = []
+    for one in several:
+        if isinstance(one, Identity):
+            result.append(one)
+        elif isinstance(one, str) and one.upper().startswith("AGE-SECRET-KEY-"):
+            # As a path, the key would be in the message that there is no such file.
+            result.append(Identity(one))
+        else:
+            result.extend(Identity.load(one))
+    return result
+
+
+def seal_for(
+    recipients: Recipients, passphrase: PassphraseLike, key: CobblestoneKey | None, key_bits: int
+) -> _paes.SealFor:
+    """For whom to encrypt."""
+    return _paes.SealFor(
+        recipients=_recipients(recipients),
+        passphrase=_passphrase(passphrase),
+        key=key,
+        key_bits=key_bits,
+    )
+
+
+def open_with(
+    identity: Identities,
+    passphrase: PassphraseLike,
+    key: CobblestoneKey | None,
+    max_work_factor: int,
+) -> _paes.OpenWith:
+    """What may open a file."""
+    return _paes.OpenWith(
+        identities=_identities(identity),
+        passphrase=_passphrase(passphrase),
+        key=key,
+        max_work_factor=max_work_factor,
+    )
