@@ -42,7 +42,6 @@ stream::ResumedTotals encrypt_resumably(const Request& request, std::optional<Se
   std::optional<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
-    request.sealing.reopen.refuse_as_output(path);
     output.emplace(create_output(request.job.transfer, path, input.here(),
                                  {.encrypts = true, .is_resumable = true}));
     sealer->ask_passphrase();
@@ -66,7 +65,7 @@ int encrypt(Request& request) {
     const bool resume = request.job.transfer.resume;
     sealing.check(resume, "-r RECIPIENT, -R FILE or -p; paes keygen makes keys");
     sealer.emplace(sealing, sealing.shape(), resume);
-    sealing.passphrase.refuse_as_output(path);
+    sealing.refuse_as_output(path);
   });
   WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
   const auto work = [&](mpi::SharedInput& input, const std::string& output,

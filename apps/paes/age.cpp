@@ -289,6 +289,7 @@ UnlockOptions identities_of(const Request& request) {
   options.identity_files = request.identity_files;
   options.plugins = request.plugins;
   options.prompts = age_prompts;
+  options.max_work_factor = 22;  // age's own limit, which no option changes
   return options;
 }
 

@@ -115,8 +115,7 @@ Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identit
          task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
   const bool resumable = is_resumable(request.transfer, task.input, path);
   identity.refuse_as_output(path);
-  request.sealing.passphrase.refuse_as_output(path);
-  request.sealing.reopen.refuse_as_output(path);
+  request.sealing.refuse_as_output(path);
   stream::Output output =
       create_output(request.transfer, path, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});

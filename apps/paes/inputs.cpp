@@ -207,9 +207,7 @@ class Collector {
   }
 
   [[nodiscard]] bool takes_name(const std::string& path) const {
-    const stream::FileFormat* const format = format_of_name(path);
-    return takes_ == Takes::plain ||
-           (format != nullptr && (takes_ == Takes::encrypted || format->is_rekeyable));
+    return takes_ == Takes::plain || format_of_name(path) != nullptr;
   }
 
   void name_output_of(Outcome& outcome, const std::string& below) {

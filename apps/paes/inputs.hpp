@@ -21,7 +21,6 @@ namespace paes::cli {
 enum class Takes {
   plain,      // all but those that have the container's magic
   encrypted,  // those whose names end as a format's do
-  rekeyable,  // the same, of a format whose recipients can change
 };
 
 struct InputOptions {

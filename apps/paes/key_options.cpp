@@ -52,6 +52,12 @@ std::vector<age::SharedRecipient> RecipientOptions::load() const {
   return loaded;
 }
 
+void RecipientOptions::refuse_as_output(const std::string& path) const {
+  for (const std::string& file : files_) {
+    refuse_secret_as_output(path, file, "recipients");
+  }
+}
+
 void UnlockOptions::declare(CLI::App& app) {
   app.add_option("-i,--identity", identity_files,
                  "a file of secret keys, or an SSH private key; may be repeated; - is standard "

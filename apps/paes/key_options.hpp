@@ -25,6 +25,8 @@ class RecipientOptions {
   [[nodiscard]] bool given() const { return !recipients_.empty() || !files_.empty(); }
   [[nodiscard]] std::vector<age::SharedRecipient> load() const;
   [[nodiscard]] unsigned standard_input_uses() const { return cli::standard_input_uses(files_); }
+  // With -f an output of that name would replace a list of recipients. Throws Error(usage).
+  void refuse_as_output(const std::string& path) const;
 
  private:
   std::vector<std::string> recipients_;

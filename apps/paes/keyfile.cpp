@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "age/keys.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "paes/process.hpp"
@@ -27,6 +28,10 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
 }
 
 SecretBytes read_key_file(const std::string& path) {
+  // The message that there is no such file would show the key.
+  refuse(age::mentions_secret_key(path) && access(path.c_str(), F_OK) != 0,
+         "identity: a secret key is given, and not the name of its file",
+         "others can see a command's arguments: make a new key, and leave it in its file");
   return path == "-" ? stream::read_small_file(STDIN_FILENO, "standard input",
                                                stream::max_key_file_bytes, &cancel())
                      : stream::read_small_file(path, stream::max_key_file_bytes, &cancel());

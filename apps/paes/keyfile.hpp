@@ -16,7 +16,7 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
                              const char* what);
 
 // A file of identities or recipients; "-" is standard input. Throws as stream::read_small_file
-// does.
+// does, and Error(usage) for a secret key in place of a name.
 [[nodiscard]] SecretBytes read_key_file(const std::string& path);
 
 // Makes a file that did not exist, mode 0600, synced with its folder. Throws Error(failure) when

@@ -195,7 +195,7 @@ void rekey_one(const Request& request, Rekeyer& rekeyer, Outcome& outcome) {
 int rekey_files(const Request& request) {
   check(request);
   std::vector<Outcome> outcomes =
-      collect_inputs(request.inputs, request.files, Takes::rekeyable, nullptr).files;
+      collect_inputs(request.inputs, request.files, Takes::encrypted, nullptr).files;
   Rekeyer rekeyer(request);
   for (Outcome& outcome : outcomes) {
     if (!cancel().requested()) {

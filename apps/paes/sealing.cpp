@@ -59,6 +59,12 @@ unsigned SealOptions::standard_input_uses() const {
          reopen.standard_input_uses();
 }
 
+void SealOptions::refuse_as_output(const std::string& path) const {
+  recipients.refuse_as_output(path);
+  passphrase.refuse_as_output(path);
+  reopen.refuse_as_output(path);
+}
+
 void SealOptions::check(bool resume, const std::string& ways) const {
   const bool has_identity = !reopen.identity_files.empty();
   const bool has_recipient =

@@ -41,6 +41,8 @@ struct SealOptions {
   // Throws Error(usage) if nobody could open the output, if age has no such envelope, or if the
   // options contradict --resume or need it. `ways` lists for the hint the options that would do.
   void check(bool resume, const std::string& ways) const;
+  // With -f an output of that name would replace a file of keys. Throws Error(usage).
+  void refuse_as_output(const std::string& path) const;
 };
 
 class Sealer {

@@ -101,7 +101,7 @@ void ArmorReader::end(std::vector<std::uint8_t>& file) {
 void ArmorReader::take_whitespace(std::string_view line) {
   whitespace_ += line.size() + 1;
   if (!is_blank(line) || whitespace_ > max_armor_whitespace + 1) {
-    throw refused("there is more than whitespace around it");
+    throw refused("around it, or on its first line, is something else");
   }
 }
 

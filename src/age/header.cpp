@@ -61,11 +61,11 @@ void append_wrapped(std::string& text, std::span<const SharedRecipient> recipien
   }
 }
 
-// Labels are not written into a header. A file is safe against quantum computers if each of its
-// stanzas is; these are the types that the specification has.
+// Labels are not written into a header. Nobody mixes stanzas, so that one of the types that the
+// specification has tells of all, whatever stands beside it: a plugin's, or one that means nothing.
 Labels labels_of(std::span<const Stanza> stanzas) {
   const bool is_post_quantum =
-      std::all_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
+      std::any_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
         return stanza.type() == hybrid_type || stanza.type() == "mlkem768p256tag";
       });
   return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};

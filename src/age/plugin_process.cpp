@@ -15,6 +15,7 @@
 #include <cstring>
 #include <thread>
 
+#include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {
@@ -189,21 +190,23 @@ std::string PluginProcess::read_line() {
 }
 
 Message PluginProcess::receive() {
-  std::string text;
-  text.reserve(max_stanza_bytes);
-  text += read_line();  // and not =, which would take the line's own memory
-  std::string line;
-  do {
-    line = read_line();
-    if (text.size() + line.size() > max_stanza_bytes) {
+  SecretBytes room(max_stanza_bytes);
+  std::size_t bytes = 0;
+  const auto take_line = [&] {
+    std::string line = read_line();
+    const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});
+    if (bytes + line.size() > room.size()) {
       throw failed("sends a stanza that is too long");
     }
-    text += line;
-  } while (line.size() > body_columns);  // with its line feed
-  const WipeOnExit wiped_line({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});
-  const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+    std::copy(line.begin(), line.end(), room.data() + bytes);
+    bytes += line.size();
+    return line.size();
+  };
+  take_line();
+  while (take_line() > body_columns) {  // with its line feed
+  }
   try {
-    std::string_view rest = text;
+    std::string_view rest = libcrypto::text_of(Bytes(room).first(bytes));
     const Stanza stanza = take_stanza(rest);
     Message message;
     for (const std::string_view word : stanza.split_arguments()) {

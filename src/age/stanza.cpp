@@ -17,14 +17,16 @@ constexpr std::string_view stanza_mark = "-> ";
 // Takes lines off the front of a text, which must each end with a line feed.
 class LineReader {
  public:
-  explicit LineReader(std::string_view text) : rest_(text) {}
+  // `is_capped`: the file goes on, but no header may be as long.
+  explicit LineReader(std::string_view text, bool is_capped = false)
+      : rest_(text), is_capped_(is_capped) {}
 
   [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
 
   std::string_view next() {
     const std::size_t end = rest_.find('\n');
     if (end == std::string_view::npos) {
-      throw corrupt("truncated header");
+      throw corrupt(is_capped_ ? "the header is longer than 1 MiB" : "truncated header");
     }
     const std::string_view line = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
@@ -33,6 +35,7 @@ class LineReader {
 
  private:
   std::string_view rest_;
+  bool is_capped_;
 };
 
 bool are_arguments(std::string_view text) noexcept {
@@ -131,7 +134,7 @@ ParsedHeader parse_header(Bytes file) {
   if (!text.starts_with(version_prefix)) {
     throw corrupt("not an age file");
   }
-  LineReader lines(text);
+  LineReader lines(text, file.size() > text.size());
   if (lines.next() != version_1) {
     throw corrupt("unknown version of age", "a newer paes may read this file");
   }

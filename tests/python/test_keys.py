@@ -371,3 +371,13 @@ def test_a_passphrase_file_with_crlf(folder):
         said = fail("decrypt", "--passphrase-fd", number, "-o", "out", "plain.paes", cwd=folder,
                     code=WRONG_KEY, says="wrong", pass_fds=[number])  # fmt: skip
         assert f"hint: descriptor {number} has CRLF" in said.err
+
+
+@pytest.mark.parametrize("command", ["decrypt", "verify"])
+def test_secret_key_in_place_of_a_file(command, keys, folder):
+    """It is not shown again where logs keep it."""
+    secret = next(line for line in keys.path.read_text().splitlines() if line.startswith("AGE-SECRET"))
+    path = folder / "sealed.paes"
+    succeed("encrypt", "-r", keys.recipient, "-o", path, stdin=b"text")
+    result = fail(command, "-i", secret, path, code=USAGE, says="a secret key is given")
+    assert secret not in result.err

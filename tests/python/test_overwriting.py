@@ -64,3 +64,15 @@ def test_encrypt_keeps_its_passphrase(locked):
         cwd=locked,
     )
     assert program.tree(locked) == before
+
+
+def test_encrypt_keeps_its_recipients(locked, keys):
+    (locked / "list").write_text(keys.recipient + "\n")
+    before = program.tree(locked)
+    fail(
+        *("encrypt", "-f", "-R", "list", "-o", "list", "plain"),
+        code=USAGE,
+        says="list: is the file of the recipients",
+        cwd=locked,
+    )
+    assert program.tree(locked) == before
