@@ -269,7 +269,7 @@ void add_ciphers(nb::module_& module) {
             const Buffer key_bytes(key, "key");
             new (self) Gcm(key_bytes.bytes(), {.kernel = kernel, .threads = threads});
           },
-          nb::arg("key"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
+          nb::arg("key"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 1)
       .def_static("generate_key", &generate_key, nb::arg("bit_length"),
                   "A new random key of 128, 192 or 256 bits.")
       .def_prop_ro("kernel", &Gcm::kernel, "The kernel chosen, as in `paes devices`.")

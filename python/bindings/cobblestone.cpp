@@ -134,7 +134,7 @@ nb::class_<Stream<Coder, key_bytes>> add_stream(nb::module_& module, const char*
   using Class = Stream<Coder, key_bytes>;
   return nb::class_<Class>(module, name, doc)
       .def(nb::init<ReadArgument, ReadArgument, const std::string&, unsigned>(), nb::arg("key"),
-           nb::arg("context"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 0,
+           nb::arg("context"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 1,
            "threads: for calls with much data; 0 means every processor.")
       .def("update", &Class::update, nb::arg("data"), "Returns what the data so far make certain.")
       .def("update_into", &Class::update_into, nb::arg("data"), nb::arg("buf"),
