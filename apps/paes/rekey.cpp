@@ -1,5 +1,7 @@
 // `paes rekey`: other recipients for files, by new envelopes around the same input keys. The
 // payloads stay where and what they are.
+#include "stream/rekey.hpp"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,7 +14,6 @@
 #include "paes/process.hpp"
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
-#include "stream/preamble_file.hpp"
 
 namespace paes::cli {
 
@@ -83,12 +84,6 @@ class Rekeyer {
   [[nodiscard]] std::size_t rekey(const std::string& path);
 
  private:
-  [[nodiscard]] std::size_t change(const stream::PreambleFile& file);
-  [[nodiscard]] std::size_t restore(const stream::PreambleFile& file);
-  // Throws Error unless the payload after this preamble belongs to its envelope.
-  [[nodiscard]] age::OpenEnvelope open(const stream::PreambleFile& file,
-                                       const stream::Preamble& preamble,
-                                       const std::string& otherwise);
   [[nodiscard]] std::vector<std::uint8_t> new_envelope(const age::OpenEnvelope& old);
 
   const Request& request_;
@@ -97,15 +92,6 @@ class Rekeyer {
   const age::RecipientChange change_;  // with --add or --remove; else all recipients are new
   SecretBytes new_passphrase_;         // empty until the first file needs it
 };
-
-age::OpenEnvelope Rekeyer::open(const stream::PreambleFile& file, const stream::Preamble& preamble,
-                                const std::string& otherwise) {
-  age::OpenEnvelope envelope = unlocker_.open(preamble.envelope());
-  if (!file.commits_to(preamble.header, envelope.plaintext())) {
-    throw Error(ErrorCode::corrupt, otherwise);
-  }
-  return envelope;
-}
 
 std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
   if (request_.new_passphrase.given()) {
@@ -119,60 +105,20 @@ std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
                                : age::seal_to_recipients(recipients_, old.plaintext());
 }
 
-// The same place for the payload, whatever the new envelope's length.
-container::Header new_header(const std::string& name, const container::Header& before,
-                             std::size_t envelope_bytes) {
-  if (envelope_bytes > before.envelope_room() || envelope_bytes > container::max_envelope_bytes) {
-    throw Error(ErrorCode::failure,
-                name + ": the new envelope has " + std::to_string(envelope_bytes) +
-                    " bytes, and there is room for " + std::to_string(before.envelope_room()),
-                "write a new file: paes decrypt, then paes encrypt --reserve");
-  }
-  container::Header after = before;
-  after.envelope_bytes = static_cast<std::uint32_t>(envelope_bytes);
-  return after;
-}
-
-std::size_t Rekeyer::change(const stream::PreambleFile& file) {
-  const std::string& name = file.name();
-  if (stream::has_leftover(name)) {
-    throw Error(ErrorCode::failure,
-                name + ": an interrupted rekey left " + stream::leftover_path(name),
-                leftover_hint(name));
-  }
-  const stream::FileFormat* const format = stream::format_of(file.input());
-  if (format != nullptr && !format->is_rekeyable) {
-    throw Error(
-        ErrorCode::usage,
-        name + ": is a file of " + format->name + ", whose recipients cannot change in place",
-        "write a new file: paes decrypt, then paes encrypt");
-  }
-  const stream::Preamble before = stream::read_preamble(file.input());
-  if (request_.keeps_some()) {  // before anybody is asked for a key in vain
-    age::check_change(before.envelope(), change_);
-  }
-  const std::vector<std::uint8_t> envelope =
-      new_envelope(open(file, before, name + ": its payload was not made with its envelope's key"));
-  const container::Header header = new_header(name, before.header, envelope.size());
-  const std::vector<std::uint8_t> after = container::encode_preamble(header, envelope);
-  const std::size_t recipients = age::summarize(envelope).stanzas.size();
-  file.replace(before.bytes, after);
-  return recipients;
-}
-
-std::size_t Rekeyer::restore(const stream::PreambleFile& file) {
-  const stream::Preamble copy = file.read_leftover();
-  (void)open(file, copy,
-             stream::leftover_path(file.name()) + ": belongs to another file, and is not put back");
-  const std::size_t recipients = age::summarize(copy.envelope()).stanzas.size();
-  file.put_back(copy.bytes);
-  return recipients;
-}
-
 std::size_t Rekeyer::rekey(const std::string& path) {
   const stream::PreambleFile file(
       path, {cancel(), leftover_hint(path), print_warning_with_hint, warn_of_abandoned});
-  return request_.restore ? restore(file) : change(file);
+  const stream::Rekeying rekeying = {
+      .check =
+          [this](Bytes envelope) {
+            if (request_.keeps_some()) {
+              age::check_change(envelope, change_);
+            }
+          },
+      .open = [this](Bytes envelope) { return unlocker_.open(envelope); },
+      .reseal = [this](const age::OpenEnvelope& old) { return new_envelope(old); }};
+  return request_.restore ? stream::restore_recipients(file, rekeying)
+                          : stream::rekey(file, rekeying);
 }
 
 // Notes in the outcome what came of it. Failures are printed, not thrown.

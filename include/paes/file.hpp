@@ -143,6 +143,27 @@ struct FileInfo {
 // pipe.
 [[nodiscard]] FileInfo PAES_API inspect_file(const FileSource& from);
 
+// Who can open a file from now on: those who can, without some and with others.
+struct RecipientChange {
+  std::vector<Recipient> add = {};
+  // Their places in FileInfo::stanzas.
+  std::vector<std::size_t> remove = {};
+};
+
+// Gives a file other recipients in place: nobody who could open it can, unless `seal_for` names
+// them too. The text stays where it is; whoever has read the file before may have kept its key.
+// Returns how many recipients the file has now. Throws as decrypt_file, Error(usage) for a bare
+// CobblestoneKey and for a file of age, and Error(failure) when the room that encrypt_file left is
+// too small, or when an interrupted change has left its copy (paes(1), rekey --restore). Of the
+// options it uses `cancel` and `warn`.
+std::size_t PAES_API rekey_file(const std::string& path, const OpenWith& open_with,
+                                const SealFor& seal_for, const FileOptions& options = {});
+// The same for a part of them. Throws Error(usage) as well if nobody would be left, and if a
+// passphrase would not stay alone.
+std::size_t PAES_API change_recipients(const std::string& path, const OpenWith& open_with,
+                                       const RecipientChange& change,
+                                       const FileOptions& options = {});
+
 // Reads an encrypted file at any place. Any number of threads may call read_at.
 class PAES_API Reader {
  public:

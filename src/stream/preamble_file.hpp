@@ -37,6 +37,7 @@ class PreambleFile {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Input& input() const noexcept { return input_; }
+  [[nodiscard]] const std::string& leftover_hint() const noexcept { return change_.leftover_hint; }
 
   // Whether the payload after `header` was made with `input_key`. Throws Error(corrupt) if the file
   // ends before its payload.
