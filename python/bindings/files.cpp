@@ -142,6 +142,8 @@ class PyReader {
   std::unique_ptr<Reader> reader_;
 };
 
+// A Writer whose calls do not hold the GIL. One thread may close it while another writes: the
+// writer lives until the last call has ended.
 class PyWriter {
  public:
   PyWriter(nb::handle to, const SealFor& seal_for, unsigned threads, const std::string& kernel,
@@ -150,11 +152,11 @@ class PyWriter {
     if (PyCallable_Check(to.ptr()) != 0) {
       const Writer::Write write = writing_with(nb::borrow(to));
       const nb::gil_scoped_release released;
-      writer_ = std::make_unique<Writer>(write, seal_for, options);
+      writer_.reset(new Writer(write, seal_for, options), destroy);
     } else {
       const std::string file = nb::cast<PathArgument>(to).path;
       const nb::gil_scoped_release released;
-      writer_ = std::make_unique<Writer>(file, seal_for, options);
+      writer_.reset(new Writer(file, seal_for, options), destroy);
     }
   }
   PyWriter(const PyWriter&) = delete;
@@ -162,12 +164,13 @@ class PyWriter {
   ~PyWriter() = default;
 
   void write(std::span<const std::uint8_t> text) {
-    check_open();
+    const std::shared_ptr<Writer> writer = open_writer();
+    const Turn turn(in_use_);
     for (std::size_t done = 0; done < text.size();) {
       const auto part = text.subspan(done, std::min(text.size() - done, interruptible_bytes));
       {
         const nb::gil_scoped_release released;
-        writer_->write(part);
+        writer->write(part);
       }
       done += part.size();
       if (done < text.size()) {
@@ -177,31 +180,37 @@ class PyWriter {
   }
 
   void write_at(std::uint64_t offset, std::span<const std::uint8_t> text) {
-    check_open();
+    const std::shared_ptr<Writer> writer = open_writer();
     const nb::gil_scoped_release released;
-    writer_->write_at(offset, text);
+    writer->write_at(offset, text);
   }
 
   std::uint64_t commit() {
-    check_open();
+    const std::shared_ptr<Writer> writer = open_writer();
+    const Turn turn(in_use_);
     const nb::gil_scoped_release released;
-    return writer_->commit();
+    return writer->commit();
   }
 
   // Nothing is left of a file that was not committed.
-  void abandon() {
-    const std::unique_ptr<Writer> writer = std::move(writer_);
-    const nb::gil_scoped_release released;
-  }
+  void abandon() { writer_.reset(); }
 
  private:
-  void check_open() const {
+  // Its threads may be waiting for the GIL.
+  static void destroy(const Writer* writer) {
+    const nb::gil_scoped_release released;
+    delete writer;
+  }
+
+  [[nodiscard]] std::shared_ptr<Writer> open_writer() const {
     if (writer_ == nullptr) {
       throw Error(ErrorCode::usage, "writer: is closed");
     }
+    return writer_;
   }
 
-  std::unique_ptr<Writer> writer_;
+  std::shared_ptr<Writer> writer_;
+  std::atomic_flag in_use_;
 };
 
 void add_whole_files(nb::module_& module) {
@@ -311,7 +320,11 @@ void add_files(nb::module_& module) {
            nb::arg("overwrite"))
       .def(
           "write",
-          [](PyWriter& self, ReadArgument text) { self.write(Buffer(text, "text").bytes()); },
+          [](PyWriter& self, ReadArgument text) {
+            const Buffer bytes(text, "text");
+            self.write(bytes.bytes());
+            return bytes.size();
+          },
           nb::arg("text"))
       .def(
           "write_at",

@@ -5,6 +5,7 @@ Such as `fsspec.open("paes::s3://bucket/key", paes={"identity": "key.txt"})`.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import fsspec
@@ -41,8 +42,11 @@ class _Writer(EncryptedWriter):
     def abandon(self) -> None:
         is_open = not self.closed
         super().abandon()
-        # What was written stays with the file system below, unless that can discard it.
-        if is_open and hasattr(self._inner, "discard"):
+        if not is_open:
+            return
+        # What was written stays with the file system below, unless that can discard it. A local
+        # file cannot, and says so by RuntimeError.
+        with contextlib.suppress(AttributeError, RuntimeError):
             self._inner.discard()
 
     def close(self) -> None:

@@ -28,6 +28,11 @@ def _recipients(given: Recipients) -> list[Recipient]:
     return [Recipient(one) if isinstance(one, str) else one for one in several]
 
 
+def _is_text_of_a_key(given: str) -> bool:
+    # More than one line is what a file of keys has in it.
+    return "AGE-SECRET-KEY-" in given.upper() or "\n" in given.strip()
+
+
 def _identities(given: Identities) -> list[Identity]:
     if given is None:
         return []
@@ -36,9 +41,9 @@ def _identities(given: Identities) -> list[Identity]:
     for one in several:
         if isinstance(one, Identity):
             result.append(one)
-        elif isinstance(one, str) and one.upper().startswith("AGE-SECRET-KEY-"):
+        elif isinstance(one, str) and _is_text_of_a_key(one):
             # As a path, the key would be in the message that there is no such file.
-            result.append(Identity(one))
+            result.append(Identity(one.strip()))
         else:
             result.extend(Identity.load(one))
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -13,6 +14,8 @@ from paes.sources import ReadSource, WriteTarget, name_of, reading, writing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+_LAST_POSITION = 2**63 - 1
 
 
 class EncryptedReader(io.RawIOBase):
@@ -67,10 +70,13 @@ class EncryptedReader(io.RawIOBase):
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}.get(whence)
         if start is None:
             raise ValueError(f"invalid whence ({whence}, should be 0, 1 or 2)")
-        if start + offset < 0:
-            raise ValueError(f"negative seek value {start + offset}")
-        self._position = start + offset
-        return self._position
+        position = start + operator.index(offset)
+        if position < 0:
+            raise ValueError(f"negative seek value {position}")
+        if position > _LAST_POSITION:
+            raise OverflowError(f"seek value {position} is too large for a file")
+        self._position = position
+        return position
 
     def readinto(self, buffer: Buffer, /) -> int:
         """Fill `buffer` from the position on. Fewer bytes come only at the end of the text."""
@@ -90,6 +96,10 @@ class EncryptedReader(io.RawIOBase):
     def readall(self) -> bytes:
         """Return all that is left."""
         return self.read()
+
+    def write(self, text: Buffer, /) -> int:
+        """Refuse: nothing is written to a reader."""
+        raise io.UnsupportedOperation("not writable")
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Return `size` bytes from `offset` on, fewer at the end. The position stays."""
@@ -145,10 +155,13 @@ class EncryptedWriter(io.RawIOBase):
 
     def write(self, text: Buffer, /) -> int:
         """Encrypt the next bytes of the text, all of them."""
-        size = memoryview(text).nbytes
-        self._open_writer().write(text)
-        self._position += size
-        return size
+        written = self._open_writer().write(text)
+        self._position += written
+        return written
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Refuse: nothing is read from a writer."""
+        raise io.UnsupportedOperation("not readable")
 
     def abandon(self) -> None:
         """Close without a file. Bytes that a file object got cannot be taken back."""
