@@ -1,0 +1,234 @@
+"""fsspec's file systems with paes on top: "paes::" before an address."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Seal
+from varied import varied_bytes
+
+import paes
+
+fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+
+from paes.filesystem import PaesFileSystem  # noqa: E402
+
+TEXT = varied_bytes(200_001)
+
+
+def is_a_distribution() -> bool:
+    return any(True for _ in importlib.metadata.distributions(name="paes"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered() -> None:
+    """Registers what the package's entry point registers, where only its files are there."""
+    if not is_a_distribution():
+        fsspec.register_implementation("paes", PaesFileSystem)
+
+
+@pytest.mark.skipif(not is_a_distribution(), reason="paes has not been installed as a package")
+def test_entry_point() -> None:
+    [found] = importlib.metadata.entry_points(group="fsspec.specs", name="paes")
+    assert found.load() is PaesFileSystem
+    assert fsspec.get_filesystem_class("paes") is PaesFileSystem
+
+
+@pytest.fixture
+def keys(key_file: Path, recipient: paes.Recipient) -> dict[str, Any]:
+    return {"identity": str(key_file), "recipients": str(recipient)}
+
+
+@pytest.fixture(params=["local", "memory"])
+def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """The address of a folder below paes."""
+    if request.param == "local":
+        yield f"file://{folder}"
+    else:
+        memory = fsspec.filesystem("memory")
+        memory.makedirs("/folder")
+        yield "memory://folder"
+        memory.rm("/folder", recursive=True)
+
+
+def test_write_and_read(address: str, keys: dict[str, Any]) -> None:
+    url = f"paes::{address}/sealed"
+    with fsspec.open(url, "wb", paes=keys) as file:
+        file.write(TEXT)
+    with fsspec.open(f"{address}/sealed", "rb") as file:
+        assert TEXT[:1000] not in file.read()
+    with fsspec.open(url, "rb", paes=keys) as file:
+        assert file.read() == TEXT
+        file.seek(100_000)
+        assert file.read(10) == TEXT[100_000:100_010]
+
+
+def test_text_mode(address: str, keys: dict[str, Any]) -> None:
+    lines = [f"{number}: Grüße\n" for number in range(5000)]
+    url = f"paes::{address}/sealed"
+    with fsspec.open(url, "wt", encoding="utf-8", paes=keys) as file:
+        file.writelines(lines)
+    with fsspec.open(url, "rt", encoding="utf-8", paes=keys) as file:
+        assert list(file) == lines
+
+
+def test_file_system(address: str, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    assert isinstance(fs, PaesFileSystem)
+    path = f"{root}/sealed"
+    assert not fs.exists(path)
+    fs.pipe_file(path, TEXT)
+    assert fs.exists(path)
+    info = fs.info(path)
+    assert info["size"] == len(TEXT)
+    assert info["encrypted_size"] > len(TEXT)
+    assert fs.size(path) == len(TEXT)
+    assert fs.isfile(path)
+    assert fs.isdir(root)
+    assert fs.cat_file(path) == TEXT
+    assert fs.cat_file(path, 5, 20_000) == TEXT[5:20_000]
+    assert fs.cat_file(path, -10) == TEXT[-10:]
+    assert fs.cat_file(path, 5, -5) == TEXT[5:-5]
+    assert fs.head(path, 10) == TEXT[:10]
+    assert fs.tail(path, 10) == TEXT[-10:]
+    assert fs.cat_ranges([path, path], [0, 100], [10, 200]) == [TEXT[:10], TEXT[100:200]]
+    [entry] = fs.ls(root)
+    assert entry["size"] is None
+    assert entry["encrypted_size"] == info["encrypted_size"]
+    assert [name.rsplit("/", 1)[1] for name in fs.ls(root, detail=False)] == ["sealed"]
+    fs.makedirs(f"{root}/inner/most")
+    assert fs.isdir(f"{root}/inner/most")
+    assert fs.info(f"{root}/inner")["type"] == "directory"
+    fs.rm_file(path)
+    assert not fs.exists(path)
+
+
+def test_files_come_and_go_whole(address: str, folder: Path, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    (folder / "plain").write_bytes(TEXT)
+    fs.put_file(str(folder / "plain"), f"{root}/sealed")
+    fs.get_file(f"{root}/sealed", str(folder / "again"))
+    assert (folder / "again").read_bytes() == TEXT
+
+
+def test_exception_leaves_nothing_that_opens(address: str, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    path = f"{root}/sealed"
+    with pytest.raises(KeyError), fs.open(path, "wb") as file:
+        file.write(TEXT)
+        raise KeyError
+    assert file.closed
+    if fs.exists(path):
+        with pytest.raises(paes.CorruptError):
+            fs.cat_file(path)
+
+
+def test_wrong_key_and_damage(address: str, keys: dict[str, Any]) -> None:
+    url = f"paes::{address}/sealed"
+    with fsspec.open(url, "wb", paes=keys) as file:
+        file.write(TEXT)
+    other = {"identity": paes.Identity.generate()}
+    with pytest.raises(paes.WrongKeyError), fsspec.open(url, paes=other):
+        pass
+    fs, path = fsspec.core.url_to_fs(f"{address}/sealed")
+    sealed = bytearray(fs.cat_file(path))
+    sealed[-20_000] ^= 1
+    fs.pipe_file(path, bytes(sealed))
+    with pytest.raises(paes.CorruptError), fsspec.open(url, paes=keys) as file:
+        file.read()
+
+
+def test_mode_must_be_known(address: str, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    with pytest.raises(ValueError, match="mode must be"):
+        fs.open(f"{root}/sealed", "ab")
+
+
+def test_options_of_the_file_system(folder: Path) -> None:
+    key = paes.CobblestoneKey(b"k" * 16, b"context")
+    fs = PaesFileSystem(target_protocol="file", key=key, key_bits=128, threads=1)
+    fs.pipe_file(str(folder / "sealed"), TEXT)
+    with paes.open(folder / "sealed", key=key) as file:
+        assert file.read() == TEXT
+    assert fs.cat_file(str(folder / "sealed")) == TEXT
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Files of a folder, whole or in ranges, with a note of each range."""
+
+    protocol_version = "HTTP/1.1"
+    root: Path
+    ranges: list[tuple[int, int]]
+
+    def do_HEAD(self) -> None:
+        self.answer(with_body=False)
+
+    def do_GET(self) -> None:
+        self.answer(with_body=True)
+
+    def answer(self, with_body: bool) -> None:
+        path = self.root / os.path.basename(self.path)
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        size = len(data)
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if wanted:
+            first, last = int(wanted[1]), min(int(wanted[2] or size - 1), size - 1)
+            data = data[first : last + 1]
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        else:
+            first = 0
+            self.send_response(200)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if with_body:
+            self.ranges.append((first, first + len(data)))
+            self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """The address of an HTTP server for `folder`, and the ranges that it has sent."""
+    pytest.importorskip("aiohttp", reason="aiohttp is not installed")
+    ranges: list[tuple[int, int]] = []
+    handler = type("FolderHandler", (Handler,), {"root": folder, "ranges": ranges})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}", ranges
+        listening.shutdown()
+        thread.join()
+
+
+def test_http(server: tuple[str, list[tuple[int, int]]], seal: Seal, keys: dict[str, Any]) -> None:
+    base, ranges = server
+    sealed = seal(varied_bytes(8 << 20))
+    url = f"paes::{base}/{sealed.name}"
+    options = {"paes": keys, "http": {"block_size": 65536}}
+    with fsspec.open(url, "rb", **options) as file:
+        file.seek(4 << 20)
+        assert file.read(100) == varied_bytes(8 << 20)[4 << 20 : (4 << 20) + 100]
+    # The file is read where it is needed alone.
+    assert sum(end - first for first, end in ranges) < 2 << 20
+    with fsspec.open(url, "rb", **options) as file:
+        assert file.read() == varied_bytes(8 << 20)
+    fs, path = fsspec.core.url_to_fs(url, **options)
+    assert fs.info(path)["size"] == 8 << 20
+    assert fs.cat_file(path, 10, 20) == varied_bytes(20)[10:]
+    with pytest.raises(FileNotFoundError), fsspec.open(f"paes::{base}/none", "rb", **options):
+        pass

@@ -1,0 +1,350 @@
+"""Against other libraries: what one encrypts, the other decrypts, in any pieces."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from varied import varied_bytes
+
+import paes
+import paes.cobblestone
+
+cobblestone = pytest.importorskip(
+    "cryptography.cobblestone", reason="cryptography 50 is not installed"
+)
+aead = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead")
+pycryptodome = pytest.importorskip("Crypto.Cipher.AES", reason="pycryptodome is not installed")
+
+from cryptography.exceptions import InvalidTag  # noqa: E402
+from cryptography.hazmat.primitives.ciphers import Cipher as TheirCipher  # noqa: E402
+from cryptography.hazmat.primitives.ciphers import algorithms, modes  # noqa: E402
+
+BITS = [128, 256]
+text_sizes = st.one_of(
+    st.integers(0, 100),
+    st.integers(0, 100_000),
+    st.sampled_from([16383, 16384, 16385, 32768, 65536]),
+)
+contexts = st.binary(max_size=40)
+cuts = st.lists(st.integers(0, 120_000), max_size=8)
+
+
+def pieces(data: bytes, places: list[int]) -> Iterator[bytes]:
+    """Cuts data at the places that lie within."""
+    bounds = [0, *sorted(place for place in places if place < len(data)), len(data)]
+    for start, end in itertools.pairwise(bounds):
+        yield data[start:end]
+
+
+def run(stream: Any, data: bytes, places: list[int], into: bool) -> bytes:
+    """Takes data through an encryptor or decryptor."""
+    out = []
+    for piece in pieces(data, places):
+        if into:
+            buffer = bytearray(len(piece) + 40_000)
+            out.append(bytes(buffer[: stream.update_into(piece, buffer)]))
+        else:
+            out.append(stream.update(piece))
+    return b"".join([*out, stream.finalize()])
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(size=text_sizes, context=contexts, first=cuts, second=cuts, into=st.booleans())
+def test_cobblestone_in_both_directions(
+    bits: int, size: int, context: bytes, first: list[int], second: list[int], into: bool
+) -> None:
+    text = varied_bytes(size)
+    key = varied_bytes(bits // 8, seed=size)
+    for seals, opens in ((paes.cobblestone, cobblestone), (cobblestone, paes.cobblestone)):
+        encryptor = getattr(seals, f"Cobblestone{bits}Encryptor")(key, context)
+        decryptor = getattr(opens, f"Cobblestone{bits}Decryptor")(key, context)
+        stream = run(encryptor, text, first, into and seals is paes.cobblestone)
+        assert run(decryptor, stream, second, into and opens is paes.cobblestone) == text
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(size=text_sizes, place=st.integers(0, 2**20), context=contexts)
+def test_cobblestone_damage(bits: int, size: int, place: int, context: bytes) -> None:
+    key = bytes(bits // 8)
+    encryptor = getattr(cobblestone, f"Cobblestone{bits}Encryptor")(key, context)
+    stream = bytearray(encryptor.update(varied_bytes(size)) + encryptor.finalize())
+    decryptor = getattr(paes, f"Cobblestone{bits}Decryptor")
+    place %= len(stream)
+    for damaged in (
+        stream[:place],
+        stream[:place] + bytes([stream[place] ^ 1]) + stream[place + 1 :],
+        stream + b"x",
+    ):
+        with pytest.raises(InvalidTag):
+            run(decryptor(key, context), bytes(damaged), [], False)
+    with pytest.raises(InvalidTag):
+        run(decryptor(key, context + b"x"), bytes(stream), [], False)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(
+    size=text_sizes,
+    offset=st.integers(0, 120_000),
+    length=st.one_of(st.integers(0, 120_000), st.just(2**62)),
+)
+def test_decrypt_range_is_a_slice(bits: int, size: int, offset: int, length: int) -> None:
+    text = varied_bytes(size)
+    key = varied_bytes(bits // 8)
+    encryptor = getattr(cobblestone, f"Cobblestone{bits}Encryptor")(key, b"c")
+    stream = encryptor.update(text) + encryptor.finalize()
+    decryptor = getattr(paes, f"Cobblestone{bits}Decryptor")(key, b"c")
+    assert decryptor.decrypt_range(stream, offset, length) == text[offset : offset + length]
+    # It has changed nothing.
+    assert decryptor.update(stream) + decryptor.finalize() == text
+    with pytest.raises(paes.CorruptError):
+        decryptor.decrypt_range(stream[:-1], 0, 0)
+
+
+def test_decrypt_range_opens_only_what_it_needs() -> None:
+    text = varied_bytes(5 * 16384)
+    encryptor = paes.Cobblestone256Encryptor(bytes(32), b"")
+    stream = bytearray(encryptor.update(text) + encryptor.finalize())
+    stream[-3 * 16400] ^= 1  # in the third chunk
+    decryptor = paes.Cobblestone256Decryptor(bytes(32), b"")
+    assert decryptor.decrypt_range(stream, 0, 2 * 16384) == text[: 2 * 16384]
+    assert decryptor.decrypt_range(stream, 3 * 16384, 2**40) == text[3 * 16384 :]
+    with pytest.raises(paes.CorruptError):
+        decryptor.decrypt_range(stream, 2 * 16384 - 1, 2)
+
+
+def test_cobblestone_input_may_be_output() -> None:
+    text = varied_bytes(100_000)
+    encryptor = paes.Cobblestone128Encryptor(bytes(16), b"")
+    buffer = bytearray(text + bytes(50_000))
+    written = encryptor.update_into(memoryview(buffer)[: len(text)], buffer)
+    stream = bytes(buffer[:written]) + encryptor.finalize()
+    assert run(cobblestone.Cobblestone128Decryptor(bytes(16), b""), stream, [], False) == text
+    with pytest.raises(ValueError, match="at least"):
+        paes.Cobblestone128Encryptor(bytes(16), b"").update_into(text, bytearray(1000))
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_a_file_under_a_key_is_a_stream(bits: int) -> None:
+    text = varied_bytes(100_000)
+    secret = varied_bytes(bits // 8, seed=2)
+    file = io.BytesIO()
+    with paes.open(
+        file, "wb", key=paes.CobblestoneKey(secret, b"context"), key_bits=bits
+    ) as writer:
+        writer.write(text)
+    decryptor = getattr(cobblestone, f"Cobblestone{bits}Decryptor")(secret, b"context")
+    assert run(decryptor, file.getvalue(), [], False) == text
+    encryptor = getattr(cobblestone, f"Cobblestone{bits}Encryptor")(secret, b"")
+    stream = run(encryptor, text, [], False)
+    with paes.open(io.BytesIO(stream), key=paes.CobblestoneKey(secret)) as reader:
+        assert reader.read() == text
+
+
+def test_generated_keys() -> None:
+    for make, size in (
+        (paes.Cobblestone128Encryptor.generate_key, 16),
+        (paes.Cobblestone256Encryptor.generate_key, 32),
+        (lambda: paes.AESGCM.generate_key(128), 16),
+        (lambda: paes.AESGCM.generate_key(bit_length=192), 24),
+        (lambda: paes.AESGCM.generate_key(256), 32),
+    ):
+        keys = {make() for _ in range(20)}
+        assert len(keys) == 20
+        assert {len(key) for key in keys} == {size}
+
+
+@given(
+    key=st.sampled_from([16, 24, 32]).flatmap(lambda n: st.binary(min_size=n, max_size=n)),
+    nonce=st.one_of(st.binary(min_size=12, max_size=12), st.binary(min_size=8, max_size=128)),
+    aad=st.one_of(st.none(), st.binary(max_size=100)),
+    size=st.one_of(st.integers(0, 300), st.integers(0, 100_000)),
+    place=st.integers(0, 2**20),
+)
+def test_aes_gcm(key: bytes, nonce: bytes, aad: bytes | None, size: int, place: int) -> None:
+    text = varied_bytes(size)
+    ours = paes.AESGCM(key)
+    sealed = ours.encrypt(nonce, text, aad)
+    assert sealed == aead.AESGCM(key).encrypt(nonce, text, aad)
+    other = pycryptodome.new(key, pycryptodome.MODE_GCM, nonce=nonce)
+    other.update(aad or b"")
+    assert sealed == b"".join(other.encrypt_and_digest(text))
+    assert ours.decrypt(nonce, sealed, aad) == text
+
+    buffer = bytearray(size + 16)
+    assert ours.encrypt_into(nonce, text, aad, buffer) == size + 16
+    assert buffer == sealed
+    opened = bytearray(size)
+    assert ours.decrypt_into(nonce, sealed, aad, opened) == size
+    assert opened == text
+
+    buffer[place % len(buffer)] ^= 1
+    with pytest.raises(InvalidTag):
+        ours.decrypt(nonce, buffer, aad)
+    opened = bytearray(b"x" * size)
+    with pytest.raises(InvalidTag):
+        ours.decrypt_into(nonce, buffer, aad, opened)
+    assert opened == bytes(size)
+    with pytest.raises(InvalidTag):
+        ours.decrypt(nonce, sealed[:15], aad)
+
+
+def test_aes_gcm_of_a_large_message() -> None:
+    text = varied_bytes(9_000_001)
+    sealed = paes.AESGCM(bytes(32)).encrypt(bytes(12), text, b"aad")
+    assert aead.AESGCM(bytes(32)).decrypt(bytes(12), sealed, b"aad") == text
+
+
+RAW = [
+    f"aes-{bits}-{mode}" for bits in (128, 192, 256) for mode in ("ecb", "cbc", "cfb", "ofb", "ctr")
+] + [f"des-ede3-{mode}" for mode in ("ecb", "cbc", "cfb", "ofb", "ctr")]
+
+
+def their_cipher(name: str, key: bytes, iv: bytes) -> Any:
+    """The same cipher of pycryptodome."""
+    from Crypto.Cipher import DES3
+
+    module = DES3 if name.startswith("des") else pycryptodome
+    mode = name.rsplit("-", 1)[1]
+    options: dict[str, Any] = {
+        "ecb": {},
+        "cbc": {"iv": iv},
+        "cfb": {"iv": iv, "segment_size": 8 * len(iv)},
+        "ofb": {"iv": iv},
+        "ctr": {"nonce": b"", "initial_value": int.from_bytes(iv, "big")},
+    }[mode]
+    return module.new(key, getattr(module, f"MODE_{mode.upper()}"), **options)
+
+
+@pytest.mark.parametrize("name", RAW)
+@given(
+    seed=st.integers(0, 2**32),
+    blocks=st.lists(st.integers(0, 700), max_size=5),
+    rest=st.integers(0, 15),
+    in_place=st.booleans(),
+    is_about_to_wrap=st.booleans(),
+)
+def test_raw_modes(
+    name: str, seed: int, blocks: list[int], rest: int, in_place: bool, is_about_to_wrap: bool
+) -> None:
+    is_des = name.startswith("des")
+    block = 8 if is_des else 16
+    key = varied_bytes(24 if is_des else int(name.split("-")[1]) // 8, seed=seed)
+    iv = b"" if name.endswith("ecb") else varied_bytes(block, seed=seed + 1)
+    if is_about_to_wrap and iv:
+        iv = b"\xff" * (block - 1) + iv[:1]
+    lengths = [count * block for count in blocks]
+    if not name.endswith(("ecb", "cbc")):
+        lengths.append(rest % block)
+    text = varied_bytes(sum(lengths), seed=seed + 2)
+    expected = their_cipher(name, key, iv).encrypt(text)
+
+    for decrypt, given_bytes, wanted in ((False, text, expected), (True, expected, text)):
+        cipher = paes.Cipher(name, key, iv, decrypt=decrypt)
+        assert cipher.block_bytes == block
+        out = b""
+        start = 0
+        for length in lengths:
+            piece = given_bytes[start : start + length]
+            if in_place:
+                buffer = bytearray(piece)
+                assert cipher.update_into(buffer, buffer) == length
+                out += bytes(buffer)
+            else:
+                out += cipher.update(piece)
+            start += length
+        assert out == wanted
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(
+    seed=st.integers(0, 2**32),
+    units=st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    unit_bytes=st.sampled_from([16, 512, 520, 4096]),
+    first=st.one_of(st.integers(0, 1000), st.just(2**64 - 2), st.just(2**100)),
+)
+def test_xts(bits: int, seed: int, units: list[int], unit_bytes: int, first: int) -> None:
+    key = varied_bytes(bits // 4, seed=seed)
+    text = varied_bytes(sum(units) * unit_bytes, seed=seed + 1)
+    expected = b""
+    for number in range(sum(units)):
+        tweak = (first + number).to_bytes(16, "little")
+        encryptor = TheirCipher(algorithms.AES(key), modes.XTS(tweak)).encryptor()
+        expected += encryptor.update(text[number * unit_bytes : (number + 1) * unit_bytes])
+    iv = first.to_bytes(16, "little")
+    for decrypt, data, wanted in ((False, text, expected), (True, expected, text)):
+        cipher = paes.Cipher(
+            f"aes-{bits}-xts", key, iv, decrypt=decrypt, unit_bytes=unit_bytes, threads=2
+        )
+        out = b""
+        for count in units:
+            out += cipher.update(data[len(out) : len(out) + count * unit_bytes])
+        assert out == wanted
+
+
+@given(size=st.integers(16, 5000))
+def test_xts_of_one_message(size: int) -> None:
+    key = varied_bytes(64, seed=size)
+    text = varied_bytes(size)
+    encryptor = TheirCipher(algorithms.AES(key), modes.XTS(bytes(16))).encryptor()
+    cipher = paes.Cipher("aes-256-xts", key, bytes(16))
+    assert cipher.update(text) == encryptor.update(text) + encryptor.finalize()
+    with pytest.raises(paes.UsageError, match="ended"):
+        cipher.update(text)
+
+
+def test_a_part_of_a_block_ends_a_message() -> None:
+    for name in ("aes-128-ctr", "aes-128-cfb", "aes-128-ofb"):
+        cipher = paes.Cipher(name, bytes(16), bytes(16))
+        cipher.update(bytes(20))
+        assert cipher.update(b"") == b""
+        with pytest.raises(paes.UsageError, match="ended"):
+            cipher.update(bytes(16))
+
+
+def test_threads_of_a_cipher_change_nothing() -> None:
+    text = varied_bytes(5_000_000)
+    for name in ("aes-256-ctr", "aes-256-cbc", "aes-256-ecb"):
+        iv = b"" if name.endswith("ecb") else bytes(16)
+        sealed = [
+            paes.Cipher(name, bytes(32), iv, threads=threads).update(text) for threads in (1, 0, 3)
+        ]
+        assert sealed[0] == sealed[1] == sealed[2]
+        assert sealed[0] == their_cipher(name, bytes(32), iv).encrypt(text)
+
+
+def test_keys_of_pyrage() -> None:
+    pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+    for _ in range(5):
+        theirs = pyrage.x25519.Identity.generate()
+        ours = paes.Identity(str(theirs))
+        assert str(ours.recipient) == str(theirs.to_public())
+        assert ours.recipient == paes.Recipient(str(theirs.to_public()))
+        file = io.BytesIO()
+        with paes.open(file, "wb", recipients=str(theirs.to_public())) as writer:
+            writer.write(b"text")
+        with paes.open(file, identity=str(theirs)) as reader:
+            assert reader.read() == b"text"
+
+
+def test_keys_of_ours_in_pyrage(key_file: Any, identity: paes.Identity) -> None:
+    pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+    theirs = pyrage.x25519.Identity.from_str(key_file.read_text().split()[-1])
+    assert str(theirs.to_public()) == str(identity.recipient)
+    sealed = pyrage.encrypt(b"text", [pyrage.x25519.Recipient.from_str(str(identity.recipient))])
+    assert pyrage.decrypt(sealed, [theirs]) == b"text"
+
+
+@pytest.mark.parametrize("size", [0, 100, 65536, 200_000])
+def test_files_of_age(size: int) -> None:
+    pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+    text = varied_bytes(size)
+    theirs = pyrage.x25519.Identity.generate()
+    sealed = pyrage.encrypt(text, [theirs.to_public()])
+    with paes.open(io.BytesIO(sealed), identity=str(theirs)) as reader:
+        assert reader.read() == text

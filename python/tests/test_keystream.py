@@ -1,0 +1,190 @@
+"""The keystream engine against the plain ciphers."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from varied import varied_bytes
+
+import paes
+
+KEYS = {"aes-128": 16, "aes-192": 24, "aes-256": 32, "des-ede3": 24}
+ranges = st.lists(st.tuples(st.integers(0, 60_000), st.integers(1, 6000)), min_size=1, max_size=8)
+
+
+def keystream_of(name: str, key: bytes, counter: bytes, size: int) -> bytes:
+    return paes.Cipher(f"{name}-ctr", key, counter).update(bytes(size))
+
+
+def xor(one: bytes, other: bytes) -> bytes:
+    assert len(one) == len(other)
+    size = len(one)
+    mixed = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
+    return mixed.to_bytes(size, "big")
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("name", list(KEYS))
+@given(wanted=ranges, seed=st.integers(0, 2**32))
+def test_context(workers: int, name: str, wanted: list[tuple[int, int]], seed: int) -> None:
+    key = varied_bytes(KEYS[name], seed=seed)
+    engine = paes.Keystream(workers=workers)
+    bound = engine.bind(f"{name}-ctr", key)
+    counter = varied_bytes(bound.block_bytes, seed=seed + 1)
+    keystream = keystream_of(name, key, counter, 70_000)
+    context = engine.open(bound, counter)
+    used: set[int] = set()
+    for offset, size in wanted:
+        text = varied_bytes(size, seed=offset)
+        context.prefetch(offset)
+        engine.idle(0.0002)
+        sealed = xor(text, keystream[offset : offset + size])
+        assert context.decrypt(offset, sealed) == text
+        if used.isdisjoint(range(offset, offset + size)):
+            assert context.encrypt(offset, text) == sealed
+        else:
+            with pytest.raises(paes.UsageError):
+                context.encrypt(offset, text)
+            continue
+        used.update(range(offset, offset + size))
+    context.close()
+
+
+def test_context_into() -> None:
+    engine = paes.Keystream()
+    key = engine.bind("aes-256-ctr", bytes(32))
+    assert key.block_bytes == 16
+    assert key.kernel
+    context = engine.open(key, bytes(16))
+    text = varied_bytes(10_000)
+    sealed = bytearray(10_005)
+    assert context.encrypt_into(100, text, sealed) == 10_000
+    assert sealed[10_000:] == bytes(5)
+    expected = xor(text, keystream_of("aes-256", bytes(32), bytes(16), 10_100)[100:])
+    assert sealed[:10_000] == expected
+    buffer = bytearray(sealed[:10_000])
+    assert context.decrypt_into(100, buffer, buffer) == 10_000
+    assert buffer == text
+    with pytest.raises(paes.UsageError, match="at least"):
+        context.encrypt_into(20_000, text, bytearray(9999))
+
+
+def test_no_byte_is_encrypted_twice() -> None:
+    engine = paes.Keystream()
+    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16), limit_bytes=100_000)
+    context.encrypt(1000, bytes(100))
+    context.mark_used(5000, 10)
+    for offset, size in ((1000, 1), (1099, 1), (999, 2), (0, 2000), (5009, 1), (99_999, 2)):
+        with pytest.raises(paes.UsageError):
+            context.encrypt(offset, bytes(size))
+        with pytest.raises(paes.UsageError):
+            context.encrypt_into(offset, bytes(size), bytearray(size))
+    for offset, size in ((1100, 10), (990, 10), (5010, 1), (4999, 1), (99_999, 1)):
+        assert len(context.encrypt(offset, bytes(size))) == size
+    context.close()
+    for call in (lambda: context.encrypt(0, b"x"), lambda: context.decrypt(0, b"x")):
+        with pytest.raises(paes.UsageError):
+            call()
+
+
+def nonce_of(first: bytes, message: int) -> bytes:
+    number = (int.from_bytes(first[4:], "big") + message) % 2**64
+    return first[:4] + number.to_bytes(8, "big")
+
+
+@pytest.mark.parametrize("name", ["aes-128", "aes-192", "aes-256"])
+@given(
+    messages=st.lists(st.integers(0, 30), min_size=1, max_size=8),
+    size=st.integers(0, 4096),
+    aad=st.binary(max_size=40),
+    seed=st.integers(0, 2**32),
+)
+def test_sealed_context(name: str, messages: list[int], size: int, aad: bytes, seed: int) -> None:
+    key = varied_bytes(KEYS[name], seed=seed)
+    first = varied_bytes(4, seed=seed) + b"\xff" * 7 + b"\xf0"  # the number wraps
+    engine = paes.Keystream()
+    context = engine.open_sealed(engine.bind(f"{name}-gcm", key), first)
+    gcm = paes.AESGCM(key)
+    text = varied_bytes(size, seed=seed)
+    for count, message in enumerate(messages):
+        expected = gcm.encrypt(nonce_of(first, message), text, aad)
+        if message in messages[:count]:
+            with pytest.raises(paes.UsageError):
+                context.seal(message, text, aad)
+        else:
+            engine.idle(0.0002)
+            assert context.seal(message, text, aad) == expected
+        assert context.open(message, expected, aad) == text
+        damaged = bytearray(expected)
+        damaged[seed % len(damaged)] ^= 1
+        with pytest.raises(paes.CorruptError):
+            context.open(message, damaged, aad)
+    context.close()
+
+
+def test_no_message_is_sealed_twice() -> None:
+    engine = paes.Keystream(chunk_bytes=512)
+    context = engine.open_sealed(
+        engine.bind("aes-256-gcm", bytes(32)), bytes(12), limit_messages=100
+    )
+    sealed = context.seal(7, b"text")
+    context.mark_used(10, 5)
+    context.prefetch(20)
+    for message in (7, 10, 14, 100, 2**63):
+        with pytest.raises(paes.UsageError):
+            context.seal(message, b"text")
+    with pytest.raises(paes.UsageError):
+        context.seal(20, bytes(513))
+    for message in (9, 15, 99):
+        assert len(context.seal(message, b"text")) == 20
+    assert context.open(7, sealed) == b"text"
+    for wrong in (sealed[:15], b""):
+        with pytest.raises(paes.CorruptError, match="shorter"):
+            context.open(7, wrong)
+    context.close()
+    with pytest.raises(paes.UsageError):
+        context.seal(30, b"text")
+
+
+def test_threads_share_a_context() -> None:
+    engine = paes.Keystream(workers=1)
+    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    keystream = keystream_of("aes-128", bytes(16), bytes(16), 8 * 100 * 5000)
+
+    def encrypt(part: int) -> int:
+        for number in range(100):
+            offset = (number * 8 + part) * 5000
+            assert context.encrypt(offset, bytes(5000)) == keystream[offset : offset + 5000]
+        return part
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(encrypt, range(8), timeout=60)) == list(range(8))
+
+
+def test_a_context_outlives_names_of_its_engine() -> None:
+    engine = paes.Keystream(workers=1)
+    key = engine.bind("aes-128-ctr", bytes(16))
+    context = engine.open(key, bytes(16))
+    del engine, key
+    assert context.encrypt(0, bytes(16)) == keystream_of("aes-128", bytes(16), bytes(16), 16)
+
+
+def test_what_makes_no_sense() -> None:
+    engine = paes.Keystream()
+    ctr = engine.bind("aes-128-ctr", bytes(16))
+    gcm = engine.bind("aes-128-gcm", b"k" * 16)
+    for call in (
+        lambda: paes.Keystream(chunk_bytes=1000),
+        lambda: engine.bind("aes-128-cbc", bytes(16)),
+        lambda: engine.bind("aes-128-ctr", bytes(17)),
+        lambda: engine.bind("aes-128-ctr", bytes(16), kernel="none such"),
+        lambda: engine.open(ctr, bytes(15)),
+        lambda: engine.open_sealed(gcm, bytes(16)),
+        lambda: engine.open(gcm, bytes(16)),
+        lambda: engine.open_sealed(ctr, bytes(12)),
+    ):
+        with pytest.raises(paes.UsageError):
+            call()

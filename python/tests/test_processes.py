@@ -1,0 +1,274 @@
+"""Forked children, and memory over many objects."""
+
+from __future__ import annotations
+
+import gc
+import io
+import multiprocessing
+import os
+import resource
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import IS_EXHAUSTIVE, Seal
+from varied import varied_bytes
+
+import paes
+
+TEXT = varied_bytes(3 << 20)
+forks = multiprocessing.get_context("fork")
+
+
+def in_child(work: Callable[[], object]) -> object:
+    """Gives what `work` returns in a forked child, or the paes.Error that it raises there.
+
+    A child that hangs fails the test.
+    """
+    receiving, sending = forks.Pipe(duplex=False)
+
+    def answer() -> None:
+        try:
+            sending.send(work())
+        except paes.Error as error:
+            sending.send(error)
+
+    child = forks.Process(target=answer)
+    with warnings.catch_warnings():
+        # Python 3.12 warns of threads at a fork: this is what is tested.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child.start()
+    sending.close()
+    try:
+        assert receiving.poll(30), "the child hangs"
+        result = receiving.recv()
+        child.join(30)
+        assert child.exitcode == 0
+        return result
+    finally:
+        if child.is_alive():
+            child.kill()
+            child.join()
+        receiving.close()
+
+
+@pytest.mark.parametrize("from_object", [False, True])
+@pytest.mark.parametrize("is_used_before", [False, True])
+def test_reader_of_the_parent_in_a_child(
+    seal: Seal, identity: paes.Identity, from_object: bool, is_used_before: bool
+) -> None:
+    sealed = seal(TEXT)
+    source = io.BytesIO(sealed.read_bytes()) if from_object else sealed
+    with paes.open(source, identity=identity, threads=2) as file:
+        if is_used_before:
+            assert file.read() == TEXT
+        got = in_child(lambda: file.read_at(0, len(TEXT)) == TEXT)
+        assert got is True or isinstance(got, paes.Error)
+        # The parent's has not suffered.
+        assert file.read_at(0, len(TEXT)) == TEXT
+
+
+def test_aes_gcm_of_the_parent_in_a_child() -> None:
+    gcm = paes.AESGCM(bytes(32), threads=2)
+    sealed = gcm.encrypt(bytes(12), TEXT, None)
+    got = in_child(
+        lambda: (
+            gcm.encrypt(bytes(12), TEXT, None) == sealed
+            and gcm.decrypt(bytes(12), sealed, None) == TEXT
+        )
+    )
+    assert got is True or isinstance(got, paes.Error)
+    assert gcm.decrypt(bytes(12), sealed, None) == TEXT
+
+
+def test_cipher_of_the_parent_in_a_child() -> None:
+    cipher = paes.Cipher("aes-256-ctr", bytes(32), bytes(16), threads=2)
+    first = cipher.update(TEXT)
+    got = in_child(lambda: cipher.update(TEXT))
+    assert isinstance(got, paes.Error) or got == cipher.update(TEXT)
+    assert first != got
+
+
+def test_encryptor_of_the_parent_is_refused_in_a_child() -> None:
+    # Both processes would seal different text under the same nonces.
+    encryptor = paes.Cobblestone256Encryptor(bytes(32), b"", threads=2)
+    stream = encryptor.update(TEXT)
+    assert isinstance(in_child(lambda: encryptor.update(TEXT)), paes.FailureError)
+    assert isinstance(in_child(encryptor.finalize), paes.FailureError)
+    stream += encryptor.finalize()
+    decryptor = paes.Cobblestone256Decryptor(bytes(32), b"")
+    assert decryptor.update(stream) + decryptor.finalize() == TEXT
+
+
+def test_decryptor_of_the_parent_in_a_child() -> None:
+    encryptor = paes.Cobblestone256Encryptor(bytes(32), b"", threads=2)
+    stream = encryptor.update(TEXT) + encryptor.finalize()
+    decryptor = paes.Cobblestone256Decryptor(bytes(32), b"", threads=2)
+    first = decryptor.update(stream[: 1 << 20])
+    got = in_child(lambda: first + decryptor.update(stream[1 << 20 :]) + decryptor.finalize())
+    assert isinstance(got, paes.Error) or got == TEXT
+    assert first + decryptor.update(stream[1 << 20 :]) + decryptor.finalize() == TEXT
+
+
+def test_writer_of_the_parent_in_a_child(folder: Path, identity: paes.Identity) -> None:
+    file = paes.open(folder / "new", "wb", recipients=identity.recipient, threads=2)
+    file.write(TEXT)
+    assert isinstance(in_child(lambda: file.write(TEXT)), paes.FailureError)
+    file.write(TEXT)
+    file.close()
+    with paes.open(folder / "new", identity=identity) as reader:
+        assert reader.read() == TEXT + TEXT
+
+
+def test_keystream_of_the_parent_is_refused_in_a_child() -> None:
+    engine = paes.Keystream(workers=1)
+    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    context.encrypt(0, b"text")
+    assert isinstance(in_child(lambda: context.encrypt(100, b"text")), paes.FailureError)
+    assert len(context.encrypt(100, b"text")) == 4
+
+
+def use_everything(folder: Path, identity: paes.Identity, threads: int) -> bool:
+    path = folder / f"of-{os.getpid()}"
+    with paes.open(path, "wb", recipients=identity.recipient, threads=threads) as writer:
+        writer.write(TEXT)
+    with paes.open(path, identity=identity, threads=threads) as reader:
+        is_right = reader.read() == TEXT
+    paes.decrypt_file(path, folder / f"opened-{os.getpid()}", identity=identity, threads=threads)
+    gcm = paes.AESGCM(bytes(16), threads=threads)
+    is_right &= gcm.decrypt(bytes(12), gcm.encrypt(bytes(12), TEXT, None), None) == TEXT
+    cipher = paes.Cipher("aes-128-ctr", bytes(16), bytes(16), threads=threads)
+    opener = paes.Cipher("aes-128-ctr", bytes(16), bytes(16), threads=threads)
+    is_right &= opener.update(cipher.update(TEXT)) == TEXT
+    encryptor = paes.Cobblestone128Encryptor(bytes(16), b"", threads=threads)
+    decryptor = paes.Cobblestone128Decryptor(bytes(16), b"", threads=threads)
+    stream = encryptor.update(TEXT) + encryptor.finalize()
+    is_right &= decryptor.update(stream) + decryptor.finalize() == TEXT
+    is_right &= decryptor.decrypt_range(stream, 0, len(TEXT)) == TEXT
+    engine = paes.Keystream(workers=1)
+    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    return is_right and len(context.encrypt(0, TEXT[:10_000])) == 10_000
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_child_makes_its_own(folder: Path, identity: paes.Identity, threads: int) -> None:
+    # The parent's threads are not there in the child.
+    assert use_everything(folder, identity, threads)
+    got = in_child(lambda: use_everything(folder, identity, threads))
+    assert got is True or isinstance(got, paes.FailureError), got
+    if threads == 1:
+        assert got is True
+
+
+def test_a_pool_of_children_reads_one_file(seal: Seal, identity: paes.Identity) -> None:
+    sealed = seal(TEXT)
+    global shared_reader
+    with paes.open(sealed, identity=identity, threads=1) as shared_reader:
+        assert shared_reader.read_at(0, 1000) == TEXT[:1000]
+        with forks.Pool(4) as pool:
+            parts = pool.map_async(read_part, range(0, len(TEXT), 100_000)).get(timeout=60)
+    assert b"".join(parts) == TEXT
+
+
+shared_reader: paes.EncryptedReader
+
+
+def read_part(offset: int) -> bytes:
+    return shared_reader.read_at(offset, 100_000)
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+KEY = b"k" * 32
+GCM = paes.AESGCM(KEY)
+ENGINE = paes.Keystream()
+CTR = ENGINE.bind("aes-256-ctr", KEY)
+GCM_KEY = ENGINE.bind("aes-256-gcm", b"g" * 32)
+IDENTITY = paes.Identity.generate()
+PUBLIC = str(IDENTITY.recipient)
+RAW_KEY = paes.CobblestoneKey(KEY)
+
+
+def raw_file() -> bytes:
+    file = io.BytesIO()
+    with paes.open(file, "wb", key=RAW_KEY) as writer:
+        writer.write(b"text")
+    return file.getvalue()
+
+
+SEALED = raw_file()
+
+
+def failing(call: Callable[[], object]) -> None:
+    try:
+        call()
+    except (paes.Error, TypeError, ValueError):
+        return
+    raise AssertionError("the call must fail")
+
+
+def stream() -> None:
+    encryptor = paes.Cobblestone256Encryptor(KEY, b"", threads=1)
+    sealed = encryptor.update(b"text") + encryptor.finalize()
+    decryptor = paes.Cobblestone256Decryptor(KEY, b"", threads=1)
+    decryptor.update(sealed)
+    decryptor.finalize()
+
+
+class BrokenSource(io.BytesIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        raise ValueError
+
+
+# What is made and dropped, and how often: 100,000 times, or fewer where that takes too long.
+KINDS: dict[str, tuple[int, Callable[[], Any]]] = {
+    "Recipient": (10_000, lambda: paes.Recipient(PUBLIC)),
+    "Identity": (10_000, paes.Identity.generate),
+    "Passphrase": (100_000, lambda: paes.Passphrase("passphrase")),
+    "CobblestoneKey": (100_000, lambda: paes.CobblestoneKey(KEY, b"context")),
+    "AESGCM": (100_000, lambda: paes.AESGCM(KEY)),
+    "AESGCM.encrypt": (100_000, lambda: GCM.encrypt(bytes(12), b"text" * 10, None)),
+    "Cipher": (100_000, lambda: paes.Cipher("aes-256-ctr", KEY, bytes(16)).update(b"text")),
+    "Cobblestone": (10_000, stream),
+    "KeystreamContext": (100_000, lambda: ENGINE.open(CTR, bytes(16), window_chunks=0)),
+    "SealedContext": (100_000, lambda: ENGINE.open_sealed(GCM_KEY, bytes(12), window_messages=0)),
+    "Reader": (3_000, lambda: paes.open(io.BytesIO(SEALED), key=RAW_KEY, threads=1).read()),
+    "Writer": (5_000, raw_file),
+    "unclosed Writer": (5_000, lambda: paes.open(io.BytesIO(), "wb", key=RAW_KEY).write(b"text")),
+    "UsageError": (20_000, lambda: failing(lambda: paes.AESGCM(b""))),
+    "TypeError": (100_000, lambda: failing(lambda: paes.AESGCM("text"))),  # type: ignore[arg-type]
+    "CorruptError": (50_000, lambda: failing(lambda: GCM.decrypt(bytes(12), bytes(20), None))),
+    "WrongKeyError": (
+        2_000,
+        lambda: failing(lambda: paes.open(io.BytesIO(SEALED), key=paes.CobblestoneKey(b"x" * 32))),
+    ),
+    "an exception of a source": (
+        2_000,
+        lambda: failing(lambda: paes.open(BrokenSource(SEALED), key=RAW_KEY)),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_nothing_leaks(kind: str) -> None:
+    times, make = KINDS[kind]
+    if IS_EXHAUSTIVE:
+        times *= 10
+    for _ in range(times // 10):
+        make()
+    gc.collect()
+    blocks_before = sys.getallocatedblocks()
+    bytes_before = resident_bytes()
+    for _ in range(times):
+        make()
+    gc.collect()
+    # Python counts what its objects take, the system what the library takes. Its allocator keeps a
+    # little; a leak keeps at least the smallest piece of it for each object.
+    assert sys.getallocatedblocks() - blocks_before < times // 10
+    assert resident_bytes() - bytes_before < (1 << 20) + 16 * times
