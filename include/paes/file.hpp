@@ -144,7 +144,7 @@ struct FileInfo {
 [[nodiscard]] FileInfo PAES_API inspect_file(const FileSource& from);
 
 // Who can open a file from now on: those who can, without some and with others.
-struct RecipientChange {
+struct RecipientEdit {
   std::vector<Recipient> add = {};
   // Their places in FileInfo::stanzas.
   std::vector<std::size_t> remove = {};
@@ -161,8 +161,7 @@ std::size_t PAES_API rekey_file(const std::string& path, const OpenWith& open_wi
 // The same for a part of them. Throws Error(usage) as well if nobody would be left, and if a
 // passphrase would not stay alone.
 std::size_t PAES_API change_recipients(const std::string& path, const OpenWith& open_with,
-                                       const RecipientChange& change,
-                                       const FileOptions& options = {});
+                                       const RecipientEdit& edit, const FileOptions& options = {});
 
 // Reads an encrypted file at any place. Any number of threads may call read_at.
 class PAES_API Reader {

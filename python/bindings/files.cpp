@@ -255,6 +255,22 @@ void add_whole_files(nb::module_& module) {
       nb::arg("source"), nb::arg("open_with"), nb::arg("threads"), nb::arg("kernel"),
       nb::arg("progress").none());
   module.def(
+      "rekey_file",
+      [](const PathArgument& file, const OpenWith& open_with, const SealFor& seal_for) {
+        const nb::gil_scoped_release released;
+        return rekey_file(file.path, open_with, seal_for);
+      },
+      nb::arg("path"), nb::arg("open_with"), nb::arg("seal_for"));
+  module.def(
+      "change_recipients",
+      [](const PathArgument& file, const OpenWith& open_with, std::vector<Recipient> add,
+         std::vector<std::size_t> remove) {
+        const nb::gil_scoped_release released;
+        return change_recipients(file.path, open_with,
+                                 {.add = std::move(add), .remove = std::move(remove)});
+      },
+      nb::arg("path"), nb::arg("open_with"), nb::arg("add"), nb::arg("remove"));
+  module.def(
       "inspect_file",
       [](nb::handle from) {
         const FileInfo info = inspect_file(source_of(from));

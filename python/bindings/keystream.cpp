@@ -2,9 +2,13 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <utility>
 
 #include "bytes.hpp"
@@ -16,39 +20,69 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
+// A context that may be closed while another thread is in a call: the library wants close to come
+// after all others.
+template <typename Context>
+class Closable {
+ public:
+  explicit Closable(Context context) : context_(std::move(context)) {}
+
+  // Calls `work` with the context, without the GIL where that pays.
+  template <typename Work>
+  auto with(std::size_t bytes, const Work& work) {
+    return without_gil(bytes, [&] {
+      const std::shared_lock in_use(closing_);
+      return work(context_);
+    });
+  }
+  void close() {
+    const nb::gil_scoped_release released;
+    const std::unique_lock alone(closing_);
+    context_.close();
+  }
+
+ private:
+  std::shared_mutex closing_;
+  Context context_;
+};
+using Counters = Closable<KeystreamContext>;
+using Messages = Closable<SealedContext>;
+
 // The method of a context that encrypts, or decrypts, into a buffer or into new bytes.
 template <auto method>
-nb::bytes to_bytes(KeystreamContext& self, std::uint64_t offset, ReadArgument data) {
+nb::bytes to_bytes(Counters& self, std::uint64_t offset, ReadArgument data) {
   const Buffer in(data, "data");
   NewBytes out(in.size());
-  without_gil(in.size(), [&] { (self.*method)(offset, in.bytes(), out.span()); });
+  self.with(in.size(),
+            [&](KeystreamContext& context) { (context.*method)(offset, in.bytes(), out.span()); });
   return std::move(out).take(in.size());
 }
 template <auto method>
-std::size_t into(KeystreamContext& self, std::uint64_t offset, ReadArgument data,
-                 WriteArgument buffer) {
+std::size_t into(Counters& self, std::uint64_t offset, ReadArgument data, WriteArgument buffer) {
   const Buffer in(data, "data");
   const WritableBuffer out(buffer, "buffer");
   check_room(out.size(), in.size());
-  without_gil(in.size(), [&] { (self.*method)(offset, in.bytes(), out.span().first(in.size())); });
+  self.with(in.size(), [&](KeystreamContext& context) {
+    (context.*method)(offset, in.bytes(), out.span().first(in.size()));
+  });
   return in.size();
 }
 
 constexpr std::size_t tag_bytes = 16;
 
-nb::bytes seal(SealedContext& self, std::uint64_t message, ReadArgument data, ReadArgument aad) {
+nb::bytes seal(Messages& self, std::uint64_t message, ReadArgument data, ReadArgument aad) {
   const Buffer text(data, "data");
   const Buffer additional(aad, "associated_data");
   NewBytes sealed(text.size() + tag_bytes);
   const std::span<std::uint8_t> out = sealed.span();
-  without_gil(text.size(), [&] {
-    self.seal(message, additional.bytes(), text.bytes(), out.first(text.size()),
-              out.last(tag_bytes));
+  self.with(text.size(), [&](SealedContext& context) {
+    context.seal(message, additional.bytes(), text.bytes(), out.first(text.size()),
+                 out.last(tag_bytes));
   });
   return std::move(sealed).take(text.size() + tag_bytes);
 }
 
-nb::bytes open(SealedContext& self, std::uint64_t message, ReadArgument data, ReadArgument aad) {
+nb::bytes open(Messages& self, std::uint64_t message, ReadArgument data, ReadArgument aad) {
   const Buffer sealed(data, "data");
   const Buffer additional(aad, "associated_data");
   if (sealed.size() < tag_bytes) {
@@ -56,9 +90,9 @@ nb::bytes open(SealedContext& self, std::uint64_t message, ReadArgument data, Re
   }
   NewBytes text(sealed.size() - tag_bytes);
   const std::span<std::uint8_t> out = text.span();
-  const bool is_authentic = without_gil(sealed.size(), [&] {
-    return self.open(message, additional.bytes(), sealed.bytes().first(out.size()), out,
-                     sealed.bytes().last(tag_bytes));
+  const bool is_authentic = self.with(sealed.size(), [&](SealedContext& context) {
+    return context.open(message, additional.bytes(), sealed.bytes().first(out.size()), out,
+                        sealed.bytes().last(tag_bytes));
   });
   if (!is_authentic) {
     throw Error(ErrorCode::corrupt, "sealed context: the message is forged or damaged");
@@ -73,10 +107,10 @@ void add_keystream(nb::module_& module) {
       .def_prop_ro("kernel", &KeystreamKey::kernel, "The kernel chosen, as in `paes devices`.")
       .def_prop_ro("block_bytes", &KeystreamKey::block_bytes, "16 for AES, 8 for 3DES.");
 
-  nb::class_<KeystreamContext>(module, "KeystreamContext",
-                               "One stream of counters: a file, a log, a disk (SP 800-38A, section "
-                               "6.5). Any number of threads "
-                               "may call. It authenticates nothing: prefer SealedContext.")
+  nb::class_<Counters>(module, "KeystreamContext",
+                       "One stream of counters: a file, a log, a disk (SP 800-38A, section "
+                       "6.5). Any number of threads "
+                       "may call. It authenticates nothing: prefer SealedContext.")
       .def("encrypt", &to_bytes<&KeystreamContext::encrypt>, nb::arg("offset"), nb::arg("data"),
            "Raises UsageError where a byte has been encrypted in this context before, or marked as "
            "used.")
@@ -85,16 +119,27 @@ void add_keystream(nb::module_& module) {
       .def("decrypt", &to_bytes<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"))
       .def("decrypt_into", &into<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
            nb::arg("buffer"))
-      .def("prefetch", &KeystreamContext::prefetch, nb::arg("offset"),
-           "Moves the window so that it begins at the chunk of `offset`. Returns at once.")
-      .def("mark_used", &KeystreamContext::mark_used, nb::arg("offset"), nb::arg("size"),
-           "Records bytes as encrypted elsewhere. Call this first on existing data.")
-      .def("close", &KeystreamContext::close);
+      .def(
+          "prefetch",
+          [](Counters& self, std::uint64_t offset) {
+            self.with(0, [&](KeystreamContext& context) { context.prefetch(offset); });
+          },
+          nb::arg("offset"),
+          "Moves the window so that it begins at the chunk of `offset`. Returns at once.")
+      .def(
+          "mark_used",
+          [](Counters& self, std::uint64_t offset, std::uint64_t size) {
+            self.with(0, [&](KeystreamContext& context) { context.mark_used(offset, size); });
+          },
+          nb::arg("offset"), nb::arg("size"),
+          "Records bytes as encrypted elsewhere. Call this first on existing data.")
+      .def("close", &Counters::close,
+           "Wipes what the context holds. Later calls raise UsageError.");
 
-  nb::class_<SealedContext>(module, "SealedContext",
-                            "A row of messages under AES-GCM (SP 800-38D), each with a number and "
-                            "at most chunk_bytes long. "
-                            "Any number of threads may call.")
+  nb::class_<Messages>(module, "SealedContext",
+                       "A row of messages under AES-GCM (SP 800-38D), each with a number and "
+                       "at most chunk_bytes long. "
+                       "Any number of threads may call.")
       .def("seal", &seal, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The ciphertext with the tag of 16 bytes at its end. Raises UsageError where a message "
@@ -103,9 +148,20 @@ void add_keystream(nb::module_& module) {
       .def("open", &open, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The text. Raises CorruptError if the tag does not match.")
-      .def("prefetch", &SealedContext::prefetch, nb::arg("message"))
-      .def("mark_used", &SealedContext::mark_used, nb::arg("first"), nb::arg("messages"))
-      .def("close", &SealedContext::close);
+      .def(
+          "prefetch",
+          [](Messages& self, std::uint64_t message) {
+            self.with(0, [&](SealedContext& context) { context.prefetch(message); });
+          },
+          nb::arg("message"), "Moves the window so that it begins at this message.")
+      .def(
+          "mark_used",
+          [](Messages& self, std::uint64_t first, std::uint64_t messages) {
+            self.with(0, [&](SealedContext& context) { context.mark_used(first, messages); });
+          },
+          nb::arg("first"), nb::arg("messages"), "Records messages as sealed elsewhere.")
+      .def("close", &Messages::close,
+           "Wipes what the context holds. Later calls raise UsageError.");
 
   nb::class_<KeystreamEngine>(
       module, "Keystream",
@@ -140,8 +196,9 @@ void add_keystream(nb::module_& module) {
           [](KeystreamEngine& self, const KeystreamKey& key, ReadArgument first_counter,
              unsigned window_chunks, std::uint64_t limit_bytes) {
             const Buffer counter(first_counter, "first_counter");
-            return self.open(key, counter.bytes(),
-                             {.window_chunks = window_chunks, .limit_bytes = limit_bytes});
+            return std::make_unique<Counters>(
+                self.open(key, counter.bytes(),
+                          {.window_chunks = window_chunks, .limit_bytes = limit_bytes}));
           },
           nb::arg("key"), nb::arg("first_counter"), nb::kw_only(), nb::arg("window_chunks") = 16,
           nb::arg("limit_bytes") = 0,
@@ -152,9 +209,9 @@ void add_keystream(nb::module_& module) {
           [](KeystreamEngine& self, const KeystreamKey& key, ReadArgument first_nonce,
              unsigned window_messages, std::uint64_t limit_messages) {
             const Buffer nonce(first_nonce, "first_nonce");
-            return self.open_sealed(
+            return std::make_unique<Messages>(self.open_sealed(
                 key, nonce.bytes(),
-                {.window_messages = window_messages, .limit_messages = limit_messages});
+                {.window_messages = window_messages, .limit_messages = limit_messages}));
           },
           nb::arg("key"), nb::arg("first_nonce"), nb::kw_only(), nb::arg("window_messages") = 16,
           nb::arg("limit_messages") = 0,

@@ -155,9 +155,11 @@ def test_no_object_shows_its_secret(key_file: Path, identity: paes.Identity) -> 
 
 def takers_of_data(folder: Path, recipient: paes.Recipient) -> dict[str, Callable[[Any], object]]:
     key = bytes(16)
-    engine = paes.Keystream()
-    context = engine.open(engine.bind("aes-128-ctr", key), bytes(16))
-    sealed_context = engine.open_sealed(engine.bind("aes-128-gcm", b"k" * 16), bytes(12))
+    keystream_engine = paes.Keystream()
+    context = keystream_engine.open(keystream_engine.bind("aes-128-ctr", key), bytes(16))
+    sealed_context = keystream_engine.open_sealed(
+        keystream_engine.bind("aes-128-gcm", b"k" * 16), bytes(12)
+    )
     writer = paes.open(folder / "never", "wb", recipients=recipient)
     return {
         "AESGCM": paes.AESGCM,

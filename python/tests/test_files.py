@@ -355,3 +355,26 @@ def test_other_threads_go_on_during_a_call(
     done = python(program, recipient)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 3
+
+
+def test_rekey(key_file: Path, folder: Path) -> None:
+    mine = paes.Identity.load(key_file)[0]
+    other = paes.Identity.generate()
+    path = folder / "file.paes"
+    with paes.open(path, "wb", recipients=mine.recipient) as file:
+        file.write(b"text")
+
+    assert paes.rekey(path, identity=key_file, add=[other.recipient]) == 2
+    assert paes.verify_file(path, identity=mine)
+    assert paes.rekey(path, identity=mine, remove=[0]) == 1
+    with pytest.raises(paes.WrongKeyError):
+        paes.open(path, identity=mine)
+    assert paes.rekey(path, identity=other, new_passphrase="a passphrase") == 1
+    with paes.open(path, passphrase="a passphrase") as file:
+        assert file.read() == b"text"
+    with pytest.raises(paes.UsageError):
+        paes.rekey(path, passphrase="a passphrase")
+    with pytest.raises(paes.UsageError):
+        paes.rekey(
+            path, passphrase="a passphrase", add=[other.recipient], recipients=[mine.recipient]
+        )

@@ -1,4 +1,4 @@
-"""The keystream engine against the plain ciphers."""
+"""The keystream keystream_engine against the plain ciphers."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def xor(one: bytes, other: bytes) -> bytes:
 @given(wanted=ranges, seed=st.integers(0, 2**32))
 def test_context(workers: int, name: str, wanted: list[tuple[int, int]], seed: int) -> None:
     key = varied_bytes(KEYS[name], seed=seed)
-    engine = paes.Keystream(workers=workers)
-    bound = engine.bind(f"{name}-ctr", key)
+    keystream_engine = paes.Keystream(workers=workers)
+    bound = keystream_engine.bind(f"{name}-ctr", key)
     counter = varied_bytes(bound.block_bytes, seed=seed + 1)
     keystream = keystream_of(name, key, counter, 70_000)
-    context = engine.open(bound, counter)
+    context = keystream_engine.open(bound, counter)
     used: set[int] = set()
     for offset, size in wanted:
         text = varied_bytes(size, seed=offset)
         context.prefetch(offset)
-        engine.idle(0.0002)
+        keystream_engine.idle(0.0002)
         sealed = xor(text, keystream[offset : offset + size])
         assert context.decrypt(offset, sealed) == text
         if used.isdisjoint(range(offset, offset + size)):
@@ -54,11 +54,11 @@ def test_context(workers: int, name: str, wanted: list[tuple[int, int]], seed: i
 
 
 def test_context_into() -> None:
-    engine = paes.Keystream()
-    key = engine.bind("aes-256-ctr", bytes(32))
+    keystream_engine = paes.Keystream()
+    key = keystream_engine.bind("aes-256-ctr", bytes(32))
     assert key.block_bytes == 16
     assert key.kernel
-    context = engine.open(key, bytes(16))
+    context = keystream_engine.open(key, bytes(16))
     text = varied_bytes(10_000)
     sealed = bytearray(10_005)
     assert context.encrypt_into(100, text, sealed) == 10_000
@@ -73,8 +73,10 @@ def test_context_into() -> None:
 
 
 def test_no_byte_is_encrypted_twice() -> None:
-    engine = paes.Keystream()
-    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16), limit_bytes=100_000)
+    keystream_engine = paes.Keystream()
+    context = keystream_engine.open(
+        keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16), limit_bytes=100_000
+    )
     context.encrypt(1000, bytes(100))
     context.mark_used(5000, 10)
     for offset, size in ((1000, 1), (1099, 1), (999, 2), (0, 2000), (5009, 1), (99_999, 2)):
@@ -105,8 +107,8 @@ def nonce_of(first: bytes, message: int) -> bytes:
 def test_sealed_context(name: str, messages: list[int], size: int, aad: bytes, seed: int) -> None:
     key = varied_bytes(KEYS[name], seed=seed)
     first = varied_bytes(4, seed=seed) + b"\xff" * 7 + b"\xf0"  # the number wraps
-    engine = paes.Keystream()
-    context = engine.open_sealed(engine.bind(f"{name}-gcm", key), first)
+    keystream_engine = paes.Keystream()
+    context = keystream_engine.open_sealed(keystream_engine.bind(f"{name}-gcm", key), first)
     gcm = paes.AESGCM(key)
     text = varied_bytes(size, seed=seed)
     for count, message in enumerate(messages):
@@ -115,7 +117,7 @@ def test_sealed_context(name: str, messages: list[int], size: int, aad: bytes, s
             with pytest.raises(paes.UsageError):
                 context.seal(message, text, aad)
         else:
-            engine.idle(0.0002)
+            keystream_engine.idle(0.0002)
             assert context.seal(message, text, aad) == expected
         assert context.open(message, expected, aad) == text
         damaged = bytearray(expected)
@@ -126,9 +128,9 @@ def test_sealed_context(name: str, messages: list[int], size: int, aad: bytes, s
 
 
 def test_no_message_is_sealed_twice() -> None:
-    engine = paes.Keystream(chunk_bytes=512)
-    context = engine.open_sealed(
-        engine.bind("aes-256-gcm", bytes(32)), bytes(12), limit_messages=100
+    keystream_engine = paes.Keystream(chunk_bytes=512)
+    context = keystream_engine.open_sealed(
+        keystream_engine.bind("aes-256-gcm", bytes(32)), bytes(12), limit_messages=100
     )
     sealed = context.seal(7, b"text")
     context.mark_used(10, 5)
@@ -150,8 +152,8 @@ def test_no_message_is_sealed_twice() -> None:
 
 
 def test_threads_share_a_context() -> None:
-    engine = paes.Keystream(workers=1)
-    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    keystream_engine = paes.Keystream(workers=1)
+    context = keystream_engine.open(keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16))
     keystream = keystream_of("aes-128", bytes(16), bytes(16), 8 * 100 * 5000)
 
     def encrypt(part: int) -> int:
@@ -164,27 +166,27 @@ def test_threads_share_a_context() -> None:
         assert list(pool.map(encrypt, range(8), timeout=60)) == list(range(8))
 
 
-def test_a_context_outlives_names_of_its_engine() -> None:
-    engine = paes.Keystream(workers=1)
-    key = engine.bind("aes-128-ctr", bytes(16))
-    context = engine.open(key, bytes(16))
-    del engine, key
+def test_a_context_outlives_names_of_its_keystream_engine() -> None:
+    keystream_engine = paes.Keystream(workers=1)
+    key = keystream_engine.bind("aes-128-ctr", bytes(16))
+    context = keystream_engine.open(key, bytes(16))
+    del keystream_engine, key
     assert context.encrypt(0, bytes(16)) == keystream_of("aes-128", bytes(16), bytes(16), 16)
 
 
 def test_what_makes_no_sense() -> None:
-    engine = paes.Keystream()
-    ctr = engine.bind("aes-128-ctr", bytes(16))
-    gcm = engine.bind("aes-128-gcm", b"k" * 16)
+    keystream_engine = paes.Keystream()
+    ctr = keystream_engine.bind("aes-128-ctr", bytes(16))
+    gcm = keystream_engine.bind("aes-128-gcm", b"k" * 16)
     for call in (
         lambda: paes.Keystream(chunk_bytes=1000),
-        lambda: engine.bind("aes-128-cbc", bytes(16)),
-        lambda: engine.bind("aes-128-ctr", bytes(17)),
-        lambda: engine.bind("aes-128-ctr", bytes(16), kernel="none such"),
-        lambda: engine.open(ctr, bytes(15)),
-        lambda: engine.open_sealed(gcm, bytes(16)),
-        lambda: engine.open(gcm, bytes(16)),
-        lambda: engine.open_sealed(ctr, bytes(12)),
+        lambda: keystream_engine.bind("aes-128-cbc", bytes(16)),
+        lambda: keystream_engine.bind("aes-128-ctr", bytes(17)),
+        lambda: keystream_engine.bind("aes-128-ctr", bytes(16), kernel="none such"),
+        lambda: keystream_engine.open(ctr, bytes(15)),
+        lambda: keystream_engine.open_sealed(gcm, bytes(16)),
+        lambda: keystream_engine.open(gcm, bytes(16)),
+        lambda: keystream_engine.open_sealed(ctr, bytes(12)),
     ):
         with pytest.raises(paes.UsageError):
             call()

@@ -124,8 +124,8 @@ def test_writer_of_the_parent_in_a_child(folder: Path, identity: paes.Identity) 
 
 
 def test_keystream_of_the_parent_is_refused_in_a_child() -> None:
-    engine = paes.Keystream(workers=1)
-    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    keystream_engine = paes.Keystream(workers=1)
+    context = keystream_engine.open(keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16))
     context.encrypt(0, b"text")
     assert isinstance(in_child(lambda: context.encrypt(100, b"text")), paes.FailureError)
     assert len(context.encrypt(100, b"text")) == 4
@@ -148,8 +148,8 @@ def use_everything(folder: Path, identity: paes.Identity, threads: int) -> bool:
     stream = encryptor.update(TEXT) + encryptor.finalize()
     is_right &= decryptor.update(stream) + decryptor.finalize() == TEXT
     is_right &= decryptor.decrypt_range(stream, 0, len(TEXT)) == TEXT
-    engine = paes.Keystream(workers=1)
-    context = engine.open(engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    keystream_engine = paes.Keystream(workers=1)
+    context = keystream_engine.open(keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16))
     return is_right and len(context.encrypt(0, TEXT[:10_000])) == 10_000
 
 

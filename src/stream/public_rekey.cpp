@@ -56,11 +56,11 @@ std::size_t paes::rekey_file(const std::string& path, const OpenWith& open_with,
 }
 
 std::size_t paes::change_recipients(const std::string& path, const OpenWith& open_with,
-                                    const RecipientChange& change, const FileOptions& options) {
+                                    const RecipientEdit& edit, const FileOptions& options) {
   std::vector<age::SharedRecipient> added;
-  std::transform(change.add.begin(), change.add.end(), std::back_inserter(added),
+  std::transform(edit.add.begin(), edit.add.end(), std::back_inserter(added),
                  [](const Recipient& recipient) { return KeyParts::of(recipient).key; });
-  age::RecipientChange wanted{change.remove, added};
+  age::RecipientChange wanted{edit.remove, added};
   std::sort(wanted.removed.begin(), wanted.removed.end());
   wanted.removed.erase(std::unique(wanted.removed.begin(), wanted.removed.end()),
                        wanted.removed.end());

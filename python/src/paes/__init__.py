@@ -41,6 +41,7 @@ from paes.files import (
     encrypt_file,
     inspect,
     keygen,
+    rekey,
     verify_file,
 )
 from paes.streams import EncryptedReader, EncryptedWriter, open
@@ -77,5 +78,6 @@ __all__ = [
     "inspect",
     "keygen",
     "open",
+    "rekey",
     "verify_file",
 ]

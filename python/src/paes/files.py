@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from paes import _paes
 from paes._paes import CobblestoneKey, Identity, Recipient
-from paes.keys import Identities, PassphraseLike, Recipients, open_with, seal_for
+from paes.errors import UsageError
+from paes.keys import (
+    Identities,
+    PassphraseLike,
+    Recipients,
+    open_with,
+    recipients_of,
+    seal_for,
+)
 from paes.sources import Path, ReadSource, reading
 
 Progress: TypeAlias = Callable[[int, int], object]
@@ -68,7 +76,8 @@ def encrypt_file(
     (public keys of age or SSH), `passphrase` and `key`. `key_bits`, 128 or 256, is AES's key in the
     file. `threads` 0 means every processor. `progress` is called
     with the bytes done and their number in all (0: not known), in this thread. Ctrl-C, and an
-    exception of `progress`, end the work and leave nothing.
+    exception of `progress`, end the work and leave nothing; the last call of `progress` comes when
+    the work is done.
 
     Returns the bytes of text. Raises UsageError, or FailureError if something has the name `to` and
     `overwrite` is false, or if the system fails.
@@ -126,6 +135,36 @@ def inspect(source: ReadSource) -> FileInfo:
     """Tell what a file says of itself without a key."""
     key_bits, text_bytes, payload_offset, stanzas = _paes.inspect_file(reading(source))
     return FileInfo(key_bits, text_bytes, payload_offset, [Stanza(*stanza) for stanza in stanzas])
+
+
+def rekey(
+    path: Path,
+    *,
+    identity: Identities = None,
+    passphrase: PassphraseLike = None,
+    recipients: Recipients = None,
+    new_passphrase: PassphraseLike = None,
+    add: Recipients = None,
+    remove: Iterable[int] = (),
+    max_work_factor: int = 20,
+) -> int:
+    """Change who can open a file, in place and without touching its text.
+
+    `identity` or `passphrase` opens it now. `recipients` or `new_passphrase` replaces all who can
+    open it; `add` and `remove` change a part of them. `remove` has their places in
+    inspect(path).stanzas. Whoever has read the file before may have kept its key.
+
+    Returns how many recipients the file has now. Raises UsageError, WrongKeyError, CorruptError,
+    and FailureError if there is too little room in the file.
+    """
+    given = open_with(identity, passphrase, None, max_work_factor)
+    added, removed = recipients_of(add), list(remove)
+    if not added and not removed:
+        wanted = seal_for(recipients, new_passphrase, None, 256)
+        return _paes.rekey_file(path, given, wanted)
+    if recipients is not None or new_passphrase is not None:
+        raise UsageError("recipients: new ones replace all, so there is none to add or remove")
+    return _paes.change_recipients(path, given, added, removed)
 
 
 def keygen(path: Path) -> Recipient:

@@ -21,7 +21,8 @@ def _passphrase(given: PassphraseLike) -> Passphrase | None:
     return Passphrase(given) if isinstance(given, str) else given
 
 
-def _recipients(given: Recipients) -> list[Recipient]:
+def recipients_of(given: Recipients) -> list[Recipient]:
+    """Make a list of them."""
     if given is None:
         return []
     several = [given] if isinstance(given, (Recipient, str)) else given
@@ -54,7 +55,7 @@ def seal_for(
 ) -> _paes.SealFor:
     """For whom to encrypt."""
     return _paes.SealFor(
-        recipients=_recipients(recipients),
+        recipients=recipients_of(recipients),
         passphrase=_passphrase(passphrase),
         key=key,
         key_bits=key_bits,
