@@ -21,6 +21,7 @@ STAND_INS = {
     # The test decides when these two end.
     "ninja": "echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
     "nvcc": "",
+    "wheel": "echo build/wheel/paes.whl",
     "ctest": (
         'echo "$*" >>build/ctest.calls; case " $* " in *" -N "*) printf "  Test #1: one\\n  Test #2: python.two\\n"; exit ;; esac; '
         'echo >ctest.begins; read -r _ <ctest.hold; echo "100% tests passed, of stand-ins"'
@@ -36,8 +37,9 @@ def tree(tmp_path):
     for name, text in STAND_INS.items():
         (tools / name).write_text(f"#!/bin/sh\ncd {tmp_path}\n{text}\n")
     binary = tmp_path / "build/release/bin/paes"
-    wanted = [tmp_path / folder / "requirements.txt" for folder in ("tests/python", "bench")]
-    for path in (binary, *wanted, tmp_path / "build/venv/requirements.txt"):
+    wanted = [tmp_path / folder / "requirements.txt" for folder in ("tests/python", "bench", "python", "python/tests")]
+    installed = [tmp_path / "build" / name / "requirements.txt" for name in ("venv", "python", "wheel_tests")]
+    for path in (binary, *wanted, *installed):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     binary.write_text('#!/bin/sh\necho "paes $*"\n')
