@@ -261,7 +261,7 @@ void add_ciphers(nb::module_& module) {
           "whole blocks, of XTS whole data units.");
 
   nb::class_<Gcm>(module, "AESGCM",
-                  "AES-GCM (SP 800-38D) with the interface of cryptography's AESGCM, on all cores. "
+                  "AES-GCM (SP 800-38D) with the interface of cryptography's AESGCM. "
                   "`key` has 16, 24 or 32 bytes. Never use a nonce twice under one key.")
       .def(
           "__init__",

@@ -148,14 +148,14 @@ void add_pair(nb::module_& module, const char* encryptor, const char* decryptor)
   add_stream<CobblestoneEncryptor, key_bytes>(module, encryptor,
                                               "Encrypts one stream (C2SP chunked-encryption v1) "
                                               "with the interface of cryptography's class of "
-                                              "this name, on all cores. The salt is random.")
+                                              "this name. The salt is random.")
       .def_static(
           "generate_key", [] { return random_key(key_bytes); }, "A new random key.");
   add_stream<CobblestoneDecryptor, key_bytes>(
       module, decryptor,
       "Decrypts one stream (C2SP chunked-encryption v1) with the interface of cryptography's class "
       "of "
-      "this name, on all cores. Only authentic text comes out; not before finalize is it certain "
+      "this name. Only authentic text comes out; not before finalize is it certain "
       "that "
       "the stream was not cut. Raises WrongKeyError or CorruptError, which both are cryptography's "
       "InvalidTag.")

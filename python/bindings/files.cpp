@@ -19,16 +19,19 @@ namespace {
 // A read or write of more is done in parts, so that a signal is handled in between.
 constexpr std::size_t interruptible_bytes = std::size_t{64} << 20;
 
+// A Python object that the library may destroy in any thread.
+std::shared_ptr<nb::object> shared_with_library(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
 // The source's bytes by a Python function `read_at(offset, size)`, which returns at most `size`
 // bytes. It gets no view of our memory, which it could keep.
 ReadAt reading_with(nb::object read_at) {
-  // The library may destroy its copy in any thread.
-  const std::shared_ptr<nb::object> shared(new nb::object(std::move(read_at)),
-                                           [](nb::object* held) {
-                                             const nb::gil_scoped_acquire gil;
-                                             delete held;
-                                           });
-  return [shared](std::uint64_t offset, std::span<std::uint8_t> to) {
+  return [shared = shared_with_library(std::move(read_at))](std::uint64_t offset,
+                                                            std::span<std::uint8_t> to) {
     const nb::gil_scoped_acquire held;
     const nb::object got = (*shared)(offset, to.size());
     const Buffer bytes(ReadArgument{got}, "what the file's read returned");
@@ -41,38 +44,22 @@ ReadAt reading_with(nb::object read_at) {
 }
 
 Writer::Write writing_with(nb::object write) {
-  const std::shared_ptr<nb::object> shared(new nb::object(std::move(write)), [](nb::object* held) {
-    const nb::gil_scoped_acquire gil;
-    delete held;
-  });
-  return [shared](std::span<const std::uint8_t> bytes) {
+  return [shared = shared_with_library(std::move(write))](std::span<const std::uint8_t> bytes) {
     const nb::gil_scoped_acquire held;
     (*shared)(nb::bytes(bytes.data(), bytes.size()));
   };
 }
 
-SealFor seal_for_of(std::vector<Recipient> recipients, const Passphrase* passphrase,
-                    const CobblestoneKey* key, unsigned key_bits) {
-  SealFor result{.recipients = std::move(recipients), .key_bits = key_bits};
+// SealFor or OpenWith, with what both have beside recipients or identities.
+template <typename Keys>
+Keys with_own_keys(Keys keys, const Passphrase* passphrase, const CobblestoneKey* key) {
   if (passphrase != nullptr) {
-    result.passphrase = *passphrase;
+    keys.passphrase = *passphrase;
   }
   if (key != nullptr) {
-    result.key = *key;
+    keys.key = *key;
   }
-  return result;
-}
-
-OpenWith open_with_of(std::vector<Identity> identities, const Passphrase* passphrase,
-                      const CobblestoneKey* key, unsigned max_work_factor) {
-  OpenWith result{.identities = std::move(identities), .max_work_factor = max_work_factor};
-  if (passphrase != nullptr) {
-    result.passphrase = *passphrase;
-  }
-  if (key != nullptr) {
-    result.key = *key;
-  }
-  return result;
+  return keys;
 }
 
 // Runs a call for a whole file, with what its options say of progress and of an end.
@@ -110,10 +97,9 @@ class PyReader {
   PyReader(nb::handle from, const OpenWith& open_with, unsigned threads,
            const std::string& kernel) {
     const FileSource source = source_of(from);
-    run_interruptibly(nb::none(), [&](const Cancel&, Progress&) {
-      reader_ = std::make_unique<Reader>(source, open_with,
-                                         FileOptions{.threads = threads, .kernel = kernel});
-    });
+    const nb::gil_scoped_release released;
+    reader_ = std::make_unique<Reader>(source, open_with,
+                                       FileOptions{.threads = threads, .kernel = kernel});
   }
 
   [[nodiscard]] std::uint64_t size() const { return reader_->size(); }
@@ -177,12 +163,6 @@ class PyWriter {
         check_signals();
       }
     }
-  }
-
-  void write_at(std::uint64_t offset, std::span<const std::uint8_t> text) {
-    const std::shared_ptr<Writer> writer = open_writer();
-    const nb::gil_scoped_release released;
-    writer->write_at(offset, text);
   }
 
   std::uint64_t commit() {
@@ -286,13 +266,14 @@ void add_whole_files(nb::module_& module) {
 }  // namespace
 
 void add_files(nb::module_& module) {
-  module.attr("file_chunk_bytes") = file_chunk_bytes;
   nb::class_<SealFor>(module, "SealFor")
       .def(
           "__init__",
           [](SealFor* self, std::vector<Recipient> recipients, const Passphrase* passphrase,
              const CobblestoneKey* key, unsigned key_bits) {
-            new (self) SealFor(seal_for_of(std::move(recipients), passphrase, key, key_bits));
+            new (self) SealFor(
+                with_own_keys(SealFor{.recipients = std::move(recipients), .key_bits = key_bits},
+                              passphrase, key));
           },
           nb::kw_only(), nb::arg("recipients"), nb::arg("passphrase").none(), nb::arg("key").none(),
           nb::arg("key_bits"));
@@ -301,8 +282,9 @@ void add_files(nb::module_& module) {
           "__init__",
           [](OpenWith* self, std::vector<Identity> identities, const Passphrase* passphrase,
              const CobblestoneKey* key, unsigned max_work_factor) {
-            new (self)
-                OpenWith(open_with_of(std::move(identities), passphrase, key, max_work_factor));
+            new (self) OpenWith(with_own_keys(
+                OpenWith{.identities = std::move(identities), .max_work_factor = max_work_factor},
+                passphrase, key));
           },
           nb::kw_only(), nb::arg("identities"), nb::arg("passphrase").none(), nb::arg("key").none(),
           nb::arg("max_work_factor"));
@@ -342,12 +324,6 @@ void add_files(nb::module_& module) {
             return bytes.size();
           },
           nb::arg("text"))
-      .def(
-          "write_at",
-          [](PyWriter& self, std::uint64_t offset, ReadArgument text) {
-            self.write_at(offset, Buffer(text, "text").bytes());
-          },
-          nb::arg("offset"), nb::arg("text"))
       .def("commit", &PyWriter::commit)
       .def("abandon", &PyWriter::abandon);
 }

@@ -71,7 +71,7 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   opened_ = status_of(descriptor_.number(), name_);
   if (S_ISDIR(opened_.st_mode)) {
     throw Error(ErrorCode::failure, name_ + ": is a directory",
-                "--recursive takes the files in it; tar makes one file of it");
+                "encrypt --recursive takes the files in it; tar makes one file of it");
   }
   if (is_storage()) {
     const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);

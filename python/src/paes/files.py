@@ -43,7 +43,7 @@ class Stanza:
     """How an envelope can be opened: "X25519" by an identity, "scrypt" by a passphrase."""
 
     type: str
-    # Of scrypt: log2 N; else 0.
+    # log2 N where the type is scrypt; else 0.
     work_factor: int
 
 
