@@ -14,9 +14,11 @@ import sys
 ARROWS = {
     "bench": ["apps", "rows"],
     "rows": ["kernel"],
-    "apps": ["mpi", "cuda"],
+    "apps": ["mpi", "cuda", "volume"],
     "c": [],
     "keystream": ["message"],
+    "volume": ["vault", "exec"],
+    "vault": ["message", "format"],
     "mpi": ["stream"],
     "cuda": ["message"],
     "stream": ["exec", "age", "message"],

@@ -1,0 +1,66 @@
+// gocryptfs.conf: how a volume was made, and its master key under a passphrase. Text to values and
+// back; no files. The format is that of gocryptfs (github.com/rfjakob/gocryptfs, version 2 of the
+// format, internal/configfile).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace paes::vault {
+
+inline constexpr std::string_view configuration_name = "gocryptfs.conf";
+// A configuration has about 600 bytes; creators and salts may be longer.
+inline constexpr std::size_t max_configuration_bytes = std::size_t{64} << 10;
+
+enum class ContentCipher { aes_256_gcm, xchacha20_poly1305, aes_siv };
+
+// The feature flags, as what they mean.
+struct Features {
+  ContentCipher content = ContentCipher::aes_256_gcm;
+  bool has_hkdf = true;              // HKDF: each use of the master key has a key of its own
+  bool has_plaintext_names = false;  // PlaintextNames: then the rest is false
+  bool has_directory_ivs = true;     // DirIV
+  bool has_long_names = true;        // LongNames
+  bool has_raw_base64 = true;        // Raw64: encoded names without padding
+  unsigned long_name_max = 255;      // LongNameMax: encoded names above it are hashed; 62 to 255
+
+  bool operator==(const Features&) const = default;
+};
+
+// RFC 7914. The derived key has 32 bytes.
+struct ScryptCost {
+  std::vector<std::uint8_t> salt;  // 32 bytes or more
+  unsigned log2_n = 16;
+  unsigned r = 8;
+  unsigned p = 1;
+
+  // What a derivation takes, about.
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
+    return (std::uint64_t{128} * r) << log2_n;
+  }
+};
+
+inline constexpr unsigned min_log2_n = 10;
+inline constexpr unsigned default_log2_n = 16;
+// Unless the user allows more: a gibibyte of memory with r = 8, some seconds.
+inline constexpr unsigned default_max_log2_n = 20;
+
+struct Configuration {
+  std::string creator;
+  Features features;
+  std::vector<std::uint8_t> encrypted_key;  // 64 bytes; without HKDF 60
+  ScryptCost scrypt;
+};
+
+// Throws Error(corrupt) for what is no configuration, Error(failure) with a hint for a version, a
+// flag or a combination that paes does not read (FIDO2 among them). `name` is for messages.
+[[nodiscard]] Configuration parse_configuration(Bytes text, std::string_view name);
+
+// As gocryptfs writes it: JSON indented with tabs, Base 64 with padding, a line feed at the end.
+[[nodiscard]] std::string configuration_text(const Configuration& configuration);
+
+}  // namespace paes::vault

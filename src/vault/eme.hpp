@@ -1,0 +1,28 @@
+// EME, a wide-block cipher: each bit of the result depends on each bit of the text (Halevi and
+// Rogaway, "A Parallelizable Enciphering Mode", CT-RSA 2004), with AES-256 (FIPS 197).
+#pragma once
+
+#include "kernel/kernel.hpp"
+#include "message/raw_key.hpp"
+
+namespace paes::vault {
+
+inline constexpr std::size_t eme_max_bytes = 128 * 16;  // the mode's own limit: 128 blocks
+
+// Immutable after construction, hence safe to use from any number of threads.
+class Eme {
+ public:
+  // `key` has 32 bytes.
+  Eme(Bytes key, const Kernel& kernel);
+
+  // `tweak` has 16 bytes. `text` is changed in place: 1 to 128 whole blocks.
+  void encrypt(Bytes tweak, MutableBytes text) const noexcept;
+  void decrypt(Bytes tweak, MutableBytes text) const noexcept;
+
+ private:
+  void transform(Direction direction, Bytes tweak, MutableBytes text) const noexcept;
+
+  RawKey key_;  // ECB
+};
+
+}  // namespace paes::vault

@@ -1,0 +1,70 @@
+// How a volume names what it stores: PKCS #7 padding to whole AES blocks, EME under the folder's IV
+// (eme.hpp), Base 64 with the URL alphabet, and a hash in place of what would be too long for the
+// backing file system.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernel/kernel.hpp"
+#include "vault/configuration.hpp"
+#include "vault/eme.hpp"
+
+namespace paes::vault {
+
+inline constexpr std::string_view folder_iv_name = "gocryptfs.diriv";
+inline constexpr std::string_view long_name_prefix = "gocryptfs.longname.";
+// Stands after a long name's hash in the name of the file that holds the encoded name.
+inline constexpr std::string_view long_name_suffix = ".name";
+inline constexpr std::size_t max_name_bytes = 255;
+// The longest encoded name of max_name_bytes: 256 bytes in Base 64.
+inline constexpr std::size_t max_encoded_name_bytes = 344;
+
+// The tweak of the names in one folder. All zero in volumes without DirIV.
+using FolderIv = std::array<std::uint8_t, 16>;
+
+// What a name of the backing tree is, before anything is decrypted.
+enum class StoredKind {
+  name,            // an encoded name
+  long_name,       // the hash of one; the encoded name is in a file beside it
+  long_name_file,  // that file
+  folder_iv,       // gocryptfs.diriv
+  configuration,   // gocryptfs.conf, which is special in the root alone
+};
+
+class NameCipher {
+ public:
+  NameCipher(Bytes name_key, const Features& features, const Kernel& kernel);
+
+  [[nodiscard]] const Features& features() const noexcept { return features_; }
+
+  // The encoded name, however long. `name` has 1 to 255 bytes and is no "." or "..", without '/'
+  // and zero bytes.
+  [[nodiscard]] std::string encode(std::string_view name, const FolderIv& iv) const;
+  // Nothing unless `encoded` is exactly what encode makes of some name that a file can have.
+  [[nodiscard]] std::optional<std::string> decode(std::string_view encoded,
+                                                  const FolderIv& iv) const;
+
+  // Whether an encoded name is stored as its hash.
+  [[nodiscard]] bool is_long(std::string_view encoded) const noexcept {
+    return features_.has_long_names && encoded.size() > features_.long_name_max;
+  }
+  // The name under which content with such an encoded name is stored: long_name_prefix and the
+  // Base 64 of its SHA-256.
+  [[nodiscard]] std::string hashed(std::string_view encoded) const;
+
+  [[nodiscard]] StoredKind kind_of(std::string_view stored) const noexcept;
+
+  // The name of an extended attribute: "user.gocryptfs." and the encoded name under a fixed tweak;
+  // without any change where names are plain text. Nothing: stored by somebody else.
+  [[nodiscard]] std::string encode_attribute(std::string_view name) const;
+  [[nodiscard]] std::optional<std::string> decode_attribute(std::string_view stored) const;
+
+ private:
+  Features features_;
+  Eme eme_;
+};
+
+}  // namespace paes::vault
