@@ -27,8 +27,11 @@ class Backing {
   [[nodiscard]] virtual Result<std::size_t> read(int file, std::uint64_t offset,
                                                  MutableBytes into) const;
   [[nodiscard]] virtual Result<std::string> link_target(int folder, const char* name) const;
-  // The next entries as getdents64(2) gives them; 0 bytes at the end.
+  // The next entries as getdents64(2) gives them; 0 bytes at the end. rewind() begins anew; its
+  // answer is 0 or an errno.
   [[nodiscard]] virtual Result<std::size_t> entries(int folder, MutableBytes into) const;
+  [[nodiscard]] virtual int rewind(int folder) const;
+  // Of an open file, also of one that is open as a mere place (O_PATH).
   [[nodiscard]] virtual Result<std::string> attribute(int file, const char* name) const;
   [[nodiscard]] virtual Result<std::string> attribute_names(int file) const;  // as listxattr(2)
   [[nodiscard]] virtual Result<struct statvfs> file_system(int file) const;

@@ -1,18 +1,22 @@
 // A regular file of a volume, open to be read.
 #pragma once
 
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "volume/volume.hpp"
 
 namespace paes::volume {
 
-// Safe to use from any number of threads.
+// Safe to use from any number of threads. Whoever writes to the same file meanwhile must keep the
+// blocks that a read touches as they are; see stale_id for what others may do.
 class File {
  public:
   // `descriptor` is open for reading, of a regular file of the backing tree.
-  File(const Volume& volume, Descriptor descriptor) noexcept
-      : volume_(&volume), descriptor_(std::move(descriptor)) {}
+  File(const Volume& volume, Descriptor descriptor)
+      : volume_(&volume), descriptor_(std::move(descriptor)), kept_(std::make_unique<Kept>()) {}
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
 
@@ -22,8 +26,24 @@ class File {
                                          std::string_view path) const;
 
  private:
+  // The file's id, once it has been read.
+  struct Kept {
+    std::mutex mutex;
+    std::optional<vault::FileId> id;
+  };
+
+  // At most so much text that its blocks fit into the thread's buffer.
+  [[nodiscard]] Result<std::size_t> read_run(std::uint64_t offset, MutableBytes into,
+                                             std::string_view path) const;
+  [[nodiscard]] std::optional<vault::FileId> kept_id() const;
+  void keep(const vault::FileId& id) const;
+  // Whether the header says another id by now. Another program may have emptied and rewritten the
+  // file since it was opened.
+  [[nodiscard]] bool stale_id(const vault::FileId& id) const;
+
   const Volume* volume_;
   Descriptor descriptor_;
+  std::unique_ptr<Kept> kept_;
 };
 
 }  // namespace paes::volume

@@ -1,0 +1,23 @@
+// The names of a folder of the backing tree, as they are stored.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "volume/backing.hpp"
+
+namespace paes::volume {
+
+struct Stored {
+  std::string_view name;  // followed by a zero byte; valid during the call
+  std::uint64_t inode = 0;
+  unsigned char type = 0;  // DT_* of readdir(3), perhaps DT_UNKNOWN
+};
+
+// Calls `visit` with each entry but "." and "..", until the answer is another number than 0. That
+// number is the answer here too; or an errno, where the folder cannot be listed; or 0.
+[[nodiscard]] int for_each_stored(const Backing& backing, int folder,
+                                  const std::function<int(const Stored&)>& visit);
+
+}  // namespace paes::volume
