@@ -223,7 +223,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
   return std::move(*name);
 }
 
-int Folder::list(std::string_view path, const std::function<void(Entry)>& visit) const {
+int Folder::list(std::string_view path, const std::function<void(FolderEntry)>& visit) const {
   const int error = for_each_stored(volume_->backing(), descriptor(), [&](const Stored& stored) {
     Result<std::string> name = name_of(stored.name, path);
     if (name) {

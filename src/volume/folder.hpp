@@ -16,7 +16,7 @@ struct StoredName {
   std::string encoded;  // of a long name alone
 };
 
-struct Entry {
+struct FolderEntry {
   std::string name;    // in the volume
   std::string stored;  // in the backing tree
   std::uint64_t inode = 0;
@@ -50,7 +50,8 @@ class Folder {
 
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported
   // and left out. 0, or the error that ended the listing. One call at a time.
-  [[nodiscard]] int list(std::string_view path, const std::function<void(Entry)>& visit) const;
+  [[nodiscard]] int list(std::string_view path,
+                         const std::function<void(FolderEntry)>& visit) const;
 
  private:
   Folder(const Volume& volume, Descriptor descriptor, bool is_root)

@@ -22,22 +22,32 @@ class Volume {
          const Kernel& kernel, std::unique_ptr<Backing> backing = std::make_unique<Backing>(),
          DamageReport report = {});
 
-  [[nodiscard]] int root() const noexcept { return root_.number(); }
-  [[nodiscard]] const vault::Features& features() const noexcept { return names_.features(); }
-  [[nodiscard]] const vault::NameCipher& names() const noexcept { return names_; }
-  [[nodiscard]] const vault::ContentKey& content() const noexcept { return *content_; }
-  [[nodiscard]] const Backing& backing() const noexcept { return *backing_; }
-  void report(Damage damage) const {
+  // The same volume, whose damage is told to somebody else.
+  Volume(const Volume& other, DamageReport report)
+      : parts_(other.parts_), report_(std::move(report)) {}
+
+  [[nodiscard]] int root() const noexcept { return parts_->root.number(); }
+  [[nodiscard]] const vault::Features& features() const noexcept {
+    return parts_->names.features();
+  }
+  [[nodiscard]] const vault::NameCipher& names() const noexcept { return parts_->names; }
+  [[nodiscard]] const vault::ContentKey& content() const noexcept { return *parts_->content; }
+  [[nodiscard]] const Backing& backing() const noexcept { return *parts_->backing; }
+  void report(const Finding& finding) const {
     if (report_) {
-      report_(damage);
+      report_(finding);
     }
   }
 
  private:
-  Descriptor root_;
-  vault::NameCipher names_;
-  std::unique_ptr<vault::ContentKey> content_;
-  std::unique_ptr<Backing> backing_;
+  struct Parts {
+    Descriptor root;
+    vault::NameCipher names;
+    std::unique_ptr<vault::ContentKey> content;
+    std::unique_ptr<Backing> backing;
+  };
+
+  std::shared_ptr<const Parts> parts_;
   DamageReport report_;
 };
 
