@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import io
+import mmap
 import multiprocessing
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable
@@ -297,6 +300,37 @@ def test_a_pool_of_spawned_children(seal: Seal, key_file: Path) -> None:
         arguments = [(sealed, secret, offset) for offset in range(0, len(TEXT), 100_000)]
         parts = pool.starmap_async(read_in_spawned_child, arguments).get(timeout=120)
     assert b"".join(parts) == TEXT
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: paes.Cobblestone256Encryptor(bytes(32), b"", threads=1),
+        lambda: paes.Cipher("aes-256-cbc", bytes(32), bytes(16)),
+    ],
+)
+def test_ctrl_c_ends_a_long_call_in_memory(make: Callable[[], Any]) -> None:
+    # Memory that nobody touches takes no room.
+    size = 2 << 30
+    text, out = mmap.mmap(-1, size), mmap.mmap(-1, size + (64 << 20))
+    coder = make()
+
+    def send_ctrl_c() -> None:
+        while out[:16] == bytes(16):
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=send_ctrl_c)
+    sender.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            coder.update_into(text, out)
+            sender.join()
+    finally:
+        sender.join()
+    assert out[size - (1 << 20) : size] == bytes(1 << 20)
+    with pytest.raises(paes.UsageError, match="ended"):
+        coder.update_into(bytes(16), bytearray(32))
 
 
 # A thread that Python does not wait for is in the middle of a call when the interpreter ends.
