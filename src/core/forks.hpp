@@ -22,6 +22,7 @@ std::uint32_t count_forks();
 // 0, or what pthread_atfork says.
 template <std::mutex& mutex>
 int free_in_children() noexcept {
+  // NOLINTNEXTLINE(readability-redundant-parentheses): there are none
   return pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
 }
 
