@@ -517,7 +517,7 @@ def test_eight_threads_on_one_reader(
             return seed
 
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(read_much, range(8), timeout=60)) == list(range(8))
+            assert list(pool.map(read_much, range(8), timeout=100)) == list(range(8))
 
 
 def test_threads_may_close_a_reader_that_others_use(seal: Seal, identity: paes.Identity) -> None:
@@ -536,7 +536,7 @@ def test_threads_may_close_a_reader_that_others_use(seal: Seal, identity: paes.I
             readers = [pool.submit(read_much) for _ in range(2)]
             file.read_at(0, 100)
             file.close()
-            assert {reader.result(timeout=30) for reader in readers} == {
+            assert {reader.result(timeout=100) for reader in readers} == {
                 "I/O operation on closed file"
             }
 
@@ -559,5 +559,5 @@ def test_threads_may_close_a_writer_that_others_use(
             while file.tell() == 0:
                 pass
             file.abandon()
-            assert "closed" in writer.result(timeout=30)
+            assert "closed" in writer.result(timeout=100)
         assert os.listdir(folder) == []
