@@ -58,6 +58,14 @@ struct Request {
   }
 };
 
+bool lies_in(const std::string& file, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::weakly_canonical(folder, error);
+  const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
+  return !error &&
+         std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+}
+
 // A file that goes away again unless the vault gets complete.
 class Made {
  public:
@@ -125,6 +133,8 @@ void check(const Request& request) {
   refuse(request.plaintext_names && request.long_name_max != 255,
          "vault init: names that are not encrypted are never too long",
          "leave out --long-name-max");
+  refuse(!request.master_key_out.empty() && lies_in(request.master_key_out, request.place.folder()),
+         request.master_key_out + ": would lie in the vault, which it opens", "keep it elsewhere");
   refuse_several_uses_of_standard_input(
       request.passphrase.standard_input_uses() +
       (!request.master_key_file.empty() && is_standard_input(request.master_key_file) ? 1 : 0));

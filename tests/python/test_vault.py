@@ -12,7 +12,7 @@ import preload
 import program
 import pytest
 from program import CORRUPT, FAILURE, OK, USAGE, WRONG_KEY, fail, run, succeed
-from vault import CHEAP, Secrets, accepted, gocryptfs, master_key, needs_gocryptfs, sealed_file
+from vault import CHEAP, Secrets, accepted, answers, gocryptfs, master_key, needs_gocryptfs, sealed_file
 
 CONFIGURATION = "gocryptfs.conf"
 DIRECTORY_IV = "gocryptfs.diriv"
@@ -80,7 +80,7 @@ def opens(folder, passphrase_file, *options):
     """Whether the passphrase opens the vault. A new one that is the old one changes no secret."""
     copy = folder.with_name("opened")
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(folder, copy)
+    shutil.copytree(folder, copy, symlinks=True)
     code = passwd(copy, passphrase_file, passphrase_file, *options).code
     shutil.rmtree(copy)
     assert code in (OK, WRONG_KEY)
@@ -272,6 +272,75 @@ def test_a_lost_passphrase(made, other):
     assert not (folder / "gocryptfs.conf.bak").exists()
 
 
+OPTIONS_OF = {
+    "aes_256_gcm": (),
+    "aes_siv": ("--cipher", "aes-siv"),
+    "xchacha20_poly1305": ("--cipher", "xchacha20-poly1305"),
+    "no_folder_ivs": ("--deterministic-names",),
+}
+
+
+def with_content(folder, kind, things, secret):
+    """A vault of gocryptfs's own stored things, and files of its master key and of a wrong one."""
+    key, iv, kinds = answers()
+    stored = getattr(kinds[kind], things)
+    right, wrong = secret.with_name("right.key"), secret.with_name("wrong.key")
+    right.write_text(key)
+    wrong.write_text(key[:-1] + "0")
+    if kind != "no_folder_ivs":
+        (folder / DIRECTORY_IV).write_bytes(iv)  # as an interrupted init leaves it
+    succeed(
+        *("vault", "init", *CHEAP, *OPTIONS_OF[kind], "--master-key", right),
+        *("--passphrase-file", secret, folder),
+    )
+    for number, content in enumerate(stored):
+        if things == "names":
+            (folder / content).touch()
+        elif things == "links":
+            os.symlink(content, folder / f"link{number}")
+        else:
+            (folder / "below").mkdir(exist_ok=True)
+            (folder / "below" / f"file{number}").write_bytes(content)
+    return right, wrong, len(stored)
+
+
+@pytest.mark.parametrize(
+    ("kind", "things"),
+    [(kind, things) for kind in OPTIONS_OF for things in ("files", "links", "names")
+     if kind == "aes_256_gcm" or (things == "names") == (kind == "no_folder_ivs")],
+)
+def test_what_proves_a_master_key(kind, things, folder, secret, other, unchanged):
+    right, wrong, count = with_content(folder, kind, things, secret)
+    assert count >= (4 if things == "names" else 1)
+    check = unchanged()
+    new = ("--new-passphrase-file", other, folder)
+    fail("vault", "passwd", "--master-key", wrong, *new, code=WRONG_KEY, says="not that of this vault")
+    check()
+    succeed("vault", "passwd", "--master-key", right, *new)
+    assert opens(folder, other)
+
+
+def test_what_proves_no_master_key(folder, secret, other, unchanged):
+    """Three names, holes, foreign files: nothing that a wrong key could not have made."""
+    right, wrong, _ = with_content(folder, "aes_256_gcm", "names", secret)
+    for path in sorted(folder.iterdir())[5:]:
+        if path.name not in (CONFIGURATION, DIRECTORY_IV):
+            path.unlink()
+    kept = [path for path in folder.iterdir() if path.name not in (CONFIGURATION, DIRECTORY_IV)]
+    for path in kept[3:]:
+        path.unlink()
+    kept[0].write_bytes(b"\0\2" + os.urandom(16) + bytes(4128))
+    kept[1].write_bytes(b"\1\2" + os.urandom(5000))
+    kept[2].write_bytes(b"short")
+    check = unchanged()
+    for key in (right, wrong):
+        fail(
+            *("vault", "passwd", "--master-key", key, "--new-passphrase-file", other, folder),
+            code=FAILURE, says="too little to prove",
+        )
+    check()
+
+
 @pytest.mark.parametrize(
     "form", [str.upper, lambda text: text.replace("-", ""), lambda text: f"\n    {text[:36]}\n    {text[36:]}\n\n"]
 )
@@ -401,6 +470,18 @@ def test_a_key_file_that_exists(folder, secret, unchanged):
     )
     check()
     assert secret.read_text() == "correct horse\n"
+
+
+def test_a_key_file_in_the_vault(folder, secret, unchanged):
+    """It would open the vault for anyone who has it."""
+    (folder.parent / "link").symlink_to(folder)
+    check = unchanged()
+    for path in (folder / "key", folder.parent / "link" / "key", folder / ".." / folder.name / "key"):
+        fail(
+            *("vault", "init", *CHEAP, "--passphrase-file", secret, "--master-key-out", path, folder),
+            code=USAGE, says="would lie in the vault",
+        )
+    check()
 
 
 def test_a_passphrase_that_gocryptfs_does_not_take(folder, secrets, unchanged):
@@ -554,14 +635,15 @@ def test_a_limit_on_the_length_of_files(bytes_allowed, made, secret, other, unch
     assert list(second.iterdir()) == [] and not key.exists()
 
 
-@pytest.mark.parametrize("function", ["fsync", "fchmod", "linkat", "renameat"])
-@pytest.mark.parametrize("named", [(), ("-DNAMED",)])
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [(function, ()) for function in ("fsync", "fchmod", "linkat", "renameat")]
+    + [(function, ("-DNAMED",)) for function in ("fsync", "fchmod", "renameat")],
+)
 def test_passwd_that_is_killed(function, named, made, secret, other, preloaded):
     """Wherever it dies, one of the two passphrases opens the vault, and the next run goes on."""
     folder, _ = made
     killed = preloaded(preload.KILLED, f'-DFUNCTION="{function}"', *named)
-    if function == "linkat" and named:
-        pytest.skip("with named files there is no link")
     assert program.died_of(passwd(folder, secret, other, prefix=killed).code, signal.SIGKILL)
     assert opens(folder, secret)
     assert passwd(folder, secret, other).code == OK

@@ -1,5 +1,6 @@
 # Vaults for tests: made by gocryptfs, and files for them sealed here, by nobody's program but by the
 # format's description alone.
+import base64
 import hashlib
 import hmac
 import os
@@ -64,6 +65,39 @@ def master_key(configuration, passphrase):
     key = said.splitlines()[-1]
     assert len(key) == 64 and int(key, 16) >= 0, said
     return key
+
+
+@dataclass
+class Stored:
+    """What gocryptfs stores for the same names, links and files in volumes of one kind."""
+
+    names: list
+    links: list
+    files: list
+
+
+ANSWERS = Path(__file__).resolve().parents[1] / "vault" / "gocryptfs_answers.txt"
+
+
+def answers():
+    """Master key, the root's IV, and what is stored, by kind (tests/vault/gocryptfs_answers.txt)."""
+    key = iv = None
+    kinds = {}
+    for line in ANSWERS.read_text().splitlines():
+        word, *values = line.split(" ")
+        if word == "master_key":
+            key = values[0]
+        elif word == "folder_iv":
+            iv = bytes.fromhex(values[0])
+        elif word == "volume":
+            kind = kinds.setdefault(values[0], Stored([], [], []))
+        elif word == "name":
+            kind.names.append(bytes.fromhex(values[1]).decode())
+        elif word == "link":
+            kind.links.append(bytes.fromhex(values[1]))
+        elif word == "file" and values[1] != "-":
+            kind.files.append(base64.b64decode(values[1]))
+    return key, iv, kinds
 
 
 def hkdf(key, info, length=32):
