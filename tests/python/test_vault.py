@@ -679,22 +679,28 @@ def test_a_damaged_rest_of_an_init(damage, folder, secret, unchanged):
 
 
 @pytest.mark.parametrize("number", program.SIGNALS)
-def test_a_signal_during_the_derivation(number, folder, secret, unchanged):
-    """A minute of scrypt: the process dies of the signal and leaves nothing."""
+def test_a_signal_during_the_derivation(number, made, secret, other, unchanged):
+    """Minutes of scrypt, which takes its time by P and little memory."""
+    folder, _ = made
+    edit(folder / CONFIGURATION, lambda all: all["ScryptObject"].update(P=1 << 16))
     check = unchanged()
     process = program.start(
-        *("vault", "init", "--work-factor", 22, "--passphrase-file", secret, folder),
+        *("vault", "passwd", "--max-work-factor", 30, "--passphrase-file", secret),
+        *("--new-passphrase-file", other, folder),
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )
 
-    def has_begun():
-        status = (folder.parents[0].__class__("/proc") / str(process.pid) / "status").read_text()
-        return "Threads:\t2" in status  # the derivation's own thread
+    def has_begun():  # in a thread of its own
+        return len(os.listdir(f"/proc/{process.pid}/task")) == 2
 
-    program.wait_until(has_begun, "the derivation", timeout_s=60)
-    process.send_signal(number)
-    assert program.died_of(process.wait(timeout=60), number)
-    process.stderr.close()
+    try:
+        program.wait_until(has_begun, "the derivation", timeout_s=60)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert program.died_of(process.returncode, number)
+    program.assert_error_lines(err.decode(), "interrupted")
     check()
 
 
