@@ -87,7 +87,8 @@ std::string number_of(std::uint64_t count, const char* one, const char* many) {
 }
 
 // What the run is worth, if it is not clean.
-std::optional<Error> verdict_on(const std::string& folder, const FsckCounts& counts) {
+std::optional<Error> verdict_on(const Request& request, const FsckCounts& counts) {
+  const std::string& folder = request.vault.place.folder();
   const std::string unread =
       counts.unread == 0
           ? ""
@@ -97,7 +98,9 @@ std::optional<Error> verdict_on(const std::string& folder, const FsckCounts& cou
                  fmt::format("{}: {}{}{}", folder,
                              number_of(counts.damaged, "thing is damaged", "things are damaged"),
                              unread.empty() ? "" : "; ", unread),
-                 "get copies of what is named from a backup; 'paes vault fsck' changes nothing");
+                 request.vault.master_key_file.empty()
+                     ? "get copies of what is named from a backup"
+                     : "if everything is damaged, the master key is that of another vault");
   }
   if (counts.unread != 0) {
     return Error(ErrorCode::failure, fmt::format("{}: {}", folder, unread),
@@ -147,7 +150,7 @@ int check_vault(const Request& request) {
   cancel().check();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
-  const std::optional<Error> verdict = verdict_on(folder, counts);
+  const std::optional<Error> verdict = verdict_on(request, counts);
   const int code = verdict ? static_cast<int>(verdict->code) : exit_done;
   if (request.json) {
     print_json({{"command", "vault fsck"},
