@@ -153,11 +153,19 @@ void Check::run() {
   // Whoever makes something with a long name makes this file first. By now that must be done.
   for (const auto& [place, stored] : orphans_) {
     const int folder = place->folder.descriptor();
+    const std::string path = path_of(place->path, stored);
     const std::string named = stored.substr(0, stored.size() - vault::long_name_suffix.size());
-    if (volume_.backing().status(folder, named.c_str()).error() == ENOENT &&
-        volume_.backing().status(folder, stored.c_str())) {
-      damaged({path_of(place->path, stored), "what has this long name is missing"});
+    const Result<struct stat> content = volume_.backing().status(folder, named.c_str());
+    const Result<struct stat> file = volume_.backing().status(folder, stored.c_str());
+    if (content || file.error() == ENOENT) {
+      continue;
     }
+    if (content.error() == ENOENT && file) {
+      damaged({path, "what has this long name is missing"});
+      continue;
+    }
+    const int error = content.error() == ENOENT ? file.error() : content.error();
+    refused(path, "cannot be read", volume_.failed(path, "the file", error).error);
   }
   orphans_.clear();
 }

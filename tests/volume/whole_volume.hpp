@@ -62,12 +62,12 @@ class Reader {
   void read_file(int parent, const std::string& stored, const std::string& path) {
     Result<Descriptor> descriptor = volume_.backing().open(parent, stored.c_str(), O_RDONLY);
     if (!descriptor) {
-      errors.push_back(descriptor.error());
+      errors.push_back(volume_.failed(path, "the file", descriptor.error()).error);
       return;
     }
     const Result<struct stat> status = volume_.backing().status(descriptor->number(), "");
     if (!status) {
-      errors.push_back(status.error());
+      errors.push_back(volume_.failed(path, "the file", status.error()).error);
       return;
     }
     read_attributes(descriptor->number(), path);
