@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "core/descriptor.hpp"
 #include "paes/decimal.hpp"
@@ -29,10 +29,13 @@ namespace {
 
 using vault::ContentCipher;
 
+constexpr std::array ciphers = {ContentCipher::aes_256_gcm, ContentCipher::xchacha20_poly1305,
+                                ContentCipher::aes_siv};
+
 struct Request {
   VaultPlace place;
   PassphraseOptions passphrase;
-  ContentCipher cipher = ContentCipher::aes_256_gcm;
+  std::string cipher = vault::name_of(ContentCipher::aes_256_gcm);
   bool plaintext_names = false;
   bool deterministic_names = false;
   unsigned long_name_max = 255;
@@ -43,7 +46,9 @@ struct Request {
 
   [[nodiscard]] vault::Features features() const {
     vault::Features features;
-    features.content = cipher;
+    features.content = *std::find_if(ciphers.begin(), ciphers.end(), [this](ContentCipher one) {
+      return cipher == vault::name_of(one);
+    });
     features.has_plaintext_names = plaintext_names;
     features.has_directory_ivs = !plaintext_names && !deterministic_names;
     features.has_long_names = !plaintext_names;
@@ -52,6 +57,14 @@ struct Request {
     return features;
   }
 };
+
+bool lies_in(const std::string& file, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::weakly_canonical(folder, error);
+  const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
+  return !error &&
+         std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+}
 
 // A file that goes away again unless the vault gets complete.
 class Made {
@@ -109,7 +122,7 @@ void write_folder_iv(const std::string& path) {
 
 void check_folder_iv(const std::string& path) {
   vault::FolderIv zero = {};
-  const SecretBytes iv = stream::read_small_file(path, vault::folder_iv_name.size(), &cancel());
+  const SecretBytes iv = stream::read_small_file(path, 2 * zero.size(), &cancel());
   refuse(iv.size() != zero.size() || equal_constant_time(iv, zero), path + ": is damaged",
          "remove it");
 }
@@ -120,6 +133,8 @@ void check(const Request& request) {
   refuse(request.plaintext_names && request.long_name_max != 255,
          "vault init: names that are not encrypted are never too long",
          "leave out --long-name-max");
+  refuse(!request.master_key_out.empty() && lies_in(request.master_key_out, request.place.folder()),
+         request.master_key_out + ": would lie in the vault, which it opens", "keep it elsewhere");
   refuse_several_uses_of_standard_input(
       request.passphrase.standard_input_uses() +
       (!request.master_key_file.empty() && is_standard_input(request.master_key_file) ? 1 : 0));
@@ -179,19 +194,13 @@ Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->place.declare(app, true);
   request->passphrase.declare(app, "", "read the passphrase from this file");
-  const std::map<std::string, ContentCipher> ciphers = [] {
-    std::map<std::string, ContentCipher> by_name;
-    for (const ContentCipher cipher :
-         {ContentCipher::aes_256_gcm, ContentCipher::xchacha20_poly1305, ContentCipher::aes_siv}) {
-      by_name[vault::name_of(cipher)] = cipher;
-    }
-    return by_name;
-  }();
-  app.add_option("--cipher", request->cipher,
-                 "the cipher of the files' content: aes-256-gcm, which is the default, "
-                 "xchacha20-poly1305 or aes-siv")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(ciphers));
+  std::vector<std::string> names;
+  for (const ContentCipher cipher : ciphers) {
+    names.emplace_back(vault::name_of(cipher));
+  }
+  app.add_option("--cipher", request->cipher, "the cipher of the files' content")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
   app.add_flag("--plaintext-names", request->plaintext_names, "do not encrypt names");
   app.add_flag("--deterministic-names", request->deterministic_names,
                "encrypt a name alike in every folder");
