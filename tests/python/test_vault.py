@@ -1,5 +1,5 @@
-# paes vault init, passwd and info, with gocryptfs as the judge in both directions, and without any
-# mount.
+# paes vault init, passwd and info, with gocryptfs as the judge in both directions. Only its -fsck
+# mounts anything.
 import json
 import os
 import re
@@ -12,7 +12,18 @@ import preload
 import program
 import pytest
 from program import CORRUPT, FAILURE, OK, USAGE, WRONG_KEY, fail, run, succeed
-from vault import CHEAP, Secrets, accepted, answers, gocryptfs, master_key, needs_gocryptfs, sealed_file
+from vault import (
+    CHEAP,
+    Secrets,
+    accepted,
+    answers,
+    assert_no_problems,
+    gocryptfs,
+    master_key,
+    needs_fuse,
+    needs_gocryptfs,
+    sealed_file,
+)
 
 CONFIGURATION = "gocryptfs.conf"
 DIRECTORY_IV = "gocryptfs.diriv"
@@ -107,7 +118,7 @@ def test_gocryptfs_takes_what_init_makes(ours, theirs, flags, folder, secret, ot
         *("--master-key-out", key, folder),
     )
     assert result.out == b""
-    assert accepted(folder, secret) and not accepted(folder, other)
+    assert accepted(folder / CONFIGURATION, secret) and not accepted(folder / CONFIGURATION, other)
     code, said = gocryptfs("-info", folder)
     assert code == 0, said
     assert set(re.search("FeatureFlags: *(.*)", said).group(1).split()) == {"HKDF", *flags}
@@ -131,7 +142,7 @@ def test_what_gocryptfs_makes(ours, theirs, flags, folder, secret, other):
     assert document["creator"].startswith("gocryptfs ")
     before = master_key(folder / CONFIGURATION, "correct horse")
     assert passwd(folder, secret, other).code == OK
-    assert accepted(folder, other) and not accepted(folder, secret)
+    assert accepted(folder / CONFIGURATION, other) and not accepted(folder / CONFIGURATION, secret)
     assert master_key(folder / CONFIGURATION, "battery staple") == before
     assert info(folder) == document
     assert mode(folder / CONFIGURATION) == 0o400
@@ -151,10 +162,10 @@ def test_a_configuration_elsewhere(folder, secret, other):
     path = secret.with_name("elsewhere.conf")
     succeed("vault", "init", *CHEAP, "--passphrase-file", secret, "--config", path, folder)
     assert [one.name for one in folder.iterdir()] == [DIRECTORY_IV]
-    assert accepted(folder, secret, "-config", path)
+    assert accepted(path, secret)
     assert info("--config", path)["file"] == str(path)
     assert passwd(folder, secret, other, "--config", path).code == OK
-    assert accepted(folder, other, "-config", path)
+    assert accepted(path, other)
     second = folder.with_name("second")
     second.mkdir()
     fail(
@@ -170,7 +181,7 @@ def test_only_the_first_line_of_a_passphrase_file_counts(folder, secrets, secret
     lines = secrets.file("correct horse\nsecond line")
     result = succeed("vault", "init", *CHEAP, "--passphrase-file", lines, folder)
     assert "several lines" in result.err
-    assert accepted(folder, lines) and accepted(folder, secret)
+    assert accepted(folder / CONFIGURATION, lines) and accepted(folder / CONFIGURATION, secret)
     assert opens(folder, lines)
 
 
@@ -184,6 +195,16 @@ def test_a_master_key_that_exists(made, folder, secret, other):
     assert master_key(second / CONFIGURATION, "battery staple") == master_key(
         first / CONFIGURATION, "correct horse"
     )
+
+
+@needs_gocryptfs
+@needs_fuse
+@each_kind
+def test_gocryptfs_finds_nothing_wrong(ours, theirs, flags, folder, secret, other, tmp_path):
+    succeed("vault", "init", *CHEAP, *ours, "--passphrase-file", secret, folder)
+    assert_no_problems(folder, secret, tmp_path)
+    assert passwd(folder, secret, other).code == OK
+    assert_no_problems(folder, other, tmp_path)
 
 
 # The passphrase
@@ -664,7 +685,7 @@ def test_init_that_is_killed(kept, folder, secret, preloaded):
         assert (folder / DIRECTORY_IV).read_bytes() == bytes(range(16))
     else:
         succeed(*command)
-    assert accepted(folder, secret)
+    assert accepted(folder / CONFIGURATION, secret)
 
 
 @pytest.mark.parametrize("damage", [b"", bytes(16), bytes(range(17)), bytes(1000)], ids=len)
