@@ -341,6 +341,21 @@ def test_what_proves_a_master_key(kind, things, folder, secret, other, unchanged
     assert opens(folder, other)
 
 
+def test_a_lost_configuration(folder, secret, other):
+    """As paes-vault(1) has it."""
+    right, _, _ = with_content(folder, "xchacha20_poly1305", "files", secret)
+    (folder / CONFIGURATION).unlink()
+    empty = folder.with_name("empty")
+    empty.mkdir()
+    succeed(
+        *("vault", "init", *CHEAP, "--cipher", "xchacha20-poly1305", "--master-key", right),
+        *("--passphrase-file", other, empty),
+    )
+    shutil.copy(empty / CONFIGURATION, folder)
+    succeed("vault", "passwd", "--master-key", right, "--new-passphrase-file", other, folder)
+    assert opens(folder, other)
+
+
 def test_what_proves_no_master_key(folder, secret, other, unchanged):
     """Three names, holes, foreign files: nothing that a wrong key could not have made."""
     right, wrong, _ = with_content(folder, "aes_256_gcm", "names", secret)
