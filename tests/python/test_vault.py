@@ -586,6 +586,41 @@ def test_bad_configurations(text, code, says, folder, secret, unchanged):
     check()
 
 
+@needs_gocryptfs
+@pytest.mark.parametrize(
+    ("change", "by_gocryptfs", "by_paes"),
+    [
+        (lambda text: text, True, True),
+        (lambda text: text.replace('"Version"', '"vERSION"'), True, True),
+        (lambda text: text.replace('"Version": 2,', '"Version": 2, "Extra": {"a": [1]},'), True, True),
+        (lambda text: text.rstrip(), True, True),
+        (lambda text: text + " \n\t", True, True),
+        # Two values, of which gocryptfs takes the last.
+        (lambda text: text.replace('"Version": 2,', '"Version": 3, "Version": 2,'), True, False),
+        (lambda text: text.replace('"DirIV"', '"dirIV"'), False, False),
+        (lambda text: "\ufeff" + text, False, False),
+        (lambda text: text + "x", False, False),
+        (lambda text: text + "\0", False, False),
+        (lambda text: text.replace('"Version": 2', '"Version": 2.0'), False, False),
+        (lambda text: text.replace('"Version": 2', '"Version": 65538'), False, False),
+        (lambda text: text.replace('"R": 8', '"R": 7'), False, False),
+        (lambda text: text.replace('"KeyLen": 32', '"KeyLen": 31'), False, False),
+        (lambda text: text.replace('"GCMIV128",', ""), False, False),
+        (lambda text: text.replace('"GCMIV128"', '"GCMIV128", "XChaCha20Poly1305"'), False, False),
+        (lambda text: text.replace('"EMENames"', '"EMENames", "PlaintextNames"'), False, False),
+        (lambda text: text.replace('"Version"', '"LongNameMax": 100, "Version"'), False, False),
+    ],
+)
+def test_who_reads_what(change, by_gocryptfs, by_paes, made):
+    path = made[0] / CONFIGURATION
+    text = change(path.read_text())
+    path.unlink()
+    path.write_text(text)
+    code, said = gocryptfs("-info", made[0])
+    assert (code == 0) == by_gocryptfs, said
+    assert (run("vault", "info", made[0]).code == OK) == by_paes
+
+
 def test_folders_that_are_no_vault(folder):
     fail("vault", "info", folder, code=FAILURE, says="is no vault: there is no gocryptfs.conf in it")
     fail("vault", "info", folder / "missing", code=FAILURE, says="No such file or directory")
