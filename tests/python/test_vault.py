@@ -419,7 +419,7 @@ def test_a_master_key_that_nothing_proves(made, secret, other, unchanged):
     backup = folder / "gocryptfs.conf.bak"
     assert backup.read_bytes() == before
     again = (folder / CONFIGURATION).read_bytes()
-    fail(*command, "-f", code=FAILURE, says="gocryptfs.conf.bak: File exists")
+    fail(*command, "-f", code=FAILURE, says="gocryptfs.conf.bak: already exists")
     assert (folder / CONFIGURATION).read_bytes() == again
 
 
