@@ -210,6 +210,12 @@ SecretBytes new_vault_passphrase(const PassphraseOptions& options) {
 
 void write_configuration(const std::string& path, const vault::Configuration& configuration,
                          bool replaces) {
+  const std::string text = vault::configuration_text(configuration);
+  write_configuration(path, Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()),
+                      replaces);
+}
+
+void write_configuration(const std::string& path, Bytes text, bool replaces) {
   struct stat before = {};
   const bool exists_before = replaces && stat(path.c_str(), &before) == 0;
   stream::OutputOptions options;
@@ -219,8 +225,7 @@ void write_configuration(const std::string& path, const vault::Configuration& co
   options.must_last = !replaces;
   options.cancel = &cancel();
   stream::Output file = stream::Output::create(path, options);
-  const std::string text = vault::configuration_text(configuration);
-  file.write(Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  file.write(text);
   if (exists_before && (before.st_uid != geteuid() || before.st_gid != getegid()) &&
       fchown(file.descriptor(), before.st_uid, before.st_gid) != 0) {
     print_warning(path + ": belongs to another user from now on, who may be unable to read it");

@@ -69,8 +69,9 @@ class CostLimit {
 // The work factor of a passphrase's derivation, within the same bounds wherever it is given.
 CLI::Option* declare_work_factor(CLI::App& app, unsigned& work_factor, const char* help);
 
-// Writes the text of a configuration as a file of mode 0400, synced, which has its name only when
-// it is complete. A file that exists is replaced only if `replaces`, and then keeps its owner.
+// Writes a configuration as a file of mode 0400, synced, which has its name only when it is
+// complete. A file that exists is replaced only if `replaces`, and then keeps its owner.
+void write_configuration(const std::string& path, Bytes text, bool replaces);
 void write_configuration(const std::string& path, const vault::Configuration& configuration,
                          bool replaces);
 

@@ -1,18 +1,15 @@
 // `paes vault passwd`: another passphrase for a vault, by a new configuration around the same
 // master key. The files stay as they are, and so does whatever else the configuration says.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <memory>
 #include <optional>
 
-#include "core/descriptor.hpp"
 #include "paes/key_proof.hpp"
 #include "paes/keyfile.hpp"
+#include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "paes/vault_options.hpp"
+#include "stream/small_file.hpp"
 
 namespace paes::cli {
 
@@ -28,9 +25,8 @@ struct Request {
 // With -f nobody knows whether the new configuration opens the vault, so the old one stays, too.
 void keep_old(const std::string& path) {
   const std::string copy = path + ".bak";
-  if (linkat(AT_FDCWD, path.c_str(), AT_FDCWD, copy.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-    throw_errno(copy);
-  }
+  write_configuration(
+      copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false);
   print_note("paes: " + printable(copy) +
              ": the old configuration; remove it once the files have been read");
 }

@@ -1,5 +1,5 @@
-# paes vault init, passwd and info, with gocryptfs as the judge in both directions, and without any
-# mount.
+# paes vault init, passwd and info, with gocryptfs as the judge in both directions. Only its -fsck
+# mounts anything.
 import json
 import os
 import re
@@ -12,7 +12,18 @@ import preload
 import program
 import pytest
 from program import CORRUPT, FAILURE, OK, USAGE, WRONG_KEY, fail, run, succeed
-from vault import CHEAP, Secrets, accepted, answers, gocryptfs, master_key, needs_gocryptfs, sealed_file
+from vault import (
+    CHEAP,
+    Secrets,
+    accepted,
+    answers,
+    assert_no_problems,
+    gocryptfs,
+    master_key,
+    needs_fuse,
+    needs_gocryptfs,
+    sealed_file,
+)
 
 CONFIGURATION = "gocryptfs.conf"
 DIRECTORY_IV = "gocryptfs.diriv"
@@ -107,7 +118,7 @@ def test_gocryptfs_takes_what_init_makes(ours, theirs, flags, folder, secret, ot
         *("--master-key-out", key, folder),
     )
     assert result.out == b""
-    assert accepted(folder, secret) and not accepted(folder, other)
+    assert accepted(folder / CONFIGURATION, secret) and not accepted(folder / CONFIGURATION, other)
     code, said = gocryptfs("-info", folder)
     assert code == 0, said
     assert set(re.search("FeatureFlags: *(.*)", said).group(1).split()) == {"HKDF", *flags}
@@ -131,7 +142,7 @@ def test_what_gocryptfs_makes(ours, theirs, flags, folder, secret, other):
     assert document["creator"].startswith("gocryptfs ")
     before = master_key(folder / CONFIGURATION, "correct horse")
     assert passwd(folder, secret, other).code == OK
-    assert accepted(folder, other) and not accepted(folder, secret)
+    assert accepted(folder / CONFIGURATION, other) and not accepted(folder / CONFIGURATION, secret)
     assert master_key(folder / CONFIGURATION, "battery staple") == before
     assert info(folder) == document
     assert mode(folder / CONFIGURATION) == 0o400
@@ -151,10 +162,10 @@ def test_a_configuration_elsewhere(folder, secret, other):
     path = secret.with_name("elsewhere.conf")
     succeed("vault", "init", *CHEAP, "--passphrase-file", secret, "--config", path, folder)
     assert [one.name for one in folder.iterdir()] == [DIRECTORY_IV]
-    assert accepted(folder, secret, "-config", path)
+    assert accepted(path, secret)
     assert info("--config", path)["file"] == str(path)
     assert passwd(folder, secret, other, "--config", path).code == OK
-    assert accepted(folder, other, "-config", path)
+    assert accepted(path, other)
     second = folder.with_name("second")
     second.mkdir()
     fail(
@@ -170,7 +181,7 @@ def test_only_the_first_line_of_a_passphrase_file_counts(folder, secrets, secret
     lines = secrets.file("correct horse\nsecond line")
     result = succeed("vault", "init", *CHEAP, "--passphrase-file", lines, folder)
     assert "several lines" in result.err
-    assert accepted(folder, lines) and accepted(folder, secret)
+    assert accepted(folder / CONFIGURATION, lines) and accepted(folder / CONFIGURATION, secret)
     assert opens(folder, lines)
 
 
@@ -184,6 +195,16 @@ def test_a_master_key_that_exists(made, folder, secret, other):
     assert master_key(second / CONFIGURATION, "battery staple") == master_key(
         first / CONFIGURATION, "correct horse"
     )
+
+
+@needs_gocryptfs
+@needs_fuse
+@each_kind
+def test_gocryptfs_finds_nothing_wrong(ours, theirs, flags, folder, secret, other, tmp_path):
+    succeed("vault", "init", *CHEAP, *ours, "--passphrase-file", secret, folder)
+    assert_no_problems(folder, secret, tmp_path)
+    assert passwd(folder, secret, other).code == OK
+    assert_no_problems(folder, other, tmp_path)
 
 
 # The passphrase
@@ -320,6 +341,21 @@ def test_what_proves_a_master_key(kind, things, folder, secret, other, unchanged
     assert opens(folder, other)
 
 
+def test_a_lost_configuration(folder, secret, other):
+    """As paes-vault(1) has it."""
+    right, _, _ = with_content(folder, "xchacha20_poly1305", "files", secret)
+    (folder / CONFIGURATION).unlink()
+    empty = folder.with_name("empty")
+    empty.mkdir()
+    succeed(
+        *("vault", "init", *CHEAP, "--cipher", "xchacha20-poly1305", "--master-key", right),
+        *("--passphrase-file", other, empty),
+    )
+    shutil.copy(empty / CONFIGURATION, folder)
+    succeed("vault", "passwd", "--master-key", right, "--new-passphrase-file", other, folder)
+    assert opens(folder, other)
+
+
 def test_what_proves_no_master_key(folder, secret, other, unchanged):
     """Three names, holes, foreign files: nothing that a wrong key could not have made."""
     right, wrong, _ = with_content(folder, "aes_256_gcm", "names", secret)
@@ -383,7 +419,7 @@ def test_a_master_key_that_nothing_proves(made, secret, other, unchanged):
     backup = folder / "gocryptfs.conf.bak"
     assert backup.read_bytes() == before
     again = (folder / CONFIGURATION).read_bytes()
-    fail(*command, "-f", code=FAILURE, says="gocryptfs.conf.bak: File exists")
+    fail(*command, "-f", code=FAILURE, says="gocryptfs.conf.bak: already exists")
     assert (folder / CONFIGURATION).read_bytes() == again
 
 
@@ -550,6 +586,41 @@ def test_bad_configurations(text, code, says, folder, secret, unchanged):
     check()
 
 
+@needs_gocryptfs
+@pytest.mark.parametrize(
+    ("change", "by_gocryptfs", "by_paes"),
+    [
+        (lambda text: text, True, True),
+        (lambda text: text.replace('"Version"', '"vERSION"'), True, True),
+        (lambda text: text.replace('"Version": 2,', '"Version": 2, "Extra": {"a": [1]},'), True, True),
+        (lambda text: text.rstrip(), True, True),
+        (lambda text: text + " \n\t", True, True),
+        # Two values, of which gocryptfs takes the last.
+        (lambda text: text.replace('"Version": 2,', '"Version": 3, "Version": 2,'), True, False),
+        (lambda text: text.replace('"DirIV"', '"dirIV"'), False, False),
+        (lambda text: "\ufeff" + text, False, False),
+        (lambda text: text + "x", False, False),
+        (lambda text: text + "\0", False, False),
+        (lambda text: text.replace('"Version": 2', '"Version": 2.0'), False, False),
+        (lambda text: text.replace('"Version": 2', '"Version": 65538'), False, False),
+        (lambda text: text.replace('"R": 8', '"R": 7'), False, False),
+        (lambda text: text.replace('"KeyLen": 32', '"KeyLen": 31'), False, False),
+        (lambda text: text.replace('"GCMIV128",', ""), False, False),
+        (lambda text: text.replace('"GCMIV128"', '"GCMIV128", "XChaCha20Poly1305"'), False, False),
+        (lambda text: text.replace('"EMENames"', '"EMENames", "PlaintextNames"'), False, False),
+        (lambda text: text.replace('"Version"', '"LongNameMax": 100, "Version"'), False, False),
+    ],
+)
+def test_who_reads_what(change, by_gocryptfs, by_paes, made):
+    path = made[0] / CONFIGURATION
+    text = change(path.read_text())
+    path.unlink()
+    path.write_text(text)
+    code, said = gocryptfs("-info", made[0])
+    assert (code == 0) == by_gocryptfs, said
+    assert (run("vault", "info", made[0]).code == OK) == by_paes
+
+
 def test_folders_that_are_no_vault(folder):
     fail("vault", "info", folder, code=FAILURE, says="is no vault: there is no gocryptfs.conf in it")
     fail("vault", "info", folder / "missing", code=FAILURE, says="No such file or directory")
@@ -664,7 +735,7 @@ def test_init_that_is_killed(kept, folder, secret, preloaded):
         assert (folder / DIRECTORY_IV).read_bytes() == bytes(range(16))
     else:
         succeed(*command)
-    assert accepted(folder, secret)
+    assert accepted(folder / CONFIGURATION, secret)
 
 
 @pytest.mark.parametrize("damage", [b"", bytes(16), bytes(range(17)), bytes(1000)], ids=len)
