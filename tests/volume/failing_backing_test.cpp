@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(, EachCallFails, testing::Values(EIO, ENOMEM, EACCES, E
 TEST_P(EachCallFails, OfAReader) {
   const Volume whole_volume = made_.open();
   const Seen whole = Reader(whole_volume).read();
-  each_call([&](const Volume& volume, Findings& findings, bool) {
+  each_call([&](const Volume& volume, Findings& findings, const Failed&) {
     Reader reader(volume);
     const Seen now = reader.read();
     for (const auto& [path, content] : now) {
