@@ -23,6 +23,16 @@ namespace paes::test {
 
 inline bool is_device_emulated() { return std::getenv("PAES_EMULATED_DEVICE") != nullptr; }
 
+// Whether the device is the host's processor in some way, so that tests have to choose what they
+// do: emulated, or with the code that nvcc made, run on the host (tests/ptx).
+inline bool is_device_on_host() {
+#if defined(PAES_TEST_DEVICE_ON_HOST)
+  return true;
+#else
+  return is_device_emulated();
+#endif
+}
+
 // The device that a test program runs on; without one the program ends here, in one line.
 inline cuda::Runtime& runtime_under_test() {
   static const std::unique_ptr<cuda::Runtime> runtime = []() -> std::unique_ptr<cuda::Runtime> {
