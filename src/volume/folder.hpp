@@ -48,6 +48,10 @@ class Folder {
   // name takes reading a file: ENOMEM, EMFILE and ENFILE come out as they are.
   [[nodiscard]] Result<std::string> name_of(std::string_view stored, std::string_view path) const;
 
+  // What an entry of this folder is. NameCipher::kind_of does not know which folder is the root,
+  // and which kinds the volume has.
+  [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
+
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported
   // and left out. 0, or the error that ended the listing. One call at a time.
   [[nodiscard]] int list(std::string_view path,
@@ -58,7 +62,6 @@ class Folder {
       : volume_(&volume), descriptor_(std::move(descriptor)), is_root_(is_root) {}
 
   [[nodiscard]] int read_iv(std::string_view path);
-  [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
   [[nodiscard]] Result<std::string> long_name_of(std::string_view stored,
                                                  std::string_view path) const;
 

@@ -1,5 +1,8 @@
 #include "volume/volume.hpp"
 
+#include <cerrno>
+#include <system_error>
+
 namespace paes::volume {
 
 Volume::Volume(Descriptor root, const vault::Features& features, const vault::MasterKey& key,
@@ -10,5 +13,13 @@ Volume::Volume(Descriptor root, const vault::Features& features, const vault::Ma
                 vault::make_content_key(features.content, key.content_key(features), kernel),
                 std::move(backing)})),
       report_(std::move(report)) {}
+
+Failure Volume::failed(std::string_view path, std::string_view what, int error) const {
+  if (error == EIO) {
+    report({std::string(path),
+            std::string(what) + " cannot be read: " + std::generic_category().message(error)});
+  }
+  return Failure{error};
+}
 
 }  // namespace paes::volume

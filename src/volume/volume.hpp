@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "kernel/kernel.hpp"
 #include "vault/content_key.hpp"
@@ -38,6 +39,9 @@ class Volume {
       report_(finding);
     }
   }
+  // For what the system could not read. An input or output error is damage, too, and reported as
+  // "WHAT cannot be read"; so EIO always has a report.
+  [[nodiscard]] Failure failed(std::string_view path, std::string_view what, int error) const;
 
  private:
   struct Parts {
