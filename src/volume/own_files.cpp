@@ -161,7 +161,7 @@ int LongNameFile::make() {
 }
 
 int LongNameFile::undo(int error) {
-  if (was_unused_) {
+  if (error != 0 && was_unused_) {
     remove();
   }
   return error;

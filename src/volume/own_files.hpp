@@ -31,7 +31,8 @@ class LongNameFile {
   // Makes it. If there is one already, it stays, or is replaced if it does not hold this name. 0 or
   // an errno.
   [[nodiscard]] int make();
-  // Nothing got the name: removes the file, if nothing had the name before. Gives back `error`.
+  // After an error nothing got the name: removes the file, if nothing had the name before. Gives
+  // back `error`.
   int undo(int error);
   // Nothing has the name any more. What cannot be removed harms nobody.
   void remove();
