@@ -132,21 +132,27 @@ class NewFolder {
 
 }  // namespace
 
-Result<Descriptor> create_file(WritableVolume& volume, const Folder& folder, std::string_view name,
-                               int flags, const NewEntry& entry) {
-  Descriptor file;
+Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
+                                 std::string_view name, const NewEntry& entry) {
+  std::optional<WritableFile> file;
   const int error = make_entry(volume, folder, name, entry.owner, [&](const char* stored) {
     Result<Descriptor> made =
-        volume.backing().create(folder.descriptor(), stored, flags, entry.mode);
-    if (made) {
-      file = std::move(*made);
+        volume.backing().create(folder.descriptor(), stored, O_RDWR, entry.mode);
+    if (!made) {
+      return made.error();
     }
-    return made.error();
+    Result<WritableFile> opened = WritableFile::open(volume, std::move(*made));
+    if (!opened) {
+      (void)volume.backing().remove(folder.descriptor(), stored, false);
+      return opened.error();
+    }
+    file.emplace(std::move(*opened));
+    return 0;
   });
   if (error != 0) {
     return Failure{error};
   }
-  return file;
+  return std::move(*file);
 }
 
 int make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "volume/writable_file.hpp"
 #include "volume/writable_volume.hpp"
 
 namespace paes::volume {
@@ -25,10 +26,9 @@ struct NewEntry {
   std::optional<Owner> owner;
 };
 
-// EEXIST if something has the name. `flags` as in open(2): WritableFile wants O_RDWR.
-[[nodiscard]] Result<Descriptor> create_file(WritableVolume& volume, const Folder& folder,
-                                             std::string_view name, int flags,
-                                             const NewEntry& entry);
+// EEXIST if something has the name.
+[[nodiscard]] Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
+                                               std::string_view name, const NewEntry& entry);
 [[nodiscard]] int make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,
                               const NewEntry& entry);
 // A pipe, a socket, a device or an empty file, as entry.mode says.

@@ -222,7 +222,7 @@ TEST_P(Changes, TheOwnerIsGiven) {
   const Result<Folder> folder = volume_.folder(root_, name('d'));
   ASSERT_TRUE(folder);
   ASSERT_EQ(fchmod(folder->descriptor(), 02755), 0);
-  ASSERT_TRUE(create_file(volume, *folder, name('f'), O_RDWR,
+  ASSERT_TRUE(create_file(volume, *folder, name('f'),
                           {.mode = 0644, .owner = Owner{.user = 56, .group = 78}}));
   const Result<StoredName> stored = folder->stored_name(name('f'));
   const Backing& backing = volume_.volume().backing();

@@ -111,10 +111,7 @@ class WrittenVolume {
                   : Result<Folder>(Failure{stored.error()});
   }
   [[nodiscard]] Result<WritableFile> create(const Folder& folder, std::string_view name) {
-    Result<Descriptor> made =
-        create_file(writable_, folder, name, O_RDWR, {.mode = 0644, .owner = {}});
-    return made ? WritableFile::open(writable_, std::move(*made))
-                : Result<WritableFile>(Failure{made.error()});
+    return create_file(writable_, folder, name, {.mode = 0644, .owner = {}});
   }
   [[nodiscard]] Result<WritableFile> open(const Folder& folder, std::string_view name) {
     const Result<StoredName> stored = folder.stored_name(name);
