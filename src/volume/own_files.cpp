@@ -173,6 +173,11 @@ void LongNameFile::remove() {
   }
 }
 
+int check_empty(const WritableVolume& volume, int folder) {
+  Hidden found;
+  return find_hidden(volume, folder, found);
+}
+
 int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name, int content) {
   const Backing& backing = volume.backing();
   Hidden found;

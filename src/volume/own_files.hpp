@@ -46,6 +46,10 @@ class LongNameFile {
   bool was_unused_ = false;
 };
 
+// 0 if the folder has nothing but what is the volume's own, ENOTEMPTY if it has entries, or another
+// errno. The caller has locked it.
+[[nodiscard]] int check_empty(const WritableVolume& volume, int folder);
+
 // Removes what is stored under `name`, a folder without entries in it, and everything hidden in
 // that. `content` is that folder. ENOTEMPTY if it has entries. The caller has locked both.
 [[nodiscard]] int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name,

@@ -90,6 +90,10 @@ int replace_empty_folder(WritableVolume& volume, const Place& from, const Place&
   if (!source || !S_ISDIR(source->st_mode)) {
     return error;
   }
+  if (const int failed = check_empty(volume, doomed.descriptor());
+      failed != 0 && failed != EACCES) {
+    return failed;
+  }
   if (const int failed =
           backing.rename(from.folder, from.name(), to.folder, to.name(), RENAME_EXCHANGE);
       failed != 0) {
