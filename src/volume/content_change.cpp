@@ -31,8 +31,8 @@ constexpr std::array<std::uint8_t, block_bytes> zeros{};
 
 }  // namespace
 
-Written write_all(const Backing& backing, int file, std::uint64_t offset, Bytes from) {
-  Written written;
+WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset, Bytes from) {
+  WriteOutcome written;
   while (written.bytes < from.size()) {
     const Result<std::size_t> bytes =
         backing.write(file, offset + written.bytes, from.subspan(written.bytes));
@@ -177,14 +177,14 @@ int ContentChange::pad_last_block() {
   const MutableBytes padded = MutableBytes(sealed).first(key().layout().stride());
   key().seal({block, &id_}, own_iv, text.first(block_bytes), padded);
   has_padded_ = true;
-  const Written written = write_all(backing(), file_, key().layout().offset_of(block), padded);
+  const WriteOutcome written = write_all(backing(), file_, key().layout().offset_of(block), padded);
   return written.error == 0 ? 0 : undo(written.error);
 }
 
 int ContentChange::write_header() {
   std::array<std::uint8_t, header_bytes> header;
   vault::write_header(id_, header);
-  const Written written = write_all(backing(), file_, 0, header);
+  const WriteOutcome written = write_all(backing(), file_, 0, header);
   return written.error == 0 ? 0 : undo(written.error);
 }
 
@@ -237,7 +237,7 @@ Result<std::size_t> ContentChange::write(SealedRun& run,
       return Failure{error};
     }
   }
-  Written written =
+  WriteOutcome written =
       has_header_in_front
           ? write_all(backing(), file_, 0, run.sealed_with_header(id_))
           : write_all(backing(), file_, key().layout().offset_of(text.first_block()), run.sealed());
@@ -249,7 +249,8 @@ Result<std::size_t> ContentChange::write(SealedRun& run,
   return text.bytes.size();
 }
 
-Result<std::size_t> ContentChange::after_failure(const SealedRun& run, const Written& written) {
+Result<std::size_t> ContentChange::after_failure(const SealedRun& run,
+                                                 const WriteOutcome& written) {
   const RequestText& text = run.text();
   const std::size_t stride = key().layout().stride();
   const std::size_t whole = written.bytes / stride;
@@ -292,7 +293,7 @@ int ContentChange::shrink(std::uint64_t length) {
     run.seal(0, id_, text.first(kept_bytes));
     // The block is written before the rest of it is cut off. So a failure of either leaves
     // something that can be put back, where the other order would need room for it.
-    const Written written =
+    const WriteOutcome written =
         write_all(backing(), file_, key().layout().offset_of(block), run.sealed());
     if (written.error != 0) {
       (void)(written.bytes > 0 && stored_.put_back(block));

@@ -13,13 +13,14 @@
 namespace paes::volume {
 
 // How much a series of writes has written, and the errno that ended it.
-struct Written {
+struct WriteOutcome {
   std::size_t bytes = 0;
   int error = 0;
 };
 
 // Writes all of it, in as many calls as the system wants.
-[[nodiscard]] Written write_all(const Backing& backing, int file, std::uint64_t offset, Bytes from);
+[[nodiscard]] WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset,
+                                     Bytes from);
 
 // A new file's.
 [[nodiscard]] vault::FileId random_id();
@@ -89,7 +90,8 @@ class ContentChange {
   [[nodiscard]] int pad_last_block();
   // The header of a file that had no text.
   [[nodiscard]] int write_header();
-  [[nodiscard]] Result<std::size_t> after_failure(const SealedRun& run, const Written& written);
+  [[nodiscard]] Result<std::size_t> after_failure(const SealedRun& run,
+                                                  const WriteOutcome& written);
   [[nodiscard]] int shrink(std::uint64_t length);
   [[nodiscard]] int grow(std::uint64_t length);
   // The file is as it was. Gives back `error`.

@@ -43,7 +43,8 @@ Result<std::size_t> write_in_place(const WritableVolume& volume, int file, bool 
       return Failure{error};
     }
   }
-  const Written written = write_all(volume.backing(), file, layout.offset_of(first), run.sealed());
+  const WriteOutcome written =
+      write_all(volume.backing(), file, layout.offset_of(first), run.sealed());
   if (written.error == 0) {
     return run.text().bytes.size();
   }
