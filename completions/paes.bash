@@ -25,7 +25,7 @@ _paes() {
   fi
   if [[ $command == vault ]]; then
     if ((COMP_CWORD == 2)); then
-      mapfile -t COMPREPLY < <(compgen -W "init passwd info --help --version" -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W "init passwd info fsck --help --version" -- "$current")
       return
     fi
     command="vault ${COMP_WORDS[2]}"

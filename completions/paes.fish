@@ -119,7 +119,7 @@ set -l unlocks "$of_vault init passwd fsck"
 complete -c paes -n $unlocks -l passphrase-file -r -d 'read the passphrase from this file'
 complete -c paes -n $unlocks -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $unlocks -l master-key -r -d 'file of the master key'
-complete -c paes -n $unlocks -l work-factor -x -d 'scrypt work factor'
+complete -c paes -n "$of_vault init passwd" -l work-factor -x -d 'scrypt work factor'
 complete -c paes -n "$of_vault init" -l cipher -x -a 'aes-256-gcm xchacha20-poly1305 aes-siv'
 complete -c paes -n "$of_vault init" -l plaintext-names -d 'do not encrypt names'
 complete -c paes -n "$of_vault init" -l deterministic-names -d 'encrypt a name alike in every folder'
