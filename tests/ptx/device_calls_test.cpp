@@ -102,11 +102,12 @@ Outcome use_device(const Use& use) {
   }
 
   const GcmKey gcm(varied_bytes(16, 3), kernel, {device.get(), WhenBusy::wait});
-  Buffer chunks = varied_bytes(3 * 1088, 4);
+  constexpr std::size_t stride = 1088;
+  Buffer chunks = varied_bytes(3 * stride, 4);
   const Buffer plain = chunks;
   CounterBlock counters[3] = {{{1}}, {{2}}, {{3}}};
   Tag tags[3];
-  const GcmMessages messages = {chunks.data(), 1088, 3, 1024, 100, counters, tags};
+  const GcmMessages messages = {chunks.data(), stride, 3, 1024, 100, counters, tags};
   if (gcm.run_on_device(GcmOperation::seal, messages)) {
     EXPECT_TRUE(gcm.run_on_device(GcmOperation::open, messages) || has_failed());
     EXPECT_TRUE(has_failed() || chunks == plain);

@@ -250,6 +250,24 @@ TEST_F(PlantedFaults, WorkThatFailsLate) {
   finish();
 }
 
+TEST_F(PlantedFaults, AnEventThatIsReadTooEarly) {
+  cudaEvent_t first = nullptr;
+  cudaEvent_t second = nullptr;
+  ASSERT_EQ(cudaEventCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&second), cudaSuccess);
+  float milliseconds = -1;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, second), cudaErrorNotReady);
+  ASSERT_EQ(cudaEventRecord(first, stream_), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(second, stream_), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, second), cudaSuccess);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_EQ(cudaEventDestroy(first), cudaSuccess);
+  EXPECT_EQ(left_behind().back(), "1 events");
+  EXPECT_EQ(cudaEventDestroy(second), cudaSuccess);
+  finish();
+}
+
 TEST_F(PlantedFaults, ASeedRepeatsTheOrder) {
   const auto order_of = [&](std::uint64_t seed) {
     finish();

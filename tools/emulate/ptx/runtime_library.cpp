@@ -137,18 +137,18 @@ bool report_coverage() {
       all += static_cast<std::size_t>(block.instructions);
       executed += block.ran ? static_cast<std::size_t>(block.instructions) : 0;
       if (!block.ran && std::getenv("PAES_PTX_UNEXECUTED") != nullptr) {
-        std::fprintf(stderr, "not executed: %s:%d, %d instructions\n", kernel.file, block.line,
-                     block.instructions);
+        (void)std::fprintf(stderr, "not executed: %s:%d, %d instructions\n", kernel.file,
+                           block.line, block.instructions);
       }
     }
     if (std::none_of(kernel.blocks.begin(), kernel.blocks.end(),
                      [](const BlockOfCode& block) { return block.ran; }) &&
         std::getenv("PAES_PTX_UNEXECUTED") != nullptr) {
-      std::fprintf(stderr, "not launched: %s\n", plain_name(kernel.name).c_str());
+      (void)std::fprintf(stderr, "not launched: %s\n", plain_name(kernel.name).c_str());
     }
   }
-  std::fprintf(stderr, "device code on the host: %zu of %zu instructions were executed; %s\n",
-               executed, all, seed_text().c_str());
+  (void)std::fprintf(stderr, "device code on the host: %zu of %zu instructions were executed; %s\n",
+                     executed, all, seed_text().c_str());
   const char* const least = std::getenv("PAES_PTX_LEAST_PERCENT");
   return least == nullptr || 100 * executed >= std::stoul(least) * all;
 }
@@ -160,14 +160,14 @@ void report_at_exit() {
     wrong.push_back("left behind: " + left);
   }
   for (const std::string& what : wrong) {
-    std::fprintf(stderr, "device code on the host: %s\n", what.c_str());
+    (void)std::fprintf(stderr, "device code on the host: %s\n", what.c_str());
   }
   const bool is_covered = report_coverage();
   if (!is_covered) {
-    std::fprintf(stderr, "device code on the host: less than PAES_PTX_LEAST_PERCENT\n");
+    (void)std::fprintf(stderr, "device code on the host: less than PAES_PTX_LEAST_PERCENT\n");
   }
   if (!wrong.empty() || !is_covered) {
-    std::fflush(nullptr);
+    (void)std::fflush(nullptr);
     std::_Exit(3);
   }
 }
@@ -366,7 +366,7 @@ std::optional<std::size_t> found_variable(const void* variable) {
 
 // What a launch bound guarantees is all that is known of a kernel's registers here.
 std::size_t registers_of(const KernelCode& code) {
-  return std::min<std::size_t>(255, 65536 / code.most_threads / 8 * 8);
+  return std::min<std::size_t>(255, std::size_t{65536} / code.most_threads / 8 * 8);
 }
 
 cudaError_t start(const KernelCode& code, dim3 blocks, dim3 threads, void** arguments,
@@ -597,13 +597,13 @@ cudaError_t __cudaPopCallConfiguration(dim3* blocks, dim3* threads, std::size_t*
   *blocks = launch.blocks;
   *threads = launch.threads;
   *bytes = launch.shared_bytes;
-  std::memcpy(stream, &launch.stream, sizeof launch.stream);
+  *static_cast<void**>(stream) = launch.stream;
   return cudaSuccess;
 }
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   const Lock lock(mutex());
   const KernelCode* const code = found_code(function);
-  std::memcpy(kernel, &code, sizeof code);
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<KernelCode*>(code));
   return code != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 blocks, dim3 threads, void** arguments,
