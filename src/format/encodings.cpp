@@ -38,20 +38,34 @@ namespace base64 {
 
 namespace {
 
-constexpr std::string_view alphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+// The characters of one alphabet, and what each of all characters stands for.
+struct Symbols {
+  std::array<char, 64> characters;
+  std::array<std::uint8_t, 256> values;
+};
+
 constexpr std::uint8_t no_symbol = 0xff;  // has bits that no symbol has
 
-constexpr std::array<std::uint8_t, 256> symbols = [] {
-  std::array<std::uint8_t, 256> table{};
-  table.fill(no_symbol);
-  for (std::size_t i = 0; i < alphabet.size(); ++i) {
-    table[static_cast<unsigned char>(alphabet[i])] = static_cast<std::uint8_t>(i);
+constexpr Symbols symbols_of(std::string_view last_two) {
+  constexpr std::string_view first =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  Symbols symbols{};
+  std::copy(last_two.begin(), last_two.end(),
+            std::copy(first.begin(), first.end(), symbols.characters.begin()));
+  symbols.values.fill(no_symbol);
+  for (std::size_t i = 0; i < symbols.characters.size(); ++i) {
+    symbols.values[static_cast<unsigned char>(symbols.characters[i])] =
+        static_cast<std::uint8_t>(i);
   }
-  return table;
-}();
+  return symbols;
+}
 
-std::uint8_t look_up(char c) noexcept { return symbols[static_cast<unsigned char>(c)]; }
+constexpr Symbols standard_symbols = symbols_of("+/");
+constexpr Symbols url_symbols = symbols_of("-_");
+
+const Symbols& symbols_of(Alphabet alphabet) noexcept {
+  return alphabet == Alphabet::url ? url_symbols : standard_symbols;
+}
 
 // All ones, or zero. The arguments are below 2^31.
 constexpr unsigned mask_if_within(unsigned c, unsigned first, unsigned last) noexcept {
@@ -95,13 +109,14 @@ struct Spelling {
 
 }  // namespace
 
-void append_public(Bytes data, std::string& text) {
+void append_public(Bytes data, std::string& text, Form form) {
+  const std::array<char, 64>& characters = symbols_of(form.alphabet).characters;
   const std::size_t had = text.size();
-  text.resize(had + (data.size() + 2) / 3 * 4);
+  text.resize(had + (form.is_padded ? (data.size() + 2) / 3 * 4 : text_length(data.size())), '=');
   char* to = text.data() + had;
-  const auto put = [&](std::uint32_t group, unsigned characters) {
-    for (unsigned c = 0; c < 4; ++c) {
-      *to++ = c < characters ? alphabet[group >> (18 - 6 * c) & 63] : '=';
+  const auto put = [&](std::uint32_t group, unsigned count) {
+    for (unsigned c = 0; c < count; ++c) {
+      *to++ = characters[group >> (18 - 6 * c) & 63];
     }
   };
   std::size_t i = 0;
@@ -115,41 +130,49 @@ void append_public(Bytes data, std::string& text) {
   }
 }
 
-bool append_decoded_public(std::string_view groups, std::vector<std::uint8_t>& data) {
-  if (groups.size() % 4 != 0) {
+bool decode_public(std::string_view text, MutableBytes data, Form form) noexcept {
+  assert(data.size() == decoded_bytes(text, form));
+  const std::array<std::uint8_t, 256>& values = symbols_of(form.alphabet).values;
+  if (form.is_padded && text.size() % 4 != 0) {
     return false;
   }
-  const std::size_t padding = groups.ends_with("==") ? 2 : groups.ends_with('=') ? 1 : 0;
-  const std::size_t had = data.size();
-  data.resize(had + groups.size() / 4 * 3);
-  std::uint8_t* to = data.data() + had;
+  std::uint8_t* to = data.data();
   std::uint8_t seen = 0;
-  std::uint32_t bits = 0;
-  const auto put = [&](const char* group) {
-    bits = 0;
-    for (std::size_t c = 0; c < 4; ++c) {
-      const std::uint8_t symbol = look_up(group[c]);
-      seen |= symbol;
-      bits = bits << 6 | (symbol & 63U);
+  const auto bits_of = [&](std::size_t at, std::size_t count) {
+    std::uint32_t bits = 0;
+    for (std::size_t c = 0; c < count; ++c) {
+      const std::uint8_t value = values[static_cast<unsigned char>(text[at + c])];
+      seen |= value;
+      bits = bits << 6 | (value & 63U);
     }
+    return bits << (6 * (4 - count));
+  };
+  // Two or three symbols follow the whole groups if one or two bytes do.
+  const std::size_t whole = data.size() / 3;
+  for (std::size_t group = 0; group < whole; ++group) {
+    const std::uint32_t bits = bits_of(4 * group, 4);
     *to++ = static_cast<std::uint8_t>(bits >> 16);
     *to++ = static_cast<std::uint8_t>(bits >> 8);
     *to++ = static_cast<std::uint8_t>(bits);
-  };
-  const std::size_t unpadded = groups.size() - (padding == 0 ? 0 : 4);
-  for (std::size_t i = 0; i < unpadded; i += 4) {
-    put(&groups[i]);
   }
+  const std::size_t rest = data.size() % 3;
   std::uint32_t left_over = 0;
-  if (padding != 0) {
-    std::array<char, 4> last;
-    last.fill(alphabet[0]);
-    std::copy_n(groups.begin() + static_cast<std::ptrdiff_t>(unpadded), 4 - padding, last.begin());
-    put(last.data());
-    left_over = bits & ((1U << (8 * padding)) - 1);
-    data.resize(data.size() - padding);
+  if (rest != 0) {
+    const std::uint32_t bits = bits_of(4 * whole, rest + 1);
+    for (std::size_t i = 0; i < rest; ++i) {
+      *to++ = static_cast<std::uint8_t>(bits >> (16 - 8 * i));
+    }
+    left_over = bits & ((1U << (24 - 8 * rest)) - 1);
   }
-  return seen <= 63 && left_over == 0;
+  // One symbol more makes no byte.
+  const bool is_whole = form.is_padded || text_length(data.size()) == text.size();
+  return is_whole && seen <= 63 && left_over == 0;
+}
+
+bool append_decoded_public(std::string_view groups, std::vector<std::uint8_t>& data) {
+  const std::size_t had = data.size();
+  data.resize(had + decoded_bytes(groups));
+  return decode_public(groups, MutableBytes(data).subspan(had), {});
 }
 
 std::string encode(Bytes data) {

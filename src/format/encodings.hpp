@@ -1,5 +1,5 @@
-// The two spellings of bytes as text that age uses: Base 64 in headers, in armor and in keys of
-// SSH, Bech32 for its own keys.
+// The two spellings of bytes as text: Base 64 in headers, in armor, in keys of SSH and in names of
+// files, Bech32 for age's own keys.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,30 @@ namespace paes::base64 {
 // True if `text` is the canonical encoding of exactly data.size() bytes, which are then in `data`.
 [[nodiscard]] bool decode(std::string_view text, MutableBytes data) noexcept;
 
-// With padding: groups of four characters, looked up in a table.
-void append_public(Bytes data, std::string& text);
+// How the fast ways for bulk spell. RFC 4648 has two alphabets: section 5 has '-' and '_' for the
+// '+' and '/' of section 4, which URLs and names of files cannot hold.
+enum class Alphabet { standard, url };
+struct Form {
+  Alphabet alphabet = Alphabet::standard;
+  bool is_padded = true;  // groups of four characters
+};
+
+// Looks characters up in a table.
+void append_public(Bytes data, std::string& text, Form form = {});
+
+// How many bytes a text stands for if it is canonical.
+[[nodiscard]] constexpr std::size_t decoded_bytes(std::string_view text, Form form = {}) noexcept {
+  const std::size_t padding = !form.is_padded        ? 0
+                              : text.ends_with("==") ? 2
+                              : text.ends_with('=')  ? 1
+                                                     : 0;
+  const std::size_t symbols = text.size() - padding;
+  return symbols / 4 * 3 + symbols % 4 * 3 / 4;
+}
+
+// True if `text` is the canonical encoding of some bytes; `data` has decoded_bytes and gets them.
+// Otherwise `data` has no meaning. Looks characters up in a table.
+[[nodiscard]] bool decode_public(std::string_view text, MutableBytes data, Form form) noexcept;
 
 // Appends to `data` what these groups stand for, of which the last may have padding. False unless
 // they are canonical; then what was appended has no meaning. Looks characters up in a table.

@@ -68,7 +68,8 @@ int length(std::size_t bytes) {
 }
 
 // A context in which all of `in` has become `out`; only the tag is left to do.
-CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes in, MutableBytes out) {
+CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes aad, Bytes in,
+                                MutableBytes out) {
   assert(key.size() == 32 && nonce.size() == 12 && in.size() == out.size());
   constexpr const char* name = "ChaCha20-Poly1305";
   static const Cipher cipher =
@@ -78,6 +79,8 @@ CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes in, 
   require(context != nullptr &&
               EVP_CipherInit_ex2(context.get(), cipher.get(), key.data(), nonce.data(),
                                  encrypt ? 1 : 0, nullptr) == 1 &&
+              (aad.empty() || EVP_CipherUpdate(context.get(), nullptr, &written, aad.data(),
+                                               length(aad.size())) == 1) &&
               (in.empty() || EVP_CipherUpdate(context.get(), out.data(), &written, in.data(),
                                               length(in.size())) == 1),
           "ChaCha20-Poly1305");
@@ -251,9 +254,9 @@ void bytes_to_key(const char* name, Bytes passphrase, Bytes salt, MutableBytes o
   }
 }
 
-void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out) {
+void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out, Bytes aad) {
   assert(out.size() == text.size() + chacha20_poly1305_tag_bytes);
-  const auto context = chacha20_poly1305(true, key, nonce, text, out.first(text.size()));
+  const auto context = chacha20_poly1305(true, key, nonce, aad, text, out.first(text.size()));
   std::uint8_t* const tag = out.data() + text.size();
   int nothing = 0;
   require(EVP_CipherFinal_ex(context.get(), tag, &nothing) == 1 &&
@@ -262,9 +265,9 @@ void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out
           "ChaCha20-Poly1305");
 }
 
-bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out) {
+bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out, Bytes aad) {
   assert(sealed.size() == out.size() + chacha20_poly1305_tag_bytes);
-  const auto context = chacha20_poly1305(false, key, nonce, sealed.first(out.size()), out);
+  const auto context = chacha20_poly1305(false, key, nonce, aad, sealed.first(out.size()), out);
   auto* const tag = const_cast<std::uint8_t*>(sealed.data() + out.size());  // which is only read
   require(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG,
                               length(chacha20_poly1305_tag_bytes), tag) == 1,

@@ -58,10 +58,11 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
 // they fill `out` one after the other. One digest protects no passphrase: only to read what exists.
 void bytes_to_key(const char* digest, Bytes passphrase, Bytes salt, MutableBytes out);
 
-// RFC 8439 without associated data. `out` has room for `text` and a tag.
-void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out);
+// RFC 8439. `out` has room for `text` and a tag.
+void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out, Bytes aad = {});
 // False, with `out` wiped, when the tag does not match. `out` has room for the text alone.
-[[nodiscard]] bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out);
+[[nodiscard]] bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out,
+                                          Bytes aad = {});
 
 // AES in the mode that libcrypto calls by this name (FIPS 197, SP 800-38A and 38D), without
 // padding. `tag` is empty unless the mode is GCM. False, with `out` wiped, when the tag does not

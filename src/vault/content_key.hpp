@@ -30,8 +30,8 @@ class ContentKey {
 
   [[nodiscard]] virtual BlockLayout layout() const noexcept = 0;
 
-  // `sealed` has room for `text` and the overhead, 1 to block_bytes bytes of text; `iv` is not all
-  // zero and never used twice. The two do not overlap.
+  // `sealed` has the length of `text` and the overhead. A block has 1 to block_bytes bytes of text,
+  // a value may have more. `iv` is not all zero and never used twice. The two do not overlap.
   virtual void seal(const BlockPlace& place, Bytes iv, Bytes text, MutableBytes sealed) const = 0;
   // False, with `text` wiped, for a block that is not authentic. `sealed` is longer than the
   // overhead. A hole is no block: see open_block.
@@ -59,11 +59,16 @@ class ContentKey {
 [[nodiscard]] std::optional<std::string> open_link_target(const ContentKey& key,
                                                           std::string_view stored,
                                                           const Features& features);
-// What lstat says of a link's length, from that of its backing link.
+// What lstat says of a link's length; 0 for what is too short to hold a target.
+[[nodiscard]] std::uint64_t link_target_length(const ContentKey& key, std::string_view stored,
+                                               const Features& features) noexcept;
+// The same from the length of the backing link alone. Without Raw64 the padding is not known, and
+// the answer may be 1 or 2 too large: then read the link.
 [[nodiscard]] std::uint64_t link_target_length(const ContentKey& key, std::uint64_t stored,
                                                const Features& features) noexcept;
 
-// The value of an extended attribute; an empty one stays empty, and Base 64 is read too.
+// The value of an extended attribute; an empty one stays empty, and Base 64 is read too. Names in
+// plain text change nothing here.
 [[nodiscard]] std::vector<std::uint8_t> seal_attribute(const ContentKey& key, Bytes value);
 [[nodiscard]] std::optional<std::vector<std::uint8_t>> open_attribute(const ContentKey& key,
                                                                       Bytes stored);

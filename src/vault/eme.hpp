@@ -2,6 +2,7 @@
 // Rogaway, "A Parallelizable Enciphering Mode", CT-RSA 2004), with AES-256 (FIPS 197).
 #pragma once
 
+#include "core/secret.hpp"
 #include "kernel/kernel.hpp"
 #include "message/raw_key.hpp"
 
@@ -21,8 +22,10 @@ class Eme {
 
  private:
   void transform(Direction direction, Bytes tweak, MutableBytes text) const noexcept;
+  void run(Direction direction, MutableBytes blocks) const noexcept;
 
-  RawKey key_;  // ECB
+  RawKey key_;       // ECB
+  Secret<Tweak> l_;  // twice the encrypted zero block
 };
 
 }  // namespace paes::vault

@@ -34,14 +34,17 @@ enum class StoredKind {
   configuration,   // gocryptfs.conf, which is special in the root alone
 };
 
+// Whether a file can have this name: 1 to 255 bytes, no '/' and no zero byte, not "." and not "..".
+[[nodiscard]] bool is_file_name(std::string_view name) noexcept;
+
 class NameCipher {
  public:
   NameCipher(Bytes name_key, const Features& features, const Kernel& kernel);
 
   [[nodiscard]] const Features& features() const noexcept { return features_; }
 
-  // The encoded name, however long. `name` has 1 to 255 bytes and is no "." or "..", without '/'
-  // and zero bytes.
+  // The encoded name, however long. `name` is one that a file can have; throws Error(usage) for
+  // other lengths. A name in plain text stays as it is.
   [[nodiscard]] std::string encode(std::string_view name, const FolderIv& iv) const;
   // Nothing unless `encoded` is exactly what encode makes of some name that a file can have.
   [[nodiscard]] std::optional<std::string> decode(std::string_view encoded,
@@ -57,8 +60,9 @@ class NameCipher {
 
   [[nodiscard]] StoredKind kind_of(std::string_view stored) const noexcept;
 
-  // The name of an extended attribute: "user.gocryptfs." and the encoded name under a fixed tweak;
-  // without any change where names are plain text. Nothing: stored by somebody else.
+  // The name of an extended attribute: "user.gocryptfs." and the encoded name under a fixed tweak,
+  // also where names of files are plain text. A name has 1 to 255 bytes and no zero byte. Nothing:
+  // stored by somebody else.
   [[nodiscard]] std::string encode_attribute(std::string_view name) const;
   [[nodiscard]] std::optional<std::string> decode_attribute(std::string_view stored) const;
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <string>
@@ -194,6 +195,54 @@ TEST(Base64, TheFastEncoderWritesTheSame) {
     std::vector<std::uint8_t> back(bytes);
     EXPECT_TRUE(base64::decode(text, back));
     EXPECT_EQ(back, data);
+  }
+}
+
+// Every form is the standard one with two characters replaced and the padding kept or cut.
+TEST(Base64, TheOtherAlphabetAndNoPadding) {
+  using base64::Alphabet;
+  for (std::size_t bytes = 0; bytes < 200; ++bytes) {
+    std::vector<std::uint8_t> data(bytes);
+    std::iota(data.begin(), data.end(), static_cast<std::uint8_t>(0xf8 + bytes));
+    for (const bool is_padded : {false, true}) {
+      for (const Alphabet alphabet : {Alphabet::standard, Alphabet::url}) {
+        const base64::Form form = {alphabet, is_padded};
+        std::string want = base64::encode(data);
+        if (alphabet == Alphabet::url) {
+          std::replace(want.begin(), want.end(), '+', '-');
+          std::replace(want.begin(), want.end(), '/', '_');
+        }
+        want.append(is_padded ? (4 - want.size() % 4) % 4 : 0, '=');
+        std::string text;
+        base64::append_public(data, text, form);
+        ASSERT_EQ(text, want);
+        ASSERT_EQ(base64::decoded_bytes(text, form), bytes);
+        std::vector<std::uint8_t> back(bytes);
+        ASSERT_TRUE(base64::decode_public(text, back, form)) << text;
+        ASSERT_EQ(back, data);
+      }
+    }
+  }
+}
+
+TEST(Base64, NoFormReadsAnother) {
+  const auto is_read = [](std::string_view text, base64::Form form) {
+    std::vector<std::uint8_t> data(base64::decoded_bytes(text, form));
+    return base64::decode_public(text, data, form);
+  };
+  constexpr base64::Form raw_url = {base64::Alphabet::url, false};
+  constexpr base64::Form padded_url = {base64::Alphabet::url, true};
+  for (const char* text : {"_-8", "Zg", "", "Zm9v"}) {
+    EXPECT_TRUE(is_read(text, raw_url)) << text;
+  }
+  for (const char* text : {"_-8=", "+/8", "Zg==", "Z", "Zm9vZ", "Zh", "Zm9", "Zg\n", "\r", "Zg="}) {
+    EXPECT_FALSE(is_read(text, raw_url)) << text;
+  }
+  for (const char* text : {"_-8=", "Zg==", "", "Zm9v"}) {
+    EXPECT_TRUE(is_read(text, padded_url)) << text;
+  }
+  for (const char* text : {"_-8", "+/8=", "Zg", "Zg=", "Z===", "====", "Zh==", "Zm9=", "Zg==\n"}) {
+    EXPECT_FALSE(is_read(text, padded_url)) << text;
   }
 }
 

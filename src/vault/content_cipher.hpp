@@ -1,0 +1,32 @@
+// What the files of content_ciphers.def define, and what their blocks have in common.
+#pragma once
+
+#include <array>
+
+#include "vault/content_key.hpp"
+
+namespace paes::vault {
+
+#define PAES_CONTENT_CIPHER(name) \
+  [[nodiscard]] std::unique_ptr<ContentKey> make_##name(Bytes key, const Kernel& kernel);
+#include "vault/content_ciphers.def"
+#undef PAES_CONTENT_CIPHER
+
+// The associated data of a block: its number, big-endian, then the id of its file if it has one.
+class AssociatedData {
+ public:
+  explicit AssociatedData(const BlockPlace& place) noexcept
+      : size_(sizeof place.number + (place.id == nullptr ? 0 : place.id->size())) {
+    store_be64(bytes_.data(), place.number);
+    if (place.id != nullptr) {
+      std::memcpy(bytes_.data() + sizeof place.number, place.id->data(), place.id->size());
+    }
+  }
+  operator Bytes() const noexcept { return {bytes_.data(), size_}; }  // NOLINT: a view
+
+ private:
+  std::array<std::uint8_t, sizeof(std::uint64_t) + sizeof(FileId)> bytes_;
+  std::size_t size_;
+};
+
+}  // namespace paes::vault
