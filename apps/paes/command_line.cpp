@@ -123,8 +123,8 @@ void refuse_empty_values(const CLI::App& command, const std::string& name,
 
 }  // namespace
 
-CommandLine::CommandLine(const Program& program, int argc, char** argv) noexcept
-    : program_(program), arguments_(argv + 1, argc > 0 ? static_cast<std::size_t>(argc) - 1 : 0) {
+CommandLine::CommandLine(const Program& program, std::span<char* const> arguments) noexcept
+    : program_(program), arguments_(arguments) {
   while (command_at_ < arguments_.size() && arguments_[command_at_][0] == '-') {
     ++command_at_;
   }
@@ -132,6 +132,14 @@ CommandLine::CommandLine(const Program& program, int argc, char** argv) noexcept
 
 std::string CommandLine::command() const {
   return command_at_ < arguments_.size() ? arguments_[command_at_] : "";
+}
+
+std::string CommandLine::command_in_documents() const {
+  std::string name = program_.prefix + command();
+  if (name.ends_with(' ')) {
+    name.pop_back();
+  }
+  return name;
 }
 
 // Asked for when something has failed, perhaps before the options were declared.
@@ -179,14 +187,14 @@ Action CommandLine::parse() const {
   if (!action && command_at_ < arguments_.size()) {
     throw Error(ErrorCode::usage, "command line: the command is empty", list_hint);
   }
-  const std::string what = action ? chosen : "command line";
+  const std::string what = action ? program_.prefix + chosen : "command line";
   const std::string help = action ? name + " " + chosen + " --help" : list_hint;
   try {
     if (chosen_app != nullptr) {
       unmark_values(*chosen_app);
       app.parse(arguments_for_cli11(*chosen_app, arguments_.first(command_at_ + 1),
                                     arguments_.subspan(command_at_ + 1)));
-      refuse_empty_values(*chosen_app, chosen, help);
+      refuse_empty_values(*chosen_app, what, help);
     } else {
       app.parse(std::vector<std::string>(arguments_.rbegin(), arguments_.rend()));
     }
@@ -217,7 +225,7 @@ int CommandLine::run_reporting(const std::function<int()>& work) const noexcept 
       const Error error = current_error();
       print_error(error);
       if (wants_json() && !has_printed_json()) {
-        print_json(failure_document(command(), error));
+        print_json(failure_document(command_in_documents(), error));
       }
       return static_cast<int>(error.code);
     }
@@ -233,7 +241,8 @@ int run_command(const CommandLine& line) { return line.parse()(); }
 
 int run_program(const Program& program, int argc, char** argv,
                 int (*run)(const CommandLine& line)) {
-  const CommandLine line(program, argc, argv);
+  const CommandLine line(program,
+                         std::span(argv + 1, argc > 0 ? static_cast<std::size_t>(argc) - 1 : 0));
   const int code = line.run_reporting([&] {
     prepare_process();
     return run(line);

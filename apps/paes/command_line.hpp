@@ -16,12 +16,15 @@ struct Program {
   const char* summary;
   std::span<const Command* const> commands;
   const char* footer;
+  // For commands of a command: what stands before their names in messages and documents, such as
+  // "vault ".
+  const char* prefix = "";
 };
 
 class CommandLine {
  public:
-  // `program` and `argv` must outlive it.
-  CommandLine(const Program& program, int argc, char** argv) noexcept;
+  // `program` and the arguments, which do not include the program's name, must outlive it.
+  CommandLine(const Program& program, std::span<char* const> arguments) noexcept;
 
   // What the chosen command is to do. --help and --version are answered at once, and then the
   // action does nothing. The command gets the user's words unchanged. Throws Error(usage).
@@ -33,6 +36,7 @@ class CommandLine {
 
  private:
   [[nodiscard]] std::string command() const;  // empty: none
+  [[nodiscard]] std::string command_in_documents() const;
   [[nodiscard]] bool wants_json() const;
 
   const Program& program_;

@@ -193,12 +193,15 @@ std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message
   return tag;
 }
 
-void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
+void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out, std::uint32_t r,
+            std::uint32_t p) {
   static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_SCRYPT);
   constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products below in range
+  constexpr std::uint32_t most_r = 1U << 16;
+  constexpr std::uint64_t most_r_times_p = (1U << 30) - 1;
+  const bool is_in_range =
+      log2_n <= most_any_machine_has && r <= most_r && std::uint64_t{r} * p <= most_r_times_p;
   std::uint64_t n = std::uint64_t{1} << std::min(log2_n, most_any_machine_has);
-  std::uint32_t r = 8;
-  std::uint32_t p = 1;
   // libcrypto refuses more than 32 MiB unless it is told how much. The caller has a lower cap.
   std::uint64_t max_memory = 128 * std::uint64_t{r} * (n + p + 32);
   const std::array parameters = {
@@ -209,7 +212,7 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out) {
       OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_P, &p),
       OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_MAXMEM, &max_memory),
       OSSL_PARAM_construct_end()};
-  if (log2_n > most_any_machine_has || !derive(kdf, parameters.data(), out)) {
+  if (!is_in_range || !derive(kdf, parameters.data(), out)) {
     ERR_clear_error();
     throw Error(ErrorCode::failure, "scrypt: the memory for work factor " + std::to_string(log2_n) +
                                         " is not available");

@@ -16,7 +16,11 @@ inline constexpr std::string_view configuration_name = "gocryptfs.conf";
 // A configuration has about 600 bytes; creators and salts may be longer.
 inline constexpr std::size_t max_configuration_bytes = std::size_t{64} << 10;
 
+inline constexpr unsigned format_version = 2;
+
 enum class ContentCipher { aes_256_gcm, xchacha20_poly1305, aes_siv };
+// As users write it: "aes-256-gcm", "xchacha20-poly1305", "aes-siv".
+[[nodiscard]] const char* name_of(ContentCipher cipher) noexcept;
 
 // The feature flags, as what they mean.
 struct Features {
@@ -33,7 +37,7 @@ struct Features {
 
 // RFC 7914. The derived key has 32 bytes.
 struct ScryptCost {
-  std::vector<std::uint8_t> salt;  // 32 bytes or more
+  std::vector<std::uint8_t> salt;  // 32 bytes or more, in new configurations 32
   unsigned log2_n = 16;
   unsigned r = 8;
   unsigned p = 1;
@@ -42,6 +46,8 @@ struct ScryptCost {
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     return (std::uint64_t{128} * r) << log2_n;
   }
+  // The log2 N, rounded up, that costs as much time with r = 8 and p = 1. Memory is never above it.
+  [[nodiscard]] unsigned work_factor() const noexcept;
 };
 
 inline constexpr unsigned min_log2_n = 10;
@@ -54,13 +60,22 @@ struct Configuration {
   Features features;
   std::vector<std::uint8_t> encrypted_key;  // 64 bytes; without HKDF 60
   ScryptCost scrypt;
+  // Members that this version does not know, as the text of a JSON object. They have no meaning
+  // here, and are kept when a configuration is written again.
+  std::string other_members = "{}";
 };
 
+// The names of the features' flags, in the order of configuration_text.
+[[nodiscard]] std::vector<std::string_view> flags_of(const Features& features);
+
 // Throws Error(corrupt) for what is no configuration, Error(failure) with a hint for a version, a
-// flag or a combination that paes does not read (FIDO2 among them). `name` is for messages.
+// flag or a combination that paes does not read (FIDO2 among them). `name` is for messages. Where
+// gocryptfs chooses among several readings of a text (a member that stands there twice), this
+// throws. As with gocryptfs, the case of letters in members' names does not matter.
 [[nodiscard]] Configuration parse_configuration(Bytes text, std::string_view name);
 
 // As gocryptfs writes it: JSON indented with tabs, Base 64 with padding, a line feed at the end.
+// The features are a combination that parse_configuration accepts.
 [[nodiscard]] std::string configuration_text(const Configuration& configuration);
 
 }  // namespace paes::vault

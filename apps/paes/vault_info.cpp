@@ -1,0 +1,107 @@
+// `paes vault info`: what a vault's configuration says, without any key. Nothing of it is
+// authenticated: it tells what the file claims.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "paes/report.hpp"
+#include "paes/vault_options.hpp"
+#include "vault/names.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using vault::Features;
+
+struct Request {
+  VaultPlace place;
+  bool json = false;
+};
+
+// How long a name may be that somebody wants to store.
+std::size_t longest_name(const Features& features) {
+  // The name of a file has at most 255 bytes in Base 64, and padding always adds to a name.
+  constexpr std::size_t longest_without_hash = 255 * 6 / 8 / 16 * 16 - 1;
+  return features.has_plaintext_names || features.has_long_names ? vault::max_name_bytes
+                                                                 : longest_without_hash;
+}
+
+std::string text_of_names(const Features& features) {
+  if (features.has_plaintext_names) {
+    return "not encrypted";
+  }
+  std::string text = features.has_directory_ivs ? "encrypted, in each folder differently"
+                                                : "encrypted, equal names alike in all folders";
+  if (features.has_long_names) {
+    text += fmt::format("; above {} bytes encoded, as a hash", features.long_name_max);
+  }
+  return text;
+}
+
+void print_text(const std::string& path, const vault::Configuration& configuration) {
+  const Features& features = configuration.features;
+  const vault::ScryptCost& cost = configuration.scrypt;
+  std::string text = fmt::format("{}\n", printable(path));
+  const auto line = [&text](const char* name, const std::string& value) {
+    text += fmt::format("  {:<12}{}\n", name, value);
+  };
+  line("format", fmt::format("gocryptfs {}", vault::format_version));
+  line("creator", configuration.creator.empty() ? "not named" : printable(configuration.creator));
+  line("flags", fmt::format("{}", fmt::join(vault::flags_of(features), " ")));
+  line("content", name_of(features.content));
+  line("names", text_of_names(features));
+  line("name length", fmt::format("up to {} bytes", longest_name(features)));
+  line("passphrase", fmt::format("scrypt, work factor 2^{}, r {}, p {}, {}", cost.log2_n, cost.r,
+                                 cost.p, human_bytes(static_cast<double>(cost.memory_bytes()))));
+  print_result(text);
+}
+
+void print_document(const std::string& path, const vault::Configuration& configuration) {
+  const Features& features = configuration.features;
+  const vault::ScryptCost& cost = configuration.scrypt;
+  const bool hashes_names = !features.has_plaintext_names && features.has_long_names;
+  print_json({{"command", "vault info"},
+              {"file", path},
+              {"format", "gocryptfs"},
+              {"version", vault::format_version},
+              {"creator", configuration.creator},
+              {"flags", vault::flags_of(features)},
+              {"cipher", name_of(features.content)},
+              {"encrypts_names", !features.has_plaintext_names},
+              {"max_name_bytes", longest_name(features)},
+              {"long_name_max", hashes_names ? ordered_json(features.long_name_max) : nullptr},
+              {"scrypt",
+               {{"log2_n", cost.log2_n},
+                {"r", cost.r},
+                {"p", cost.p},
+                {"salt_bytes", cost.salt.size()},
+                {"work_factor", cost.work_factor()},
+                {"memory_bytes", cost.memory_bytes()}}}});
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->place.declare(app, false);
+  app.add_flag("--json", request->json, "print JSON (docs/schema/vault_info.schema.json)");
+  return [request] {
+    const std::string path = request->place.configuration_path();
+    const vault::Configuration configuration = work_on_file(
+        "vault info", path, request->json, [&] { return request->place.read_configuration(); });
+    if (request->json) {
+      print_document(path, configuration);
+    } else {
+      print_text(path, configuration);
+    }
+    return exit_done;
+  };
+}
+
+}  // namespace
+
+const Command vault_command_info = {"info", "show how a vault is encrypted", declare};
+
+}  // namespace paes::cli
