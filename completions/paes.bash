@@ -17,7 +17,7 @@ _paes() {
     des-ede3-{ecb,cbc,cfb,ofb,ctr})
 
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen age cipher devices --help --version"
+    words="encrypt decrypt verify inspect rekey keygen age cipher mount devices --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -29,10 +29,10 @@ _paes() {
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -j | -T | --threads | --grain | --range | \
-      --remove | --max-work-factor | --iv | --unit | --iter | --size) return ;;
+      --remove | --max-work-factor | --iv | --unit | --iter | --size | --idle | --fsname | -t) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
       --new-identity | \
-      --key | --aad | --passphrase-file | --new-passphrase-file) words="" ;;
+      --key | --aad | --passphrase-file | --new-passphrase-file | --config | --master-key) words="" ;;
     *)
       words=""
       if [[ $current == -* ]]; then
@@ -50,6 +50,8 @@ _paes() {
             -R --recipients-file -i --identity -j -o --output --version --help" ;;
           cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter --md
             --no-pbkdf2 -a --base64 --passphrase-file --passphrase-fd $output $work" ;;
+          mount) words="-f --foreground --allow-other --idle --shared --acl --fsname --kernel -t --threads -o
+            --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
           devices) words="--json --help" ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then

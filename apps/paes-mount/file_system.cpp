@@ -499,7 +499,7 @@ void FileSystem::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* fil
   if (!node->are_as_told(*status)) {
     // The system would read no further than the length that it knows. There are no locks in the
     // way: this call is about attributes alone.
-    (void)fuse_lowlevel_notify_inval_inode(fuse_req_session(request), number, -1, 0);
+    (void)fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
   }
   Calls::reply_open(*this, request, std::move(handle), file);
 }

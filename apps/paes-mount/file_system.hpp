@@ -47,8 +47,9 @@ class FileSystem {
   // What libfuse calls, with this object as its user data.
   [[nodiscard]] static const fuse_lowlevel_ops& operations() noexcept;
 
-  // Called once the system and the program have agreed on the protocol. Set it before the first
-  // request.
+  // What a session sets before the first request: itself, and what is called once the system and
+  // the program have agreed on the protocol.
+  fuse_session* session = nullptr;
   std::function<void()> on_ready;
 
   // Files and folders that are open.

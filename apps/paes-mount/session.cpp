@@ -173,6 +173,7 @@ Descriptor Session::new_channel() const {
 
 void Session::start(const Cancel& cancel) {
   make_waking_signal_harmless();
+  system_.session = session_;
   system_.on_ready = [this] {
     const std::lock_guard lock(mutex_);
     is_ready_ = true;
