@@ -317,9 +317,9 @@ std::vector<std::string_view> flags_of(const Features& features) {
   add(features.content != ContentCipher::xchacha20_poly1305, gcm_iv_128);
   add(features.has_plaintext_names, plaintext_names);
   add(features.has_directory_ivs, dir_iv);
+  add(features.long_name_max != max_long_name_max, long_name_max);
   add(!features.has_plaintext_names, eme_names);
   add(features.has_long_names, long_names);
-  add(features.long_name_max != max_long_name_max, long_name_max);
   add(features.has_raw_base64, raw_64);
   add(features.content == ContentCipher::aes_siv, aes_siv);
   return flags;

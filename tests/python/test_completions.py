@@ -123,6 +123,16 @@ def test_options_are_those_of_the_help(name, offered_by):
         assert offered == options(name, command), (name, command)
 
 
+@pytest.mark.parametrize("offered_by", [by_bash, by_fish, by_zsh])
+def test_commands_of_vault(offered_by):
+    words = ("paes", "vault")
+    offered = {word for word in offered_by("paes", *words, "") if not word.startswith("-")}
+    assert offered == subcommands(*words) and "init" in offered
+    for command in offered:
+        offered_options = set(offered_by("paes", *words, command, "-")) - {"-h"}
+        assert offered_options == options(*words, command), command
+
+
 @pytest.mark.skipif(not HAS_MOUNT, reason="paes-mount was not built (Debian packages libfuse3-dev and pkg-config)")
 @pytest.mark.parametrize("offered_by", [by_bash, by_fish, by_zsh])
 def test_options_of_paes_mount(offered_by):
