@@ -44,7 +44,7 @@ Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
   }
   const Result<std::string> stored = volume.backing().attribute(file, name->c_str());
   if (!stored) {
-    return Failure{stored.error()};
+    return volume.failed(path, "attribute " + std::string(attribute), stored.error());
   }
   const Bytes value = bytes_of(*stored);
   if (is_acl(attribute)) {
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
                                                  std::string_view path) {
   const Result<std::string> stored = volume.backing().attribute_names(file);
   if (!stored) {
-    return Failure{stored.error()};
+    return volume.failed(path, "the list of attributes", stored.error());
   }
   std::vector<std::string> names;
   for (std::string_view rest = *stored; !rest.empty();) {

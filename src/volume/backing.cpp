@@ -92,6 +92,14 @@ Result<std::size_t> Backing::read(int file, std::uint64_t offset, MutableBytes i
   return done;
 }
 
+Result<std::uint64_t> Backing::next_data(int file, std::uint64_t offset) const {
+  const off_t found = lseek(file, static_cast<off_t>(offset), SEEK_DATA);
+  if (found < 0) {
+    return Failure{errno};
+  }
+  return static_cast<std::uint64_t>(found);
+}
+
 Result<std::string> Backing::link_target(int folder, const char* name) const {
   char target[PATH_MAX];
   const ssize_t bytes = readlinkat(folder, name, target, sizeof target);

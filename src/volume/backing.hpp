@@ -26,6 +26,8 @@ class Backing {
   // Until `into` is full or the file ends. The answer is the number of bytes.
   [[nodiscard]] virtual Result<std::size_t> read(int file, std::uint64_t offset,
                                                  MutableBytes into) const;
+  // Where the next bytes that are no hole begin, at `offset` or after it. ENXIO: nowhere.
+  [[nodiscard]] virtual Result<std::uint64_t> next_data(int file, std::uint64_t offset) const;
   [[nodiscard]] virtual Result<std::string> link_target(int folder, const char* name) const;
   // The next entries as getdents64(2) gives them; 0 bytes at the end. rewind() begins anew; its
   // answer is 0 or an errno.

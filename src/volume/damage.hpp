@@ -6,12 +6,12 @@
 
 namespace paes::volume {
 
-struct Damage {
+struct Finding {
   std::string path;  // in the volume; where the name is damaged, as it is stored
   std::string what;  // "block 7 is not authentic"
 };
 
 // Called from any thread.
-using DamageReport = std::function<void(const Damage&)>;
+using DamageReport = std::function<void(const Finding&)>;
 
 }  // namespace paes::volume

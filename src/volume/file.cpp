@@ -167,7 +167,7 @@ Result<std::size_t> File::read_run(std::uint64_t offset, MutableBytes into,
     if (!kept && !reads_header) {
       const Result<std::size_t> bytes = backing.read(descriptor(), 0, header);
       if (!bytes) {
-        return bytes;
+        return volume_->failed(path, "the header", bytes.error());
       }
       header_read = *bytes;
     }
@@ -175,7 +175,7 @@ Result<std::size_t> File::read_run(std::uint64_t offset, MutableBytes into,
         sealed_buffer(static_cast<std::size_t>(layout.offset_of(end_block) - begin));
     const Result<std::size_t> bytes = backing.read(descriptor(), begin, buffer);
     if (!bytes) {
-      return bytes;
+      return volume_->failed(path, "block " + std::to_string(first_block), bytes.error());
     }
     Bytes sealed = buffer.first(*bytes);
     if (reads_header) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 #include "volume/listing.hpp"
 
@@ -62,7 +63,7 @@ Result<Folder> Folder::open(const Volume& volume, int parent, const char* stored
     descriptor = volume.backing().open(base, name, O_PATH | O_DIRECTORY);
   }
   if (!descriptor) {
-    return Failure{descriptor.error()};
+    return volume.failed(path, "the folder", descriptor.error());
   }
   Folder folder(volume, std::move(*descriptor), is_root);
   if (const int error = folder.read_iv(path); error != 0) {
@@ -96,7 +97,7 @@ int Folder::read_iv(std::string_view path) {
         damage = "gocryptfs.diriv is no regular file";
         break;
       default:
-        return bytes.error();
+        return volume_->failed(path, vault::folder_iv_name, bytes.error()).error;
     }
   } else if (*bytes != iv_.size()) {
     damage = "gocryptfs.diriv is too short";
@@ -223,7 +224,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
   return std::move(*name);
 }
 
-int Folder::list(std::string_view path, const std::function<void(Entry)>& visit) const {
+int Folder::list(std::string_view path, const std::function<void(FolderEntry)>& visit) const {
   const int error = for_each_stored(volume_->backing(), descriptor(), [&](const Stored& stored) {
     Result<std::string> name = name_of(stored.name, path);
     if (name) {
@@ -233,7 +234,7 @@ int Folder::list(std::string_view path, const std::function<void(Entry)>& visit)
     return is_shortage(name.error()) ? name.error() : 0;
   });
   // The folder is open as a mere place, because it may not be listed.
-  return error == EBADF ? EACCES : error;
+  return volume_->failed(path, "the folder", error == EBADF ? EACCES : error).error;
 }
 
 }  // namespace paes::volume

@@ -16,7 +16,7 @@ struct StoredName {
   std::string encoded;  // of a long name alone
 };
 
-struct Entry {
+struct FolderEntry {
   std::string name;    // in the volume
   std::string stored;  // in the backing tree
   std::uint64_t inode = 0;
@@ -48,16 +48,20 @@ class Folder {
   // name takes reading a file: ENOMEM, EMFILE and ENFILE come out as they are.
   [[nodiscard]] Result<std::string> name_of(std::string_view stored, std::string_view path) const;
 
+  // What an entry of this folder is. NameCipher::kind_of does not know which folder is the root,
+  // and which kinds the volume has.
+  [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
+
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported
   // and left out. 0, or the error that ended the listing. One call at a time.
-  [[nodiscard]] int list(std::string_view path, const std::function<void(Entry)>& visit) const;
+  [[nodiscard]] int list(std::string_view path,
+                         const std::function<void(FolderEntry)>& visit) const;
 
  private:
   Folder(const Volume& volume, Descriptor descriptor, bool is_root)
       : volume_(&volume), descriptor_(std::move(descriptor)), is_root_(is_root) {}
 
   [[nodiscard]] int read_iv(std::string_view path);
-  [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
   [[nodiscard]] Result<std::string> long_name_of(std::string_view stored,
                                                  std::string_view path) const;
 

@@ -7,7 +7,10 @@ namespace paes::volume {
 Result<std::string> read_link(const Volume& volume, int folder, const char* stored,
                               std::string_view path) {
   Result<std::string> target = volume.backing().link_target(folder, stored);
-  if (!target || volume.features().has_plaintext_names) {
+  if (!target) {
+    return volume.failed(path, "the link", target.error());
+  }
+  if (volume.features().has_plaintext_names) {
     return target;
   }
   std::optional<std::string> opened =

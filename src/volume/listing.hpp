@@ -15,8 +15,12 @@ struct Stored {
   unsigned char type = 0;  // DT_* of readdir(3), perhaps DT_UNKNOWN
 };
 
-// Calls `visit` with each entry but "." and "..", until the answer is another number than 0. That
-// number is the answer here too; or an errno, where the folder cannot be listed; or 0.
+// Calls `visit` with each entry that Backing::entries has given, except "." and "..", until the
+// answer is another number than 0. That number is the answer here too; or EIO, where these are no
+// entries; or 0.
+[[nodiscard]] int for_each_entry(Bytes entries, const std::function<int(const Stored&)>& visit);
+
+// The same for all of a folder. The answer may be an errno, where the folder cannot be listed.
 [[nodiscard]] int for_each_stored(const Backing& backing, int folder,
                                   const std::function<int(const Stored&)>& visit);
 

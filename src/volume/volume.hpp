@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "kernel/kernel.hpp"
 #include "vault/content_key.hpp"
@@ -22,22 +23,35 @@ class Volume {
          const Kernel& kernel, std::unique_ptr<Backing> backing = std::make_unique<Backing>(),
          DamageReport report = {});
 
-  [[nodiscard]] int root() const noexcept { return root_.number(); }
-  [[nodiscard]] const vault::Features& features() const noexcept { return names_.features(); }
-  [[nodiscard]] const vault::NameCipher& names() const noexcept { return names_; }
-  [[nodiscard]] const vault::ContentKey& content() const noexcept { return *content_; }
-  [[nodiscard]] const Backing& backing() const noexcept { return *backing_; }
-  void report(Damage damage) const {
+  // The same volume, whose damage is told to somebody else.
+  Volume(const Volume& other, DamageReport report)
+      : parts_(other.parts_), report_(std::move(report)) {}
+
+  [[nodiscard]] int root() const noexcept { return parts_->root.number(); }
+  [[nodiscard]] const vault::Features& features() const noexcept {
+    return parts_->names.features();
+  }
+  [[nodiscard]] const vault::NameCipher& names() const noexcept { return parts_->names; }
+  [[nodiscard]] const vault::ContentKey& content() const noexcept { return *parts_->content; }
+  [[nodiscard]] const Backing& backing() const noexcept { return *parts_->backing; }
+  void report(const Finding& finding) const {
     if (report_) {
-      report_(damage);
+      report_(finding);
     }
   }
+  // For what the system could not read. An input or output error is damage, too, and reported as
+  // "WHAT cannot be read"; so EIO always has a report.
+  [[nodiscard]] Failure failed(std::string_view path, std::string_view what, int error) const;
 
  private:
-  Descriptor root_;
-  vault::NameCipher names_;
-  std::unique_ptr<vault::ContentKey> content_;
-  std::unique_ptr<Backing> backing_;
+  struct Parts {
+    Descriptor root;
+    vault::NameCipher names;
+    std::unique_ptr<vault::ContentKey> content;
+    std::unique_ptr<Backing> backing;
+  };
+
+  std::shared_ptr<const Parts> parts_;
   DamageReport report_;
 };
 
