@@ -18,7 +18,7 @@ void Messages::use_syslog() noexcept {
   in_syslog_.store(true);
 }
 
-void Messages::damage(const volume::Damage& found) {
+void Messages::damage(const volume::Finding& found) {
   const std::string path = found.path.empty() ? "the vault's folder" : found.path;
   const std::string line = path + ": " + found.what;
   {

@@ -16,7 +16,7 @@ class Messages {
   void use_syslog() noexcept;
 
   // Each damage is told once, because the system asks for what it could not read again and again.
-  void damage(const volume::Damage& found);
+  void damage(const volume::Finding& found);
   void note(const std::string& line);
 
  private:

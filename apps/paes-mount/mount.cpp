@@ -12,11 +12,13 @@
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "paes-mount/background.hpp"
-#include "paes-mount/file_system.hpp"
 #include "paes-mount/messages.hpp"
+#include "paes-mount/mounted_vault.hpp"
 #include "paes-mount/mountpoint.hpp"
 #include "paes-mount/request.hpp"
 #include "paes-mount/session.hpp"
+#include "paes/error.hpp"
+#include "paes/key_proof.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "volume/volume.hpp"
@@ -48,13 +50,19 @@ volume::Volume open_volume(const Request& request, const MountPaths& paths, Mess
     cli::print_warning(kernel.warning);
   }
   const cli::OpenedVault opened = request.vault.open();
+  if (!request.vault.master_key_file.empty() &&
+      cli::prove_master_key(paths.vault, opened.configuration.features, opened.key) ==
+          cli::KeyProof::wrong) {
+    throw Error(ErrorCode::wrong_key,
+                request.vault.master_key_file + ": is not the master key of this vault");
+  }
   Descriptor root(open(paths.vault.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.is_open()) {
     throw_errno(paths.vault);
   }
   return volume::Volume(std::move(root), opened.configuration.features, opened.key, kernel,
                         std::make_unique<volume::Backing>(),
-                        [&messages](const volume::Damage& found) { messages.damage(found); });
+                        [&messages](const volume::Finding& found) { messages.damage(found); });
 }
 
 // With what was asked for and found. The keys are wiped when this returns.
@@ -63,19 +71,19 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   Messages messages;
   const volume::Volume volume = open_volume(request, paths, messages);
 
-  FileSystemOptions options;
+  MountedVaultOptions options;
   options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
   options.max_folders = max_folders;
   // What others can read in the system's log shall not tell the names of the vault.
   options.path_names = background != nullptr ? PathNames::stored : PathNames::plain;
   options.has_acls = request.has_acls;
   options.has_suid = request.has_suid;
-  FileSystem system(volume, options);
+  MountedVault mounted(volume, options);
   if (secret_locking_fell_short()) {
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
   }
 
-  Session session(system,
+  Session session(mounted,
                   {paths.mountpoint, request.mount_options(paths.vault),
                    request.threads != 0 ? request.threads : default_threads(), request.idle});
   session.start(cli::cancel());

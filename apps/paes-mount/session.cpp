@@ -106,8 +106,8 @@ void read_further_ahead(const struct stat& mounted) {
 
 }  // namespace
 
-Session::Session(FileSystem& system, const SessionOptions& options)
-    : system_(system), options_(options), end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Session::Session(MountedVault& vault, const SessionOptions& options)
+    : mounted_(vault), options_(options), end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!end_.is_open()) {
     throw_errno("eventfd");
   }
@@ -117,8 +117,8 @@ Session::Session(FileSystem& system, const SessionOptions& options)
   std::transform(words.begin(), words.end(), pointers.begin(),
                  [](std::string& word) { return word.data(); });
   fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  const fuse_lowlevel_ops& operations = FileSystem::operations();
-  session_ = fuse_session_new(&arguments, &operations, sizeof operations, &system);
+  const fuse_lowlevel_ops& operations = MountedVault::operations();
+  session_ = fuse_session_new(&arguments, &operations, sizeof operations, &vault);
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse refuses: " + take_message());
@@ -173,8 +173,8 @@ Descriptor Session::new_channel() const {
 
 void Session::start(const Cancel& cancel) {
   make_waking_signal_harmless();
-  system_.session = session_;
-  system_.on_ready = [this] {
+  mounted_.session = session_;
+  mounted_.on_ready = [this] {
     const std::lock_guard lock(mutex_);
     is_ready_ = true;
     changed_.notify_all();
@@ -244,10 +244,11 @@ void Session::wait(const Cancel& cancel) {
   while (!cancel.requested()) {
     int timeout_ms = -1;
     if (options_.idle) {
-      const auto idle = std::min(system_.idle_time(), std::chrono::steady_clock::now() - idle_from);
+      const auto idle =
+          std::min(mounted_.idle_time(), std::chrono::steady_clock::now() - idle_from);
       const auto left = std::chrono::ceil<milliseconds>(*options_.idle - idle);
       if (left.count() <= 0) {
-        if (system_.open_handles() == 0 && unmount_unless_busy()) {
+        if (mounted_.open_handles() == 0 && unmount_unless_busy()) {
           return;
         }
         idle_from = std::chrono::steady_clock::now();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
-#include "paes-mount/file_system.hpp"
+#include "paes-mount/mounted_vault.hpp"
 #include "paes/cancel.hpp"
 
 namespace paes::mount {
@@ -27,7 +27,7 @@ struct SessionOptions {
 class Session {
  public:
   // Mounts, as root directly, otherwise through fusermount3. Throws Error(failure).
-  Session(FileSystem& system, const SessionOptions& options);
+  Session(MountedVault& vault, const SessionOptions& options);
   // Stops the threads and unmounts, whatever is in use.
   ~Session();
   Session(const Session&) = delete;
@@ -46,7 +46,7 @@ class Session {
   void ended() noexcept;
   [[nodiscard]] bool unmount_unless_busy() const;
 
-  FileSystem& system_;
+  MountedVault& mounted_;
   SessionOptions options_;
   fuse_session* session_ = nullptr;
   Descriptor end_;  // an event: becomes readable when a thread has stopped

