@@ -369,6 +369,18 @@ Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags)
   return opened;
 }
 
+// Attributes of a file that may not be read are found through its place, which takes longer. So are
+// those of pipes and devices, because to open such a thing is to use it.
+Result<Descriptor> MountedVault::open_for_attributes(const SharedNode& node) {
+  if (node->type == S_IFREG) {
+    Result<Descriptor> opened = open_backing(node, O_RDONLY | O_NONBLOCK);
+    if (opened.error() != EACCES) {
+      return opened;
+    }
+  }
+  return open_backing(node, O_PATH);
+}
+
 // ---- what the system is told of a node
 
 // A mount is one file system, whatever number of them is below it: the inodes of all but the first
@@ -662,8 +674,10 @@ void MountedVault::get_statistics(fuse_req_t request) {
 
 void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
                                  std::size_t bytes) {
-  // The system asks for capabilities at each execution. Without suid they have no effect.
-  if (!options_.has_suid && std::strcmp(name, "security.capability") == 0) {
+  // The system asks for capabilities at each execution. Without suid they have no effect. Labels of
+  // SELinux belong to a machine, and not to a vault; ls would ask for that of each file.
+  if ((!options_.has_suid && std::strcmp(name, "security.capability") == 0) ||
+      std::strcmp(name, "security.selinux") == 0) {
     return refuse(request, EOPNOTSUPP);
   }
   const SharedNode node = node_of(number);
@@ -679,7 +693,7 @@ void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const ch
     const Result<SharedFolder> folder = nodes_.folder(node);
     return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
   }
-  const Result<Descriptor> opened = open_backing(node, O_PATH);
+  const Result<Descriptor> opened = open_for_attributes(node);
   return opened ? reply(opened->number()) : refuse(request, opened.error());
 }
 
@@ -702,7 +716,7 @@ void MountedVault::list_attributes(fuse_req_t request, fuse_ino_t number, std::s
     const Result<SharedFolder> folder = nodes_.folder(node);
     return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
   }
-  const Result<Descriptor> opened = open_backing(node, O_PATH);
+  const Result<Descriptor> opened = open_for_attributes(node);
   return opened ? reply(opened->number()) : refuse(request, opened.error());
 }
 

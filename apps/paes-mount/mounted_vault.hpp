@@ -77,6 +77,7 @@ class MountedVault {
   [[nodiscard]] volume::Result<Backed> find(const SharedNode& node);
   [[nodiscard]] volume::Result<struct stat> status_of(const SharedNode& node);
   [[nodiscard]] volume::Result<Descriptor> open_backing(const SharedNode& node, int flags);
+  [[nodiscard]] volume::Result<Descriptor> open_for_attributes(const SharedNode& node);
   // Calls `open` again after folders were closed, if the process had no descriptor left.
   template <typename Open>
   [[nodiscard]] auto with_descriptors(const Open& open);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,7 +37,8 @@ std::string real_folder(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
                                                          &std::free);
   struct stat status = {};
-  if (real == nullptr || stat(real.get(), &status) != 0) {
+  struct statvfs statistics = {};  // which the system never remembers, unlike the status
+  if (real == nullptr || stat(real.get(), &status) != 0 || statvfs(real.get(), &statistics) != 0) {
     if (errno == ENOTCONN) {
       fail_as_abandoned(path);
     }
