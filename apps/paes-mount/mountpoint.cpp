@@ -39,7 +39,7 @@ std::string real_folder(const std::string& path) {
   struct stat status = {};
   struct statvfs statistics = {};  // which the system never remembers, unlike the status
   if (real == nullptr || stat(real.get(), &status) != 0 || statvfs(real.get(), &statistics) != 0) {
-    if (errno == ENOTCONN) {
+    if (errno == ENOTCONN || errno == ECONNABORTED) {  // the latter just after its end
       fail_as_abandoned(path);
     }
     throw_errno(path);
