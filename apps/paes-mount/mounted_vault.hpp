@@ -72,7 +72,8 @@ class MountedVault {
     [[nodiscard]] const char* name() const noexcept { return place->stored.c_str(); }
   };
 
-  [[nodiscard]] SharedNode node_of(fuse_ino_t number) noexcept;
+  [[nodiscard]] Node& node_at(fuse_ino_t number) noexcept;
+  [[nodiscard]] SharedNode node_of(fuse_ino_t number);
   [[nodiscard]] fuse_ino_t number_of(const Node& node) const noexcept;
   [[nodiscard]] volume::Result<Backed> find(const SharedNode& node);
   [[nodiscard]] volume::Result<struct stat> status_of(const SharedNode& node);
