@@ -8,6 +8,7 @@ import hashlib
 import mmap
 import os
 import random
+import select
 import shutil
 import signal
 import stat
@@ -822,6 +823,47 @@ def test_master_key_configuration_and_source(own_vault, mounts, tmp_path):
     done = subprocess.run([MOUNT, "--config", moved, "--master-key", key, own_vault.path, by_key], capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
     assert (by_key / "file").read_text() == "text"
+
+
+@contextlib.contextmanager
+def at_a_terminal(*words):
+    """Starts the program there, as a shell would, and waits until it asks: (process, terminal)."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        ["setsid", "-c", "-w", *words], stdin=slave, stdout=slave, stderr=slave, env=program.clean_environment()
+    )
+    os.close(slave)
+    try:
+        shown = b""
+        while b"Passphrase: " not in shown:
+            assert select.select([master], [], [], LIMIT_S)[0], shown
+            shown += os.read(master, 4096)
+        yield process, master
+    finally:
+        os.close(master)
+        process.kill()
+        process.wait(LIMIT_S)
+
+
+def test_passphrase_at_the_terminal(vault, mounts):
+    """The program asks there, and then leaves the terminal, whose end does not end it."""
+    point = mounts.point()
+    with at_a_terminal(MOUNT, vault.path, point) as (process, terminal):
+        os.write(terminal, PASSPHRASE.encode() + b"\n")
+        assert process.wait(LIMIT_S) == 0
+    (pid,) = processes_of(point)
+    assert len((point / "size 1").read_bytes()) == 1 and not has_ended(pid)
+    assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[4] == "0"  # no terminal
+
+
+def test_asking_can_be_interrupted(vault, mounts):
+    """Both of its processes end then."""
+    point = mounts.point()
+    with at_a_terminal(MOUNT, vault.path, point) as (process, terminal):
+        os.write(terminal, b"\x03")  # Ctrl-C
+        assert process.wait(LIMIT_S) != 0
+    program.wait_until(lambda: not processes_of(point), "the end of both", LIMIT_S)
+    assert not is_mounted(point)
 
 
 def test_passphrase_from_a_descriptor(vault, mounts):
