@@ -77,6 +77,9 @@ void EmulatedRuntime::begin(const char* what) {
     if (fault_ == Fault::out_of_memory) {
       throw OutOfMemory(what_why);
     }
+    if (fault_ == Fault::passing) {
+      throw PassingError(what_why);
+    }
     throw Error(ErrorCode::failure, what_why);
   }
 }

@@ -33,6 +33,7 @@ class EmulatedRuntime final : public Runtime {
     once,           // one call fails
     context_lost,   // it and all after it
     out_of_memory,  // one call, as if memory were short
+    passing,        // one call, with another error that passes
   };
 
   explicit EmulatedRuntime(const EmulatedOptions& options = {});
