@@ -61,6 +61,7 @@ ARCHITECTURES = sorted({gpu["architecture"] for gpu in GPUS.values()})
 # of AES, and the last round's, need 160 (cuda_tables.cu, with_cores).
 SHARED_KIB = {80: 163, 89: 99, 90: 227}
 FOUR_TABLES_KIB = 160
+BYTE_TABLES_KIB = 200  # of GCM, with multiples of the hash key by eight bits (ghash_tables.hpp)
 
 # What executes an instruction. Those that are not named take only an issue slot: branches, barriers, special
 # registers, constants, and the uniform datapath, which each of the four schedulers has for itself.
@@ -115,6 +116,8 @@ def variants(kernel, what, core, architecture):
     if match := re.search(r"AesTablesCore<(\d)u?, (?:\w+), (\d+)u?>", core):
         if has_four != (match[1] == "4"):
             return [], "it does not run there: cuda_tables.cu chooses four tables or one by the shared memory"
+        if "GcmCore" in core and ("ByteTables" in core) != (SHARED_KIB[architecture] >= BYTE_TABLES_KIB):
+            return [], "it does not run there: cuda_tables.cu chooses the hash's tables by the shared memory"
         if has_four:
             return [next(bits for bits, rounds in ROUNDS.items() if rounds == int(match[2]))], ""
     return ([192] if "Des" in core else [128, 256]), ""

@@ -319,12 +319,19 @@ int run_tweaks(const Launch& launch, const TweakJob& job) {
 int run_gcm(const Launch& launch, const GcmJob& whole_job) {
   return with_keys(launch, false, [&](const AesTablesKeys& keys) {
     const auto run_text = [&](const GcmJob& job, const HashLevel* level) {
-      constexpr std::size_t shared_bytes = GcmCore<Cores<4, 10>::Core<false>>::shared_bytes;
-      return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
-        // When text is only hashed, only one block a message is encrypted, so small cores will do.
-        return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>>(
-            launch, job, keys, level);
-      });
+      // When text is only hashed, only one block a message is encrypted, so small cores will do.
+      const auto run_with = [&]<class Tables>(Tables*) {
+        constexpr std::size_t shared_bytes =
+            GcmCore<Cores<4, 10>::Core<false>, Tables>::shared_bytes;
+        return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
+          return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>, Tables>(
+              launch, job, keys, level);
+        });
+      };
+      constexpr std::size_t all_bytes =
+          GcmCore<Cores<4, 10>::Core<false>, ByteTables>::shared_bytes;
+      return launch.shape.shared_bytes < all_bytes ? run_with(static_cast<NibbleTables*>(nullptr))
+                                                   : run_with(static_cast<ByteTables*>(nullptr));
     };
     return run_gcm_levels(launch, whole_job, static_cast<const Image*>(launch.image)->hash,
                           run_text);

@@ -71,13 +71,15 @@ struct GcmUnits {
   PAES_DEVICE void next() { at += stride; }
 };
 
-template <class Core>
+// `Tables` are those of the hash: NibbleTables, or ByteTables where shared memory has room for
+// them.
+template <class Core, class Tables = NibbleTables>
 class GcmCore {
  public:
   static_assert(Core::blocks == 1 && Core::block_bytes == 16 && !Core::inverse);
   // Fewer than the cipher alone would have, for the product needs registers.
   static constexpr unsigned threads = Core::threads < 640 ? Core::threads : 640;
-  static constexpr unsigned shared_bytes = Core::shared_bytes + HashTables::shared_bytes;
+  static constexpr unsigned shared_bytes = Core::shared_bytes + Tables::shared_bytes;
   // The cipher's memory comes first, and `fill` leaves no keys in it.
   static constexpr unsigned constant_bytes = Core::shared_bytes;
   struct Keys {
@@ -90,7 +92,7 @@ class GcmCore {
     fill_keys(shared, keys, thread);
   }
   PAES_DEVICE static void fill_keys(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
-    HashTables::fill(shared + Core::shared_bytes, *keys.level, thread.index, thread.threads);
+    Tables::fill(shared + Core::shared_bytes, *keys.level, thread.index, thread.threads);
   }
 
   // NOLINTNEXTLINE(readability-non-const-parameter): ciphers may write into it
@@ -216,7 +218,7 @@ class GcmCore {
   }
 
   Core cipher_;
-  HashTables hash_;
+  Tables hash_;
   unsigned lane_;
 };
 
