@@ -73,6 +73,9 @@ class AesTablesCore {
   static constexpr unsigned table_bytes = Tables * 32768;
   static constexpr unsigned shared_bytes = table_bytes + (Inverse ? 32768 : 0);
   using FillsNoKeys = void;
+  // All keys of more rounds do not fit the 63 uniform registers, from which instructions take them
+  // for nothing. Those that do not fit would be moved for each block.
+  static constexpr unsigned most_unrolled_rounds = 12;
 
   PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& /*keys*/, const Thread& thread) {
     auto* const words = reinterpret_cast<std::uint32_t*>(shared);
@@ -224,7 +227,16 @@ class AesTablesCore {
   template <unsigned Done>
   PAES_DEVICE void finish(Words<16>& s) const {
     const unsigned rounds = Rounds == 0 ? rounds_ : Rounds;
-    if constexpr (Rounds != 0) {
+    if constexpr (Rounds > most_unrolled_rounds && Done == 0) {
+      PAES_KEEP_LOOP
+      for (unsigned r = 1; r + 1 < Rounds; r += 2) {
+        round(s, key_ + std::size_t{4} * r);
+        round(s, key_ + std::size_t{4} * (r + 1));
+      }
+      if constexpr (Rounds % 2 == 0) {
+        round(s, key_ + std::size_t{4} * (Rounds - 1));
+      }
+    } else if constexpr (Rounds != 0) {
       PAES_UNROLL
       for (unsigned r = Done + 1; r < Rounds; ++r) {
         round(s, key_ + std::size_t{4} * r);
