@@ -240,6 +240,7 @@ class CudaRuntime final : public Runtime {
     select(stream.device);
     launch.shape = devices_[stream.device].shape;
     launch.stream = stream.handle;
+    launch.ordinal = ordinal_of(stream.device);
     return launch;
   }
 
