@@ -63,7 +63,7 @@ class Slot {
   void finish();
   // finish() after a failure.
   void drain() noexcept {
-    try_twice([this] { finish(); });
+    (void)try_twice([this] { finish(); });
   }
 
  private:
