@@ -19,7 +19,9 @@ struct Limit {
 
 inline constexpr double lookups_a_clock = 32;
 inline constexpr double operations_a_clock = 64;
-inline constexpr double ghash_lookups = 128;  // 8 nibbles, 4 words by 4 words
+// 16 bytes, 4 words each. Devices with less than 200 KiB of shared memory a thread block take twice
+// as many (cuda/ghash_tables.hpp), so that this is no limit that they can reach.
+inline constexpr double ghash_lookups = 64;
 // A warp has a chunk to itself: a lane's counters are 32 apart, so that its last byte begins anew
 // after 8 of them, and the 27 shared look-ups with it.
 inline constexpr double gcm_counter_lookups = 27.0 / 8;
