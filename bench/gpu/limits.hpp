@@ -1,6 +1,7 @@
 // What a device's multiprocessors allow a kernel, from what each can do in one clock: 32 look-ups
-// of a word in shared memory (a bank each), 64 integer operations. docs/performance.md has the
-// arithmetic; a kernel without a limit here has no simple one.
+// of a word in shared memory (a bank each), 64 integer operations. A block's text goes through the
+// same unit as look-ups. These limits follow from the algorithm; tools/gpu_model.py counts the
+// machine code. A kernel without a limit here has no simple one.
 #pragma once
 
 #include <optional>
@@ -18,10 +19,13 @@ struct Limit {
 
 inline constexpr double lookups_a_clock = 32;
 inline constexpr double operations_a_clock = 64;
-inline constexpr double ghash_lookups = 128;  // 8 nibbles, 4 words by 4 words
+// 16 bytes, 4 words each. Devices with less than 200 KiB of shared memory a thread block take twice
+// as many (cuda/ghash_tables.hpp), so that this is no limit that they can reach.
+inline constexpr double ghash_lookups = 64;
 // A warp has a chunk to itself: a lane's counters are 32 apart, so that its last byte begins anew
 // after 8 of them, and the 27 shared look-ups with it.
 inline constexpr double gcm_counter_lookups = 27.0 / 8;
+inline constexpr double text_words = 8;  // of a block of AES, in and out
 inline constexpr double des_slices = 380;
 
 // Of AES in slices, as counted from the source; 192 bits lie between the others.
@@ -44,7 +48,7 @@ inline double aes_lookups(std::size_t key_bytes, bool shares_counters) {
   const std::string name = kernel.name;
   const bool is_counter = formula == nullptr || formula->has_counter();
   if (name == "cuda_tables") {
-    const double lookups = aes_lookups(key_bytes, is_counter) +
+    const double lookups = aes_lookups(key_bytes, is_counter) + text_words +
                            (formula == nullptr ? ghash_lookups + gcm_counter_lookups : 0);
     return Limit{"look-ups", lookups, clocks * lookups_a_clock / lookups * 16 / 1e9};
   }

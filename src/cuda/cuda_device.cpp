@@ -109,7 +109,9 @@ class CudaDevice final : public Device {
   void copy_text_out(Slot& slot, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
     const bool is_direct = bytes == 0 || pinned_.contains(to, bytes);
     std::uint8_t* const target = is_direct ? to : slot.staging();
-    slot.touch();
+    if (is_direct) {
+      slot.touch();
+    }
     if (bytes != 0) {
       runtime_->copy_out(slot.stream(), target, from, bytes);
     }
@@ -120,12 +122,12 @@ class CudaDevice final : public Device {
   }
 
  private:
-  // Null where there is no memory for it.
+  // Null after an error that passes.
   std::unique_ptr<KeyImage> make_image(const DeviceKernel& kernel, Bytes key) {
     const unsigned failed_before = slots_.failed_tries();
     try {
       return std::make_unique<KeyImage>(*runtime_, keys_, kernel, key);
-    } catch (const OutOfMemory& error) {
+    } catch (const PassingError& error) {
       slots_.fail_try(failed_before, error);
       return nullptr;
     }
@@ -316,7 +318,7 @@ std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime, const Devi
   check_name(options.kernel);
   try {
     return std::make_unique<CudaDevice>(std::move(runtime), options);
-  } catch (const OutOfMemory& error) {
+  } catch (const PassingError& error) {
     why = error.what();
     if (options.note) {
       options.note(std::string(error.what()) + cpu_does_the_work);

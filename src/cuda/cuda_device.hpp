@@ -22,11 +22,11 @@ struct DeviceOptions {
   // saves the copy to the device.
   bool copies_keystream = false;
   std::string kernel = {};  // a device kernel by name; empty: the best of each cipher
-  Note note = {};           // is told, in any thread, that memory is short or that paes gave up
+  Note note = {};           // is told, in any thread, why the CPU does the work
 };
 
-// Throws Error(usage) where the kernel's name is unknown. Where there is no memory or no slot, the
-// answer is null, and `why` is one line, which is a note as well.
+// Throws Error(usage) where the kernel's name is unknown. Where there is no memory, no slot, or
+// another failure that passes, the answer is null, and `why` is one line, which is a note as well.
 [[nodiscard]] std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime,
                                                   const DeviceOptions& options, std::string& why);
 

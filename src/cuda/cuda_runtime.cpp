@@ -4,7 +4,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <bitset>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -12,6 +14,34 @@
 namespace paes::cuda {
 
 namespace {
+
+// Errors that pass, and why. The descriptions of cudaError_t in NVIDIA's reference of the run-time
+// library are the source. After each of them the context is as it was.
+struct PassingRow {
+  cudaError_t error;
+  const char* why;
+};
+constexpr PassingRow passing_errors[] = {
+    {cudaErrorMemoryAllocation, "other programs give memory back"},
+    {cudaErrorDevicesUnavailable, "long kernels of other programs fill the device, but they end"},
+    {cudaErrorSystemNotReady, "the system's services for the device are still starting"},
+    {cudaErrorMpsServerNotReady, "the server that shares the device is still starting"},
+    {cudaErrorMpsMaxClientsReached, "other programs leave the server that shares the device"},
+    {cudaErrorMpsMaxConnectionsReached, "other programs end their work on the device"},
+};
+// No other error passes. Most leave a context in which every later call fails the same way: faults
+// of a kernel (cudaErrorIllegalAddress, cudaErrorIllegalInstruction, cudaErrorLaunchFailure), a
+// kernel that the system stopped (cudaErrorLaunchTimeout), and faults of the machine
+// (cudaErrorECCUncorrectable, cudaErrorHardwareStackError). The others would come again, because
+// the same call would be made again: cudaErrorInvalidValue, cudaErrorLaunchOutOfResources, which
+// means that a kernel asks for more registers or parameters than there are,
+// cudaErrorNoKernelImageForDevice. One whose cause is unknown, such as cudaErrorUnknown or
+// cudaErrorOperatingSystem, does not pass either: nobody could say what state it left.
+const PassingRow* find_passing(cudaError_t error) {
+  const auto* const found = std::find_if(std::begin(passing_errors), std::end(passing_errors),
+                                         [&](const PassingRow& row) { return row.error == error; });
+  return found == std::end(passing_errors) ? nullptr : found;
+}
 
 // Every call goes through here. `what` is the name of the call, or of the kernel.
 void check(cudaError_t error, const char* what, const char* before = "") {
@@ -22,8 +52,12 @@ void check(cudaError_t error, const char* what, const char* before = "") {
   (void)cudaGetLastError();
   const std::string what_why =
       std::string("cuda: ") + before + what + ": " + cudaGetErrorString(error);
-  if (error == cudaErrorMemoryAllocation) {
-    throw OutOfMemory(what_why);
+  if (const PassingRow* const passing = find_passing(error)) {
+    const std::string hint = std::string("a later try may succeed: ") + passing->why;
+    if (error == cudaErrorMemoryAllocation) {
+      throw OutOfMemory(what_why, hint);
+    }
+    throw PassingError(what_why, hint);
   }
   throw Error(ErrorCode::failure, what_why);
 }
@@ -206,6 +240,7 @@ class CudaRuntime final : public Runtime {
     select(stream.device);
     launch.shape = devices_[stream.device].shape;
     launch.stream = stream.handle;
+    launch.ordinal = ordinal_of(stream.device);
     return launch;
   }
 

@@ -73,6 +73,9 @@ class AesTablesCore {
   static constexpr unsigned table_bytes = Tables * 32768;
   static constexpr unsigned shared_bytes = table_bytes + (Inverse ? 32768 : 0);
   using FillsNoKeys = void;
+  // All keys of more rounds do not fit the 63 uniform registers, from which instructions take them
+  // for nothing. Those that do not fit would be moved for each block.
+  static constexpr unsigned most_unrolled_rounds = 12;
 
   PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& /*keys*/, const Thread& thread) {
     auto* const words = reinterpret_cast<std::uint32_t*>(shared);
@@ -224,7 +227,16 @@ class AesTablesCore {
   template <unsigned Done>
   PAES_DEVICE void finish(Words<16>& s) const {
     const unsigned rounds = Rounds == 0 ? rounds_ : Rounds;
-    if constexpr (Rounds != 0) {
+    if constexpr (Rounds > most_unrolled_rounds && Done == 0) {
+      PAES_KEEP_LOOP
+      for (unsigned r = 1; r + 1 < Rounds; r += 2) {
+        round(s, key_ + std::size_t{4} * r);
+        round(s, key_ + std::size_t{4} * (r + 1));
+      }
+      if constexpr (Rounds % 2 == 0) {
+        round(s, key_ + std::size_t{4} * (Rounds - 1));
+      }
+    } else if constexpr (Rounds != 0) {
       PAES_UNROLL
       for (unsigned r = Done + 1; r < Rounds; ++r) {
         round(s, key_ + std::size_t{4} * r);
@@ -319,12 +331,19 @@ int run_tweaks(const Launch& launch, const TweakJob& job) {
 int run_gcm(const Launch& launch, const GcmJob& whole_job) {
   return with_keys(launch, false, [&](const AesTablesKeys& keys) {
     const auto run_text = [&](const GcmJob& job, const HashLevel* level) {
-      constexpr std::size_t shared_bytes = GcmCore<Cores<4, 10>::Core<false>>::shared_bytes;
-      return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
-        // When text is only hashed, only one block a message is encrypted, so small cores will do.
-        return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>>(
-            launch, job, keys, level);
-      });
+      // When text is only hashed, only one block a message is encrypted, so small cores will do.
+      const auto run_with = [&]<class Tables>(Tables*) {
+        constexpr std::size_t shared_bytes =
+            GcmCore<Cores<4, 10>::Core<false>, Tables>::shared_bytes;
+        return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
+          return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>, Tables>(
+              launch, job, keys, level);
+        });
+      };
+      constexpr std::size_t all_bytes =
+          GcmCore<Cores<4, 10>::Core<false>, ByteTables>::shared_bytes;
+      return launch.shape.shared_bytes < all_bytes ? run_with(static_cast<NibbleTables*>(nullptr))
+                                                   : run_with(static_cast<ByteTables*>(nullptr));
     };
     return run_gcm_levels(launch, whole_job, static_cast<const Image*>(launch.image)->hash,
                           run_text);

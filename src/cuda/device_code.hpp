@@ -62,6 +62,16 @@ PAES_DEVICE std::uint32_t shift_right(std::uint32_t high, std::uint32_t low, uns
 #endif
 }
 
+// `value` is the same for all lanes of the warp, which the compiler cannot know of what it computes
+// from a thread's index. All lanes call this together.
+PAES_DEVICE unsigned uniform(unsigned value) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_sync(0xffffffff, value, 0);
+#else
+  return value;
+#endif
+}
+
 // A block of the cipher as 32-bit words, the first byte in memory the lowest of the first word.
 template <unsigned Bytes>
 struct alignas(Bytes) Words {

@@ -45,8 +45,9 @@ struct Launch {
   const void* image;      // of the key, in device memory
   std::size_t key_bytes;  // of the key that the image was made from
   DeviceShape shape;
-  unsigned slot;  // below max_slots; launches of one slot follow each other on one stream
-  void* stream;   // cudaStream_t
+  unsigned slot;    // below max_slots; launches of one slot follow each other on one stream
+  void* stream;     // cudaStream_t
+  int ordinal = 0;  // of the current device, in the run-time library's count
 };
 
 using AnyJob = std::variant<Job, TweakJob, GcmJob>;

@@ -64,20 +64,22 @@ struct GcmUnits {
   std::uint64_t stride;
 
   PAES_DEVICE GcmUnits(const GcmJob& job, const Thread& thread)
-      : at(std::uint64_t{thread.index / warp_lanes} * thread.blocks + thread.block),
+      : at(std::uint64_t{uniform(thread.index / warp_lanes)} * thread.blocks + thread.block),
         end(hash_units(job)),
         stride(std::uint64_t{thread.blocks} * (thread.threads / warp_lanes)) {}
   [[nodiscard]] PAES_DEVICE bool has_more() const { return at < end; }
   PAES_DEVICE void next() { at += stride; }
 };
 
-template <class Core>
+// `Tables` are those of the hash: NibbleTables, or ByteTables where shared memory has room for
+// them.
+template <class Core, class Tables = NibbleTables>
 class GcmCore {
  public:
   static_assert(Core::blocks == 1 && Core::block_bytes == 16 && !Core::inverse);
   // Fewer than the cipher alone would have, for the product needs registers.
   static constexpr unsigned threads = Core::threads < 640 ? Core::threads : 640;
-  static constexpr unsigned shared_bytes = Core::shared_bytes + HashTables::shared_bytes;
+  static constexpr unsigned shared_bytes = Core::shared_bytes + Tables::shared_bytes;
   // The cipher's memory comes first, and `fill` leaves no keys in it.
   static constexpr unsigned constant_bytes = Core::shared_bytes;
   struct Keys {
@@ -90,7 +92,7 @@ class GcmCore {
     fill_keys(shared, keys, thread);
   }
   PAES_DEVICE static void fill_keys(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
-    HashTables::fill(shared + Core::shared_bytes, *keys.level, thread.index, thread.threads);
+    Tables::fill(shared + Core::shared_bytes, *keys.level, thread.index, thread.threads);
   }
 
   // NOLINTNEXTLINE(readability-non-const-parameter): ciphers may write into it
@@ -109,20 +111,24 @@ class GcmCore {
     if (blocks == 0) {
       return has_aad && lane_ == 0 ? field_of(load_words<16>(job.aad_hash)) : sum;
     }
-    CounterBlocks counters(cipher_);
     // Rows are padded at the front, so that the last block is the last lane's.
     const std::uint64_t rows = (blocks + warp_lanes - 1) / warp_lanes;
-    std::int64_t index = static_cast<std::int64_t>(blocks - rows * warp_lanes) + lane_;
+    // Of this lane's block; below zero it is padding, and then a number above all blocks.
+    std::uint64_t index = blocks - rows * warp_lanes + lane_;
+    CounterBlocks counters(cipher_, unit.counter, index);
+    if (index == 0 && has_aad) {
+      sum = field_of(load_words<16>(job.aad_hash));
+    }
+    // All lanes go through all rows, without a branch that separates them, so that addresses which
+    // are the same for all stay in uniform registers.
+    const std::uint64_t whole = unit.bytes / block_bytes;
     PAES_KEEP_LOOP
-    for (std::uint64_t row = 0; row < rows; ++row, index += warp_lanes) {
-      if (index < 0) {
-        continue;
+    for (std::uint64_t row = 1;; ++row, index += warp_lanes) {
+      sum = sum ^ field_of(text_block<Flow>(unit, index, whole, counters));
+      if (row == rows) {
+        break;
       }
       sum = hash_.times_horner(sum);
-      if (index == 0 && has_aad) {
-        sum = sum ^ field_of(load_words<16>(job.aad_hash));
-      }
-      sum = sum ^ field_of(text_block<Flow>(unit, static_cast<std::uint64_t>(index), counters));
     }
     return hash_.times_join(sum);
   }
@@ -148,16 +154,16 @@ class GcmCore {
   // Keystream of blocks that this lane goes through in order.
   class CounterBlocks {
    public:
-    PAES_DEVICE explicit CounterBlocks(const Core& cipher) : cipher_(cipher) {}
+    PAES_DEVICE CounterBlocks(const Core& cipher, const Counter& counter, std::uint64_t first)
+        : cipher_(cipher), started_(~counter.last_word(first)) {}
 
     PAES_DEVICE Words<16> at(const Counter& counter, std::uint64_t index) {
       if constexpr (requires { typename Core::SharesCounters; }) {
         // A lane's counters go on by 32, so eight of them in a row differ in their last byte alone.
         const std::uint32_t last = counter.last_word(index);
-        if (!is_started_ || ((last ^ started_) & ~start_.varying_bits) != 0) {
+        if (((last ^ started_) & ~start_.varying_bits) != 0) {
           start_ = cipher_.template start_counter<15>(counter_block<16>(counter, index));
           started_ = last;
-          is_started_ = true;
         }
         return cipher_.template crypt_counter<15>(start_, swap_bytes(last));
       } else {
@@ -180,30 +186,39 @@ class GcmCore {
 
     const Core& cipher_;
     typename StartOf<Core, shares>::Type start_ = {};
-    std::uint32_t started_ = 0;
-    bool is_started_ = false;
+    std::uint32_t started_;  // the last word with which start_ was made
   };
 
-  // Encrypts, decrypts or just reads a block. Returns its ciphertext, padded with zeros.
+  // Encrypts, decrypts or just reads a block. Returns its ciphertext, padded with zeros. `whole` is
+  // how many blocks of the unit are whole; one after them may have fewer bytes, and others none.
   template <TextFlow Flow>
   PAES_DEVICE static Words<16> text_block(const HashUnit& unit, std::uint64_t index,
-                                          CounterBlocks& counters) {
+                                          std::uint64_t whole, CounterBlocks& counters) {
     const std::uint64_t at = index * block_bytes;
-    const auto bytes =
-        static_cast<unsigned>(unit.bytes - at < block_bytes ? unit.bytes - at : block_bytes);
-    if constexpr (Flow == TextFlow::hash) {
-      return BlockPlace<16>{unit.in + at, nullptr, bytes}.load();
+    const bool is_whole = index < whole;
+    const unsigned bytes = index == whole ? static_cast<unsigned>(unit.bytes % block_bytes) : 0;
+    Words<16> in;
+    if (is_whole) {
+      in = load_words<16>(unit.in + at);
     } else {
-      const BlockPlace<16> place = {unit.in + at, unit.out + at, bytes};
-      const Words<16> in = place.load();
-      const Words<16> out = in ^ counters.at(unit.counter, index);
-      place.store(out);
-      return Flow == TextFlow::encrypt ? first_bytes(out, bytes) : in;
+      in = load_partial<16>(unit.in + at, bytes);
+    }
+    if constexpr (Flow == TextFlow::hash) {
+      return in;
+    } else {
+      Words<16> out = in ^ counters.at(unit.counter, index);
+      if (is_whole) {
+        store_words(unit.out + at, out);
+      } else {
+        store_partial(unit.out + at, out, bytes);
+        out = first_bytes(out, bytes);
+      }
+      return Flow == TextFlow::encrypt ? out : in;
     }
   }
 
   Core cipher_;
-  HashTables hash_;
+  Tables hash_;
   unsigned lane_;
 };
 

@@ -39,15 +39,16 @@ struct NoCipher {
   }
 }
 
-// Runs the job's flow on a grid, with the cipher's Core, or with HashCore if text is only hashed.
-template <class Core, class HashCore = Core>
+// Runs the job's flow on a grid, with the cipher's Core and the hash's Tables, or with HashCore if
+// text is only hashed.
+template <class Core, class HashCore = Core, class Tables = NibbleTables>
 int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys,
              const HashLevel* level) {
   switch (flow_of(job.operation)) {
     case TextFlow::encrypt:
-      return run_gcm_on_grid<GcmCore<Core>, TextFlow::encrypt>(launch, job, {keys, level});
+      return run_gcm_on_grid<GcmCore<Core, Tables>, TextFlow::encrypt>(launch, job, {keys, level});
     case TextFlow::decrypt:
-      return run_gcm_on_grid<GcmCore<Core>, TextFlow::decrypt>(launch, job, {keys, level});
+      return run_gcm_on_grid<GcmCore<Core, Tables>, TextFlow::decrypt>(launch, job, {keys, level});
     default:
       return run_gcm_on_grid<GcmCore<HashCore>, TextFlow::hash>(launch, job, {keys, level});
   }
@@ -94,19 +95,20 @@ inline Block add_blocks(const Block& a, const Block& b) noexcept {
   return sum;
 }
 
-// Calls put(n, power * n) for each polynomial n of degree 3 or less. Bit 3 of n is x^0.
-template <class Put>
+// Calls put(n, power * n) for each polynomial n of fewer than `Bits` coefficients. The highest bit
+// of n is x^0.
+template <unsigned Bits, class Put>
 void make_multiples(const Block& power, const Put& put) {
   constexpr Block x = {{0x40}};
-  Block times_x[4] = {power};
+  Block times_x[Bits] = {power};
   const WipeOnExit wiped({times_x[0].bytes, sizeof times_x});
-  for (unsigned i = 1; i < 4; ++i) {
+  for (unsigned i = 1; i < Bits; ++i) {
     times_x[i] = ghash_multiply(times_x[i - 1], x);
   }
-  for (unsigned n = 0; n < 16; ++n) {
+  for (unsigned n = 0; n < 1U << Bits; ++n) {
     Block multiple = {};
-    for (unsigned i = 0; i < 4; ++i) {
-      if (((n >> (3 - i)) & 1) != 0) {
+    for (unsigned i = 0; i < Bits; ++i) {
+      if (((n >> (Bits - 1 - i)) & 1) != 0) {
         multiple = add_blocks(multiple, times_x[i]);
       }
     }
@@ -126,7 +128,7 @@ inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
     Block power = number == 0 ? base : Block{{0x80}};
     const WipeOnExit wiped(power.bytes);
     for (unsigned lane = warp_lanes; lane-- > 0;) {
-      make_multiples(
+      make_multiples<4>(
           power, [&](unsigned n, const FieldWords& multiple) { level.join[n][lane] = multiple; });
       if (lane != 0) {
         power = ghash_multiply(power, base);
@@ -135,8 +137,8 @@ inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
     if (number != 0) {
       power = ghash_multiply(power, base);
     }
-    make_multiples(power,
-                   [&](unsigned n, const FieldWords& multiple) { level.horner[n] = multiple; });
+    make_multiples<8>(power,
+                      [&](unsigned n, const FieldWords& multiple) { level.horner[n] = multiple; });
     base = ghash_power(base, hash_chunk_blocks);
   }
 }

@@ -1,8 +1,9 @@
 // GHASH (SP 800-38D, section 6.4) on a device, which has no carry-less multiplication. A product
-// with a power of H is a sum of that power's multiples by the 16 polynomials of four bits. They are
-// looked up in shared memory, one for each four bits of the other factor, and the sum is reduced
-// once. Each of the 32 lanes has multiples of its own, 16 bytes each, so that look-ups never
-// conflict and their time does not depend on data.
+// with a power of H is a sum of that power's multiples by the 16 polynomials of four bits, or by
+// the 256 of eight. They are looked up in shared memory, one for each four or eight bits of the
+// other factor, and the sum is reduced once. Copies of a multiple, 16 bytes each, lie in banks of
+// their own, so that look-ups never conflict and their time does not depend on data: of those by
+// four bits each of the 32 lanes has its own, and of those by eight there are 16 (ByteTables).
 //
 // Each lane of a warp hashes every 32nd block by Horner's rule with H^32. Then lane l multiplies by
 // H^(32 - l), and the sum over the lanes is the hash. The hashes of chunks are joined in the same
@@ -21,8 +22,9 @@ struct alignas(16) FieldWords {
 };
 
 struct HashLevel {
-  // the multiples of G^32, where G is H on level 0, H^1024 on level 1, and so on
-  FieldWords horner[16];
+  // the multiples of G^32 by eight bits, where G is H on level 0, H^1024 on level 1, and so on;
+  // those by four bits are every 16th
+  FieldWords horner[256];
   FieldWords join[16][warp_lanes];  // of each lane's power
 };
 
@@ -53,49 +55,118 @@ PAES_DEVICE FieldWords reduce(std::uint32_t (&z)[8]) {
   return {{z[0], z[1], z[2], z[3]}};
 }
 
-class HashTables {
+// What joins the lanes is used once a unit, so that multiples by four bits will do.
+PAES_DEVICE void fill_join_table(std::uint8_t* shared, const HashLevel& level, unsigned index,
+                                 unsigned threads) {
+  for (unsigned at = index; at < 16 * warp_lanes; at += threads) {
+    store_words(shared + at * unsigned{sizeof(FieldWords)},
+                load_words<16>(&level.join[at / warp_lanes][at % warp_lanes]));
+  }
+}
+
+// x times the power whose multiples by four bits `table` has; `lane` is times 16.
+PAES_DEVICE FieldWords multiply_by_nibbles(const FieldWords& x, const std::uint8_t* table,
+                                           std::uint32_t lane) {
+  constexpr unsigned entry_shift = 9;
+  static_assert(1U << entry_shift == hash_entry_bytes);
+  std::uint32_t z[8] = {};
+  // From the highest powers down: z *= x^4 is a shift to the right.
+  PAES_UNROLL
+  for (unsigned bit = 0; bit < 32; bit += 4) {
+    PAES_UNROLL
+    for (unsigned i = 7; bit != 0 && i > 0; --i) {
+      z[i] = shift_right(z[i - 1], z[i], 4);
+    }
+    z[0] >>= bit != 0 ? 4 : 0;
+    PAES_UNROLL
+    for (unsigned w = 0; w < 4; ++w) {
+      const std::uint32_t placed =
+          bit < entry_shift ? x.word[w] << (entry_shift - bit) : x.word[w] >> (bit - entry_shift);
+      const std::uint32_t address = (placed & (15U << entry_shift)) | lane;
+      const Words<16> multiple = load_words<16>(table + address);
+      PAES_UNROLL
+      for (unsigned i = 0; i < 4; ++i) {
+        z[w + i] ^= multiple.word[i];
+      }
+    }
+  }
+  return reduce(z);
+}
+
+class NibbleTables {
  public:
   static constexpr unsigned shared_bytes = 2 * hash_table_bytes;
 
   PAES_DEVICE static void fill(std::uint8_t* shared, const HashLevel& level, unsigned index,
                                unsigned threads) {
     for (unsigned at = index; at < 16 * warp_lanes; at += threads) {
-      const auto store = [&](unsigned to, const FieldWords& from) {
-        store_words(shared + to, load_words<16>(&from));
-      };
-      store(at * unsigned{sizeof(FieldWords)}, level.horner[at / warp_lanes]);
-      store(hash_table_bytes + at * unsigned{sizeof(FieldWords)},
-            level.join[at / warp_lanes][at % warp_lanes]);
+      store_words(shared + at * unsigned{sizeof(FieldWords)},
+                  load_words<16>(&level.horner[at / warp_lanes * 16]));
     }
+    fill_join_table(shared + hash_table_bytes, level, index, threads);
   }
 
-  PAES_DEVICE HashTables(const std::uint8_t* shared, unsigned lane)
+  PAES_DEVICE NibbleTables(const std::uint8_t* shared, unsigned lane)
       : shared_(shared), lane_(lane * unsigned{sizeof(FieldWords)}) {}
 
-  PAES_DEVICE FieldWords times_horner(const FieldWords& x) const { return multiply(x, shared_); }
+  PAES_DEVICE FieldWords times_horner(const FieldWords& x) const {
+    return multiply_by_nibbles(x, shared_, lane_);
+  }
   PAES_DEVICE FieldWords times_join(const FieldWords& x) const {
-    return multiply(x, shared_ + hash_table_bytes);
+    return multiply_by_nibbles(x, shared_ + hash_table_bytes, lane_);
   }
 
  private:
-  PAES_DEVICE FieldWords multiply(const FieldWords& x, const std::uint8_t* table) const {
-    constexpr unsigned entry_shift = 9;
-    static_assert(1U << entry_shift == hash_entry_bytes);
+  const std::uint8_t* shared_;
+  std::uint32_t lane_;  // times 16
+};
+
+// Half the look-ups for 64 KiB: multiples by eight bits, in 16 copies.
+//
+// Time does not depend on data. The 32 lanes' 16 bytes are four times what the 32 banks serve at
+// once, so that an access is served in quarters: lanes 0 to 7, 8 to 15, and so on (the 128-bit
+// accesses of NVIDIA's CUDA C++ Programming Guide). Lane l reads copy l % 16 of an entry of 256
+// bytes, hence from the four banks that begin at 4 (l % 8), whatever the entry. So the lanes of a
+// quarter read from 32 different banks, and no look-up waits for another. Lanes of one quarter, and
+// lanes whose numbers differ in one of the lower four bits, never read the same address. Only lanes
+// l and l + 16 can, which are served at different times; so no two reads are ever joined to one.
+class ByteTables {
+ public:
+  static constexpr unsigned copies = 16;
+  static constexpr unsigned entry_bytes = copies * sizeof(FieldWords);
+  static constexpr unsigned horner_bytes = 256 * entry_bytes;
+  static constexpr unsigned shared_bytes = horner_bytes + hash_table_bytes;
+
+  PAES_DEVICE static void fill(std::uint8_t* shared, const HashLevel& level, unsigned index,
+                               unsigned threads) {
+    for (unsigned at = index; at < 256 * copies; at += threads) {
+      store_words(shared + at * unsigned{sizeof(FieldWords)},
+                  load_words<16>(&level.horner[at / copies]));
+    }
+    fill_join_table(shared + horner_bytes, level, index, threads);
+  }
+
+  PAES_DEVICE ByteTables(const std::uint8_t* shared, unsigned lane)
+      : shared_(shared),
+        copy_(lane % copies * unsigned{sizeof(FieldWords)}),
+        lane_(lane * unsigned{sizeof(FieldWords)}) {}
+
+  PAES_DEVICE FieldWords times_horner(const FieldWords& x) const {
     std::uint32_t z[8] = {};
-    // From the highest powers down: z *= x^4 is a shift to the right.
+    // As multiply_by_nibbles.
     PAES_UNROLL
-    for (unsigned bit = 0; bit < 32; bit += 4) {
+    for (unsigned byte = 0; byte < 4; ++byte) {
       PAES_UNROLL
-      for (unsigned i = 7; bit != 0 && i > 0; --i) {
-        z[i] = shift_right(z[i - 1], z[i], 4);
+      for (unsigned i = 7; byte != 0 && i > 0; --i) {
+        z[i] = shift_right(z[i - 1], z[i], 8);
       }
-      z[0] >>= bit != 0 ? 4 : 0;
+      z[0] >>= byte != 0 ? 8 : 0;
       PAES_UNROLL
       for (unsigned w = 0; w < 4; ++w) {
-        const std::uint32_t placed =
-            bit < entry_shift ? x.word[w] << (entry_shift - bit) : x.word[w] >> (bit - entry_shift);
-        const std::uint32_t address = (placed & (15U << entry_shift)) | lane_;
-        const Words<16> multiple = load_words<16>(table + address);
+        // The copy's place is the address's lowest byte, and the entry's number the next.
+        static_assert(entry_bytes == 256);
+        const std::uint32_t address = byte_permute(x.word[w], copy_, 0x5504 | (byte << 4));
+        const Words<16> multiple = load_words<16>(shared_ + address);
         PAES_UNROLL
         for (unsigned i = 0; i < 4; ++i) {
           z[w + i] ^= multiple.word[i];
@@ -104,8 +175,13 @@ class HashTables {
     }
     return reduce(z);
   }
+  PAES_DEVICE FieldWords times_join(const FieldWords& x) const {
+    return multiply_by_nibbles(x, shared_ + horner_bytes, lane_);
+  }
 
+ private:
   const std::uint8_t* shared_;
+  std::uint32_t copy_;  // times 16
   std::uint32_t lane_;  // times 16
 };
 

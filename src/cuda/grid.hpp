@@ -4,6 +4,7 @@
 // functions on the host.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 
 #include "cuda/device_kernel.hpp"
@@ -107,31 +108,60 @@ __global__ void __launch_bounds__(Threads, 1)
   }
 }
 
+// What a kernel's launches have asked each device: for how many of its thread blocks a
+// multiprocessor has room. 0: nobody has asked yet, and the device may not know yet how much shared
+// memory the kernel uses.
+class Room {
+ public:
+  [[nodiscard]] int known(const Launch& launch) const noexcept {
+    return is_kept(launch) ? blocks_[launch.ordinal].load(std::memory_order_relaxed) : 0;
+  }
+  void keep(const Launch& launch, int blocks) noexcept {
+    if (is_kept(launch)) {
+      blocks_[launch.ordinal].store(blocks, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr int most_devices = 64;
+  // Tests ask for thread blocks of other sizes.
+  [[nodiscard]] static bool is_kept(const Launch& launch) noexcept {
+    return launch.shape.threads == 0 && launch.ordinal >= 0 && launch.ordinal < most_devices;
+  }
+
+  std::atomic<int> blocks_[most_devices] = {};
+};
+
 // Starts `kernel` on as many thread blocks as the device has room for, or on fewer where there is
 // not work for all. Each stays until the job is done.
 template <class Core, class AnyJob>
-[[nodiscard]] int start_grid(void (*kernel)(AnyJob, typename Core::Keys), const Launch& launch,
-                             const AnyJob& job, const typename Core::Keys& keys) {
+[[nodiscard]] int start_grid(void (*kernel)(AnyJob, typename Core::Keys), Room& room,
+                             const Launch& launch, const AnyJob& job,
+                             const typename Core::Keys& keys) {
   const std::uint64_t rows = rows_of<Core>(launch, job);
   if (rows == 0) {
     return cudaSuccess;
   }
-  // A kernel that uses more than 48 KiB must be told.
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(Core::shared_bytes));
-      error != cudaSuccess) {
-    return error;
-  }
-  int blocks = 0;  // for which a multiprocessor has room
   const unsigned threads = threads_of<Core>(launch);
-  if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, kernel, static_cast<int>(threads), Core::shared_bytes);
-      error != cudaSuccess) {
-    return error;
+  int blocks = room.known(launch);
+  if (blocks == 0) {
+    // A kernel that uses more than 48 KiB must be told.
+    if (const cudaError_t error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(Core::shared_bytes));
+        error != cudaSuccess) {
+      return error;
+    }
+    if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, kernel, static_cast<int>(threads), Core::shared_bytes);
+        error != cudaSuccess) {
+      return error;
+    }
+    blocks = blocks < 1 ? 1 : blocks;
+    room.keep(launch, blocks);
   }
   const std::uint64_t most =
-      std::uint64_t{launch.shape.multiprocessors} * static_cast<unsigned>(blocks < 1 ? 1 : blocks);
+      std::uint64_t{launch.shape.multiprocessors} * static_cast<unsigned>(blocks);
   const auto grid = static_cast<unsigned>(rows < most ? rows : most);
   kernel<<<grid, threads, Core::shared_bytes, static_cast<cudaStream_t>(launch.stream)>>>(job,
                                                                                           keys);
@@ -149,19 +179,22 @@ template <class Core, Operation Which>
 template <class Core, Operation Which>
 [[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
                               const typename Core::Keys& keys) {
-  return start_grid<Core, Job>(run_grid<Core, Which>, launch, job, keys);
+  static Room room;
+  return start_grid<Core, Job>(run_grid<Core, Which>, room, launch, job, keys);
 }
 
 template <class Core>
 [[nodiscard]] int run_tweaks_on_grid(const Launch& launch, const TweakJob& job,
                                      const typename Core::Keys& keys) {
-  return start_grid<Core, TweakJob>(run_tweaks_grid<Core>, launch, job, keys);
+  static Room room;
+  return start_grid<Core, TweakJob>(run_tweaks_grid<Core>, room, launch, job, keys);
 }
 
 template <class Core, TextFlow Flow>
 [[nodiscard]] int run_gcm_on_grid(const Launch& launch, const GcmJob& job,
                                   const typename Core::Keys& keys) {
-  return start_grid<Core, GcmJob>(run_gcm_grid<Core, Flow>, launch, job, keys);
+  static Room room;
+  return start_grid<Core, GcmJob>(run_gcm_grid<Core, Flow>, room, launch, job, keys);
 }
 
 #else

@@ -1,6 +1,7 @@
 // Keys on devices. The image that a kernel makes of a key is in the memory of every device, and is
-// wiped when the key goes. All images pass through one piece of pinned memory, because a driver
-// may keep copies of what it copies from other memory.
+// wiped when the key goes. The memory itself stays for the next key, because to allocate and to
+// free it waits for all that the device is doing. All images pass through one piece of pinned
+// memory, because a driver may keep copies of what it copies from other memory.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,16 @@
 
 namespace paes::cuda {
 
-// The memory through which images are copied, and the streams that copy them.
+// The memory through which images are copied, the streams that copy them, and memory that images
+// have left. Who takes or gives holds the mutex.
 struct KeyRoom {
-  explicit KeyRoom(Runtime& runtime) : staging(runtime, largest_image()) {
+  static constexpr std::size_t most_kept = 16;  // of each device; below a MiB
+
+  explicit KeyRoom(Runtime& on)
+      : runtime(on), staging(on, largest_image()), kept(on.devices().size()) {
     for (unsigned device = 0; device < runtime.devices().size(); ++device) {
       streams.push_back(std::make_unique<OwnedStream>(runtime, device));
+      kept[device].reserve(most_kept);
     }
   }
   static std::size_t largest_image() {
@@ -28,9 +34,27 @@ struct KeyRoom {
     return bytes;
   }
 
+  // Memory on a device with room for any image. It is wiped, or new.
+  std::unique_ptr<DeviceMemory> take(unsigned device) {
+    if (kept[device].empty()) {
+      return std::make_unique<DeviceMemory>(runtime, streams[device]->get(), largest_image());
+    }
+    std::unique_ptr<DeviceMemory> memory = std::move(kept[device].back());
+    kept[device].pop_back();
+    return memory;
+  }
+  // Wipes it, and keeps it if there is not enough of it.
+  void give(unsigned device, std::unique_ptr<DeviceMemory> memory) noexcept {
+    if (kept[device].size() < most_kept && memory->wipe_all()) {
+      kept[device].push_back(std::move(memory));  // within what was reserved
+    }
+  }
+
+  Runtime& runtime;
   std::mutex mutex;
   PinnedMemory staging;
   std::vector<std::unique_ptr<OwnedStream>> streams;
+  std::vector<std::vector<std::unique_ptr<DeviceMemory>>> kept;  // of each device
 };
 
 // A key's image on every device.
@@ -42,12 +66,11 @@ class KeyImage {
     const WipeOnExit wiped(room.staging.bytes());
     kernel.prepare(key, room.staging.data());
     try {
-      for (const auto& stream : room.streams) {
-        images_.push_back(
-            std::make_unique<DeviceMemory>(runtime, stream->get(), kernel.image_bytes));
-        runtime.copy_in(stream->get(), images_.back()->data(), room.staging.data(),
-                        kernel.image_bytes);
-        runtime.wait(stream->get());
+      for (unsigned device = 0; device < room.streams.size(); ++device) {
+        const Stream stream = room.streams[device]->get();
+        images_.push_back(room.take(device));
+        runtime.copy_in(stream, images_.back()->data(), room.staging.data(), kernel.image_bytes);
+        runtime.wait(stream);
       }
     } catch (const Error&) {
       images_.clear();  // under the mutex, because this uses the streams
@@ -56,7 +79,9 @@ class KeyImage {
   }
   ~KeyImage() {
     const std::lock_guard lock(room_.mutex);
-    images_.clear();
+    for (unsigned device = 0; device < images_.size(); ++device) {
+      room_.give(device, std::move(images_[device]));
+    }
   }
   KeyImage(const KeyImage&) = delete;
   KeyImage& operator=(const KeyImage&) = delete;

@@ -11,17 +11,18 @@ namespace paes::cuda {
 
 // Calls `work`, and once more after an error. The error may be an earlier call's, and then the
 // second try does not see it again. If the error stays, the context is lost: nothing of it runs any
-// more, and its memory cannot be read.
+// more, and its memory cannot be read. Returns whether a try succeeded.
 template <class Work>
-void try_twice(const Work& work) noexcept {
+bool try_twice(const Work& work) noexcept {
   for (int tries = 0; tries < 2; ++tries) {
     try {
       work();
-      return;
+      return true;
     } catch (const Error&) {
       continue;
     }
   }
+  return false;
 }
 
 class OwnedStream {
@@ -66,11 +67,15 @@ class DeviceMemory {
         bytes_(bytes),
         data_(static_cast<std::uint8_t*>(runtime.allocate(stream.device, bytes))) {}
   ~DeviceMemory() {
-    try_twice([this] {
+    (void)wipe_all();
+    runtime_.free(stream_.device, data_);
+  }
+  // Returns whether it did.
+  [[nodiscard]] bool wipe_all() noexcept {
+    return try_twice([this] {
       runtime_.fill_zero(stream_, data_, bytes_);
       runtime_.wait(stream_);
     });
-    runtime_.free(stream_.device, data_);
   }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;

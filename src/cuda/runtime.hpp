@@ -3,8 +3,8 @@
 // (tests/emulated/runtime.hpp) keeps everything on the host and fails on demand, so that the device
 // is tested where there is no GPU.
 //
-// Functions that are not noexcept throw OutOfMemory, or Error(failure) with the name of the call
-// that failed and its reason. Any thread may call.
+// Functions that are not noexcept throw Error(failure) with the name of the call that failed and
+// its reason. It is a PassingError where a later call may succeed. Any thread may call.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,18 @@
 
 namespace paes::cuda {
 
-// The one failure that has a remedy: less work, or none, goes to the device.
-class OutOfMemory : public Error {
+// A failure whose cause lies in the moment or with other programs. Nothing on the device was lost,
+// and a later call may succeed. Any other Error means that the device is of no more use.
+class PassingError : public Error {
  public:
-  explicit OutOfMemory(const std::string& what_why) : Error(ErrorCode::failure, what_why) {}
+  explicit PassingError(const std::string& what_why, const std::string& hint_text = "")
+      : Error(ErrorCode::failure, what_why, hint_text) {}
+};
+
+// The passing failure that has a remedy: less work, or none, goes to the device.
+class OutOfMemory : public PassingError {
+ public:
+  using PassingError::PassingError;
 };
 
 struct DeviceProperties {

@@ -104,7 +104,7 @@ unsigned Slots::failed_tries() const noexcept {
   return failed_tries_;
 }
 
-void Slots::fail_try(unsigned failed_before, const OutOfMemory& error) {
+void Slots::fail_try(unsigned failed_before, const PassingError& error) {
   bool notes = false;
   bool is_last = false;
   {
@@ -193,14 +193,13 @@ bool Slots::run(WhenBusy when_busy, const std::function<void(Slot&)>& work) {
     work(*slot);
     succeed();
     return true;
-  } catch (const OutOfMemory& error) {
+  } catch (const PassingError& error) {
     slot->drain();
-    if (!slot->is_touched()) {
-      fail_try(slot->failed_before(), error);
-      return false;
+    fail_try(slot->failed_before(), error);
+    if (slot->is_touched()) {
+      throw;  // what the caller's memory now holds is unknown, so no kernel can do the work instead
     }
-    fail(error);
-    throw;
+    return false;
   } catch (const Error& error) {
     slot->drain();
     fail(error);

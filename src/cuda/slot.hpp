@@ -63,7 +63,7 @@ class Slot {
   void finish();
   // finish() after a failure.
   void drain() noexcept {
-    try_twice([this] { finish(); });
+    (void)try_twice([this] { finish(); });
   }
 
  private:
@@ -82,14 +82,14 @@ class Slot {
 
 using Note = std::function<void(const std::string&)>;
 inline constexpr const char* cpu_does_the_work = "; the CPU does the work";
-inline constexpr const char* cpu_stands_in = "; the CPU does the work until a later try finds some";
+inline constexpr const char* cpu_stands_in = "; the CPU does the work until a later try succeeds";
 
 // All slots of all devices, and whether calls can still be taken.
 //
 // Other programs come and go, so memory that one call lacks may be there for a later one. A call
-// that finds none is declined. After each failed try about twice as many calls as before are
-// declined until one tries again. Once most_tries tries have failed in a row, every call is
-// declined.
+// that meets such an error, a PassingError, is declined. After each failed try about twice as many
+// calls as before are declined until one tries again. Once most_tries tries have failed in a row,
+// every call is declined.
 class Slots {
  public:
   static constexpr unsigned most_tries = 16;
@@ -103,14 +103,15 @@ class Slots {
   [[nodiscard]] unsigned count() const noexcept;
   [[nodiscard]] std::size_t piece_bytes() const noexcept { return piece_bytes_; }
 
-  // Runs `work` on a slot. The call is declined, with false, if `work` throws OutOfMemory before
-  // touch(). Any other Error is thrown on, and every later call throws it again.
+  // Runs `work` on a slot. The call is declined, with false, if `work` throws PassingError before
+  // touch(). After touch() it is thrown on, and counts as a failed try as well. Any other Error is
+  // thrown on, and every later call throws it again.
   bool run(WhenBusy when_busy, const std::function<void(Slot&)>& work);
 
   // Counts a failed try to get something else that calls need. `failed_before` is what
   // failed_tries() was before the try.
   [[nodiscard]] unsigned failed_tries() const noexcept;
-  void fail_try(unsigned failed_before, const OutOfMemory& error);
+  void fail_try(unsigned failed_before, const PassingError& error);
 
  private:
   Slot* take(WhenBusy when_busy);

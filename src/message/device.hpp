@@ -6,10 +6,12 @@
 // computes, copies out, waits and gives the slot back. If several threads call, the copies of one
 // overlap the work of another. False means that the device declined: it touched nothing, and the
 // caller has a kernel compute the piece. It declines when all slots are taken and the caller would
-// not wait, when the memory of a call is more than piece_bytes() allows, and when it has no memory
-// for the call. A later call may find some, until the device gives up after many vain attempts. Any
-// other failure throws Error(failure) with the name of the call that failed. The memory passed is
-// then undefined, and every later call throws as well.
+// not wait, when the memory of a call is more than piece_bytes() allows, and when a failure passes,
+// such as no memory for the call. A later call may succeed, until the device gives up after many
+// vain attempts. Any other failure throws Error(failure) with the name of the call that failed. The
+// memory passed is then undefined, and every later call throws as well. A failure that passes
+// throws only where the device had begun to change the memory, and then a later call may succeed,
+// too.
 #pragma once
 
 #include <memory>

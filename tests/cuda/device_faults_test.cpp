@@ -95,8 +95,10 @@ TEST_P(Faults, OfEveryCallLeaveNothingBehind) {
     }
     fallbacks += declined ? 1U : 0U;
   }
-  if (fault == Fault::out_of_memory) {
+  if (fault == Fault::out_of_memory || fault == Fault::passing) {
     EXPECT_GT(fallbacks, 10U);
+    // Only a copy into the caller's own memory cannot be taken back.
+    EXPECT_EQ(errors != 0, pins);
   } else {
     EXPECT_GT(errors, 20U);
     EXPECT_EQ(fallbacks, 0U);
@@ -104,14 +106,14 @@ TEST_P(Faults, OfEveryCallLeaveNothingBehind) {
 }
 
 std::string name_of_faults(const testing::TestParamInfo<Faults::ParamType>& instance) {
-  constexpr const char* names[] = {"once", "context_lost", "out_of_memory"};
+  constexpr const char* names[] = {"once", "context_lost", "out_of_memory", "passing"};
   const auto [fault, pins] = instance.param;
   return std::string(names[static_cast<unsigned>(fault)]) + (pins ? "_pinned" : "_staged");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Faults,
                          testing::Combine(testing::Values(Fault::once, Fault::context_lost,
-                                                          Fault::out_of_memory),
+                                                          Fault::out_of_memory, Fault::passing),
                                           testing::Bool()),
                          name_of_faults);
 
@@ -176,7 +178,44 @@ TEST_F(ShortOfMemory, ForAMomentTheDeviceGoesOnAfterwards) {
   EXPECT_TRUE(crypt());
   EXPECT_EQ(notes_,
             std::vector<std::string>{"cuda: cudaHostAlloc: emulated fault; the CPU does the work "
-                                     "until a later try finds some"});
+                                     "until a later try succeeds"});
+}
+
+// Every call of the runtime in turn: even where the device was already writing into the caller's
+// memory, only that one call is lost.
+TEST_F(ShortOfMemory, OrAnotherErrorThatPassesRetiresNoDevice) {
+  Buffer text(piece_bytes);
+  device_->pin(text.data(), text.size());
+  const MutableBytes part = MutableBytes(text).first(in_.size());
+  ASSERT_TRUE(crypt());
+  unsigned thrown = 0;
+  for (const Fault fault : {Fault::passing, Fault::out_of_memory}) {
+    for (std::uint64_t call = 1;; ++call) {
+      SCOPED_TRACE(call);
+      std::copy(in_.begin(), in_.end(), text.begin());
+      const std::uint64_t failing = runtime_->calls() + call;
+      runtime_->fail_at(failing, fault);
+      bool taken = false;
+      try {
+        taken = bound_->crypt(CounterBlock{}, part, part, WhenBusy::wait);
+      } catch (const Error& error) {
+        EXPECT_NE(dynamic_cast<const PassingError*>(&error), nullptr) << error.what();
+        ++thrown;
+      }
+      const bool was_reached = runtime_->calls() >= failing;
+      runtime_->fail_at(UINT64_MAX, fault);
+      EXPECT_EQ(device_->slots(), 1U);
+      EXPECT_TRUE(crypt()) << "the device does the next call";
+      if (!was_reached) {
+        EXPECT_TRUE(taken);
+        EXPECT_GT(call, 3U);
+        break;
+      }
+      EXPECT_FALSE(taken);
+    }
+  }
+  EXPECT_GT(thrown, 1U) << "no error came after the device had begun to write";
+  device_->unpin(text.data());
 }
 
 TEST_F(ShortOfMemory, ForAKeyTheNextOneIsBound) {

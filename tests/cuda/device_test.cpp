@@ -79,6 +79,35 @@ TEST(CudaDevice, AddsKeystreamOnTheHostWhenTold) {
   }
 }
 
+// The memory of a key that is gone is wiped at once, and serves the next key.
+TEST(CudaDevice, KeepsTheMemoryOfKeysForOtherKeys) {
+  Emulated device({.devices = 2});
+  const auto bind = [&](const Buffer& key) {
+    return device->bind_raw(Cipher::aes, Mode::ctr, Direction::encrypt, key, 0);
+  };
+  const Buffer first_key = varied_bytes(16, 1);
+  auto first = bind(first_key);
+  ASSERT_NE(first, nullptr);
+  EXPECT_TRUE(device.runtime().has_on_device(first_key)) << "the image has another form";
+  first.reset();
+  EXPECT_FALSE(device.runtime().has_on_device(first_key));
+  const std::uint64_t allocations = device.runtime().allocations();
+  for (unsigned round = 0; round < 3; ++round) {
+    EXPECT_NE(bind(varied_bytes(32, round)), nullptr);
+  }
+  EXPECT_EQ(device.runtime().allocations(), allocations);
+  std::vector<std::unique_ptr<DeviceRaw>> many;
+  for (unsigned i = 0; i < 40; ++i) {
+    many.push_back(bind(varied_bytes(16, i)));
+    ASSERT_NE(many.back(), nullptr);
+  }
+  EXPECT_EQ(device.runtime().allocations(), allocations + 2 * 39);
+  many.clear();
+  const std::uint64_t after = device.runtime().allocations();
+  EXPECT_NE(bind(first_key), nullptr);
+  EXPECT_EQ(device.runtime().allocations(), after);
+}
+
 TEST(CudaDevice, DeclinesWhatItIsNotMadeFor) {
   Emulated device;
   const Buffer key = varied_bytes(64, 1);

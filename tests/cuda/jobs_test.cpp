@@ -17,9 +17,13 @@ using Buffer = std::vector<std::uint8_t>;
 using cuda::DeviceKernel;
 using cuda::DeviceShape;
 
+// Room for four tables of AES and for multiples of the hash key by four bits, but not by eight: an
+// A100's.
+constexpr std::size_t medium_shared_bytes = std::size_t{163} << 10;
 constexpr DeviceShape shapes[] = {{1, large_shared_bytes, 32},
                                   {3, large_shared_bytes, 64},
                                   {2, large_shared_bytes, 256},
+                                  {2, medium_shared_bytes, 64},
                                   {2, 64 * 1024, 96}};
 
 // A key on the emulated device.

@@ -72,5 +72,61 @@ TEST_F(CudaRuntime, WithoutMemoryADeviceSaysSo) {
   EXPECT_EQ(why_, "cuda: cudaMalloc: out of memory");
 }
 
+TEST_F(CudaRuntime, AsksEachDeviceOnceAboutAKernel) {
+  stand_in().devices = {{.architecture = 90}, {.architecture = 90}};
+  const auto runtime = cuda::open_cuda_runtime(why_);
+  ASSERT_NE(runtime, nullptr) << why_;
+  const cuda::DeviceKernel& kernel = *cuda::device_kernels().front();
+  const std::vector<std::uint8_t> image(kernel.image_bytes);
+  const cuda::Launch launch = {image.data(), 16, {}, 0, nullptr};
+  for (const Operation operation : {Operation::ctr, Operation::ecb_encrypt}) {
+    const cuda::Job job = {.operation = operation, .in = nullptr, .out = nullptr, .bytes = 16};
+    for (unsigned device = 0; device < 2; ++device) {
+      for (unsigned round = 0; round < 3; ++round) {
+        stand_in().questions = 0;
+        stand_in().launches = 0;
+        runtime->launch({device, nullptr}, kernel, launch, job);
+        EXPECT_EQ(stand_in().launches, 1U);
+        EXPECT_EQ(stand_in().questions, round == 0 ? 2U : 0U);
+      }
+    }
+  }
+}
+
+// What a wait throws when the run-time library answers it with `error`.
+enum class Thrown : unsigned { nothing, passing, out_of_memory, lasting };
+Thrown thrown_by(cuda::Runtime& runtime, cudaError_t error) {
+  stand_in().when_waiting = error;
+  try {
+    runtime.wait({});
+  } catch (const cuda::OutOfMemory&) {
+    return Thrown::out_of_memory;
+  } catch (const cuda::PassingError&) {
+    return Thrown::passing;
+  } catch (const Error&) {
+    return Thrown::lasting;
+  }
+  return Thrown::nothing;
+}
+
+TEST_F(CudaRuntime, KnowsWhichErrorsPass) {
+  stand_in().devices = {{.architecture = 90}};
+  const auto runtime = cuda::open_cuda_runtime(why_);
+  ASSERT_NE(runtime, nullptr) << why_;
+  EXPECT_EQ(thrown_by(*runtime, cudaSuccess), Thrown::nothing);
+  EXPECT_EQ(thrown_by(*runtime, cudaErrorMemoryAllocation), Thrown::out_of_memory);
+  for (const cudaError_t error :
+       {cudaErrorDevicesUnavailable, cudaErrorSystemNotReady, cudaErrorMpsServerNotReady,
+        cudaErrorMpsMaxClientsReached, cudaErrorMpsMaxConnectionsReached}) {
+    EXPECT_EQ(thrown_by(*runtime, error), Thrown::passing) << error;
+  }
+  for (const cudaError_t error :
+       {cudaErrorIllegalAddress, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,
+        cudaErrorECCUncorrectable, cudaErrorInvalidValue, cudaErrorLaunchOutOfResources,
+        cudaErrorNoKernelImageForDevice, cudaErrorUnknown, cudaErrorOperatingSystem}) {
+    EXPECT_EQ(thrown_by(*runtime, error), Thrown::lasting) << error;
+  }
+}
+
 }  // namespace
 }  // namespace paes

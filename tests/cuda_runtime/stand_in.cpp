@@ -41,6 +41,7 @@ unsigned __cudaPushCallConfiguration(dim3, dim3, std::size_t, void*) { return 0;
 cudaError_t __cudaPopCallConfiguration(dim3*, dim3*, std::size_t*, void*) { return cudaSuccess; }
 cudaError_t __cudaGetKernel(cudaKernel_t*, const void*) { return cudaSuccess; }
 cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  ++stand_in().launches;
   return cudaSuccess;
 }
 // NOLINTEND(bugprone-reserved-identifier)
@@ -48,9 +49,13 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cu
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
   return device(stand_in().current).code;
 }
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) {
+  ++stand_in().questions;
+  return cudaSuccess;
+}
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int,
                                                                    std::size_t, unsigned) {
+  ++stand_in().questions;
   *blocks = 1;
   return cudaSuccess;
 }
@@ -139,5 +144,5 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return stand_in().when_waiting; }
 }

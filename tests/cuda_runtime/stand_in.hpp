@@ -19,6 +19,9 @@ struct StandIn {
   std::vector<StandInDevice> devices;
   std::size_t memory_bytes = std::size_t{1} << 30;  // of all devices together
   std::size_t used_bytes = 0;
+  cudaError_t when_waiting = cudaSuccess;  // what a wait for a stream answers
+  unsigned questions = 0;  // about the room for a kernel's thread blocks, and what it may use
+  unsigned launches = 0;
   int current = 0;
 };
 

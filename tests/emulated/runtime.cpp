@@ -63,6 +63,24 @@ std::vector<std::string> EmulatedRuntime::complaints() const {
   return all;
 }
 
+std::uint64_t EmulatedRuntime::allocations() const {
+  const std::lock_guard lock(mutex_);
+  return allocations_;
+}
+
+bool EmulatedRuntime::has_on_device(Bytes bytes) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(on_devices_.begin(), on_devices_.end(), [&](const auto& entry) {
+    const auto& [memory, region] = entry;
+    for (std::size_t at = 0; at + bytes.size() <= region.bytes; at += 16) {
+      if (std::equal(bytes.begin(), bytes.end(), memory + at)) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
 std::vector<std::uint64_t> EmulatedRuntime::launches() const {
   const std::lock_guard lock(mutex_);
   return launches_;
@@ -76,6 +94,9 @@ void EmulatedRuntime::begin(const char* what) {
     const std::string what_why = std::string("cuda: ") + what + ": emulated fault";
     if (fault_ == Fault::out_of_memory) {
       throw OutOfMemory(what_why);
+    }
+    if (fault_ == Fault::passing) {
+      throw PassingError(what_why);
     }
     throw Error(ErrorCode::failure, what_why);
   }
@@ -125,6 +146,7 @@ void* EmulatedRuntime::allocate(unsigned device, std::size_t bytes) {
     throw OutOfMemory("cuda: cudaMalloc: out of memory");
   }
   used_bytes_[device] += bytes;
+  ++allocations_;
   return allocate_in(on_devices_, device, bytes);
 }
 

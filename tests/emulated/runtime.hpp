@@ -33,6 +33,7 @@ class EmulatedRuntime final : public Runtime {
     once,           // one call fails
     context_lost,   // it and all after it
     out_of_memory,  // one call, as if memory were short
+    passing,        // one call, with another error that passes
   };
 
   explicit EmulatedRuntime(const EmulatedOptions& options = {});
@@ -46,6 +47,10 @@ class EmulatedRuntime final : public Runtime {
   // outside of what was allocated, work that nobody waited for, a slot that two streams share, and
   // constant memory that has a key's copy when the key goes or its slot is given back.
   [[nodiscard]] std::vector<std::string> complaints() const;
+  // Calls for memory on a device that succeeded.
+  [[nodiscard]] std::uint64_t allocations() const;
+  // Whether memory on any device has these bytes somewhere, at a multiple of 16.
+  [[nodiscard]] bool has_on_device(Bytes bytes) const;
   // Launches on each device.
   [[nodiscard]] std::vector<std::uint64_t> launches() const;
 
@@ -125,6 +130,7 @@ class EmulatedRuntime final : public Runtime {
   std::vector<std::array<SlotState, max_slots>> slots_;
   std::vector<std::string> complaints_;
   unsigned open_streams_ = 0;
+  std::uint64_t allocations_ = 0;
 };
 
 }  // namespace paes::cuda

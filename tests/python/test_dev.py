@@ -22,6 +22,7 @@ STAND_INS = {
     "ninja": "echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
     "nvcc": "",
     "wheel": "echo build/wheel/paes.whl",
+    "gpu_model.py": 'echo "gpu-model $*"',
     "ctest": (
         'echo "$*" >>build/ctest.calls; case " $* " in *" -N "*) printf "  Test #1: one\\n  Test #2: python.two\\n"; exit ;; esac; '
         'echo >ctest.begins; read -r _ <ctest.hold; echo "100% tests passed, of stand-ins"'
@@ -37,8 +38,8 @@ def tree(tmp_path):
     for name, text in STAND_INS.items():
         (tools / name).write_text(f"#!/bin/sh\ncd {tmp_path}\n{text}\n")
     binary = tmp_path / "build/release/bin/paes"
-    wanted = [tmp_path / folder / "requirements.txt" for folder in ("tests/python", "bench", "python", "python/tests")]
-    installed = [tmp_path / "build" / name / "requirements.txt" for name in ("venv", "python", "wheel_tests")]
+    wanted = [tmp_path / folder / "requirements.txt" for folder in ("tests/python", "bench", "python", "python/tests", "tools/gpu")]
+    installed = [tmp_path / "build" / name / "requirements.txt" for name in ("venv", "python", "wheel_tests", "disassembler")]
     for path in (binary, *wanted, *installed):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -161,8 +162,8 @@ def test_help_names_commands_presets_and_exit_codes(tree, dev, word):
     code, out, err = said_by(dev(word))
     assert (code, err) == (0, "")
     known = re.search(r"^case \$command in\n  run\)(.*)^esac", DEV.read_text(), re.MULTILINE | re.DOTALL)[1]
-    for command in ["run", *re.findall(r"^  ([a-z]+)\)", known, re.MULTILINE)]:
-        assert re.search(rf"^  {command}\b", out, re.MULTILINE), command
+    for command in ["run", *re.findall(r"^  ([a-z-]+)\)", known, re.MULTILINE)]:
+        assert re.search(rf"^  {command} ", out, re.MULTILINE), command
     presets = json.loads((DEV.parent / "CMakePresets.json").read_text())["configurePresets"]
     named = re.search(r"^Presets: (.*) \(", out, re.MULTILINE)[1].split()
     assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu", "static"}
@@ -178,6 +179,7 @@ def test_commands_have_help_of_their_own(tree, dev):
     assert "about three hours" in said_by(dev("help", "check"))[1]
     # What runs a program hands it on.
     assert said_by(dev("run", "--help"))[:2] == (0, "paes --help\n")
+    assert said_by(dev("gpu-model", "--help"))[:2] == (0, "gpu-model --help\n")
 
 
 def test_an_unknown_command_is_a_usage_error(tree, dev):
