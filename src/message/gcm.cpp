@@ -18,6 +18,15 @@ namespace {
   return !iv.empty() && in.size() <= gcm::max_plaintext_bytes && gcm::is_tag_length(tag_bytes);
 }
 
+// Short inputs of the hash are gathered here, because a call costs more than a block.
+struct alignas(16) FewBlocks {
+  std::uint8_t bytes[4 * block_bytes];
+};
+
+constexpr std::size_t bytes_of_whole_blocks(std::size_t bytes) noexcept {
+  return (bytes + block_bytes - 1) / block_bytes * block_bytes;
+}
+
 // Whether the claimed tag is right; what was decrypted is wiped where it is not.
 bool accept(const Tag& computed, Bytes claimed, MutableBytes text) noexcept {
   const bool is_authentic = equal_constant_time(Bytes(computed.bytes, claimed.size()), claimed);
@@ -58,10 +67,17 @@ GcmKey::~GcmKey() {
 }
 
 void GcmKey::hash_padded(HashValue& hash, Bytes data) const noexcept {
-  const std::size_t whole = data.size() / block_bytes * block_bytes;
-  if (whole != 0) {  // most messages have no AAD, and a call costs short messages time
-    kernel_->gcm.hash(keys_->kernel, data.data(), whole, hash);
+  if (data.size() <=
+      sizeof(FewBlocks)) {  // most messages have little AAD, and each call costs time
+    if (!data.empty()) {
+      FewBlocks padded = {};
+      std::memcpy(padded.bytes, data.data(), data.size());
+      kernel_->gcm.hash(keys_->kernel, padded.bytes, bytes_of_whole_blocks(data.size()), hash);
+    }
+    return;
   }
+  const std::size_t whole = data.size() / block_bytes * block_bytes;
+  kernel_->gcm.hash(keys_->kernel, data.data(), whole, hash);
   if (whole != data.size()) {
     Block last = {};
     std::memcpy(last.bytes, data.data() + whole, data.size() - whole);
@@ -77,8 +93,17 @@ void GcmKey::make_pre_counter_block(Bytes iv, CounterBlock& counter) const noexc
   // Section 7.1, step 2: GHASH(IV || padding || 0^64 || [len(IV)]64).
   HashValue hash = {};
   const WipeOnExit wiped(hash.bytes);
-  hash_padded(hash, iv);
-  hash_padded(hash, gcm::length_block(0, iv.size()).bytes);
+  const auto lengths = gcm::length_block(0, iv.size());
+  const std::size_t padded_bytes = bytes_of_whole_blocks(iv.size());
+  if (padded_bytes + block_bytes <= sizeof(FewBlocks)) {
+    FewBlocks all = {};
+    std::memcpy(all.bytes, iv.data(), iv.size());
+    std::memcpy(all.bytes + padded_bytes, lengths.bytes, block_bytes);
+    kernel_->gcm.hash(keys_->kernel, all.bytes, padded_bytes + block_bytes, hash);
+  } else {
+    hash_padded(hash, iv);
+    hash_padded(hash, lengths.bytes);
+  }
   counter = std::bit_cast<CounterBlock>(hash);
 }
 

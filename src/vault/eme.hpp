@@ -8,7 +8,8 @@
 
 namespace paes::vault {
 
-inline constexpr std::size_t eme_max_bytes = 128 * 16;  // the mode's own limit: 128 blocks
+inline constexpr std::size_t eme_max_bytes =
+    std::size_t{128} * 16;  // the mode's own limit: 128 blocks
 
 // Immutable after construction, hence safe to use from any number of threads.
 class Eme {
