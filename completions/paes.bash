@@ -11,17 +11,27 @@ _paes() {
   local work="-T --threads --schedule --grain --kernel --device -q --quiet -v --verbose
     --no-progress --json --help"
 
+  local vault="--config --passphrase-file --passphrase-fd --master-key --help"
+
   # Every name of paes cipher.
   local ciphers
   ciphers=$(echo aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts \
     des-ede3-{ecb,cbc,cfb,ofb,ctr})
 
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen age cipher devices --help --version"
+    words="encrypt decrypt verify inspect rekey keygen age cipher vault devices --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
+  if [[ $command == vault ]]; then
+    if ((COMP_CWORD == 2)); then
+      mapfile -t COMPREPLY < <(compgen -W "init passwd info --help --version" -- "$current")
+      return
+    fi
+    command="vault ${COMP_WORDS[2]}"
+  fi
   case $previous in
+    --cipher) words="aes-256-gcm xchacha20-poly1305 aes-siv" ;;
     --suite) words="aes-256-gcm aes-128-gcm" ;;
     --format) words="paes age" ;;
     --md) words="md5 sha1 sha224 sha256 sha384 sha512" ;;
@@ -29,9 +39,10 @@ _paes() {
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -j | -T | --threads | --grain | --range | \
-      --remove | --max-work-factor | --iv | --unit | --iter | --size) return ;;
+      --remove | --max-work-factor | --work-factor | --long-name-max | --iv | --unit | --iter | --size) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
       --new-identity | \
+      --config | --master-key | --master-key-out | \
       --key | --aad | --passphrase-file | --new-passphrase-file) words="" ;;
     *)
       words=""
@@ -50,6 +61,11 @@ _paes() {
             -R --recipients-file -i --identity -j -o --output --version --help" ;;
           cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter --md
             --no-pbkdf2 -a --base64 --passphrase-file --passphrase-fd $output $work" ;;
+          "vault init") words="$vault --cipher --plaintext-names --deterministic-names --long-name-max
+            --work-factor --master-key-out --show-master-key" ;;
+          "vault passwd") words="$vault --max-work-factor --new-passphrase-file --new-passphrase-fd
+            --work-factor -f --force" ;;
+          "vault info") words="--config --json --help" ;;
           devices) words="--json --help" ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then

@@ -15,7 +15,7 @@ constexpr const Command* commands[] = {
 
 constexpr Program program = {
     "paes vault", "Folders of encrypted files and names, in the format of gocryptfs.", commands,
-    "'paes vault COMMAND --help' explains a command; paes(1) has it all.", "vault "};
+    "'paes vault COMMAND --help' explains a command; paes-vault(1) has it all.", "vault "};
 
 int run_words(std::span<char* const> words) {
   const CommandLine line(program, words);

@@ -14,6 +14,7 @@
 #include "paes/keyfile.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
+#include "stream/output.hpp"
 #include "stream/small_file.hpp"
 
 namespace paes::cli {
@@ -21,7 +22,8 @@ namespace paes::cli {
 namespace {
 
 constexpr std::string_view reverse_configuration_name = ".gocryptfs.reverse.conf";
-constexpr unsigned highest_max_work_factor = 30;  // a terabyte; nobody can mean more
+constexpr unsigned highest_max_work_factor = 30;     // a terabyte; nobody can mean more
+constexpr std::size_t most_passphrase_bytes = 2048;  // that gocryptfs takes
 constexpr std::size_t group_digits = 8;
 constexpr std::size_t max_master_key_file_bytes = 4096;
 
@@ -48,6 +50,17 @@ unsigned value_of_digit(std::uint8_t c) {
   const unsigned upper = is_among('A', 'F');
   return (digit & (c - unsigned{'0'})) | (lower & (c - unsigned{'a'} + 10)) |
          (upper & (c - unsigned{'A'} + 10)) | (~(digit | lower | upper) & 16U);
+}
+
+SecretBytes first_line(SecretBytes passphrase) {
+  const Bytes text = passphrase;
+  const auto bytes =
+      static_cast<std::size_t>(std::find(text.begin(), text.end(), '\n') - text.begin());
+  if (bytes != text.size()) {
+    print_warning("passphrase: has several lines; as with gocryptfs, the first one alone counts");
+    passphrase.truncate(bytes);
+  }
+  return passphrase;
 }
 
 // A key in place of its file's name must not stand in a message.
@@ -113,6 +126,13 @@ void CostLimit::declare(CLI::App& app) {
       ->check(CLI::Range(vault::min_log2_n, highest_max_work_factor));
 }
 
+CLI::Option* declare_work_factor(CLI::App& app, unsigned& work_factor, const char* help) {
+  return app.add_option("--work-factor", work_factor, help)
+      ->type_name("N")
+      ->check(decimal())
+      ->check(CLI::Range(vault::min_log2_n, highest_max_work_factor));
+}
+
 void CostLimit::check(const vault::ScryptCost& cost, const std::string& path) const {
   const unsigned work_factor = cost.work_factor();
   if (work_factor > max_work_factor_) {
@@ -172,6 +192,50 @@ SecretBytes master_key_text(const vault::MasterKey& key) {
   return text;
 }
 
+SecretBytes existing_vault_passphrase(const PassphraseOptions& options) {
+  SecretBytes passphrase = first_line(options.read_existing());
+  if (passphrase.empty()) {
+    throw Error(ErrorCode::wrong_key, "passphrase: is empty, which opens nothing");
+  }
+  return passphrase;
+}
+
+SecretBytes new_vault_passphrase(const PassphraseOptions& options) {
+  SecretBytes passphrase = first_line(options.read_new());
+  refuse(passphrase.empty(), "passphrase: its first line is empty, which protects nothing");
+  refuse(passphrase.size() > most_passphrase_bytes,
+         "passphrase: has more than the 2048 bytes that gocryptfs takes");
+  return passphrase;
+}
+
+void write_configuration(const std::string& path, const vault::Configuration& configuration,
+                         bool replaces) {
+  const std::string text = vault::configuration_text(configuration);
+  write_configuration(path, Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()),
+                      replaces);
+}
+
+void write_configuration(const std::string& path, Bytes text, bool replaces) {
+  struct stat before = {};
+  const bool exists_before = replaces && stat(path.c_str(), &before) == 0;
+  stream::OutputOptions options;
+  options.only_new = !replaces;
+  options.overwrite = replaces;
+  options.permissions = S_IRUSR;
+  options.must_last = !replaces;
+  options.cancel = &cancel();
+  stream::Output file = stream::Output::create(path, options);
+  file.write(text);
+  if (exists_before && (before.st_uid != geteuid() || before.st_gid != getegid()) &&
+      fchown(file.descriptor(), before.st_uid, before.st_gid) != 0) {
+    print_warning(path + ": belongs to another user from now on, who may be unable to read it");
+  }
+  file.commit(text.size());
+  if (!file.warning().empty()) {
+    print_warning(file.warning());
+  }
+}
+
 void VaultOptions::declare(CLI::App& app, bool needs_folder) {
   place.declare(app, needs_folder);
   passphrase.declare(app, "", "read the passphrase from this file");
@@ -192,10 +256,7 @@ OpenedVault VaultOptions::open() const {
     return {std::move(configuration), std::move(key)};
   }
   cost_limit.check(configuration.scrypt, path);
-  const SecretBytes words = passphrase.read_existing();
-  if (words.empty()) {
-    throw Error(ErrorCode::wrong_key, "passphrase: is empty, which opens nothing");
-  }
+  const SecretBytes words = existing_vault_passphrase(passphrase);
   std::optional<vault::MasterKey> key =
       vault::unwrap_master_key(configuration, words, until_signal());
   if (!key) {

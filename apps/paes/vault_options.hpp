@@ -10,6 +10,10 @@
 #include "vault/configuration.hpp"
 #include "vault/master_key.hpp"
 
+namespace CLI {
+class Option;
+}
+
 namespace paes::cli {
 
 #define PAES_COMMAND(name) extern const Command vault_command_##name;
@@ -55,6 +59,21 @@ class CostLimit {
 [[nodiscard]] vault::MasterKey read_master_key(const std::string& path);
 // As gocryptfs prints it: eight groups of eight digits with dashes between them, and a line feed.
 [[nodiscard]] SecretBytes master_key_text(const vault::MasterKey& key);
+
+// A passphrase as gocryptfs reads it from a file: the first line alone counts. Warns if there is
+// more.
+[[nodiscard]] SecretBytes existing_vault_passphrase(const PassphraseOptions& options);
+// The same for a new one. Throws Error(usage) for one that gocryptfs would not take.
+[[nodiscard]] SecretBytes new_vault_passphrase(const PassphraseOptions& options);
+
+// The work factor of a passphrase's derivation, within the same bounds wherever it is given.
+CLI::Option* declare_work_factor(CLI::App& app, unsigned& work_factor, const char* help);
+
+// Writes a configuration as a file of mode 0400, synced, which has its name only when it is
+// complete. A file that exists is replaced only if `replaces`, and then keeps its owner.
+void write_configuration(const std::string& path, Bytes text, bool replaces);
+void write_configuration(const std::string& path, const vault::Configuration& configuration,
+                         bool replaces);
 
 struct OpenedVault {
   vault::Configuration configuration;

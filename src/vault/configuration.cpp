@@ -58,6 +58,11 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+bool is_known(std::string_view member) {
+  return std::any_of(known_members.begin(), known_members.end(),
+                     [&](std::string_view known) { return equal_but_for_case(member, known); });
+}
+
 // What reads one text: everything here is for messages that name it.
 class Parser {
  public:
@@ -271,8 +276,7 @@ Configuration Parser::parse(Bytes text) const {
           "the encrypted master key has a wrong length");
   Json others = Json::object();
   for (const auto& [member, value] : document.items()) {
-    if (std::none_of(known_members.begin(), known_members.end(),
-                     [&](std::string_view known) { return equal_but_for_case(member, known); })) {
+    if (!is_known(member)) {
       others[member] = value;
     }
   }
@@ -317,9 +321,9 @@ std::vector<std::string_view> flags_of(const Features& features) {
   add(features.content != ContentCipher::xchacha20_poly1305, gcm_iv_128);
   add(features.has_plaintext_names, plaintext_names);
   add(features.has_directory_ivs, dir_iv);
+  add(features.long_name_max != max_long_name_max, long_name_max);
   add(!features.has_plaintext_names, eme_names);
   add(features.has_long_names, long_names);
-  add(features.long_name_max != max_long_name_max, long_name_max);
   add(features.has_raw_base64, raw_64);
   add(features.content == ContentCipher::aes_siv, aes_siv);
   return flags;

@@ -120,6 +120,16 @@ def test_options_are_those_of_the_help(name, offered_by):
         assert offered == options(name, command), (name, command)
 
 
+@pytest.mark.parametrize("offered_by", [by_bash, by_fish, by_zsh])
+def test_commands_of_vault(offered_by):
+    words = ("paes", "vault")
+    offered = {word for word in offered_by("paes", *words, "") if not word.startswith("-")}
+    assert offered == subcommands(*words) and "init" in offered
+    for command in offered:
+        offered_options = set(offered_by("paes", *words, command, "-")) - {"-h"}
+        assert offered_options == options(*words, command), command
+
+
 @NEEDS_MPI
 def test_behind_a_launcher():
     """The launcher's own words are not ours."""

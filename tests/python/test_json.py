@@ -15,6 +15,10 @@ from program import CORRUPT, FAILURE, OK, SOME_FAILED, USAGE, WRONG_KEY, run, su
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schema"
 
 
+# A configuration that gocryptfs made.
+VAULT = Path(__file__).resolve().parents[1] / "vault" / "configurations" / "longnamemax.conf"
+
+
 def validator(name):
     schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -23,18 +27,19 @@ def validator(name):
 
 # What has no schema of its own name.
 SCHEMA_OF = dict.fromkeys(["encrypt", "decrypt", "verify", "cipher"], "transfer")
-COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices"]
+COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices",
+            "vault info"]
 # The schema of a document whose command failed before it had anything else to report.
 FAILED = "failure"
 
 
 def schema_of(command):
-    return SCHEMA_OF.get(command, command)
+    return SCHEMA_OF.get(command, command.replace(" ", "_"))
 
 
 def checked(command, *arguments, code=OK, **options):
     """Runs `paes command --json ...` and gives its document, which obeys the schema."""
-    result = run(command, "--json", *arguments, **options)
+    result = run(*command.split(), "--json", *arguments, **options)
     assert result.code == code, result.err
     document = json.loads(result.out)
     validator(schema_of(command)).validate(document)
@@ -48,6 +53,7 @@ def test_every_schema_refuses_what_it_should(sealed, keys, folder):
         "inspect": checked("inspect", sealed),
         "verify": checked("verify", "-i", keys.path, sealed),
         "devices": checked("devices"),
+        "vault info": checked("vault info", "--config", VAULT),
     }
     for name, document in documents.items():
         check = validator(schema_of(name))
@@ -145,6 +151,9 @@ def failure_of(result):
         ("rekey --json -i missing -r RECIPIENT sealed.paes", FAILURE),
         ("keygen --json", USAGE),
         ("devices --json surplus", USAGE),
+        ("vault --json", USAGE),
+        ("vault info --json", USAGE),
+        ("vault info --json missing surplus", USAGE),
     ],
 )
 def test_errors_before_there_is_anything_to_report(words, code, plain, sealed, keys, folder):
@@ -154,7 +163,8 @@ def test_errors_before_there_is_anything_to_report(words, code, plain, sealed, k
     result = run(*arguments, cwd=folder)
     assert result.code == code, result.err
     document = failure_of(result)
-    assert document.get("command") == (None if arguments[0].startswith("-") else arguments[0])
+    command = " ".join(arguments[: arguments.index("--json")])
+    assert document.get("command", "") == command
     for file in document.get("files", []):
         assert file["input"] in ("plain", "sealed.paes")
     assert sorted(os.listdir(folder)) == before
@@ -282,6 +292,24 @@ def test_the_selected_kernel_is_the_one_used(plain, keys):
     )
     err = succeed("encrypt", "-v", "-r", keys.recipient, "-o", "/dev/null", plain).err
     assert selected in err
+
+
+@pytest.mark.parametrize("path", sorted(VAULT.parent.glob("*.conf")), ids=lambda path: path.stem)
+def test_vault_info(path):
+    """Of gocryptfs's own configurations, old ones too."""
+    if path.stem == "example-v0.6":
+        document = checked("vault info", "--config", path, code=FAILURE)
+        assert document["error"]["code"] == FAILURE
+        return
+    document = checked("vault info", "--config", path)
+    known = json.loads(path.read_text())
+    assert set(document["flags"]) == set(known["FeatureFlags"])
+    assert 2 ** document["scrypt"]["log2_n"] == known["ScryptObject"]["N"]
+    assert document["creator"] == known.get("Creator", "")
+    names = {"LongNames", "PlaintextNames"} & set(document["flags"])
+    assert document["max_name_bytes"] == (255 if names else 175)
+    limit = known.get("LongNameMax", 255) if "LongNames" in known["FeatureFlags"] else None
+    assert document["long_name_max"] == limit
 
 
 def test_rekey(sealed, keys, other_keys):

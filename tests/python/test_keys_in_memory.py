@@ -6,6 +6,7 @@ import subprocess
 
 import program
 import pytest
+from vault import CHEAP, sealed_file
 
 KEY = os.urandom(32)
 
@@ -71,3 +72,43 @@ def test_keys_are_locked_and_not_dumped(cipher, kernel, tmp_path):
         process.wait(timeout=30)
     assert process.returncode == 0
     assert all({"lo", "dd"} <= flags for flags in found), found
+
+
+@pytest.mark.parametrize("by", ["passphrase", "master-key"])
+def test_a_vaults_secrets_are_locked_and_not_dumped(by, folder, tmp_path):
+    """While passwd waits for the new passphrase it holds the master key, and what opened it."""
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_text("a passphrase that stands nowhere else\n")
+    key = tmp_path / "key"
+    program.succeed(
+        *("vault", "init", *CHEAP, "--passphrase-file", passphrase, "--master-key-out", key, folder)
+    )
+    text = key.read_text().strip()
+    (folder / "file").write_bytes(sealed_file(text.replace("-", ""), b"text"))
+    source = ("--passphrase-file", passphrase) if by == "passphrase" else ("--master-key", key)
+    process = program.start(
+        *("vault", "passwd", *source, "--new-passphrase-fd", 0, folder),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    secrets = [bytes.fromhex(text.replace("-", ""))]
+    secrets.append(passphrase.read_bytes()[:32] if by == "passphrase" else text.encode())
+    try:
+        found = []
+
+        def is_found():
+            found[:] = [holders(process.pid, secret) for secret in secrets]
+            return found[0] or process.poll() is not None
+
+        program.wait_until(is_found, "the key in memory")
+        assert process.poll() is None, process.stderr.read()
+    except PermissionError:
+        pytest.skip("the process is not dumpable, so only root sees its memory")
+    finally:
+        process.stdin.write(b"another\n")
+        process.stdin.close()
+        process.stderr.read()
+        process.wait(timeout=60)
+    assert process.returncode == 0
+    for flags in [one for places in found for one in places]:
+        assert {"lo", "dd"} <= flags, found

@@ -1,0 +1,173 @@
+#include "paes/key_proof.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "core/descriptor.hpp"
+#include "kernel/registry.hpp"
+#include "paes/process.hpp"
+#include "stream/cancel.hpp"
+#include "vault/blocks.hpp"
+#include "vault/content_key.hpp"
+#include "vault/names.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_entries = 5000;
+constexpr std::size_t enough_names = 4;  // an error in 2^32 keys
+
+enum class Trial { passed, failed, none };
+
+// As many bytes as there are, from the beginning of a regular file.
+std::vector<std::uint8_t> read_beginning(const fs::path& path, std::size_t most_bytes) {
+  std::vector<std::uint8_t> read;
+  const Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  struct stat status = {};
+  if (!file.is_open() || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return read;
+  }
+  read.resize(most_bytes);
+  std::size_t filled = 0;
+  while (filled != most_bytes) {
+    const ssize_t got = ::read(file.number(), read.data() + filled, most_bytes - filled);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      break;
+    }
+    filled += static_cast<std::size_t>(got);
+  }
+  read.resize(filled);
+  return read;
+}
+
+class Prover {
+ public:
+  Prover(const vault::Features& features, const vault::MasterKey& key)
+      : features_(features),
+        content_(vault::make_content_key(features.content, key.content_key(features),
+                                         best_kernel(Cipher::aes))),
+        names_(key.name_key(features), features, best_kernel(Cipher::aes)) {}
+
+  // Its first block. Holes are the same under every key.
+  [[nodiscard]] Trial try_file(const fs::path& path) const {
+    const vault::BlockLayout layout = content_->layout();
+    const std::vector<std::uint8_t> stored =
+        read_beginning(path, vault::header_bytes + layout.stride());
+    vault::FileId id;
+    if (stored.size() <= vault::header_bytes + layout.overhead() ||
+        !vault::parse_header(Bytes(stored).first(vault::header_bytes), id)) {
+      return Trial::none;
+    }
+    const Bytes sealed = Bytes(stored).subspan(vault::header_bytes);
+    if (std::all_of(sealed.begin(), sealed.end(), [](std::uint8_t byte) { return byte == 0; })) {
+      return Trial::none;
+    }
+    SecretBytes text(sealed.size() - layout.overhead());
+    return vault::open_block(*content_, {0, &id}, sealed, text) ? Trial::passed : Trial::failed;
+  }
+
+  [[nodiscard]] Trial try_link(const fs::path& path) const {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) {
+      return Trial::none;
+    }
+    return vault::open_link_target(*content_, target.string(), features_) ? Trial::passed
+                                                                          : Trial::failed;
+  }
+
+  // The names in the root, which all have one IV.
+  [[nodiscard]] KeyProof try_names(const fs::path& folder) const {
+    vault::FolderIv iv = {};
+    if (features_.has_plaintext_names) {
+      return KeyProof::nothing_to_try;
+    }
+    if (features_.has_directory_ivs) {
+      const std::vector<std::uint8_t> read =
+          read_beginning(folder / vault::folder_iv_name, iv.size());
+      if (read.size() != iv.size()) {
+        return KeyProof::nothing_to_try;
+      }
+      std::copy(read.begin(), read.end(), iv.begin());
+    }
+    std::size_t tried = 0;
+    std::size_t passed = 0;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      if (name == vault::configuration_name || names_.kind_of(name) != vault::StoredKind::name) {
+        continue;
+      }
+      ++tried;
+      passed += static_cast<std::size_t>(names_.decode(name, iv).has_value());
+      if (tried == most_entries) {
+        break;
+      }
+    }
+    if (passed >= enough_names && 2 * passed > tried) {
+      return KeyProof::right;
+    }
+    // One that somebody else put there proves nothing.
+    return tried >= enough_names && 2 * passed < tried ? KeyProof::wrong : KeyProof::nothing_to_try;
+  }
+
+ private:
+  vault::Features features_;
+  std::unique_ptr<vault::ContentKey> content_;
+  vault::NameCipher names_;
+};
+
+bool holds_no_content(const std::string& name) {
+  return name == vault::configuration_name || name == vault::folder_iv_name ||
+         (name.starts_with(vault::long_name_prefix) && name.ends_with(vault::long_name_suffix));
+}
+
+}  // namespace
+
+KeyProof prove_master_key(const std::string& folder, const vault::Features& features,
+                          const vault::MasterKey& key) {
+  const Prover prover(features, key);
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         error);
+  std::size_t looked_at = 0;
+  bool has_failed = false;
+  for (; !error && entry != fs::recursive_directory_iterator() && looked_at != most_entries;
+       entry.increment(error), ++looked_at) {
+    stream::check(&cancel());
+    const fs::path& path = entry->path();
+    std::error_code unknown;
+    const fs::file_status status = entry->symlink_status(unknown);
+    Trial trial = Trial::none;
+    if (fs::is_symlink(status)) {
+      trial = prover.try_link(path);
+    } else if (fs::is_regular_file(status) && !holds_no_content(path.filename().string())) {
+      trial = prover.try_file(path);
+    }
+    if (trial == Trial::passed) {
+      return KeyProof::right;
+    }
+    has_failed = has_failed || trial == Trial::failed;
+  }
+  if (error && looked_at == 0) {
+    throw Error(ErrorCode::failure, folder + ": " + error.message());
+  }
+  const KeyProof by_names = prover.try_names(folder);
+  return by_names == KeyProof::nothing_to_try && has_failed ? KeyProof::wrong : by_names;
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,232 @@
+// `paes vault init`: makes an empty folder a vault. The configuration gets its name last, so that
+// what an interrupted run leaves is no vault, and another run completes it.
+#include <dirent.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/descriptor.hpp"
+#include "paes/decimal.hpp"
+#include "paes/keyfile.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "paes/vault_options.hpp"
+#include "stream/output.hpp"
+#include "stream/small_file.hpp"
+#include "vault/names.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using vault::ContentCipher;
+
+constexpr std::array ciphers = {ContentCipher::aes_256_gcm, ContentCipher::xchacha20_poly1305,
+                                ContentCipher::aes_siv};
+
+struct Request {
+  VaultPlace place;
+  PassphraseOptions passphrase;
+  std::string cipher = vault::name_of(ContentCipher::aes_256_gcm);
+  bool plaintext_names = false;
+  bool deterministic_names = false;
+  unsigned long_name_max = 255;
+  unsigned work_factor = vault::default_log2_n;
+  std::string master_key_file;
+  std::string master_key_out;
+  bool show_master_key = false;
+
+  [[nodiscard]] vault::Features features() const {
+    vault::Features features;
+    features.content = *std::find_if(ciphers.begin(), ciphers.end(), [this](ContentCipher one) {
+      return cipher == vault::name_of(one);
+    });
+    features.has_plaintext_names = plaintext_names;
+    features.has_directory_ivs = !plaintext_names && !deterministic_names;
+    features.has_long_names = !plaintext_names;
+    features.has_raw_base64 = !plaintext_names;
+    features.long_name_max = long_name_max;
+    return features;
+  }
+};
+
+bool lies_in(const std::string& file, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::weakly_canonical(folder, error);
+  const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
+  return !error &&
+         std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+}
+
+// A file that goes away again unless the vault gets complete.
+class Made {
+ public:
+  explicit Made(std::string path) : path_(std::move(path)) {}
+  ~Made() {
+    if (!path_.empty()) {
+      (void)unlink(path_.c_str());
+    }
+  }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  void keep() noexcept { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+// Gives back whether an interrupted run has left the root's IV. Anything else must not be there.
+bool has_folder_iv(const Request& request) {
+  const std::string& folder = request.place.folder();
+  bool has_iv = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    refuse(name == vault::configuration_name, folder + ": is a vault already");
+    has_iv = has_iv || name == vault::folder_iv_name;
+    refuse(name != vault::folder_iv_name || !request.features().has_directory_ivs,
+           folder + ": is not empty",
+           "a vault begins as an empty folder; files are copied into it "
+           "when it is mounted");
+  }
+  if (error) {
+    throw Error(ErrorCode::failure, folder + ": " + error.message(),
+                error == std::errc::no_such_file_or_directory ? "make the folder first" : "");
+  }
+  return has_iv;
+}
+
+void write_folder_iv(const std::string& path) {
+  stream::OutputOptions options;
+  options.only_new = true;
+  options.permissions = S_IRUSR | S_IRGRP | S_IROTH;  // as gocryptfs has it in every folder
+  options.must_last = true;
+  options.cancel = &cancel();
+  stream::Output file = stream::Output::create(path, options);
+  vault::FolderIv iv;
+  do {
+    random_bytes(iv);
+  } while (iv == vault::FolderIv{});  // gocryptfs takes zeros for damage
+  file.write(iv);
+  file.commit(iv.size());
+}
+
+void check_folder_iv(const std::string& path) {
+  vault::FolderIv zero = {};
+  const SecretBytes iv = stream::read_small_file(path, 2 * zero.size(), &cancel());
+  refuse(iv.size() != zero.size() || equal_constant_time(iv, zero), path + ": is damaged",
+         "remove it");
+}
+
+void check(const Request& request) {
+  refuse(request.plaintext_names && request.deterministic_names,
+         "vault init: --plaintext-names and --deterministic-names exclude each other");
+  refuse(request.plaintext_names && request.long_name_max != 255,
+         "vault init: names that are not encrypted are never too long",
+         "leave out --long-name-max");
+  refuse(!request.master_key_out.empty() && lies_in(request.master_key_out, request.place.folder()),
+         request.master_key_out + ": would lie in the vault, which it opens", "keep it elsewhere");
+  refuse_several_uses_of_standard_input(
+      request.passphrase.standard_input_uses() +
+      (!request.master_key_file.empty() && is_standard_input(request.master_key_file) ? 1 : 0));
+  const std::string path = request.place.configuration_path();
+  struct stat status = {};
+  if (request.place.has_configuration_elsewhere() && lstat(path.c_str(), &status) == 0) {
+    throw Error(ErrorCode::failure, path + ": already exists",
+                "it may open another vault, and is never replaced");
+  }
+}
+
+int make_vault(const Request& request) {
+  check(request);
+  const bool has_iv = has_folder_iv(request);
+  const std::string path = request.place.configuration_path();
+  const vault::MasterKey key = request.master_key_file.empty()
+                                   ? vault::MasterKey::random()
+                                   : read_master_key(request.master_key_file);
+  const SecretBytes passphrase = new_vault_passphrase(request.passphrase);
+  vault::Configuration configuration;
+  configuration.creator = "paes " PAES_VERSION;
+  configuration.features = request.features();
+  vault::wrap_master_key(key, passphrase, request.work_factor, configuration, until_signal());
+
+  std::unique_ptr<Made> made_iv;
+  std::unique_ptr<Made> made_key;
+  if (configuration.features.has_directory_ivs) {
+    const std::string iv = std::filesystem::path(request.place.folder()) / vault::folder_iv_name;
+    if (has_iv) {
+      check_folder_iv(iv);
+    } else {
+      write_folder_iv(iv);
+      made_iv = std::make_unique<Made>(iv);
+    }
+  }
+  if (!request.master_key_out.empty()) {
+    write_new_secret_file(request.master_key_out, [&] { return master_key_text(key); });
+    made_key = std::make_unique<Made>(request.master_key_out);
+  }
+  if (request.show_master_key) {
+    show_at_terminal("Master key: ", master_key_text(key), "");
+  }
+  write_configuration(path, configuration, false);
+  for (const auto* made : {&made_iv, &made_key}) {
+    if (*made != nullptr) {
+      (*made)->keep();
+    }
+  }
+  print_note(
+      fmt::format("paes: {}: is a vault now; keep a copy of {} elsewhere, because without "
+                  "it or the master key nothing opens the vault",
+                  printable(request.place.folder()), printable(path)));
+  return exit_done;
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->place.declare(app, true);
+  request->passphrase.declare(app, "", "read the passphrase from this file");
+  std::vector<std::string> names;
+  names.reserve(ciphers.size());
+  for (const ContentCipher cipher : ciphers) {
+    names.emplace_back(vault::name_of(cipher));
+  }
+  app.add_option("--cipher", request->cipher, "the cipher of the files' content")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  app.add_flag("--plaintext-names", request->plaintext_names, "do not encrypt names");
+  app.add_flag("--deterministic-names", request->deterministic_names,
+               "encrypt a name alike in every folder");
+  app.add_option("--long-name-max", request->long_name_max,
+                 "store names as a hash whose encrypted form is longer than this")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(decimal())
+      ->check(CLI::Range(62, 255));
+  declare_work_factor(app, request->work_factor,
+                      "scrypt work factor of the passphrase, as a power of two")
+      ->capture_default_str();
+  app.add_option("--master-key-out", request->master_key_out,
+                 "keep a copy of the master key in this new file, mode 0600")
+      ->type_name("FILE");
+  app.add_flag("--show-master-key", request->show_master_key,
+               "show the master key at the terminal, to be written down");
+  app.add_option("--master-key", request->master_key_file,
+                 "take the master key in this file instead of a new one; - is standard input")
+      ->type_name("FILE");
+  return [request] { return make_vault(*request); };
+}
+
+}  // namespace
+
+const Command vault_command_init = {"init", "make an empty folder a vault", declare};
+
+}  // namespace paes::cli

@@ -1,0 +1,93 @@
+// `paes vault passwd`: another passphrase for a vault, by a new configuration around the same
+// master key. The files stay as they are, and so does whatever else the configuration says.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "paes/key_proof.hpp"
+#include "paes/keyfile.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "paes/vault_options.hpp"
+#include "stream/small_file.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  VaultOptions vault;
+  PassphraseOptions new_passphrase;
+  unsigned work_factor = 0;  // 0: as before
+  bool force = false;
+};
+
+// With -f nobody knows whether the new configuration opens the vault, so the old one stays, too.
+void keep_old(const std::string& path) {
+  const std::string copy = path + ".bak";
+  write_configuration(
+      copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false);
+  print_note("paes: " + printable(copy) +
+             ": the old configuration; remove it once the files have been read");
+}
+
+// Gives back whether the key is known to be the vault's.
+bool check_master_key(const Request& request, const OpenedVault& opened) {
+  const std::string& folder = request.vault.place.folder();
+  switch (prove_master_key(folder, opened.configuration.features, opened.key)) {
+    case KeyProof::right:
+      return true;
+    case KeyProof::wrong:
+      throw Error(ErrorCode::wrong_key, folder + ": the master key is not that of this vault");
+    case KeyProof::nothing_to_try:
+      break;
+  }
+  if (!request.force) {
+    throw Error(ErrorCode::failure,
+                folder + ": holds too little to prove that the master key is right",
+                "-f takes it as it is, and keeps the old configuration");
+  }
+  return false;
+}
+
+int change_passphrase(const Request& request) {
+  const bool has_key = !request.vault.master_key_file.empty();
+  refuse(request.force && !has_key, "vault passwd: -f goes with --master-key alone");
+  refuse_several_uses_of_standard_input(
+      request.vault.passphrase.standard_input_uses() +
+      request.new_passphrase.standard_input_uses() +
+      (has_key && is_standard_input(request.vault.master_key_file) ? 1 : 0));
+  OpenedVault opened = request.vault.open();
+  const bool is_proved = !has_key || check_master_key(request, opened);
+  const std::string path = request.vault.place.configuration_path();
+  const unsigned work_factor =
+      request.work_factor != 0 ? request.work_factor : opened.configuration.scrypt.work_factor();
+  const SecretBytes passphrase = new_vault_passphrase(request.new_passphrase);
+  vault::wrap_master_key(opened.key, passphrase, work_factor, opened.configuration, until_signal());
+  if (!is_proved) {
+    keep_old(path);
+  }
+  write_configuration(path, opened.configuration, true);
+  print_note("paes: " + printable(path) +
+             ": the passphrase is changed; copies of the old file "
+             "still open the vault with the old one");
+  return exit_done;
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->vault.declare(app);
+  request->new_passphrase.declare(app, "new-", "read the new passphrase from this file");
+  declare_work_factor(app, request->work_factor,
+                      "scrypt work factor of the new passphrase, as a power of two; by default it "
+                      "stays");
+  app.add_flag("-f,--force", request->force,
+               "take a master key that the vault's files cannot prove");
+  return [request] { return change_passphrase(*request); };
+}
+
+}  // namespace
+
+const Command vault_command_passwd = {"passwd", "change a vault's passphrase", declare};
+
+}  // namespace paes::cli
