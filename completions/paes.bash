@@ -66,6 +66,7 @@ _paes() {
           "vault passwd") words="$vault --max-work-factor --new-passphrase-file --new-passphrase-fd
             --work-factor -f --force" ;;
           "vault info") words="--config --json --help" ;;
+          "vault fsck") words="$vault --max-work-factor -T --threads -q --quiet --json" ;;
           devices) words="--json --help" ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then

@@ -105,16 +105,17 @@ complete -c paes -n $keygen -l passphrase-fd -x -d 'the same from a descriptor'
 complete -c paes -n $keygen -l post-quantum -d 'a key that is safe from quantum computers'
 complete -c paes -n $keygen -s y -l recipients -d 'print public keys of secret keys'
 complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault" -l json -d 'print JSON'
-set -l vault_commands init passwd info
+set -l vault_commands init passwd info fsck
 set -l vault "__fish_seen_subcommand_from vault; and not __fish_seen_subcommand_from $vault_commands"
 complete -c paes -n $vault -f
 complete -c paes -n $vault -a init -d 'make an empty folder a vault'
 complete -c paes -n $vault -a passwd -d 'change a passphrase'
 complete -c paes -n $vault -a info -d 'show how a vault is encrypted'
+complete -c paes -n $vault -a fsck -d 'check everything in a vault'
 complete -c paes -n $vault -l version -d 'print the version'
 set -l of_vault "__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from"
 complete -c paes -n "$of_vault $vault_commands" -l config -r -d 'the configuration, if it is elsewhere'
-set -l unlocks "$of_vault init passwd"
+set -l unlocks "$of_vault init passwd fsck"
 complete -c paes -n $unlocks -l passphrase-file -r -d 'read the passphrase from this file'
 complete -c paes -n $unlocks -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $unlocks -l master-key -r -d 'file of the master key'
@@ -125,9 +126,11 @@ complete -c paes -n "$of_vault init" -l deterministic-names -d 'encrypt a name a
 complete -c paes -n "$of_vault init" -l long-name-max -x -d 'longest encrypted name that is no hash'
 complete -c paes -n "$of_vault init" -l master-key-out -r -d 'new file for the master key'
 complete -c paes -n "$of_vault init" -l show-master-key -d 'show the master key at the terminal'
-complete -c paes -n "$of_vault passwd" -l max-work-factor -x -d 'largest scrypt work factor'
+complete -c paes -n "$of_vault passwd fsck" -l max-work-factor -x -d 'largest scrypt work factor'
 complete -c paes -n "$of_vault passwd" -l new-passphrase-file -r -d 'the new passphrase is in this file'
 complete -c paes -n "$of_vault passwd" -l new-passphrase-fd -x -d 'the same from a descriptor'
 complete -c paes -n "$of_vault passwd" -s f -l force -d 'take a master key without a proof'
-complete -c paes -n "$of_vault info" -l json -d 'print JSON'
+complete -c paes -n "$of_vault info fsck" -l json -d 'print JSON'
+complete -c paes -n "$of_vault fsck" -s T -l threads -x -d 'threads'
+complete -c paes -n "$of_vault fsck" -s q -l quiet -d 'errors and warnings only'
 complete -c paes -s h -l help -d 'help'

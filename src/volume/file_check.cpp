@@ -42,10 +42,13 @@ bool equal(const struct timespec& a, const struct timespec& b) noexcept {
 
 }  // namespace
 
+std::uint64_t FileCheck::text_bytes() const noexcept {
+  return volume_->content().layout().text_length(static_cast<std::uint64_t>(status_.st_size));
+}
+
 std::uint64_t FileCheck::text_bytes(Range blocks) const noexcept {
-  const std::uint64_t all =
-      volume_->content().layout().text_length(static_cast<std::uint64_t>(status_.st_size));
-  return std::min(all, blocks.end * vault::block_bytes) - blocks.first * vault::block_bytes;
+  return std::min(text_bytes(), blocks.end * vault::block_bytes) -
+         blocks.first * vault::block_bytes;
 }
 
 std::size_t FileCheck::sealed_bytes(Range blocks) const noexcept {

@@ -36,6 +36,8 @@ class FileCheck {
   // Checks the next run of blocks; the answer is 0 if none is left. From any thread.
   [[nodiscard]] std::uint64_t check_next();
 
+  [[nodiscard]] std::uint64_t text_bytes() const noexcept;  // of the whole file
+
   // The rest is for after the last run.
 
   // What is wrong, in the order of the file.

@@ -25,6 +25,7 @@ constexpr std::size_t max_stored_bytes = 255;
 bool is_shortage(int error) noexcept {
   return error == ENOMEM || error == EMFILE || error == ENFILE;
 }
+bool is_refusal(int error) noexcept { return error == EACCES || error == EPERM; }
 
 // The whole of a small file. EFBIG if it is longer than `into`.
 Result<std::size_t> read_own_file(const Backing& backing, int folder, const char* name,
@@ -194,7 +195,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
       read_own_file(volume_->backing(), descriptor(), beside.c_str(), read);
   if (!bytes) {
     const int error = bytes.error();
-    if (is_shortage(error)) {
+    if (is_shortage(error) || is_refusal(error)) {
       return Failure{error};
     }
     if (error == EFBIG) {

@@ -45,7 +45,8 @@ class Folder {
 
   // The other direction. ENOENT for what the volume keeps for itself and for what is no longer
   // there. EIO if the name is damaged, after it has been reported; `path` is the folder's. A long
-  // name takes reading a file: ENOMEM, EMFILE and ENFILE come out as they are.
+  // name takes reading a file: refusals (EACCES, EPERM) and shortages (ENOMEM, EMFILE, ENFILE) come
+  // out as they are.
   [[nodiscard]] Result<std::string> name_of(std::string_view stored, std::string_view path) const;
 
   // What an entry of this folder is. NameCipher::kind_of does not know which folder is the root,
@@ -53,7 +54,8 @@ class Folder {
   [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
 
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported
-  // and left out. 0, or the error that ended the listing. One call at a time.
+  // and left out, and so are long names that may not be read. A shortage ends the listing. 0, or
+  // the error that ended the listing. One call at a time.
   [[nodiscard]] int list(std::string_view path,
                          const std::function<void(FolderEntry)>& visit) const;
 

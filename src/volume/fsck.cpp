@@ -109,7 +109,7 @@ class Check {
   void begin(const std::shared_ptr<OpenFile>& file);
   void work_on(const std::shared_ptr<OpenFile>& file);
   void conclude(OpenFile& file);
-  void count_text(std::uint64_t bytes);
+  void report_progress(std::uint64_t bytes);
 
   const Volume volume_;
   const Executor& executor_;
@@ -153,11 +153,19 @@ void Check::run() {
   // Whoever makes something with a long name makes this file first. By now that must be done.
   for (const auto& [place, stored] : orphans_) {
     const int folder = place->folder.descriptor();
+    const std::string path = path_of(place->path, stored);
     const std::string named = stored.substr(0, stored.size() - vault::long_name_suffix.size());
-    if (volume_.backing().status(folder, named.c_str()).error() == ENOENT &&
-        volume_.backing().status(folder, stored.c_str())) {
-      damaged({path_of(place->path, stored), "what has this long name is missing"});
+    const Result<struct stat> content = volume_.backing().status(folder, named.c_str());
+    const Result<struct stat> file = volume_.backing().status(folder, stored.c_str());
+    if (content || file.error() == ENOENT) {
+      continue;
     }
+    if (content.error() == ENOENT && file) {
+      damaged({path, "what has this long name is missing"});
+      continue;
+    }
+    const int error = content.error() == ENOENT ? file.error() : content.error();
+    refused(path, "cannot be read", volume_.failed(path, "the file", error).error);
   }
   orphans_.clear();
 }
@@ -237,9 +245,15 @@ void Check::check_item(const SharedPlace& place, const Item& item) {
 
 void Check::check_long_name_file(const SharedPlace& place, const std::string& stored) {
   const std::string named = stored.substr(0, stored.size() - vault::long_name_suffix.size());
-  if (volume_.backing().status(place->folder.descriptor(), named.c_str()).error() == ENOENT) {
+  const Result<struct stat> status =
+      volume_.backing().status(place->folder.descriptor(), named.c_str());
+  if (status.error() == ENOENT) {
     const std::lock_guard lock(remembering_);
     orphans_.emplace_back(place, stored);
+  } else if (!status) {
+    const std::string path = path_of(place->path, named);
+    refused(path, "cannot be read",
+            volume_.failed(path, "what has this name", status.error()).error);
   }
 }
 
@@ -323,15 +337,14 @@ void Check::check_attributes(int file, const std::string& path) {
   }
 }
 
-void Check::count_text(std::uint64_t bytes) {
-  counters_.text_bytes.fetch_add(bytes);
+void Check::report_progress(std::uint64_t bytes) {
   if (watch_.done_bytes != nullptr) {
     watch_.done_bytes->fetch_add(bytes);
   }
 }
 
 void Check::begin(const std::shared_ptr<OpenFile>& file) {
-  count_text(file->check.begin());
+  report_progress(file->check.begin());
   const std::uint64_t runs = file->check.runs();
   if (runs == 0) {
     conclude(*file);
@@ -350,7 +363,7 @@ void Check::work_on(const std::shared_ptr<OpenFile>& file) {
     if (bytes == 0) {
       return;
     }
-    count_text(bytes);
+    report_progress(bytes);
     if (file->runs_done.fetch_add(1) + 1 == file->check.runs()) {
       conclude(*file);
       return;
@@ -368,6 +381,7 @@ void Check::conclude(OpenFile& file) {
       return;
     }
   }
+  counters_.text_bytes.fetch_add(file.check.text_bytes());
   for (const Wrong& wrong : file.check.wrongs()) {
     const Finding finding{file.path, wrong.what};
     if (is_refusal(wrong.error)) {

@@ -28,7 +28,7 @@ def validator(name):
 # What has no schema of its own name.
 SCHEMA_OF = dict.fromkeys(["encrypt", "decrypt", "verify", "cipher"], "transfer")
 COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices",
-            "vault info"]
+            "vault info", "vault fsck"]
 # The schema of a document whose command failed before it had anything else to report.
 FAILED = "failure"
 
@@ -47,13 +47,36 @@ def checked(command, *arguments, code=OK, **options):
     return document
 
 
-def test_every_schema_refuses_what_it_should(sealed, keys, folder):
+@pytest.fixture(name="vault_with_key")
+def vault_with_key_fixture(tmp_path):
+    """A new vault and the file of its master key."""
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_bytes(b"words\n")
+    made = tmp_path / "vault"
+    made.mkdir()
+    key = tmp_path / "master-key"
+    succeed("vault", "init", "--work-factor", 10, "--passphrase-file", passphrase, "--master-key-out", key, made)
+    return made, key
+
+
+def test_vault_fsck(vault_with_key):
+    made, key = vault_with_key
+    document = checked("vault fsck", "--master-key", key, made)
+    assert document["counts"]["folders"] == 1
+    (made / "foreign").write_bytes(b"")
+    document = checked("vault fsck", "--master-key", key, made, code=CORRUPT)
+    assert document["damaged"] == [{"path": "foreign", "what": "the name is damaged"}]
+
+
+def test_every_schema_refuses_what_it_should(sealed, keys, folder, vault_with_key):
     """A schema that takes anything proves nothing: an unknown member and a missing one fail."""
+    made, key = vault_with_key
     documents = {
         "inspect": checked("inspect", sealed),
         "verify": checked("verify", "-i", keys.path, sealed),
         "devices": checked("devices"),
         "vault info": checked("vault info", "--config", VAULT),
+        "vault fsck": checked("vault fsck", "--master-key", key, made),
     }
     for name, document in documents.items():
         check = validator(schema_of(name))

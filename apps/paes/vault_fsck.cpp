@@ -1,0 +1,191 @@
+// `paes vault fsck`: reads and authenticates everything in a vault, and changes nothing. Without a
+// mount, hence also without the rights that mounting takes.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "kernel/registry.hpp"
+#include "paes/decimal.hpp"
+#include "paes/process.hpp"
+#include "paes/progress.hpp"
+#include "paes/report.hpp"
+#include "paes/vault_options.hpp"
+#include "volume/fsck.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using volume::Finding;
+using volume::FsckCounts;
+
+// More findings than these are only counted in a document.
+constexpr std::size_t max_listed = 100'000;
+
+struct Request {
+  VaultOptions vault;
+  std::vector<std::string> paths;
+  unsigned threads = 0;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Each folder between the root and what is being checked stays open.
+void allow_open_files() {
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+Descriptor open_vault_folder(const std::string& path) {
+  refuse_zero_byte(path);
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) {
+    throw_errno(path);
+  }
+  return folder;
+}
+
+// What was found, as a document has it, and on standard error where no document is wanted.
+class Findings {
+ public:
+  explicit Findings(bool json) : json_(json) {}
+
+  void add_damaged(const Finding& finding) { add(finding, damaged_, "damaged"); }
+  void add_unread(const Finding& finding) { add(finding, unread_, "not checked"); }
+
+  [[nodiscard]] ordered_json& damaged() noexcept { return damaged_; }
+  [[nodiscard]] ordered_json& unread() noexcept { return unread_; }
+
+ private:
+  void add(const Finding& finding, ordered_json& list, const char* verdict) const {
+    if (!json_) {
+      print_note(fmt::format("paes: {}: {}: {}", shown(finding.path), verdict, finding.what));
+    } else if (list.size() < max_listed) {
+      list.push_back({{"path", finding.path}, {"what", finding.what}});
+    }
+  }
+  static std::string shown(const std::string& path) { return path.empty() ? "/" : path; }
+
+  bool json_;
+  ordered_json damaged_ = ordered_json::array();
+  ordered_json unread_ = ordered_json::array();
+};
+
+std::string number_of(std::uint64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// What the run is worth, if it is not clean.
+std::optional<Error> verdict_on(const Request& request, const FsckCounts& counts) {
+  const std::string& folder = request.vault.place.folder();
+  const std::string unread =
+      counts.unread == 0
+          ? ""
+          : fmt::format("{} not be read", number_of(counts.unread, "thing could", "things could"));
+  if (counts.damaged != 0) {
+    return Error(ErrorCode::corrupt,
+                 fmt::format("{}: {}{}{}", folder,
+                             number_of(counts.damaged, "thing is damaged", "things are damaged"),
+                             unread.empty() ? "" : "; ", unread),
+                 request.vault.master_key_file.empty()
+                     ? "get copies of what is named from a backup"
+                     : "if everything is damaged, the master key is that of another vault");
+  }
+  if (counts.unread != 0) {
+    return Error(ErrorCode::failure, fmt::format("{}: {}", folder, unread),
+                 "a user who may read all files can check all of them");
+  }
+  return std::nullopt;
+}
+
+ordered_json to_json(const FsckCounts& counts) {
+  return {{"folders", counts.folders},       {"files", counts.files},
+          {"links", counts.links},           {"others", counts.others},
+          {"text_bytes", counts.text_bytes}, {"damaged", counts.damaged},
+          {"unread", counts.unread}};
+}
+
+void print_summary(const std::string& folder, const FsckCounts& counts, double seconds) {
+  print_note(fmt::format(
+      "paes: {}: {}, {}, {}{}, {} in {:.3f} s", folder,
+      number_of(counts.folders, "folder", "folders"), number_of(counts.files, "file", "files"),
+      number_of(counts.links, "link", "links"),
+      counts.others == 0 ? "" : fmt::format(", {} without content", counts.others),
+      human_bytes(static_cast<double>(counts.text_bytes)), seconds));
+}
+
+int check_vault(const Request& request) {
+  const std::string& folder = request.vault.place.folder();
+  Descriptor root = open_vault_folder(folder);
+  const OpenedVault opened = request.vault.open();
+  allow_open_files();
+  const volume::Volume vault(std::move(root), opened.configuration.features, opened.key,
+                             best_kernel(Cipher::aes));
+  const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, request.threads);
+  executor->start();
+
+  Findings findings(request.json);
+  const auto start = std::chrono::steady_clock::now();
+  FsckCounts counts;
+  {
+    ProgressMeter meter(!request.quiet && !request.json, "checking " + folder, std::nullopt);
+    volume::FsckWatch watch;
+    watch.damaged = [&](const Finding& finding) { findings.add_damaged(finding); };
+    watch.unread = [&](const Finding& finding) { findings.add_unread(finding); };
+    watch.stops = [] { return cancel().requested(); };
+    watch.done_bytes = meter.counter();
+    counts = volume::fsck(vault, request.paths, *executor, watch);
+  }
+  cancel().check();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+
+  const std::optional<Error> verdict = verdict_on(request, counts);
+  const int code = verdict ? static_cast<int>(verdict->code) : exit_done;
+  if (request.json) {
+    print_json({{"command", "vault fsck"},
+                {"exit_code", code},
+                {"folder", folder},
+                {"counts", to_json(counts)},
+                {"seconds", seconds.count()},
+                {"damaged", std::move(findings.damaged())},
+                {"unread", std::move(findings.unread())}});
+  } else if (!request.quiet) {
+    print_summary(folder, counts, seconds.count());
+  }
+  if (verdict) {
+    print_error(*verdict);
+  }
+  return code;
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->vault.declare(app);
+  app.add_option("PATH", request->paths,
+                 "check only this file or folder, named as in the vault, and what is below it");
+  app.add_option("-T,--threads", request->threads, "threads; 0 is every processor, the default")
+      ->type_name("N")
+      ->check(decimal())
+      ->check(CLI::Range(0U, max_threads));
+  app.add_flag("-q,--quiet", request->quiet, "say nothing but errors and warnings");
+  app.add_flag("--json", request->json, "print JSON (docs/schema/vault_fsck.schema.json)");
+  return [request] { return check_vault(*request); };
+}
+
+}  // namespace
+
+const Command vault_command_fsck = {"fsck", "check everything in a vault, and change nothing",
+                                    declare};
+
+}  // namespace paes::cli
