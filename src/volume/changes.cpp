@@ -78,7 +78,7 @@ class NewFolder {
     }
     if (error != 0) {
       if (has_iv_) {
-        (void)backing.remove(content_.number(), vault::folder_iv_name.data(), false);
+        (void)backing.remove(content_.number(), folder_iv_file(), false);
       }
       (void)backing.remove(parent_, hidden_.c_str(), true);
     }
@@ -149,7 +149,7 @@ Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
     file.emplace(std::move(*opened));
     return 0;
   });
-  if (error != 0) {
+  if (error != 0 || !file) {
     return Failure{error};
   }
   return std::move(*file);

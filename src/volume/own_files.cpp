@@ -63,7 +63,7 @@ int remove_hidden(const WritableVolume& volume, int folder, const std::string& n
   }
   if (const Result<Descriptor> inside = backing.open(folder, name.c_str(), O_PATH | O_DIRECTORY);
       inside) {
-    (void)backing.remove(inside->number(), vault::folder_iv_name.data(), false);
+    (void)backing.remove(inside->number(), folder_iv_file(), false);
   }
   return backing.remove(folder, name.c_str(), true);
 }
@@ -91,6 +91,10 @@ bool is_hidden_name(std::string_view stored) noexcept {
          stored.ends_with(vault::long_name_suffix);
 }
 
+const char* folder_iv_file() noexcept {
+  return vault::folder_iv_name.data();  // NOLINT: made of a literal, so that a zero byte follows
+}
+
 bool has_folder_ivs(const Volume& volume) noexcept {
   return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
 }
@@ -111,7 +115,7 @@ int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes b
 }
 
 int write_folder_iv(WritableVolume& volume, int folder, const vault::FolderIv& iv) {
-  return write_own_file(volume, folder, vault::folder_iv_name.data(), iv);
+  return write_own_file(volume, folder, folder_iv_file(), iv);
 }
 
 std::string LongNameFile::name() const {
@@ -200,7 +204,7 @@ int remove_empty_folder(WritableVolume& volume, int parent, const std::string& n
       error != 0) {
     return error;
   }
-  const int error = backing.remove(content, vault::folder_iv_name.data(), false);
+  const int error = backing.remove(content, folder_iv_file(), false);
   if (error != 0 && error != ENOENT) {
     (void)backing.rename(parent, hidden.c_str(), parent, name.c_str(), RENAME_NOREPLACE);
     return error;

@@ -12,6 +12,9 @@ namespace paes::volume {
 [[nodiscard]] std::string new_hidden_name();
 [[nodiscard]] bool is_hidden_name(std::string_view stored) noexcept;
 
+// vault::folder_iv_name, as the system's calls take it.
+[[nodiscard]] const char* folder_iv_file() noexcept;
+
 // Whether the folders of the volume have IVs.
 [[nodiscard]] bool has_folder_ivs(const Volume& volume) noexcept;
 

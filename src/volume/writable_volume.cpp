@@ -19,6 +19,7 @@ std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
     }
   }
   std::vector<std::unique_lock<std::mutex>> locks;
+  locks.reserve(places.size());
   for (const std::size_t place : places) {
     locks.emplace_back(folder_locks_[place]);
   }
