@@ -117,7 +117,8 @@ struct Lane {
   // Why it stopped, at which line, and what it gives to the lanes that its mask names.
   Stop stop = Stop::ready;
   int line = 0;
-  b32 mask = 0, given = 0, distance = 0, clamp = 0, exchanged = 0;
+  b32 mask = 0, given = 0, from = 0, clamp = 0, exchanged = 0;
+  bool is_from_relative = false;  // `from` has the bits in which that lane's number differs
 
   [[nodiscard]] Stop finish() { return stop = Stop::finished; }
   [[nodiscard]] Stop wait_at_barrier(int at) {
@@ -132,11 +133,14 @@ struct Lane {
   // Takes what the lane gives whose number differs from this lane's in the bits of `by`.
   [[nodiscard]] Stop exchange(int at, b32 value, b32 by, b32 segment, b32 of) {
     line = at;
-    given = value;
-    distance = by;
-    clamp = segment;
-    mask = of;
-    return stop = Stop::exchange;
+    is_from_relative = true;
+    return give(value, by, segment, of);
+  }
+  // Takes what the lane of this number gives.
+  [[nodiscard]] Stop take_from(int at, b32 value, b32 number, b32 segment, b32 of) {
+    line = at;
+    is_from_relative = false;
+    return give(value, number, segment, of);
   }
 
   // Where the host has an address, for an access of so many bytes.
@@ -181,6 +185,14 @@ struct Lane {
   [[noreturn]] void fail(int at, const char* what) const;
 
  private:
+  [[nodiscard]] Stop give(b32 value, b32 lane, b32 segment, b32 of) {
+    given = value;
+    from = lane;
+    clamp = segment;
+    mask = of;
+    return stop = Stop::exchange;
+  }
+
   [[nodiscard]] std::uint8_t* in_window(b64 address, b32 bytes, Space space, Access how,
                                         int at) const {
     if (address % bytes != 0) {

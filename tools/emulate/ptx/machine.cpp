@@ -339,7 +339,7 @@ void Machine::release(std::span<Lane> warp, b32 number, const Lane& like) {
         }
       }
     } else {
-      const b32 source = i ^ lane.distance;
+      const b32 source = lane.is_from_relative ? i ^ lane.from : lane.from;
       if (lane.clamp != warp_lanes - 1 || source >= warp_lanes || (mask >> source & 1) == 0) {
         fail_at(lane, lane.line, Fault::Kind::launch,
                 "an exchange with lane " + std::to_string(source) +

@@ -26,6 +26,8 @@ SPECIAL = {f"%{name}.{axis}": f"lane.{field}" if axis == "x" else ("0u" if name 
            for name, field in (("tid", "thread"), ("ntid", "threads"), ("ctaid", "block"), ("nctaid", "blocks"))
            for axis in "xyz"}
 NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+)$")
+# What lanes of a warp give each other, and the call of a lane that does it.
+SHUFFLES = {"shfl.sync.bfly.b32": "exchange", "shfl.sync.idx.b32": "take_from"}
 LABEL = re.compile(r"(\$?[\w$]+):$")
 VARIABLE = re.compile(r"\.(global|const|shared|local)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\](?:\s*=\s*\{([\d, ]*)\})?;$")
 
@@ -226,8 +228,8 @@ class Kernel:
         elif opcode == "bar.warp.sync" and len(operands) == 1:
             mask = self.source(operands[0], "b32", statement)
             statement.stop = f"lane.wait_for_warp({statement.number}, {mask})"
-        elif opcode == "shfl.sync.bfly.b32" and len(operands) == 5:
-            self.translate_shuffle(operands, statement)
+        elif opcode in SHUFFLES and len(operands) == 5:
+            self.translate_shuffle(SHUFFLES[opcode], operands, statement)
         else:
             raise Unknown(statement.number, f"instruction {text}")
 
@@ -247,12 +249,12 @@ class Kernel:
             low, high = (self.source(text, half, statement) for text in halves)
             statement.code = self.assign(operands[0], f"join_halves({low}, {high})", opcode[4:], statement)
 
-    def translate_shuffle(self, operands, statement):
+    def translate_shuffle(self, call, operands, statement):
         result, _, found = operands[0].partition("|")
         sources = [self.source(operand, "b32", statement) for operand in operands[1:]]
-        statement.stop = f"lane.exchange({statement.number}, {', '.join(sources)})"
+        statement.stop = f"lane.{call}({statement.number}, {', '.join(sources)})"
         statement.code = self.assign(result, "lane.exchanged", "b32", statement)
-        if found:  # whether the other lane is one of the warp's: with an exchange by XOR, always
+        if found:  # whether the other lane is one of the warp's; if not, the exchange has failed
             statement.code += " " + self.assign(found, "true", "pred", statement)
 
     @staticmethod
