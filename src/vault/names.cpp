@@ -47,11 +47,14 @@ bool is_attribute_name(std::string_view name) noexcept {
   return !name.empty() && Contents(name).zeros == 0;
 }
 
-std::string seal_name(const Eme& eme, base64::Form form, std::string_view name, Bytes tweak) {
+void require_length(std::string_view name) {
   if (name.empty() || name.size() > max_name_bytes) {
     throw Error(ErrorCode::usage,
                 "name: has " + std::to_string(name.size()) + " bytes instead of 1 to 255");
   }
+}
+
+std::string seal_name(const Eme& eme, base64::Form form, std::string_view name, Bytes tweak) {
   PaddedName padded;
   const WipeOnExit wiped(padded);
   const std::size_t padding = padding_bytes(name.size(), cipher_block);
@@ -99,6 +102,7 @@ NameCipher::NameCipher(Bytes name_key, const Features& features, const Kernel& k
     : features_(features), eme_(name_key, kernel) {}
 
 std::string NameCipher::encode(std::string_view name, const FolderIv& iv) const {
+  require_length(name);
   assert(is_file_name(name));
   return features_.has_plaintext_names ? std::string(name)
                                        : seal_name(eme_, form_of(features_), name, iv);
@@ -133,6 +137,7 @@ StoredKind NameCipher::kind_of(std::string_view stored) const noexcept {
 }
 
 std::string NameCipher::encode_attribute(std::string_view name) const {
+  require_length(name);
   assert(is_attribute_name(name));
   return std::string(attribute_prefix) +
          seal_name(eme_, form_of(features_), name, libcrypto::bytes_of(attribute_tweak));

@@ -37,6 +37,43 @@ class Backing {
   [[nodiscard]] virtual Result<std::string> attribute(int file, const char* name) const;
   [[nodiscard]] virtual Result<std::string> attribute_names(int file) const;  // as listxattr(2)
   [[nodiscard]] virtual Result<struct statvfs> file_system(int file) const;
+  // Whether bytes that the file has can be written anew without taking room: true only where that
+  // is known of its file system.
+  [[nodiscard]] virtual bool overwrites_in_place(int file) const;
+
+  // What changes the tree. The answer is 0 or an errno where nothing else is said. The process's
+  // umask applies to new files and folders.
+
+  // A new file; EEXIST if something has the name.
+  [[nodiscard]] virtual Result<Descriptor> create(int folder, const char* name, int flags,
+                                                  mode_t mode) const;
+  // One call of the system: it may write less than it was given. The answer is how much.
+  [[nodiscard]] virtual Result<std::size_t> write(int file, std::uint64_t offset, Bytes from) const;
+  [[nodiscard]] virtual int set_length(int file, std::uint64_t bytes) const;
+  [[nodiscard]] virtual int allocate(int file, int mode, std::uint64_t offset,
+                                     std::uint64_t bytes) const;  // as fallocate(2)
+  [[nodiscard]] virtual int sync(int file, bool data_only) const;
+  [[nodiscard]] virtual int sync_file_system(int file) const;
+
+  [[nodiscard]] virtual int make_folder(int folder, const char* name, mode_t mode) const;
+  [[nodiscard]] virtual int make_node(int folder, const char* name, mode_t mode,
+                                      dev_t device) const;
+  [[nodiscard]] virtual int make_link(int folder, const char* name, const char* target) const;
+  // One more name; an empty `name` stands for the descriptor itself.
+  [[nodiscard]] virtual int add_name(int folder, const char* name, int to_folder,
+                                     const char* to_name) const;
+  [[nodiscard]] virtual int rename(int folder, const char* name, int to_folder, const char* to_name,
+                                   unsigned flags) const;  // as renameat2(2)
+  [[nodiscard]] virtual int remove(int folder, const char* name, bool is_folder) const;
+
+  // Of the name, or with an empty name of the descriptor itself, as status().
+  [[nodiscard]] virtual int set_mode(int folder, const char* name, mode_t mode) const;
+  [[nodiscard]] virtual int set_owner(int folder, const char* name, uid_t user, gid_t group) const;
+  [[nodiscard]] virtual int set_times(int folder, const char* name,
+                                      const struct timespec (&times)[2]) const;  // as utimensat(2)
+  // As attribute(); flags as setxattr(2).
+  [[nodiscard]] virtual int set_attribute(int file, const char* name, Bytes value, int flags) const;
+  [[nodiscard]] virtual int remove_attribute(int file, const char* name) const;
 };
 
 }  // namespace paes::volume

@@ -1,0 +1,165 @@
+// The calls of Backing that change the tree.
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "volume/backing.hpp"
+
+namespace paes::volume {
+
+namespace {
+
+// 0 or the errno of `call`, which no signal interrupts.
+template <typename Call>
+int error_of(const Call& call) noexcept {
+  while (call() != 0) {
+    if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool Backing::overwrites_in_place(int file) const {
+  struct statfs status = {};
+  if (fstatfs(file, &status) != 0) {
+    return false;
+  }
+  return status.f_type == EXT4_SUPER_MAGIC || status.f_type == TMPFS_MAGIC;
+}
+
+Result<Descriptor> Backing::create(int folder, const char* name, int flags, mode_t mode) const {
+  int number = -1;
+  const int error = error_of([&] {
+    number = openat(folder, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    return number < 0 ? -1 : 0;
+  });
+  if (error != 0) {
+    return Failure{error};
+  }
+  return Descriptor(number);
+}
+
+Result<std::size_t> Backing::write(int file, std::uint64_t offset, Bytes from) const {
+  ssize_t bytes = -1;
+  const int error = error_of([&] {
+    bytes = pwrite(file, from.data(), from.size(), static_cast<off_t>(offset));
+    return bytes < 0 ? -1 : 0;
+  });
+  if (error != 0) {
+    return Failure{error};
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+int Backing::set_length(int file, std::uint64_t bytes) const {
+  return error_of([&] { return ftruncate(file, static_cast<off_t>(bytes)); });
+}
+
+int Backing::allocate(int file, int mode, std::uint64_t offset, std::uint64_t bytes) const {
+  return error_of(
+      [&] { return fallocate(file, mode, static_cast<off_t>(offset), static_cast<off_t>(bytes)); });
+}
+
+int Backing::sync(int file, bool data_only) const {
+  return error_of([&] { return data_only ? fdatasync(file) : fsync(file); });
+}
+
+int Backing::sync_file_system(int file) const {
+  return error_of([&] { return syncfs(file); });
+}
+
+int Backing::make_folder(int folder, const char* name, mode_t mode) const {
+  return error_of([&] { return mkdirat(folder, name, mode); });
+}
+
+int Backing::make_node(int folder, const char* name, mode_t mode, dev_t device) const {
+  return error_of([&] { return mknodat(folder, name, mode, device); });
+}
+
+int Backing::make_link(int folder, const char* name, const char* target) const {
+  return error_of([&] { return symlinkat(target, folder, name); });
+}
+
+int Backing::add_name(int folder, const char* name, int to_folder, const char* to_name) const {
+  if (*name != '\0') {
+    return error_of([&] { return linkat(folder, name, to_folder, to_name, 0); });
+  }
+  // AT_EMPTY_PATH takes a capability. The path in /proc does not.
+  const std::string path = path_of_descriptor(folder);
+  return error_of(
+      [&] { return linkat(AT_FDCWD, path.c_str(), to_folder, to_name, AT_SYMLINK_FOLLOW); });
+}
+
+int Backing::rename(int folder, const char* name, int to_folder, const char* to_name,
+                    unsigned flags) const {
+  return error_of([&] { return renameat2(folder, name, to_folder, to_name, flags); });
+}
+
+int Backing::remove(int folder, const char* name, bool is_folder) const {
+  return error_of([&] { return unlinkat(folder, name, is_folder ? AT_REMOVEDIR : 0); });
+}
+
+int Backing::set_mode(int folder, const char* name, mode_t mode) const {
+  // The system has no call that leaves a symbolic link alone and takes a name. A descriptor that
+  // is a mere place leads there through /proc.
+  Descriptor place(folder, false);
+  if (*name != '\0') {
+    Result<Descriptor> opened = open(folder, name, O_PATH);
+    if (!opened) {
+      return opened.error();
+    }
+    place = std::move(*opened);
+  }
+  struct stat status = {};
+  if (fstatat(place.number(), "", &status, AT_EMPTY_PATH) != 0) {
+    return errno;
+  }
+  if (S_ISLNK(status.st_mode)) {
+    return EOPNOTSUPP;
+  }
+  const std::string path = path_of_descriptor(place.number());
+  return error_of([&] { return chmod(path.c_str(), mode); });
+}
+
+int Backing::set_owner(int folder, const char* name, uid_t user, gid_t group) const {
+  return error_of(
+      [&] { return fchownat(folder, name, user, group, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH); });
+}
+
+int Backing::set_times(int folder, const char* name, const struct timespec (&times)[2]) const {
+  if (*name != '\0') {
+    return error_of([&] { return utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW); });
+  }
+  const std::string path = path_of_descriptor(folder);
+  return error_of([&] { return utimensat(AT_FDCWD, path.c_str(), times, 0); });
+}
+
+int Backing::set_attribute(int file, const char* name, Bytes value, int flags) const {
+  const int error =
+      error_of([&] { return fsetxattr(file, name, value.data(), value.size(), flags); });
+  if (error != EBADF) {
+    return error;
+  }
+  const std::string path = path_of_descriptor(file);
+  return error_of([&] { return setxattr(path.c_str(), name, value.data(), value.size(), flags); });
+}
+
+int Backing::remove_attribute(int file, const char* name) const {
+  const int error = error_of([&] { return fremovexattr(file, name); });
+  if (error != EBADF) {
+    return error;
+  }
+  const std::string path = path_of_descriptor(file);
+  return error_of([&] { return removexattr(path.c_str(), name); });
+}
+
+}  // namespace paes::volume

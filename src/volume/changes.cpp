@@ -1,0 +1,217 @@
+#include "volume/changes.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "core/secret.hpp"
+#include "volume/own_files.hpp"
+#include "volume/sealed_run.hpp"
+
+namespace paes::volume {
+
+namespace {
+
+constexpr mode_t changeable = S_IRWXU;
+
+// Gives what was just made to its owner. 0 or an errno.
+int give_to(const WritableVolume& volume, int folder, const char* stored,
+            const std::optional<Owner>& owner) {
+  if (!owner) {
+    return 0;
+  }
+  const Result<struct stat> parent = volume.backing().status(folder, "");
+  if (!parent) {
+    return parent.error();
+  }
+  const bool inherits = (parent->st_mode & S_ISGID) != 0;
+  return volume.backing().set_owner(folder, stored, owner->user,
+                                    inherits ? static_cast<gid_t>(-1) : owner->group);
+}
+
+// Runs `make` with the stored name once the file of a long name is there, and gives the result to
+// its owner. 0 or an errno.
+template <typename Make>
+int make_entry(WritableVolume& volume, const Folder& folder, std::string_view name,
+               const std::optional<Owner>& owner, const Make& make) {
+  const Result<StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return stored.error();
+  }
+  const auto locks = volume.lock_folders({folder.descriptor()});
+  LongNameFile long_name(volume, folder.descriptor(), *stored);
+  if (const int error = long_name.make(); error != 0) {
+    return error;
+  }
+  if (const int error = make(stored->name.c_str()); error != 0) {
+    return long_name.undo(error);
+  }
+  const int error = give_to(volume, folder.descriptor(), stored->name.c_str(), owner);
+  if (error != 0) {
+    (void)volume.backing().remove(folder.descriptor(), stored->name.c_str(), false);
+    return long_name.undo(error);
+  }
+  return 0;
+}
+
+// A folder that is complete before it gets its name.
+class NewFolder {
+ public:
+  NewFolder(WritableVolume& volume, int parent)
+      : volume_(volume), parent_(parent), hidden_(new_hidden_name()) {}
+
+  // 0 or an errno, and then nothing is left.
+  [[nodiscard]] int make(const char* name, const NewEntry& entry) {
+    const Backing& backing = volume_.backing();
+    if (const int error = backing.make_folder(parent_, hidden_.c_str(), entry.mode | changeable);
+        error != 0) {
+      return error;
+    }
+    int error = fill(entry);
+    if (error == 0) {
+      error = backing.rename(parent_, hidden_.c_str(), parent_, name, RENAME_NOREPLACE);
+      if (error == EINVAL) {
+        error = rename_without_flag(name);
+      }
+    }
+    if (error != 0) {
+      if (has_iv_) {
+        (void)backing.remove(content_.number(), vault::folder_iv_name.data(), false);
+      }
+      (void)backing.remove(parent_, hidden_.c_str(), true);
+    }
+    return error;
+  }
+
+ private:
+  [[nodiscard]] int fill(const NewEntry& entry) {
+    const Backing& backing = volume_.backing();
+    Result<Descriptor> content = backing.open(parent_, hidden_.c_str(), O_PATH | O_DIRECTORY);
+    if (!content) {
+      return content.error();
+    }
+    content_ = std::move(*content);
+    vault::FolderIv iv;
+    random_ivs(iv, iv.size());
+    if (const int error = write_folder_iv(volume_, content_.number(), iv); error != 0) {
+      return error;
+    }
+    has_iv_ = true;
+    if (const int error = give_to(volume_, parent_, hidden_.c_str(), entry.owner); error != 0) {
+      return error;
+    }
+    if ((entry.mode & changeable) == changeable) {
+      return 0;
+    }
+    const Result<struct stat> status = backing.status(content_.number(), "");
+    if (!status) {
+      return status.error();
+    }
+    // What the umask and the parent have made of the mode stays.
+    const mode_t kept = status->st_mode & ~static_cast<mode_t>(S_IFMT | changeable);
+    return backing.set_mode(content_.number(), "", kept | (entry.mode & changeable));
+  }
+
+  // For file systems that cannot do both in one step. The folder is locked.
+  [[nodiscard]] int rename_without_flag(const char* name) {
+    const Result<struct stat> status = volume_.backing().status(parent_, name);
+    if (status || status.error() != ENOENT) {
+      return status ? EEXIST : status.error();
+    }
+    return volume_.backing().rename(parent_, hidden_.c_str(), parent_, name, 0);
+  }
+
+  WritableVolume& volume_;
+  int parent_;
+  std::string hidden_;
+  Descriptor content_;
+  bool has_iv_ = false;
+};
+
+}  // namespace
+
+Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
+                                 std::string_view name, const NewEntry& entry) {
+  std::optional<WritableFile> file;
+  const int error = make_entry(volume, folder, name, entry.owner, [&](const char* stored) {
+    Result<Descriptor> made =
+        volume.backing().create(folder.descriptor(), stored, O_RDWR, entry.mode);
+    if (!made) {
+      return made.error();
+    }
+    Result<WritableFile> opened = WritableFile::open(volume, std::move(*made));
+    if (!opened) {
+      (void)volume.backing().remove(folder.descriptor(), stored, false);
+      return opened.error();
+    }
+    file.emplace(std::move(*opened));
+    return 0;
+  });
+  if (error != 0) {
+    return Failure{error};
+  }
+  return std::move(*file);
+}
+
+int make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,
+                const NewEntry& entry) {
+  const Result<StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return stored.error();
+  }
+  const int parent = folder.descriptor();
+  const auto locks = volume.lock_folders({parent});
+  LongNameFile long_name(volume, parent, *stored);
+  if (const int error = long_name.make(); error != 0) {
+    return error;
+  }
+  if (has_folder_ivs(volume.volume())) {
+    return long_name.undo(NewFolder(volume, parent).make(stored->name.c_str(), entry));
+  }
+  if (const int error = volume.backing().make_folder(parent, stored->name.c_str(), entry.mode);
+      error != 0) {
+    return long_name.undo(error);
+  }
+  const int error = give_to(volume, parent, stored->name.c_str(), entry.owner);
+  if (error != 0) {
+    (void)volume.backing().remove(parent, stored->name.c_str(), true);
+    return long_name.undo(error);
+  }
+  return 0;
+}
+
+int make_node(WritableVolume& volume, const Folder& folder, std::string_view name,
+              const NewEntry& entry, dev_t device) {
+  return make_entry(volume, folder, name, entry.owner, [&](const char* stored) {
+    return volume.backing().make_node(folder.descriptor(), stored, entry.mode, device);
+  });
+}
+
+int make_link(WritableVolume& volume, const Folder& folder, std::string_view name,
+              std::string_view target, const std::optional<Owner>& owner) {
+  if (target.empty() || target.find('\0') != std::string_view::npos) {
+    return target.empty() ? ENOENT : EINVAL;
+  }
+  if (target.size() > vault::block_bytes) {
+    return ENAMETOOLONG;
+  }
+  const Volume& opened = volume.volume();
+  const std::string sealed =
+      opened.features().has_plaintext_names
+          ? std::string(target)
+          : vault::seal_link_target(opened.content(), target, opened.features());
+  return make_entry(volume, folder, name, owner, [&](const char* stored) {
+    return volume.backing().make_link(folder.descriptor(), stored, sealed.c_str());
+  });
+}
+
+int add_name(WritableVolume& volume, int from, const char* stored, const Folder& folder,
+             std::string_view name) {
+  return make_entry(volume, folder, name, std::nullopt, [&](const char* to_stored) {
+    return volume.backing().add_name(from, stored, folder.descriptor(), to_stored);
+  });
+}
+
+}  // namespace paes::volume

@@ -1,0 +1,37 @@
+#include "volume/writable_volume.hpp"
+
+#include <cerrno>
+
+namespace paes::volume {
+
+WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved)
+    : volume_(volume),
+      unsynced_(volume.backing(), volume.root()),
+      saves_all_blocks_(saved == SavedBlocks::always ||
+                        !volume.backing().overwrites_in_place(volume.root())) {}
+
+std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
+    const std::vector<int>& folders) {
+  std::set<std::size_t> places;  // in order, so that no two threads wait for each other
+  for (const int folder : folders) {
+    if (const Result<struct stat> status = backing().status(folder, ""); status) {
+      places.insert(static_cast<std::size_t>(status->st_ino) % folder_locks_.size());
+    }
+  }
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (const std::size_t place : places) {
+    locks.emplace_back(folder_locks_[place]);
+  }
+  return locks;
+}
+
+int WritableVolume::sync_folder(const Folder& folder) {
+  if (const int error = unsynced_.sync(); error != 0) {
+    return error;
+  }
+  const int error = backing().sync(folder.descriptor(), false);
+  // The folder is open as a mere place, because it may not be listed.
+  return error == EBADF ? backing().sync_file_system(volume_.root()) : error;
+}
+
+}  // namespace paes::volume

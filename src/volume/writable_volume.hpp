@@ -1,0 +1,54 @@
+// A volume that is written to, and what all who write share. Files are written with
+// writable_file.hpp, names are changed with changes.hpp, attributes with attribute_changes.hpp.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "volume/folder.hpp"
+#include "volume/open_files.hpp"
+#include "volume/unsynced.hpp"
+#include "volume/volume.hpp"
+
+namespace paes::volume {
+
+// Whether whole blocks are read before they are written over. A block that was written in part,
+// because there was no room for the rest, can be put back only then.
+enum class SavedBlocks {
+  where_room_may_end,  // in files with holes, and where the file system writes elsewhere
+  always,
+};
+
+// Safe to use from any number of threads.
+class WritableVolume {
+ public:
+  // `volume` outlives this.
+  explicit WritableVolume(const Volume& volume,
+                          SavedBlocks saved = SavedBlocks::where_room_may_end);
+
+  [[nodiscard]] const Volume& volume() const noexcept { return volume_; }
+  [[nodiscard]] const Backing& backing() const noexcept { return volume_.backing(); }
+  [[nodiscard]] OpenFiles& open_files() noexcept { return open_files_; }
+  [[nodiscard]] Unsynced& unsynced() noexcept { return unsynced_; }
+  [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
+
+  // Nobody else changes names in these folders until the answer is gone. Several steps on the
+  // backing tree are then one. Throws nothing; a folder without status is in no lock.
+  [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_folders(
+      const std::vector<int>& folders);
+
+  // Syncs what has changed in the folder. 0 or an errno.
+  [[nodiscard]] int sync_folder(const Folder& folder);
+
+ private:
+  const Volume& volume_;
+  OpenFiles open_files_;
+  Unsynced unsynced_;
+  bool saves_all_blocks_;
+  std::array<std::mutex, 64> folder_locks_;  // each for many folders
+};
+
+}  // namespace paes::volume

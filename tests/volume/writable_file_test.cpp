@@ -1,0 +1,364 @@
+// A volume's file that is written: lengths, holes, several handles, and what is left when the
+// backing file system gives up in the middle.
+#include "volume/writable_file.hpp"
+
+#include <linux/falloc.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "written_volume.hpp"
+
+namespace paes::volume {
+namespace {
+
+using test::random_text;
+using test::ScratchFolder;
+using test::Text;
+using test::text_of;
+using test::WrittenVolume;
+using vault::block_bytes;
+
+// Writes at most so many bytes, then says `error`; as a file system that is full.
+class FullBacking final : public Backing {
+ public:
+  mutable std::int64_t room = -1;  // negative: all there is
+  int error = ENOSPC;
+
+  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+                                          Bytes from) const override {
+    if (room < 0) {
+      return Backing::write(file, offset, from);
+    }
+    if (room == 0) {
+      room = -1;  // what is put back finds room
+      return Failure{error};
+    }
+    const auto bytes = std::min(from.size(), static_cast<std::size_t>(room));
+    room -= static_cast<std::int64_t>(bytes);
+    return Backing::write(file, offset, from.first(bytes));
+  }
+};
+
+Text overlaid(Text text, std::size_t offset, const Text& with) {
+  if (text.size() < offset + with.size()) {
+    text.resize(offset + with.size());
+  }
+  std::copy(with.begin(), with.end(), text.begin() + static_cast<std::ptrdiff_t>(offset));
+  return text;
+}
+
+// Sizes and offsets at and around the ends of blocks.
+constexpr std::size_t places[] = {0, 1, 4095, 4096, 4097, 8191, 8192, 12289};
+
+TEST(WritableFile, KeepsWhatIsWrittenAnywhere) {
+  const vault::ContentCipher ciphers[] = {vault::ContentCipher::aes_256_gcm,
+                                          vault::ContentCipher::xchacha20_poly1305,
+                                          vault::ContentCipher::aes_siv};
+  for (const vault::ContentCipher cipher : ciphers) {
+    const ScratchFolder scratch;
+    WrittenVolume volume(scratch.path(), {.content = cipher});
+    const Folder root = volume.root();
+    int number = 0;
+    for (const std::size_t length : places) {
+      for (const std::size_t offset : places) {
+        for (const std::size_t bytes : {std::size_t{1}, std::size_t{4096}, std::size_t{5000}}) {
+          Result<WritableFile> file = volume.create(root, "f" + std::to_string(number++));
+          ASSERT_TRUE(file);
+          const Text before = random_text(length, 2);
+          const Text with = random_text(bytes, 3);
+          ASSERT_EQ(*file->write(0, before, "f"), length);
+          ASSERT_EQ(*file->write(offset, with, "f"), bytes);
+          ASSERT_EQ(text_of(*file), overlaid(before, offset, with)) << length << " " << offset;
+        }
+      }
+    }
+    EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{});
+  }
+}
+
+TEST(WritableFile, TakesAnyLength) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  const Folder root = volume.root();
+  int number = 0;
+  for (const std::size_t from : places) {
+    for (const std::size_t to : places) {
+      Result<WritableFile> file = volume.create(root, "f" + std::to_string(number++));
+      ASSERT_TRUE(file);
+      Text text = random_text(from);
+      ASSERT_EQ(*file->write(0, text, "f"), from);
+      ASSERT_EQ(file->set_length(to, "f"), 0);
+      text.resize(to);
+      ASSERT_EQ(text_of(*file), text) << from << " to " << to;
+      ASSERT_EQ(*file->write(to + 5000, Text{1}, "f"), 1U);
+      ASSERT_EQ(text_of(*file), overlaid(text, to + 5000, {1})) << from << " to " << to;
+    }
+  }
+  EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{});
+}
+
+TEST(WritableFile, LongRequestsAreWrittenInParts) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  const Text text = random_text((std::size_t{3} << 20) + 77);
+  ASSERT_EQ(*file->write(1000, text, "f"), text.size());
+  EXPECT_EQ(text_of(*file), overlaid({}, 1000, text));
+}
+
+TEST(WritableFile, RefusesWhatNoBackingFileCanHold) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->write(std::uint64_t{1} << 63, Text{1}, "f").error(), EFBIG);
+  EXPECT_EQ(file->set_length(~std::uint64_t{0}, "f"), EFBIG);
+  EXPECT_EQ(file->allocate(0, ~std::uint64_t{0}, 2, "f"), EFBIG);
+  EXPECT_EQ(file->allocate(0, 0, 0, "f"), EINVAL);
+  EXPECT_EQ(file->allocate(FALLOC_FL_COLLAPSE_RANGE, 0, 4096, "f"), EOPNOTSUPP);
+  EXPECT_EQ(*file->length(), 0U);
+  EXPECT_EQ(*file->write(~std::uint64_t{0}, {}, "f"), 0U);
+}
+
+vault::FileId header_of(const WritableFile& file) {
+  std::uint8_t header[vault::header_bytes] = {};
+  vault::FileId id{};
+  EXPECT_EQ(pread(file.descriptor(), header, sizeof header, 0), ssize_t{sizeof header});
+  EXPECT_TRUE(vault::parse_header(header, id));
+  return id;
+}
+
+TEST(WritableFile, AnEmptyFileHasNoHeaderAndGetsANewId) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  const Folder root = volume.root();
+  Result<WritableFile> file = volume.create(root, "f");
+  ASSERT_TRUE(file);
+  Result<WritableFile> other = volume.open(root, "f");
+  ASSERT_TRUE(other);
+  ASSERT_EQ(*file->write(0, Text(5000, 7), "f"), 5000U);
+  const vault::FileId first = header_of(*file);
+  EXPECT_EQ(text_of(*other), Text(5000, 7));
+  ASSERT_EQ(other->set_length(0, "f"), 0);
+  struct stat status = {};
+  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  EXPECT_EQ(status.st_size, 0);
+  ASSERT_EQ(*file->write(0, Text(4096, 8), "f"), 4096U);
+  EXPECT_NE(header_of(*file), first);
+  EXPECT_EQ(text_of(*other), Text(4096, 8));
+}
+
+TEST(WritableFile, WhatIsLeftOfAHeaderIsNoText) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(*file->write(0, Text{1}, "f"), 1U);
+  const vault::FileId first = header_of(*file);
+  ASSERT_EQ(ftruncate(file->descriptor(), vault::header_bytes), 0);
+  EXPECT_EQ(*file->length(), 0U);
+  ASSERT_EQ(*file->write(0, Text{2}, "f"), 1U);
+  EXPECT_NE(header_of(*file), first);
+  EXPECT_EQ(text_of(*file), Text{2});
+}
+
+TEST(WritableFile, RangesBecomeZeros) {
+  for (const int mode : {FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                         FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE}) {
+    const ScratchFolder scratch;
+    WrittenVolume volume(scratch.path());
+    const Folder root = volume.root();
+    int number = 0;
+    for (const std::size_t offset : places) {
+      for (const std::size_t bytes : places) {
+        Result<WritableFile> file = volume.create(root, "f" + std::to_string(number++));
+        ASSERT_TRUE(file);
+        Text text = random_text(12000);
+        ASSERT_EQ(*file->write(0, text, "f"), text.size());
+        if (bytes == 0) {
+          continue;
+        }
+        ASSERT_EQ(file->allocate(mode, offset, bytes, "f"), 0);
+        if (mode == FALLOC_FL_ZERO_RANGE && offset + bytes > text.size()) {
+          text.resize(offset + bytes);
+        }
+        for (std::size_t i = offset; i < std::min(offset + bytes, text.size()); ++i) {
+          text[i] = 0;
+        }
+        ASSERT_EQ(text_of(*file), text) << offset << " " << bytes;
+      }
+    }
+    EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{});
+  }
+}
+
+TEST(WritableFile, AllocatesWithAndWithoutGrowing) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(file->allocate(FALLOC_FL_KEEP_SIZE, 0, 100000, "f"), 0);
+  EXPECT_EQ(*file->length(), 0U);
+  ASSERT_EQ(*file->write(0, Text(10, 1), "f"), 10U);
+  ASSERT_EQ(file->allocate(0, 5, 20000, "f"), 0);
+  EXPECT_EQ(text_of(*file), overlaid(Text(20005), 0, Text(10, 1)));
+  struct stat status = {};
+  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  EXPECT_GE(status.st_blocks * 512, 100000);
+}
+
+TEST(WritableFile, CopiesRanges) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  const Folder root = volume.root();
+  Result<WritableFile> from = volume.create(root, "from");
+  Result<WritableFile> to = volume.create(root, "to");
+  ASSERT_TRUE(from && to);
+  const Text text = random_text((std::size_t{2} << 20) + 100);
+  ASSERT_EQ(*from->write(0, text, "from"), text.size());
+  EXPECT_EQ(*copy_range(*from, 50, "from", *to, 7000, "to", std::size_t{10} << 20),
+            text.size() - 50);
+  EXPECT_EQ(text_of(*to), overlaid({}, 7000, Text(text.begin() + 50, text.end())));
+  EXPECT_EQ(copy_range(*from, 0, "from", *from, 10, "from", 11).error(), EINVAL);
+  EXPECT_EQ(*copy_range(*from, 0, "from", *from, 10, "from", 10), 10U);
+  EXPECT_EQ(*copy_range(*from, text.size(), "from", *to, 0, "to", 10), 0U);
+}
+
+TEST(WritableFile, DamageIsAnErrorAndStays) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(*file->write(0, random_text(10000), "f"), 10000U);
+  const std::uint8_t wrong = 0x55;
+  ASSERT_EQ(pwrite(file->descriptor(), &wrong, 1, 18 + 4128 + 100), 1);
+  EXPECT_EQ(file->write(5000, Text{1}, "f").error(), EIO);
+  EXPECT_EQ(file->set_length(5000, "f"), EIO);
+  EXPECT_EQ(*file->length(), 10000U);
+  EXPECT_EQ(volume.findings(), (std::vector<std::string>(2, "f: block 1 is not authentic")));
+  // A block that is written over as a whole is a new one.
+  EXPECT_EQ(*file->write(4096, Text(4096, 1), "f"), 4096U);
+  EXPECT_TRUE(file->set_length(5000, "f") == 0);
+  EXPECT_EQ(*file->length(), 5000U);
+}
+
+// For each place in the stored bytes at which the room ends: the text is as before, or as much of
+// it written as the call says.
+void write_without_room(std::size_t length, std::size_t offset, std::size_t bytes) {
+  const Text before = random_text(length, 4);
+  const Text with = random_text(bytes, 5);
+  for (std::int64_t room = 0;; room += 1021) {
+    const ScratchFolder scratch;
+    auto backing = std::make_unique<FullBacking>();
+    FullBacking& full = *backing;
+    WrittenVolume volume(scratch.path(), {}, std::move(backing));
+    const Folder root = volume.root();
+    Result<WritableFile> file = volume.create(root, "f");
+    ASSERT_TRUE(file);
+    ASSERT_EQ(*file->write(0, before, "f"), length);
+    full.room = room;
+    const Result<std::size_t> written = file->write(offset, with, "f");
+    const bool had_room = full.room >= 0;
+    full.room = -1;
+    Text expected = before;
+    if (written) {
+      expected = overlaid(before, offset,
+                          Text(with.begin(), with.begin() + static_cast<std::ptrdiff_t>(*written)));
+    } else {
+      EXPECT_EQ(written.error(), ENOSPC);
+    }
+    ASSERT_EQ(text_of(*file), expected)
+        << "length " << length << " offset " << offset << " room " << room;
+    Result<WritableFile> again = volume.open(root, "f");
+    ASSERT_TRUE(again);
+    ASSERT_EQ(text_of(*again), expected);
+    // The file can be used as before.
+    ASSERT_EQ(*file->write(expected.size(), Text{9}, "f"), 1U);
+    ASSERT_EQ(text_of(*again), overlaid(expected, expected.size(), {9}));
+    if (had_room) {
+      ASSERT_EQ(*written, bytes);
+      break;
+    }
+  }
+}
+
+TEST(WritableFile, WithoutRoomTheTextIsAsReported) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{5000}, std::size_t{16384}}) {
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{4096}, std::size_t{4900},
+                                     std::size_t{16384}, std::size_t{30000}}) {
+      write_without_room(length, offset, 4096);
+      write_without_room(length, offset, 9000);
+    }
+  }
+}
+
+TEST(WritableFile, WithoutRoomALengthStays) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{5000}, std::size_t{8192}}) {
+    for (const std::size_t to : {std::size_t{10}, std::size_t{4097}, std::size_t{5001},
+                                 std::size_t{20000}, std::size_t{40960}}) {
+      for (std::int64_t room = 0; room < 9000; room += 511) {
+        const ScratchFolder scratch;
+        auto backing = std::make_unique<FullBacking>();
+        FullBacking& full = *backing;
+        WrittenVolume volume(scratch.path(), {}, std::move(backing));
+        Result<WritableFile> file = volume.create(volume.root(), "f");
+        ASSERT_TRUE(file);
+        Text text = random_text(length, 4);
+        ASSERT_EQ(*file->write(0, text, "f"), length);
+        full.room = room;
+        const int error = file->set_length(to, "f");
+        full.room = -1;
+        if (error == 0) {
+          text.resize(to);
+        } else {
+          EXPECT_EQ(error, ENOSPC);
+        }
+        ASSERT_EQ(text_of(*file), text) << length << " to " << to << " room " << room;
+      }
+    }
+  }
+}
+
+TEST(OpenFiles, HandlesOfOneFileShare) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  const Folder root = volume.root();
+  Result<WritableFile> file = volume.create(root, "f");
+  Result<WritableFile> same = volume.open(root, "f");
+  Result<WritableFile> other = volume.create(root, "g");
+  ASSERT_TRUE(file && same && other);
+  EXPECT_TRUE(file->shares_file_with(*same));
+  EXPECT_FALSE(file->shares_file_with(*other));
+}
+
+TEST(BlockLocks, WhoChangesABlockWaitsForItsReaders) {
+  BlockLocks locks;
+  std::vector<int> order;
+  std::mutex mutex;
+  const auto note = [&](int who) {
+    const std::lock_guard lock(mutex);
+    order.push_back(who);
+  };
+  std::unique_ptr<BlockLocks::Lock> first(new BlockLocks::Lock(locks.to_read({0, 5})));
+  std::atomic<int> waiting{0};
+  std::jthread changer([&] {
+    ++waiting;
+    const BlockLocks::Lock lock = locks.to_change({4, 6});
+    note(1);
+  });
+  while (waiting == 0) {
+    std::this_thread::yield();
+  }
+  // Blocks without a conflict are free meanwhile.
+  { const BlockLocks::Lock free = locks.to_change({6, 9}); }
+  { const BlockLocks::Lock free = locks.to_read({0, 4}); }
+  note(0);
+  first.reset();
+  changer.join();
+  EXPECT_EQ(order, (std::vector<int>{0, 1}));
+}
+
+}  // namespace
+}  // namespace paes::volume
