@@ -122,7 +122,7 @@ complete -c paes -n $keygen -l passphrase-file -r -d 'encrypt the key with this 
 complete -c paes -n $keygen -l passphrase-fd -x -d 'the same from a descriptor'
 complete -c paes -n $keygen -l post-quantum -d 'a key that is safe from quantum computers'
 complete -c paes -n $keygen -s y -l recipients -d 'print public keys of secret keys'
-complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault" -l json -d 'print JSON'
+complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault mount" -l json -d 'print JSON'
 set -l vault_commands init passwd info
 set -l vault "__fish_seen_subcommand_from vault; and not __fish_seen_subcommand_from $vault_commands"
 complete -c paes -n $vault -f

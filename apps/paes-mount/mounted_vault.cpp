@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cassert>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -95,6 +95,12 @@ std::size_t longest_unhashed_name(std::size_t stored_bytes, bool is_padded_base6
   return longest;
 }
 
+// What an open file or folder was given as its handle.
+template <typename Handle>
+Handle* handle_of(const fuse_file_info& file) noexcept {
+  return std::bit_cast<Handle*>(file.fh);
+}
+
 std::time_t now_s() noexcept { return std::time(nullptr); }
 
 }  // namespace
@@ -146,14 +152,14 @@ struct MountedVault::Calls {
 
   static void forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
     MountedVault& mounted = of(fuse_req_userdata(request));
-    mounted.nodes_.forget(*mounted.node_of(number), lookups);
+    mounted.nodes_.forget(mounted.node_at(number), lookups);
     fuse_reply_none(request);
   }
 
   static void forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgotten) {
     MountedVault& mounted = of(fuse_req_userdata(request));
     for (std::size_t i = 0; i < count; ++i) {
-      mounted.nodes_.forget(*mounted.node_of(forgotten[i].ino), forgotten[i].nlookup);
+      mounted.nodes_.forget(mounted.node_at(forgotten[i].ino), forgotten[i].nlookup);
     }
     fuse_reply_none(request);
   }
@@ -177,7 +183,7 @@ struct MountedVault::Calls {
 
   static void release(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
     answer(request, [&](MountedVault& mounted) {
-      close_handle(mounted, reinterpret_cast<OpenFile*>(file->fh));
+      close_handle(mounted, handle_of<OpenFile>(*file));
       refuse(request, 0);
     });
   }
@@ -201,7 +207,7 @@ struct MountedVault::Calls {
 
   static void releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
     answer(request, [&](MountedVault& mounted) {
-      close_handle(mounted, reinterpret_cast<Listing*>(file->fh));
+      close_handle(mounted, handle_of<Listing>(*file));
       refuse(request, 0);
     });
   }
@@ -298,10 +304,11 @@ steady_clock::duration MountedVault::idle_time() const noexcept {
 }
 
 // A node's number is its address: the system uses no number after it has forgotten the node.
-SharedNode MountedVault::node_of(fuse_ino_t number) noexcept {
-  return number == FUSE_ROOT_ID ? nodes_.root()
-                                : reinterpret_cast<Node*>(number)->shared_from_this();
+Node& MountedVault::node_at(fuse_ino_t number) noexcept {
+  return number == FUSE_ROOT_ID ? *nodes_.root() : *std::bit_cast<Node*>(number);
 }
+
+SharedNode MountedVault::node_of(fuse_ino_t number) { return node_at(number).shared_from_this(); }
 
 fuse_ino_t MountedVault::number_of(const Node& node) const noexcept {
   return &node == nodes_.root().get() ? FUSE_ROOT_ID : reinterpret_cast<fuse_ino_t>(&node);
@@ -367,6 +374,18 @@ Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags)
     return Failure{status ? ESTALE : status.error()};
   }
   return opened;
+}
+
+// Attributes of a file that may not be read are found through its place, which takes longer. So are
+// those of pipes and devices, because to open such a thing is to use it.
+Result<Descriptor> MountedVault::open_for_attributes(const SharedNode& node) {
+  if (node->type == S_IFREG) {
+    Result<Descriptor> opened = open_backing(node, O_RDONLY | O_NONBLOCK);
+    if (opened.error() != EACCES) {
+      return opened;
+    }
+  }
+  return open_backing(node, O_PATH);
 }
 
 // ---- what the system is told of a node
@@ -457,9 +476,8 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
   const SharedNode node = node_of(number);
   const bool has_file = file != nullptr && node->type == S_IFREG;
   const Result<struct stat> status =
-      has_file
-          ? volume_->backing().status(reinterpret_cast<OpenFile*>(file->fh)->file->descriptor(), "")
-          : status_of(node);
+      has_file ? volume_->backing().status(handle_of<OpenFile>(*file)->file->descriptor(), "")
+               : status_of(node);
   if (!status) {
     return refuse(request, status.error());
   }
@@ -511,7 +529,7 @@ void MountedVault::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* f
 
 void MountedVault::read(fuse_req_t request, std::size_t bytes, off_t offset,
                         const fuse_file_info* file) {
-  const OpenFile& opened = *reinterpret_cast<OpenFile*>(file->fh);
+  const OpenFile& opened = *handle_of<OpenFile>(*file);
   const MutableBytes text = reply_buffer(bytes);
   const Result<std::size_t> filled =
       opened.file->read(static_cast<std::uint64_t>(offset), text, opened.path);
@@ -580,7 +598,7 @@ class EntriesReply {
 
 void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
                                const fuse_file_info* file, bool with_attributes) {
-  Listing& listing = *reinterpret_cast<Listing*>(file->fh);
+  Listing& listing = *handle_of<Listing>(*file);
   const volume::Folder& folder = listing.folder->folder;
   const volume::Backing& backing = volume_->backing();
   const std::lock_guard lock(listing.mutex);
@@ -662,8 +680,10 @@ void MountedVault::get_statistics(fuse_req_t request) {
 
 void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
                                  std::size_t bytes) {
-  // The system asks for capabilities at each execution. Without suid they have no effect.
-  if (!options_.has_suid && std::strcmp(name, "security.capability") == 0) {
+  // The system asks for capabilities at each execution. Without suid they have no effect. Labels of
+  // SELinux belong to a machine, and not to a vault; ls would ask for that of each file.
+  if ((!options_.has_suid && std::strcmp(name, "security.capability") == 0) ||
+      std::strcmp(name, "security.selinux") == 0) {
     return refuse(request, EOPNOTSUPP);
   }
   const SharedNode node = node_of(number);
@@ -679,7 +699,7 @@ void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const ch
     const Result<SharedFolder> folder = nodes_.folder(node);
     return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
   }
-  const Result<Descriptor> opened = open_backing(node, O_PATH);
+  const Result<Descriptor> opened = open_for_attributes(node);
   return opened ? reply(opened->number()) : refuse(request, opened.error());
 }
 
@@ -702,7 +722,7 @@ void MountedVault::list_attributes(fuse_req_t request, fuse_ino_t number, std::s
     const Result<SharedFolder> folder = nodes_.folder(node);
     return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
   }
-  const Result<Descriptor> opened = open_backing(node, O_PATH);
+  const Result<Descriptor> opened = open_for_attributes(node);
   return opened ? reply(opened->number()) : refuse(request, opened.error());
 }
 

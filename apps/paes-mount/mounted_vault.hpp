@@ -72,11 +72,13 @@ class MountedVault {
     [[nodiscard]] const char* name() const noexcept { return place->stored.c_str(); }
   };
 
-  [[nodiscard]] SharedNode node_of(fuse_ino_t number) noexcept;
+  [[nodiscard]] Node& node_at(fuse_ino_t number) noexcept;
+  [[nodiscard]] SharedNode node_of(fuse_ino_t number);
   [[nodiscard]] fuse_ino_t number_of(const Node& node) const noexcept;
   [[nodiscard]] volume::Result<Backed> find(const SharedNode& node);
   [[nodiscard]] volume::Result<struct stat> status_of(const SharedNode& node);
   [[nodiscard]] volume::Result<Descriptor> open_backing(const SharedNode& node, int flags);
+  [[nodiscard]] volume::Result<Descriptor> open_for_attributes(const SharedNode& node);
   // Calls `open` again after folders were closed, if the process had no descriptor left.
   template <typename Open>
   [[nodiscard]] auto with_descriptors(const Open& open);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,8 +37,9 @@ std::string real_folder(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
                                                          &std::free);
   struct stat status = {};
-  if (real == nullptr || stat(real.get(), &status) != 0) {
-    if (errno == ENOTCONN) {
+  struct statvfs statistics = {};  // which the system never remembers, unlike the status
+  if (real == nullptr || stat(real.get(), &status) != 0 || statvfs(real.get(), &statistics) != 0) {
+    if (errno == ENOTCONN || errno == ECONNABORTED) {  // the latter just after its end
       fail_as_abandoned(path);
     }
     throw_errno(path);

@@ -163,7 +163,7 @@ Result<SharedFolder> NodeTable::folder(const SharedNode& node) {
     return kept;
   }
   const std::shared_ptr<const NodePlace> place = node->place();
-  const Result<SharedFolder> parent = folder(place->parent);
+  Result<SharedFolder> parent = folder(place->parent);
   if (!parent) {
     return parent;
   }

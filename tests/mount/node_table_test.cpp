@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "kernel/registry.hpp"
+#include "paes/error.hpp"
 
 namespace paes::mount {
 namespace {
@@ -258,9 +260,16 @@ TEST_F(Nodes, ThreadsLookUpAndForgetTheSame) {
   EXPECT_EQ(table.nodes(), 0U);
 }
 
-TEST_F(Nodes, AMissingRootIsAnError) {
-  fs::remove_all(root_);
-  EXPECT_THROW(NodeTable(*volume_, 8, PathNames::plain), Error);
+TEST_F(Nodes, ARootWithoutItsIvIsDamaged) {
+  const volume::Volume encrypted(
+      Descriptor(open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), vault::Features(),
+      vault::MasterKey::random(), best_kernel(Cipher::aes));
+  try {
+    const NodeTable table(encrypted, 8, PathNames::plain);
+    FAIL() << "a vault without gocryptfs.diriv was opened";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::corrupt);
+  }
 }
 
 }  // namespace

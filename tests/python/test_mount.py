@@ -8,6 +8,7 @@ import hashlib
 import mmap
 import os
 import random
+import select
 import shutil
 import signal
 import stat
@@ -23,7 +24,7 @@ import recipes
 
 MOUNT = str(Path(program.PAES).with_name("paes-mount")) if program.PAES else ""
 PASSPHRASE = "correct horse battery staple"
-LIMIT_S = 300
+LIMIT_S = 120
 BLOCK, HEADER, STRIDE = 4096, 18, 4128
 
 
@@ -89,7 +90,8 @@ class Mounts:
     def by_gocryptfs(self, vault, *options):
         point = self.point()
         words = ["gocryptfs", "-q", "-nosyslog", "-passfile", vault.passfile, *options, vault.path, point]
-        subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        # It keeps its standard output open in the background.
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT_S, check=True)
         return point
 
     def by_paes(self, vault, *options, point=None, prefix=(), code=0):
@@ -523,11 +525,14 @@ def read_or_empty(path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_unmount(vault, mounts, number):
     point, process = mounts.in_foreground(vault)
-    with open(point / "size 1", "rb") as file:  # also while it is used
-        assert len(file.read()) == 1
+    used = os.open(point / "size 1", os.O_RDONLY)  # also while it is used
+    try:
         process.send_signal(number)
         assert process.wait(LIMIT_S) == 0
         assert not is_mounted(point)
+    finally:
+        with contextlib.suppress(OSError):  # nobody answers any more
+            os.close(used)
     background = mounts.by_paes(vault)
     (pid,) = processes_of(background)
     os.kill(pid, number)
@@ -820,6 +825,47 @@ def test_master_key_configuration_and_source(own_vault, mounts, tmp_path):
     assert (by_key / "file").read_text() == "text"
 
 
+@contextlib.contextmanager
+def at_a_terminal(*words):
+    """Starts the program there, as a shell would, and waits until it asks: (process, terminal)."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        ["setsid", "-c", "-w", *words], stdin=slave, stdout=slave, stderr=slave, env=program.clean_environment()
+    )
+    os.close(slave)
+    try:
+        shown = b""
+        while b"Passphrase: " not in shown:
+            assert select.select([master], [], [], LIMIT_S)[0], shown
+            shown += os.read(master, 4096)
+        yield process, master
+    finally:
+        os.close(master)
+        process.kill()
+        process.wait(LIMIT_S)
+
+
+def test_passphrase_at_the_terminal(vault, mounts):
+    """The program asks there, and then leaves the terminal, whose end does not end it."""
+    point = mounts.point()
+    with at_a_terminal(MOUNT, vault.path, point) as (process, terminal):
+        os.write(terminal, PASSPHRASE.encode() + b"\n")
+        assert process.wait(LIMIT_S) == 0
+    (pid,) = processes_of(point)
+    assert len((point / "size 1").read_bytes()) == 1 and not has_ended(pid)
+    assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[4] == "0"  # no terminal
+
+
+def test_asking_can_be_interrupted(vault, mounts):
+    """Both of its processes end then."""
+    point = mounts.point()
+    with at_a_terminal(MOUNT, vault.path, point) as (process, terminal):
+        os.write(terminal, b"\x03")  # Ctrl-C
+        assert process.wait(LIMIT_S) != 0
+    program.wait_until(lambda: not processes_of(point), "the end of both", LIMIT_S)
+    assert not is_mounted(point)
+
+
 def test_passphrase_from_a_descriptor(vault, mounts):
     point = mounts.point()
     with open(vault.passfile, "rb") as file:
@@ -833,13 +879,13 @@ def test_passphrase_from_a_descriptor(vault, mounts):
 
 @needs_root
 def test_as_fstab_mounts_it(vault, mounts):
-    """mount(8) calls mount.fuse, which finds the program in the path."""
+    """mount(8) calls mount.fuse, which starts the program."""
     if shutil.which("mount.fuse3") is None:
         pytest.skip("mount.fuse3 is missing (Debian package fuse3)")
     point = mounts.point()
-    environment = program.clean_environment(PATH=f"{Path(MOUNT).parent}:{os.environ['PATH']}:/usr/sbin:/sbin")
-    words = ["mount", "-t", "fuse.paes-mount", "-o", f"ro,noauto,user,passfile={vault.passfile}", vault.path, point]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    # With the type fuse.paes-mount, it would look for the program in the system's own path.
+    words = ["mount", "-t", "fuse", "-o", f"ro,noauto,user,passfile={vault.passfile}", f"{MOUNT}#{vault.path}", point]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
     assert (point / "size 1").exists()
     (pid,) = processes_of(point)
