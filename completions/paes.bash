@@ -66,7 +66,7 @@ _paes() {
           "vault passwd") words="$vault --max-work-factor --new-passphrase-file --new-passphrase-fd
             --work-factor -f --force" ;;
           "vault info") words="--config --json --help" ;;
-          mount) words="-f --foreground --allow-other --idle --shared --acl --fsname --kernel -t --threads -o
+          mount) words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared --acl --fsname --kernel -t --threads -o
             --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
           devices) words="--json --help" ;;
         esac
