@@ -7,10 +7,10 @@ _paes_mount() {
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     --config | --passphrase-file | --master-key) folders=-f ;;
     --idle | --fsname | -t | --threads | --passphrase-fd | --max-work-factor) return ;;
-    -o) words="ro allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= shared acl" ;;
+    -o) words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= shared acl" ;;
     *)
       if [[ $current == -* ]]; then
-        words="-f --foreground --allow-other --idle --shared --acl --fsname --kernel -t --threads -o --config
+        words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared --acl --fsname --kernel -t --threads -o --config
           --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help"
       fi
       ;;

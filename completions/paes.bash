@@ -67,7 +67,8 @@ _paes() {
             --work-factor -f --force" ;;
           "vault info") words="--config --json --help" ;;
           "vault fsck") words="$vault --max-work-factor -T --threads -q --quiet --json" ;;
-          mount) words="-f --foreground --allow-other --idle --shared --acl --fsname --kernel -t --threads -o
+          mount) words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared
+              --acl --fsname --kernel -t --threads -o
             --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
           devices) words="--json --help" ;;
         esac

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "core/descriptor.hpp"
@@ -74,6 +76,11 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   MountedVaultOptions options;
   options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
   options.max_folders = max_folders;
+  if (request.can_write) {
+    options.access =
+        request.is_shared || request.writes_through ? Access::write : Access::write_back;
+    (void)umask(0);  // those of the processes that ask are what counts
+  }
   // What others can read in the system's log shall not tell the names of the vault.
   options.path_names = background != nullptr ? PathNames::stored : PathNames::plain;
   options.has_acls = request.has_acls;
@@ -83,17 +90,25 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
   }
 
-  Session session(mounted,
-                  {paths.mountpoint, request.mount_options(paths.vault),
-                   request.threads != 0 ? request.threads : default_threads(), request.idle});
-  session.start(cli::cancel());
-  if (background != nullptr) {
-    messages.use_syslog();
-    background->leave();
+  {
+    Session session(mounted,
+                    {paths.mountpoint, request.mount_options(paths.vault),
+                     request.threads != 0 ? request.threads : default_threads(), request.idle});
+    session.start(cli::cancel());
+    if (background != nullptr) {
+      messages.use_syslog();
+      background->leave();
+    }
+    messages.note("mounted on " + paths.mountpoint);
+    session.wait(cli::cancel());
+    messages.note("unmounts " + paths.mountpoint);
   }
-  messages.note("mounted on " + paths.mountpoint);
-  session.wait(cli::cancel());
-  messages.note("unmounts " + paths.mountpoint);
+  if (mounted.is_writable()) {
+    if (const int error = mounted.sync(); error != 0) {
+      throw Error(ErrorCode::failure,
+                  paths.vault + ": cannot be synced: " + std::generic_category().message(error));
+    }
+  }
   return cli::exit_done;
 }
 
@@ -122,6 +137,6 @@ cli::Action declare(CLI::App& app) {
 
 }  // namespace
 
-const cli::Command command = {"mount", "mount a vault, to read it", declare};
+const cli::Command command = {"mount", "mount a vault", declare};
 
 }  // namespace paes::mount

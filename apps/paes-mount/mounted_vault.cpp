@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "core/secret.hpp"
+#include "paes-mount/changes.hpp"
+#include "paes-mount/handles.hpp"
 #include "volume/attributes.hpp"
-#include "volume/file.hpp"
 #include "volume/link.hpp"
 
 namespace paes::mount {
@@ -54,15 +55,6 @@ MutableBytes reply_buffer(std::size_t bytes) {
   return buffer.of(bytes);
 }
 
-bool is_out_of_descriptors(int error) noexcept { return error == EMFILE || error == ENFILE; }
-
-// What is no longer where it was found. The system looks it up anew then.
-int stale_instead_of_absent(int error) noexcept {
-  return error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error;
-}
-
-void refuse(fuse_req_t request, int error) noexcept { (void)fuse_reply_err(request, error); }
-
 void reply_bytes(fuse_req_t request, Bytes bytes) noexcept {
   (void)fuse_reply_buf(request, reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
@@ -95,53 +87,13 @@ std::size_t longest_unhashed_name(std::size_t stored_bytes, bool is_padded_base6
   return longest;
 }
 
-// What an open file or folder was given as its handle.
-template <typename Handle>
-Handle* handle_of(const fuse_file_info& file) noexcept {
-  return std::bit_cast<Handle*>(file.fh);
-}
-
 std::time_t now_s() noexcept { return std::time(nullptr); }
 
 }  // namespace
 
-struct MountedVault::OpenFile {
-  SharedNode node;
-  std::shared_ptr<const volume::File> file;
-  std::string path;  // for messages
-};
-
-// A folder that somebody reads. The entries are those of one moment, and stay until the reader
-// begins anew, so that a position always means the same entry.
-struct MountedVault::Listing {
-  SharedNode node;
-  SharedFolder folder;
-  std::mutex mutex;  // guards the rest
-  bool is_listed = false;
-  std::vector<volume::FolderEntry> entries;
-};
-
 // ---- what libfuse calls
 
-struct MountedVault::Calls {
-  static MountedVault& of(void* user_data) noexcept {
-    return *static_cast<MountedVault*>(user_data);
-  }
-
-  // Work answers the request as the last thing that it does, so that nothing is answered twice.
-  template <typename Work>
-  static void answer(fuse_req_t request, const Work& work) noexcept {
-    MountedVault& mounted = of(fuse_req_userdata(request));
-    mounted.last_request_.store(steady_clock::now(), std::memory_order_relaxed);
-    try {
-      work(mounted);
-    } catch (const std::bad_alloc&) {
-      refuse(request, ENOMEM);
-    } catch (...) {
-      refuse(request, EIO);
-    }
-  }
-
+struct MountedVault::Calls : Answers {
   static void init(void* user_data, fuse_conn_info* connection) {
     of(user_data).initialise(*connection);
   }
@@ -230,22 +182,11 @@ struct MountedVault::Calls {
            [&](MountedVault& mounted) { mounted.list_attributes(request, number, bytes); });
   }
 
-  // Gives the handle to the system, or closes it if nobody waits for it any more.
   template <typename Handle>
   static void reply_open(MountedVault& mounted, fuse_req_t request, std::unique_ptr<Handle> handle,
                          fuse_file_info* file) {
-    Handle* const given = handle.release();
-    file->fh = reinterpret_cast<std::uint64_t>(given);
-    ++mounted.handles_;
-    if (fuse_reply_open(request, file) != 0) {
-      close_handle(mounted, given);
-    }
-  }
-
-  template <typename Handle>
-  static void close_handle(MountedVault& mounted, Handle* handle) noexcept {
-    const std::unique_ptr<Handle> closed(handle);
-    --mounted.handles_;
+    (void)give_handle(mounted, std::move(handle), file,
+                      [&] { return fuse_reply_open(request, file); });
   }
 
   static fuse_lowlevel_ops all() noexcept {
@@ -285,9 +226,14 @@ struct MountedVault::Calls {
   }
 };
 
-const fuse_lowlevel_ops& MountedVault::operations() noexcept {
-  static const fuse_lowlevel_ops calls = Calls::all();
-  return calls;
+const fuse_lowlevel_ops& MountedVault::operations() const noexcept {
+  static const fuse_lowlevel_ops reading = Calls::all();
+  static const fuse_lowlevel_ops writing = [] {
+    fuse_lowlevel_ops calls = Calls::all();
+    Changes::add_to(calls);
+    return calls;
+  }();
+  return is_writable() ? writing : reading;
 }
 
 // ---- nodes and their backing entries
@@ -295,6 +241,7 @@ const fuse_lowlevel_ops& MountedVault::operations() noexcept {
 MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptions& options)
     : volume_(&volume),
       options_(options),
+      writable_(volume),
       nodes_(volume, options.max_folders, options.path_names),
       last_request_(steady_clock::now()),
       devices_{nodes_.root()->key.device} {}
@@ -331,7 +278,7 @@ Result<struct stat> MountedVault::status_of(const SharedNode& node) {
   if (const SharedFolder folder = nodes_.kept_folder(*node)) {
     return backing.status(folder->folder.descriptor(), "");
   }
-  if (const std::shared_ptr<const volume::File> file = node->open_file()) {
+  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
     return backing.status(file->descriptor(), "");
   }
   const Result<Backed> backed = find(node);
@@ -346,16 +293,6 @@ Result<struct stat> MountedVault::status_of(const SharedNode& node) {
     return Failure{ESTALE};
   }
   return status;
-}
-
-template <typename Open>
-auto MountedVault::with_descriptors(const Open& open) {
-  auto opened = open();
-  if (is_out_of_descriptors(opened.error())) {
-    nodes_.close_folders();
-    opened = open();
-  }
-  return opened;
 }
 
 Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags) {
@@ -388,10 +325,32 @@ Result<Descriptor> MountedVault::open_for_attributes(const SharedNode& node) {
   return open_backing(node, O_PATH);
 }
 
+SharedNode MountedVault::enter(const SharedNode& parent, const volume::Folder& folder,
+                               std::string_view name, const char* stored, struct stat& status) {
+  if (options_.access == Access::write_back && S_ISREG(status.st_mode)) {
+    if (const SharedNode known = nodes_.known(key_of(status)); known != nullptr) {
+      const std::uint64_t changes = known->changes();
+      if (known->has_changed_outside(status, changes)) {
+        // Or a change of our own has ended since the caller looked.
+        const Result<struct stat> now = volume_->backing().status(folder.descriptor(), stored);
+        if (now && key_of(*now) == known->key) {
+          status = *now;
+          if (known->has_changed_outside(status, changes)) {
+            nodes_.retire(known);
+          }
+        }
+      }
+    }
+  }
+  SharedNode node = nodes_.enter(parent, name, stored, status);
+  node->note_first(status);
+  return node;
+}
+
 // ---- what the system is told of a node
 
-// A mount is one file system, whatever number of them is below it: the inodes of all but the first
-// are told apart by bits that inodes hardly ever use.
+// A mount is one file system, whatever number of them is below it: the inodes of all but the
+// first are told apart by bits that inodes hardly ever use.
 std::uint64_t MountedVault::shown_inode(dev_t device, ino_t inode) {
   constexpr unsigned device_shift = 48;
   if (device == nodes_.root()->key.device) {
@@ -434,6 +393,14 @@ void MountedVault::initialise(fuse_conn_info& connection) {
   if (options_.has_acls) {
     want(FUSE_CAP_POSIX_ACL);
   }
+  if (is_writable()) {
+    want(FUSE_CAP_DONT_MASK);
+  }
+  if (options_.access == Access::write_back) {
+    want(FUSE_CAP_WRITEBACK_CACHE);
+  }
+  // A file is emptied, and loses its privileges, by calls of their own.
+  connection.want &= ~static_cast<unsigned>(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV);
   connection.want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
                                             FUSE_CAP_SPLICE_MOVE | FUSE_CAP_IOCTL_DIR);
   // So many requests that nobody waits for, readahead above all, may be under way.
@@ -451,7 +418,7 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
     return refuse(request, folder.error());
   }
   const Result<volume::StoredName> stored = (*folder)->folder.stored_name(name);
-  const Result<struct stat> status =
+  Result<struct stat> status =
       stored ? volume_->backing().status((*folder)->folder.descriptor(), stored->name.c_str())
              : Result<struct stat>(Failure{stored.error()});
   if (!status && status.error() == ENOENT && options_.lifetimes.absences > 0) {
@@ -463,7 +430,7 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!status) {
     return refuse(request, status.error());
   }
-  const SharedNode node = nodes_.enter(parent, name, stored->name, *status);
+  const SharedNode node = enter(parent, (*folder)->folder, name, stored->name.c_str(), *status);
   node->told(*status);
   const fuse_entry_param entry = entry_of(*node, *status);
   if (fuse_reply_entry(request, &entry) != 0) {
@@ -501,30 +468,30 @@ void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {
 }
 
 void MountedVault::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
-  if ((file->flags & O_ACCMODE) != O_RDONLY) {
+  const bool can_write = (file->flags & O_ACCMODE) != O_RDONLY;
+  if (can_write && !is_writable()) {
     return refuse(request, EROFS);
   }
   const SharedNode node = node_of(number);
-  // Others may have put a pipe there: nobody waits for its other end.
-  Result<Descriptor> opened = open_backing(node, O_RDONLY | O_NONBLOCK);
+  Result<std::unique_ptr<OpenFile>> opened = open_file(node, can_write);
   if (!opened) {
     return refuse(request, opened.error());
   }
-  const Result<struct stat> status = volume_->backing().status(opened->number(), "");
+  const Result<struct stat> status = volume_->backing().status((*opened)->file->descriptor(), "");
   if (!status) {
     return refuse(request, status.error());
   }
-  auto handle = std::make_unique<OpenFile>(
-      OpenFile{node, std::make_shared<const volume::File>(*volume_, std::move(*opened)),
-               nodes_.path_of(*node)});
-  node->opened(handle->file);
-  file->keep_cache = node->may_keep_cache(*status, now_s()) ? 1 : 0;
-  if (!node->are_as_told(*status)) {
-    // The system would read no further than the length that it knows. There are no locks in the
-    // way: this call is about attributes alone.
-    (void)fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
+  if (options_.access == Access::write_back) {
+    file->keep_cache = 1;  // open_file refuses a file that others have changed
+  } else {
+    file->keep_cache = node->may_keep_cache(*status, now_s()) ? 1 : 0;
+    if (!node->are_as_told(*status)) {
+      // The system would read no further than the length that it knows. There are no locks in the
+      // way: this call is about attributes alone.
+      (void)fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
+    }
   }
-  Calls::reply_open(*this, request, std::move(handle), file);
+  Calls::reply_open(*this, request, std::move(*opened), file);
 }
 
 void MountedVault::read(fuse_req_t request, std::size_t bytes, off_t offset,
@@ -644,12 +611,13 @@ void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offs
     entry.attr.st_ino = shown_inode(own.device, listed.inode);
     entry.attr.st_mode = static_cast<mode_t>(listed.type) << 12;  // DT_* (readdir(3))
     if (with_attributes) {
-      const Result<struct stat> status = backing.status(folder.descriptor(), listed.stored.c_str());
+      Result<struct stat> status = backing.status(folder.descriptor(), listed.stored.c_str());
       if (status.error() == ENOENT) {
         continue;
       }
       if (status) {
-        const SharedNode node = nodes_.enter(listing.node, listed.name, listed.stored, *status);
+        const SharedNode node =
+            enter(listing.node, folder, listed.name, listed.stored.c_str(), *status);
         node->told(*status);
         entry = entry_of(*node, *status);
         entered.push_back(node);
@@ -680,8 +648,8 @@ void MountedVault::get_statistics(fuse_req_t request) {
 
 void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
                                  std::size_t bytes) {
-  // The system asks for capabilities at each execution. Without suid they have no effect. Labels of
-  // SELinux belong to a machine, and not to a vault; ls would ask for that of each file.
+  // The system asks for capabilities at each execution. Without suid they have no effect. Labels
+  // of SELinux belong to a machine, and not to a vault; ls would ask for that of each file.
   if ((!options_.has_suid && std::strcmp(name, "security.capability") == 0) ||
       std::strcmp(name, "security.selinux") == 0) {
     return refuse(request, EOPNOTSUPP);

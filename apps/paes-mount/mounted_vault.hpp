@@ -1,6 +1,6 @@
 // The operations of a mounted vault, as libfuse's low-level interface wants them. Each request is
-// answered by the thread that received it. A mount is read-only: whatever would change something is
-// answered with EROFS.
+// answered by the thread that received it. In a mount that is only read, whatever would change
+// something is answered with EROFS.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@
 
 #include "paes-mount/fuse.hpp"
 #include "paes-mount/node_table.hpp"
-#include "volume/volume.hpp"
+#include "volume/changes.hpp"
+#include "volume/writable_volume.hpp"
 
 namespace paes::mount {
 
@@ -29,8 +30,15 @@ struct Lifetimes {
   [[nodiscard]] static constexpr Lifetimes shared() noexcept { return {0, 1, 0, false}; }
 };
 
+enum class Access {
+  read,
+  write,       // what is written reaches the vault before the call of the system returns
+  write_back,  // the system holds what is written for a while
+};
+
 struct MountedVaultOptions {
   Lifetimes lifetimes;
+  Access access = Access::read;
   std::size_t max_folders = 1024;  // kept open
   PathNames path_names = PathNames::plain;
   bool has_acls = false;  // the system enforces POSIX ACLs
@@ -45,12 +53,20 @@ class MountedVault {
   MountedVault& operator=(const MountedVault&) = delete;
 
   // What libfuse calls, with this object as its user data.
-  [[nodiscard]] static const fuse_lowlevel_ops& operations() noexcept;
+  [[nodiscard]] const fuse_lowlevel_ops& operations() const noexcept;
 
   // What a session sets before the first request: itself, and what is called once the system and
   // the program have agreed on the protocol.
   fuse_session* session = nullptr;
   std::function<void()> on_ready;
+
+  [[nodiscard]] bool is_writable() const noexcept { return options_.access != Access::read; }
+
+  // Has the system write what it still holds of all files that are open. The caller is no thread
+  // that answers requests.
+  void write_back();
+  // Syncs the backing tree. 0 or an errno.
+  [[nodiscard]] int sync();
 
   // Files and folders that are open.
   [[nodiscard]] std::uint64_t open_handles() const noexcept { return handles_.load(); }
@@ -59,10 +75,14 @@ class MountedVault {
   [[nodiscard]] const NodeTable& nodes() const noexcept { return nodes_; }
 
  private:
-  struct Calls;  // mounted_vault.cpp: what libfuse calls
+  struct Calls;    // mounted_vault.cpp: what libfuse calls
+  struct Changes;  // changes.cpp: the same for what changes something
 
+  // handles.hpp
+  class OwnChange;
   struct OpenFile;
   struct Listing;
+  struct Answers;
 
   // Where a node's backing entry is found: by a name in a folder that is held open meanwhile.
   struct Backed {
@@ -100,8 +120,53 @@ class MountedVault {
   void get_attribute(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes);
   void list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes);
 
+  // Enters what was found, as NodeTable does; a file that others have changed as another node.
+  [[nodiscard]] SharedNode enter(const SharedNode& parent, const volume::Folder& folder,
+                                 std::string_view name, const char* stored, struct stat& status);
+
+  // name_changes.cpp
+  template <typename Make>
+  void make(fuse_req_t request, fuse_ino_t parent, const char* name, bool is_new, const Make& make);
+  [[nodiscard]] volume::NewEntry new_entry(fuse_req_t request, const volume::Folder& folder,
+                                           mode_t mode) const;
+  void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+              fuse_file_info* file);
+  void make_folder(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode);
+  void make_node(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+                 dev_t device);
+  void make_link(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name);
+  void add_name(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* name);
+  void remove(fuse_req_t request, fuse_ino_t parent, const char* name, bool is_folder);
+  void retire(const struct stat& status);
+  void lost_name(const struct stat& before);
+  void rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t to_parent,
+              const char* to_name, unsigned flags);
+
+  // file_changes.cpp
+  [[nodiscard]] volume::Result<std::unique_ptr<OpenFile>> open_file(const SharedNode& node,
+                                                                    bool can_write);
+  [[nodiscard]] std::unique_ptr<OpenFile> new_handle(const SharedNode& node,
+                                                     volume::WritableFile file, bool can_write);
+  void write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file);
+  void sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file);
+  void sync_folder(fuse_req_t request, const fuse_file_info* file);
+  void allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,
+                const fuse_file_info* file);
+  void copy_range(fuse_req_t request, off_t from_offset, const fuse_file_info* from,
+                  off_t to_offset, const fuse_file_info* to, std::size_t bytes);
+  [[nodiscard]] int set_length(const SharedNode& node, OpenFile* opened, off_t bytes);
+  // Calls `use` with a descriptor of the node, perhaps a mere place. Its answer, or an errno.
+  template <typename Use>
+  [[nodiscard]] int with_place(const SharedNode& node, const Use& use);
+  void set_attributes(fuse_req_t request, fuse_ino_t number, const struct stat& wanted, int which,
+                      const fuse_file_info* file);
+  void set_attribute(fuse_req_t request, fuse_ino_t number, const char* name, Bytes value,
+                     int flags);
+  void remove_attribute(fuse_req_t request, fuse_ino_t number, const char* name);
+
   const volume::Volume* volume_;
   MountedVaultOptions options_;
+  volume::WritableVolume writable_;
   NodeTable nodes_;
   std::atomic<std::uint64_t> handles_{0};
   std::atomic<std::chrono::steady_clock::time_point> last_request_;

@@ -26,14 +26,55 @@ bool Node::are_as_told(const struct stat& backing) const {
   return told_.equals(BackingState(backing, 0));
 }
 
-void Node::opened(const std::shared_ptr<const volume::File>& file) {
+void Node::opened(const OpenedFile& file) {
   const std::lock_guard lock(mutex_);
-  open_file_ = file;
+  std::erase_if(open_files_, [](const OpenedFile& one) { return one.file.expired(); });
+  open_files_.push_back(file);
 }
 
-std::shared_ptr<const volume::File> Node::open_file() const {
+std::shared_ptr<volume::WritableFile> Node::open_file(bool can_write) const {
   const std::lock_guard lock(mutex_);
-  return open_file_.lock();
+  for (const OpenedFile& one : open_files_) {
+    if (std::shared_ptr<volume::WritableFile> file = one.file.lock();
+        file != nullptr && (one.can_write || !can_write)) {
+      return file;
+    }
+  }
+  return nullptr;
+}
+
+void Node::begin_change() {
+  const std::lock_guard lock(mutex_);
+  ++changing_;
+  ++changes_;
+}
+
+void Node::end_change(const struct stat* after) {
+  const std::lock_guard lock(mutex_);
+  --changing_;
+  is_own_known_ = after != nullptr;
+  if (after != nullptr) {
+    own_ = BackingState(*after, 0);
+  }
+}
+
+std::uint64_t Node::changes() const {
+  const std::lock_guard lock(mutex_);
+  return changes_;
+}
+
+void Node::note_first(const struct stat& backing) {
+  const std::lock_guard lock(mutex_);
+  if (!is_own_known_ && changing_ == 0) {
+    own_ = BackingState(backing, 0);
+    is_own_known_ = true;
+  }
+}
+
+bool Node::has_changed_outside(const struct stat& backing, std::uint64_t changes) const {
+  const std::lock_guard lock(mutex_);
+  return changing_ == 0 && changes_ == changes && is_own_known_ &&
+         !own_.has_content_of(BackingState(backing, 0));
 }
 
 bool Node::may_keep_cache(const struct stat& backing, std::time_t now) {
@@ -110,6 +151,50 @@ SharedNode NodeTable::enter(const SharedNode& parent, std::string_view name,
                        NodePlace{parent, std::string(stored), std::string(name)}));
   }
   return node;
+}
+
+SharedNode NodeTable::known(const NodeKey& key) {
+  if (key == root_->key) {
+    return root_;
+  }
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.nodes.find(key);
+  return found == shard.nodes.end() ? nullptr : found->second;
+}
+
+void NodeTable::retire(const SharedNode& node) {
+  Shard& shard = shard_of(node->key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.nodes.find(node->key);
+  if (found != shard.nodes.end() && found->second == node) {
+    shard.replaced.push_back(std::move(found->second));
+    shard.nodes.erase(found);
+  }
+}
+
+void NodeTable::move(Node& node, const SharedNode& parent, std::string_view name,
+                     std::string_view stored) {
+  move_to(node, std::make_shared<const NodePlace>(
+                    NodePlace{parent, std::string(stored), std::string(name)}));
+}
+
+std::vector<SharedNode> NodeTable::with_open_files() const {
+  std::vector<SharedNode> found;
+  for (const Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const auto& [key, node] : shard.nodes) {
+      if (node->open_file() != nullptr) {
+        found.push_back(node);
+      }
+    }
+    for (const SharedNode& node : shard.replaced) {
+      if (node->open_file() != nullptr) {
+        found.push_back(node);
+      }
+    }
+  }
+  return found;
 }
 
 // Nothing may be found to lie within itself: others may have moved a folder into one that it

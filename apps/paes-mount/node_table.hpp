@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "volume/file.hpp"
 #include "volume/folder.hpp"
+#include "volume/writable_file.hpp"
 
 namespace paes::mount {
 
@@ -57,6 +57,10 @@ class BackingState {
   [[nodiscard]] bool equals(const BackingState& other) const noexcept {
     return bytes_ == other.bytes_ && same(modified_, other.modified_) &&
            same(changed_, other.changed_);
+  }
+  // Whether the content is the same, as far as can be seen.
+  [[nodiscard]] bool has_content_of(const BackingState& other) const noexcept {
+    return bytes_ == other.bytes_ && same(modified_, other.modified_);
   }
   // Whether nothing has changed from this state to the other one.
   [[nodiscard]] bool lasts_as(const BackingState& later) const noexcept {
@@ -111,9 +115,27 @@ class Node : public std::enable_shared_from_this<Node> {
   // Whether attributes are those that the system was told last.
   [[nodiscard]] bool are_as_told(const struct stat& backing) const;
 
-  // The file that was opened last, as long as it is open: somebody may have removed its name.
-  void opened(const std::shared_ptr<const volume::File>& file);
-  [[nodiscard]] std::shared_ptr<const volume::File> open_file() const;
+  // A file of this node that is open: somebody may have removed its name. Null if none is.
+  struct OpenedFile {
+    std::weak_ptr<volume::WritableFile> file;
+    bool can_write = false;
+  };
+  void opened(const OpenedFile& file);
+  [[nodiscard]] std::shared_ptr<volume::WritableFile> open_file(bool can_write = false) const;
+
+  // Changes of a regular file's content or times through this mount. What such a file has after
+  // them is noted, so that changes by others can be told from them. `after` may be null, if nobody
+  // knows.
+  void begin_change();
+  void end_change(const struct stat* after);
+  // How often one has begun.
+  [[nodiscard]] std::uint64_t changes() const;
+  // Notes what a file has that nobody has changed yet.
+  void note_first(const struct stat& backing);
+  // Whether others have changed the file: it has this size and time of modification now, and since
+  // changes() was `changes` nothing was changed through this mount. False while it is open to be
+  // written.
+  [[nodiscard]] bool has_changed_outside(const struct stat& backing, std::uint64_t changes) const;
 
   // Whether the system may keep what it has cached of the content since the call before this one.
   // Remembers the state for the next call. `now` in seconds.
@@ -128,7 +150,11 @@ class Node : public std::enable_shared_from_this<Node> {
   mutable std::mutex mutex_;  // guards all that follows but the atomic
   std::shared_ptr<const NodePlace> place_;
   SharedFolder folder_;  // kept open, or null
-  std::weak_ptr<const volume::File> open_file_;
+  std::vector<OpenedFile> open_files_;
+  std::uint64_t changes_ = 0;
+  unsigned changing_ = 0;
+  bool is_own_known_ = false;  // whether the next is
+  BackingState own_;
   BackingState told_;
   BackingState cached_;
   std::time_t names_cached_at_ = 0;
@@ -156,6 +182,16 @@ class NodeTable {
   // node.
   [[nodiscard]] SharedNode enter(const SharedNode& parent, std::string_view name,
                                  std::string_view stored, const struct stat& backing);
+  // The node of an inode, if the system knows one. No lookup is counted.
+  [[nodiscard]] SharedNode known(const NodeKey& key);
+  // An inode has lost its last name, or its file is another one by now: whoever has the node goes
+  // on with it, and what is found under this inode from now on gets another.
+  void retire(const SharedNode& node);
+  // A node has another name by now.
+  void move(Node& node, const SharedNode& parent, std::string_view name, std::string_view stored);
+  // All that have a file open, those without a name among them.
+  [[nodiscard]] std::vector<SharedNode> with_open_files() const;
+
   // Takes lookups back. The node is gone when none is left and nobody else holds it.
   void forget(Node& node, std::uint64_t lookups) noexcept;
 

@@ -17,37 +17,14 @@ namespace paes::mount {
 
 namespace {
 
-// Which fstab and mount(8) themselves understand, and what makes no difference to a mount that is
-// only read.
-constexpr std::array ignored = {"defaults",
-                                "auto",
-                                "noauto",
-                                "user",
-                                "nouser",
-                                "users",
-                                "owner",
-                                "group",
-                                "_netdev",
-                                "nofail",
-                                "async",
-                                "sync",
-                                "dirsync",
-                                "atime",
-                                "noatime",
-                                "diratime",
-                                "nodiratime",
-                                "relatime",
-                                "norelatime",
-                                "strictatime",
-                                "nostrictatime",
-                                "lazytime",
-                                "nolazytime",
-                                "iversion",
-                                "noiversion",
-                                "silent",
-                                "loud",
-                                "default_permissions",
-                                "ro"};
+// Which fstab and mount(8) themselves understand, and what makes no difference to a mount.
+constexpr std::array ignored = {"defaults",      "auto",     "noauto",     "user",
+                                "nouser",        "users",    "owner",      "group",
+                                "_netdev",       "nofail",   "async",      "sync",
+                                "dirsync",       "atime",    "noatime",    "diratime",
+                                "nodiratime",    "relatime", "norelatime", "strictatime",
+                                "nostrictatime", "lazytime", "nolazytime", "iversion",
+                                "noiversion",    "silent",   "loud",       "default_permissions"};
 constexpr std::array flags = {"suid", "nosuid", "dev", "nodev", "exec", "noexec"};
 
 template <typename Names>
@@ -137,6 +114,14 @@ void Request::declare(CLI::App& app) {
   app.add_flag("--shared", is_shared,
                "other programs change the vault meanwhile: believe nothing for long");
   app.add_flag("--acl", has_acls, "enforce POSIX ACLs");
+  CLI::Option* const writable =
+      app.add_flag("-w,--writable", can_write, "the vault can be written to");
+  app.add_flag("-r,--read-only", only_reads_, "the vault can be read alone, as without -w")
+      ->excludes(writable);
+  app.add_option("--cache", cache_,
+                 "back: the system holds for a while what is written; through: it holds nothing")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"back", "through"}));
   app.add_option("--fsname", source, "what mount(8) lists as the source, in place of the vault")
       ->type_name("NAME");
   app.add_option("--kernel", kernel, "the kernel of AES; auto: the best of this machine")
@@ -153,6 +138,7 @@ void Request::declare(CLI::App& app) {
 }
 
 void Request::take_listed() {
+  writes_through = cache_ == "through";
   if (!idle_.empty()) {
     idle = parse_duration(idle_);
   }
@@ -181,8 +167,9 @@ void Request::take(std::string_view option) {
       has_suid = name == "suid" || (has_suid && name != "nosuid");
       return flags_.push_back(name);
     }
-    if (name == "rw") {
-      fail("rw: a vault can be mounted to be read alone", "give 'ro' instead, in fstab too");
+    if (name == "rw" || name == "ro") {
+      can_write = name == "rw" && !only_reads_;
+      return;
     }
     for (const auto& [known, flag] :
          {std::pair("allow_other", &allows_others), std::pair("nonempty", &may_have_files),
@@ -209,6 +196,11 @@ void Request::take(std::string_view option) {
     source = value;
   } else if (name == "kernel") {
     kernel = value;
+  } else if (name == "cache") {
+    if (value != "back" && value != "through") {
+      fail("cache=" + value + ": is neither back nor through");
+    }
+    writes_through = value == "through";
   } else if (name == "threads") {
     threads = parse_threads(value);
   } else if (name != "subtype") {
@@ -217,7 +209,8 @@ void Request::take(std::string_view option) {
 }
 
 std::string Request::mount_options(const std::string& vault_path) const {
-  std::string options = "ro,default_permissions,subtype=paes-mount,fsname=" +
+  std::string options = (can_write ? "rw" : "ro") +
+                        std::string(",default_permissions,subtype=paes-mount,fsname=") +
                         escaped(source.empty() ? vault_path : source);
   for (const std::string& flag : flags_) {
     options += "," + flag;

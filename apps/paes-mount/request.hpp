@@ -24,6 +24,8 @@ class Request {
   bool allows_others = false;
   bool may_have_files = false;  // the mountpoint
   bool is_shared = false;       // others change the vault meanwhile
+  bool can_write = false;
+  bool writes_through = false;  // the system holds nothing back
   bool has_acls = false;
   bool has_suid = false;
   unsigned threads = 0;  // 0: as many as fit the machine
@@ -39,6 +41,8 @@ class Request {
 
   std::vector<std::string> lists_;
   std::string idle_;
+  std::string cache_;
+  bool only_reads_ = false;
   std::vector<std::string> flags_;  // of the mount, such as noexec
 };
 

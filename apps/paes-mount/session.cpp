@@ -117,7 +117,7 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
   std::transform(words.begin(), words.end(), pointers.begin(),
                  [](std::string& word) { return word.data(); });
   fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  const fuse_lowlevel_ops& operations = MountedVault::operations();
+  const fuse_lowlevel_ops& operations = vault.operations();
   session_ = fuse_session_new(&arguments, &operations, sizeof operations, &vault);
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) {
@@ -239,6 +239,34 @@ void Session::ended() noexcept {
 }
 
 void Session::wait(const Cancel& cancel) {
+  wait_for_end(cancel);
+  if (mounted_.is_writable()) {
+    write_back();
+  }
+}
+
+// Normal unmounting is best: the system writes what it holds, and the threads still answer. If
+// something is in use, or the mount is to be seen elsewhere, too, what is open is written.
+void Session::write_back() {
+  const auto end_comes = [&] {
+    pollfd event = {end_.number(), POLLIN, 0};
+    constexpr int patience_ms = 5000;
+    return poll(&event, 1, patience_ms) > 0;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_ended_) {
+      return;  // unmounted, and everything was written before
+    }
+  }
+  if (unmount_unless_busy() && end_comes()) {
+    return;
+  }
+  own_channel = fuse_session_fd(session_);
+  mounted_.write_back();
+}
+
+void Session::wait_for_end(const Cancel& cancel) {
   using std::chrono::milliseconds;
   auto idle_from = std::chrono::steady_clock::now();  // a busy mount gets all of its time again
   while (!cancel.requested()) {

@@ -36,7 +36,8 @@ class Session {
   // Starts the threads, and returns once the mount answers. Throws Error(failure) if it does not,
   // or when a stop is requested.
   void start(const Cancel& cancel);
-  // Returns when a stop is requested, or the vault is unmounted, by somebody or for idleness.
+  // Returns when a stop is requested, or the vault is unmounted, by somebody or for idleness. What
+  // the system has been given to write by then is written.
   void wait(const Cancel& cancel);
 
  private:
@@ -44,6 +45,8 @@ class Session {
   [[nodiscard]] Descriptor new_channel() const;
   void stop() noexcept;
   void ended() noexcept;
+  void wait_for_end(const Cancel& cancel);
+  void write_back();
   [[nodiscard]] bool unmount_unless_busy() const;
 
   MountedVault& mounted_;

@@ -67,7 +67,7 @@ TEST(Request, LastOfSuidAndNosuidCounts) {
 }
 
 TEST(Request, RefusesWhatItDoesNotKnow) {
-  for (const char* list : {"rw", "ro,bogus", "bogus=1", "threads=0", "threads=x",
+  for (const char* list : {"cache=none", "ro,bogus", "bogus=1", "threads=0", "threads=x",
                            "idle=", "passfile", "threads=99999", "passfile=a,passfile=b"}) {
     EXPECT_THROW((void)parsed({"v", "m", "-o", list}), Error) << list;
   }

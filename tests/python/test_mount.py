@@ -783,7 +783,6 @@ def test_refusals(vault, mounts, tmp_path):
         refused("No such file", vault.path, tmp_path / "missing")
         refused("is no folder", vault.path, full / "file")
         refused("no gocryptfs.conf", full, tmp_path / "empty")
-        refused("read alone", "-o", "noauto,rw", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("no such option", "-o", "ro,bogus", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("is no time", "--idle", "soon", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("unknown name", "--kernel", "bogus", vault.path, tmp_path / "empty", code=program.USAGE)

@@ -1,0 +1,231 @@
+// Operations of a mounted vault that change a file's content, and the attributes of all that it
+// has.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "paes-mount/handles.hpp"
+#include "volume/attribute_changes.hpp"
+
+namespace paes::mount {
+
+using volume::Failure;
+using volume::Result;
+using volume::WritableFile;
+
+namespace {
+
+constexpr const char* capabilities = "security.capability";
+
+}  // namespace
+
+// ---- files that are open
+
+std::unique_ptr<MountedVault::OpenFile> MountedVault::new_handle(const SharedNode& node,
+                                                                 WritableFile file,
+                                                                 bool can_write) {
+  auto shared = std::make_shared<WritableFile>(std::move(file));
+  const int descriptor = shared->descriptor();
+  auto handle = std::make_unique<OpenFile>();
+  handle->node = node;
+  handle->file = shared;
+  handle->path = nodes_.path_of(*node);
+  if (can_write) {
+    handle->change = std::make_unique<OwnChange>(*volume_, node, descriptor);
+  }
+  node->opened({shared, can_write});
+  return handle;
+}
+
+Result<std::unique_ptr<MountedVault::OpenFile>> MountedVault::open_file(const SharedNode& node,
+                                                                        bool can_write) {
+  const std::uint64_t changes = node->changes();
+  // Parts of blocks are read before they are written, so what is written is read, too. Others may
+  // have put a pipe there: nobody waits for its other end.
+  Result<Descriptor> opened = open_backing(node, (can_write ? O_RDWR : O_RDONLY) | O_NONBLOCK);
+  if (!opened) {
+    return Failure{opened.error()};
+  }
+  if (options_.access == Access::write_back) {
+    // The system does not take sizes and times from here while it knows the file. For a file that
+    // others have changed it has to look up a new node.
+    const Result<struct stat> status = volume_->backing().status(opened->number(), "");
+    if (!status || node->has_changed_outside(*status, changes)) {
+      return Failure{status ? ESTALE : status.error()};
+    }
+  }
+  if (can_write && !options_.has_suid) {
+    // The system does not see capabilities here, so it cannot take them away when it writes.
+    const int error = volume::remove_attribute(*volume_, opened->number(), capabilities);
+    if (error != 0 && error != ENODATA && error != EOPNOTSUPP) {
+      return Failure{error};
+    }
+  }
+  Result<WritableFile> file = WritableFile::open(writable_, std::move(*opened));
+  if (!file) {
+    return Failure{file.error()};
+  }
+  return new_handle(node, std::move(*file), can_write);
+}
+
+void MountedVault::write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file) {
+  const OpenFile& opened = *handle_of<OpenFile>(*file);
+  const Result<std::size_t> written =
+      opened.file->write(static_cast<std::uint64_t>(offset), text, opened.path);
+  if (!written) {
+    return refuse(request, written.error());
+  }
+  (void)fuse_reply_write(request, *written);
+}
+
+void MountedVault::sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file) {
+  refuse(request, handle_of<OpenFile>(*file)->file->sync(data_only));
+}
+
+void MountedVault::sync_folder(fuse_req_t request, const fuse_file_info* file) {
+  const Listing& listing = *handle_of<Listing>(*file);
+  refuse(request, writable_.sync_folder(listing.folder->folder));
+}
+
+void MountedVault::allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,
+                            const fuse_file_info* file) {
+  const OpenFile& opened = *handle_of<OpenFile>(*file);
+  refuse(request, opened.file->allocate(mode, static_cast<std::uint64_t>(offset),
+                                        static_cast<std::uint64_t>(bytes), opened.path));
+}
+
+void MountedVault::copy_range(fuse_req_t request, off_t from_offset, const fuse_file_info* from,
+                              off_t to_offset, const fuse_file_info* to, std::size_t bytes) {
+  // The system asks again for the rest. So no request takes longer than others may wait.
+  constexpr std::size_t most = std::size_t{16} << 20;
+  const OpenFile& source = *handle_of<OpenFile>(*from);
+  const OpenFile& target = *handle_of<OpenFile>(*to);
+  const Result<std::size_t> copied = volume::copy_range(
+      *source.file, static_cast<std::uint64_t>(from_offset), source.path, *target.file,
+      static_cast<std::uint64_t>(to_offset), target.path, std::min(bytes, most));
+  if (!copied) {
+    return refuse(request, copied.error());
+  }
+  (void)fuse_reply_write(request, *copied);
+}
+
+void MountedVault::write_back() {
+  for (const SharedNode& node : nodes_.with_open_files()) {
+    // Before the system forgets what it has of a file, it writes that. It waits for the writes.
+    (void)fuse_lowlevel_notify_inval_inode(session, number_of(*node), 0, 0);
+  }
+}
+
+int MountedVault::sync() {
+  const int error = writable_.unsynced().sync();
+  const int second = volume_->backing().sync_file_system(volume_->root());
+  return error != 0 ? error : second;
+}
+
+// ---- attributes
+
+template <typename Use>
+int MountedVault::with_place(const SharedNode& node, const Use& use) {
+  if (node->type == S_IFDIR) {
+    const Result<SharedFolder> folder = nodes_.folder(node);
+    return folder ? use((*folder)->folder.descriptor()) : folder.error();
+  }
+  if (const std::shared_ptr<WritableFile> file = node->open_file()) {
+    return use(file->descriptor());
+  }
+  const Result<Descriptor> opened = open_backing(node, O_PATH);
+  return opened ? use(opened->number()) : opened.error();
+}
+
+int MountedVault::set_length(const SharedNode& node, OpenFile* opened, off_t bytes) {
+  const auto length = static_cast<std::uint64_t>(bytes);
+  if (opened != nullptr && opened->change != nullptr) {
+    return opened->file->set_length(length, opened->path);
+  }
+  if (const std::shared_ptr<WritableFile> file = node->open_file(true)) {
+    return file->set_length(length, nodes_.path_of(*node));
+  }
+  const Result<std::unique_ptr<OpenFile>> now = open_file(node, true);
+  return now ? (*now)->file->set_length(length, (*now)->path) : now.error();
+}
+
+void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const struct stat& wanted,
+                                  int which, const fuse_file_info* file) {
+  const SharedNode node = node_of(number);
+  const volume::Backing& backing = volume_->backing();
+  OpenFile* const opened =
+      file != nullptr && node->type == S_IFREG ? handle_of<OpenFile>(*file) : nullptr;
+  struct stat status = {};
+  const auto change = [&](int place) {
+    const OwnChange own(*volume_, node, place);
+    if ((which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0) {
+      const auto user = (which & FUSE_SET_ATTR_UID) != 0 ? wanted.st_uid : static_cast<uid_t>(-1);
+      const auto group = (which & FUSE_SET_ATTR_GID) != 0 ? wanted.st_gid : static_cast<gid_t>(-1);
+      if (const int error = backing.set_owner(place, "", user, group); error != 0) {
+        return error;
+      }
+    }
+    // A new owner takes privileges away, which a mode may give anew.
+    if ((which & FUSE_SET_ATTR_MODE) != 0) {
+      const mode_t mode = wanted.st_mode & ~static_cast<mode_t>(S_IFMT);
+      if (const int error = backing.set_mode(place, "", mode); error != 0) {
+        return error;
+      }
+    }
+    if ((which & FUSE_SET_ATTR_SIZE) != 0) {
+      if (const int error = set_length(node, opened, wanted.st_size); error != 0) {
+        return error;
+      }
+    }
+    if ((which & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)) != 0) {
+      struct timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+      if ((which & FUSE_SET_ATTR_ATIME) != 0) {
+        times[0] = wanted.st_atim;
+        times[0].tv_nsec = (which & FUSE_SET_ATTR_ATIME_NOW) != 0 ? UTIME_NOW : times[0].tv_nsec;
+      }
+      if ((which & FUSE_SET_ATTR_MTIME) != 0) {
+        times[1] = wanted.st_mtim;
+        times[1].tv_nsec = (which & FUSE_SET_ATTR_MTIME_NOW) != 0 ? UTIME_NOW : times[1].tv_nsec;
+      }
+      if (const int error = backing.set_times(place, "", times); error != 0) {
+        return error;
+      }
+    }
+    const Result<struct stat> now = backing.status(place, "");
+    if (now) {
+      status = *now;
+    }
+    return now.error();
+  };
+  const int error =
+      opened != nullptr ? change(opened->file->descriptor()) : with_place(node, change);
+  if (error != 0) {
+    return refuse(request, error);
+  }
+  node->told(status);
+  const struct stat told = shown(status);
+  (void)fuse_reply_attr(request, &told, options_.lifetimes.attributes);
+}
+
+void MountedVault::set_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
+                                 Bytes value, int flags) {
+  if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
+    return refuse(request, EOPNOTSUPP);
+  }
+  refuse(request, with_place(node_of(number), [&](int place) {
+           return volume::set_attribute(*volume_, place, name, value, flags);
+         }));
+}
+
+void MountedVault::remove_attribute(fuse_req_t request, fuse_ino_t number, const char* name) {
+  if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
+    return refuse(request, EOPNOTSUPP);
+  }
+  refuse(request, with_place(node_of(number), [&](int place) {
+           return volume::remove_attribute(*volume_, place, name);
+         }));
+}
+
+}  // namespace paes::mount

@@ -1,0 +1,120 @@
+// What the system holds open in a mount, and how a request is answered: what the files share that
+// have operations of MountedVault.
+#pragma once
+
+#include <bit>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "paes-mount/mounted_vault.hpp"
+#include "volume/writable_file.hpp"
+
+namespace paes::mount {
+
+inline void refuse(fuse_req_t request, int error) noexcept { (void)fuse_reply_err(request, error); }
+
+// What an open file or folder was given as its handle.
+template <typename Handle>
+Handle* handle_of(const fuse_file_info& file) noexcept {
+  return std::bit_cast<Handle*>(file.fh);
+}
+
+// What is no longer where it was found. The system looks it up anew then.
+inline int stale_instead_of_absent(int error) noexcept {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error;
+}
+
+template <typename Open>
+auto MountedVault::with_descriptors(const Open& open) {
+  auto opened = open();
+  if (opened.error() != EMFILE && opened.error() != ENFILE) {
+    return opened;
+  }
+  nodes_.close_folders();
+  return open();
+}
+
+// A change of a file through this mount, as long as it goes on (Node::begin_change).
+class MountedVault::OwnChange {
+ public:
+  // `descriptor` outlives this.
+  OwnChange(const volume::Volume& volume, SharedNode node, int descriptor)
+      : volume_(&volume), node_(std::move(node)), descriptor_(descriptor) {
+    node_->begin_change();
+  }
+  ~OwnChange() {
+    const volume::Result<struct stat> after = volume_->backing().status(descriptor_, "");
+    node_->end_change(after ? &*after : nullptr);
+  }
+  OwnChange(const OwnChange&) = delete;
+  OwnChange& operator=(const OwnChange&) = delete;
+
+ private:
+  const volume::Volume* volume_;
+  SharedNode node_;
+  int descriptor_;
+};
+
+struct MountedVault::OpenFile {
+  SharedNode node;
+  std::shared_ptr<volume::WritableFile> file;
+  std::string path;  // for messages
+  std::unique_ptr<OwnChange>
+      change;  // of one that is open to be written; goes before the file does
+};
+
+// A folder that somebody reads. The entries are those of one moment, and stay until the reader
+// begins anew, so that a position always means the same entry.
+struct MountedVault::Listing {
+  SharedNode node;
+  SharedFolder folder;
+  std::mutex mutex;  // guards the rest
+  bool is_listed = false;
+  std::vector<volume::FolderEntry> entries;
+};
+
+struct MountedVault::Answers {
+  static MountedVault& of(void* user_data) noexcept {
+    return *static_cast<MountedVault*>(user_data);
+  }
+
+  // Work answers the request as the last thing that it does, so that nothing is answered twice.
+  template <typename Work>
+  static void answer(fuse_req_t request, const Work& work) noexcept {
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    mounted.last_request_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
+    try {
+      work(mounted);
+    } catch (const std::bad_alloc&) {
+      refuse(request, ENOMEM);
+    } catch (...) {
+      refuse(request, EIO);
+    }
+  }
+
+  template <typename Handle>
+  static void close_handle(MountedVault& mounted, Handle* handle) noexcept {
+    const std::unique_ptr<Handle> closed(handle);
+    --mounted.handles_;
+  }
+
+  // Gives the handle to the system, or closes it if nobody waits for it any more. `reply` is the
+  // answer itself, 0 if it arrived.
+  template <typename Handle, typename Reply>
+  static bool give_handle(MountedVault& mounted, std::unique_ptr<Handle> handle,
+                          fuse_file_info* file, const Reply& reply) {
+    Handle* const given = handle.release();
+    file->fh = reinterpret_cast<std::uint64_t>(given);
+    ++mounted.handles_;
+    if (reply() == 0) {
+      return true;
+    }
+    close_handle(mounted, given);
+    return false;
+  }
+};
+
+}  // namespace paes::mount

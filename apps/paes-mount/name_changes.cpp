@@ -1,0 +1,252 @@
+// Operations of a mounted vault that make, move and remove names.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "paes-mount/handles.hpp"
+
+namespace paes::mount {
+
+using volume::Failure;
+using volume::Result;
+using volume::WritableFile;
+
+namespace {
+
+constexpr mode_t permissions = 07777;
+constexpr mode_t privileges = S_ISUID | S_ISGID;
+
+// To whom something new belongs. Only root can give it away; others own what they make.
+std::optional<volume::Owner> owner_of(fuse_req_t request) noexcept {
+  const fuse_ctx& asking = *fuse_req_ctx(request);
+  if (geteuid() != 0 || (asking.uid == geteuid() && asking.gid == getegid())) {
+    return std::nullopt;
+  }
+  return volume::Owner{asking.uid, asking.gid};
+}
+
+}  // namespace
+
+// The system leaves the umask to us, because a folder's default ACL takes its place. The process
+// has none of its own.
+volume::NewEntry MountedVault::new_entry(fuse_req_t request, const volume::Folder& folder,
+                                         mode_t mode) const {
+  const bool has_default =
+      bool(volume_->backing().attribute(folder.descriptor(), "system.posix_acl_default"));
+  const mode_t masked = has_default ? mode : mode & ~fuse_req_ctx(request)->umask;
+  return {masked, owner_of(request)};
+}
+
+// `make` makes it in a folder and answers 0 or an errno. `is_new` tells it from another name of
+// what there was.
+template <typename Make>
+void MountedVault::make(fuse_req_t request, fuse_ino_t parent_number, const char* name, bool is_new,
+                        const Make& make) {
+  const SharedNode parent = node_of(parent_number);
+  const Result<SharedFolder> opened = nodes_.folder(parent);
+  if (!opened) {
+    return refuse(request, opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  if (const int error = make(folder); error != 0) {
+    return refuse(request, error);
+  }
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  const Result<struct stat> status =
+      stored ? volume_->backing().status(folder.descriptor(), stored->name.c_str())
+             : Result<struct stat>(Failure{stored.error()});
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  if (is_new) {
+    retire(*status);
+  }
+  const SharedNode node = nodes_.enter(parent, name, stored->name, *status);
+  node->note_first(*status);
+  node->told(*status);
+  const fuse_entry_param entry = entry_of(*node, *status);
+  if (fuse_reply_entry(request, &entry) != 0) {
+    nodes_.forget(*node, 1);
+  }
+}
+
+void MountedVault::create(fuse_req_t request, fuse_ino_t parent_number, const char* name,
+                          mode_t mode, fuse_file_info* file) {
+  const SharedNode parent = node_of(parent_number);
+  const Result<SharedFolder> opened = nodes_.folder(parent);
+  if (!opened) {
+    return refuse(request, opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const volume::NewEntry entry = new_entry(request, folder, mode & permissions);
+  Result<WritableFile> made =
+      with_descriptors([&] { return volume::create_file(writable_, folder, name, entry); });
+  const volume::Backing& backing = volume_->backing();
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return refuse(request, stored.error());
+  }
+  std::unique_ptr<OpenFile> handle;
+  SharedNode node;
+  Result<struct stat> status(Failure{made.error()});
+  if (made) {
+    status = backing.status(made->descriptor(), "");
+    if (status && (entry.mode & privileges) != 0 && entry.owner) {
+      // The new owner has taken them away.
+      const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
+      (void)backing.set_mode(made->descriptor(), "", given);
+      status = backing.status(made->descriptor(), "");
+    }
+    if (!status) {
+      return refuse(request, status.error());
+    }
+    retire(*status);
+    node = nodes_.enter(parent, name, stored->name, *status);
+    handle = new_handle(node, std::move(*made), true);
+  } else {
+    if (made.error() != EEXIST || (file->flags & O_EXCL) != 0) {
+      return refuse(request, made.error());
+    }
+    // Somebody else has made it since the system looked.
+    status = backing.status(folder.descriptor(), stored->name.c_str());
+    if (!status) {
+      return refuse(request, status.error());
+    }
+    if (!S_ISREG(status->st_mode)) {
+      return refuse(request, EEXIST);
+    }
+    node = enter(parent, folder, name, stored->name.c_str(), *status);
+    Result<std::unique_ptr<OpenFile>> existing =
+        open_file(node, (file->flags & O_ACCMODE) != O_RDONLY);
+    if (!existing) {
+      nodes_.forget(*node, 1);
+      return refuse(request, existing.error());
+    }
+    handle = std::move(*existing);
+  }
+  node->told(*status);
+  file->keep_cache = options_.access == Access::write_back ? 1 : 0;
+  const fuse_entry_param shown_entry = entry_of(*node, *status);
+  if (!Answers::give_handle(*this, std::move(handle), file,
+                            [&] { return fuse_reply_create(request, &shown_entry, file); })) {
+    nodes_.forget(*node, 1);
+  }
+}
+
+void MountedVault::make_folder(fuse_req_t request, fuse_ino_t parent, const char* name,
+                               mode_t mode) {
+  make(request, parent, name, true, [&](const volume::Folder& folder) {
+    return volume::make_folder(writable_, folder, name,
+                               new_entry(request, folder, mode & permissions));
+  });
+}
+
+void MountedVault::make_node(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+                             dev_t device) {
+  make(request, parent, name, true, [&](const volume::Folder& folder) {
+    return volume::make_node(writable_, folder, name, new_entry(request, folder, mode), device);
+  });
+}
+
+void MountedVault::make_link(fuse_req_t request, const char* target, fuse_ino_t parent,
+                             const char* name) {
+  make(request, parent, name, true, [&](const volume::Folder& folder) {
+    return volume::make_link(writable_, folder, name, target, owner_of(request));
+  });
+}
+
+void MountedVault::add_name(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent,
+                            const char* name) {
+  const SharedNode node = node_of(number);
+  make(request, parent, name, false, [&](const volume::Folder& folder) {
+    const Result<Backed> backed = find(node);
+    if (!backed) {
+      return backed.error();
+    }
+    // What has the name by now may be another.
+    const Result<struct stat> status =
+        volume_->backing().status(backed->descriptor(), backed->name());
+    if (!status) {
+      return stale_instead_of_absent(status.error());
+    }
+    if (key_of(*status) != node->key) {
+      return ESTALE;
+    }
+    return volume::add_name(writable_, backed->descriptor(), backed->name(), folder, name);
+  });
+}
+
+void MountedVault::remove(fuse_req_t request, fuse_ino_t parent_number, const char* name,
+                          bool is_folder) {
+  const Result<SharedFolder> opened = nodes_.folder(node_of(parent_number));
+  if (!opened) {
+    return refuse(request, opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return refuse(request, stored.error());
+  }
+  const Result<struct stat> before =
+      volume_->backing().status(folder.descriptor(), stored->name.c_str());
+  const int error = is_folder ? volume::remove_folder(writable_, folder, name)
+                              : volume::remove_file(writable_, folder, name);
+  if (error == 0 && before) {
+    lost_name(*before);
+  }
+  refuse(request, error);
+}
+
+// The system has used the inode anew, or may do so.
+void MountedVault::retire(const struct stat& status) {
+  if (const SharedNode known = nodes_.known(key_of(status)); known != nullptr) {
+    nodes_.retire(known);
+  }
+}
+
+void MountedVault::lost_name(const struct stat& before) {
+  if (S_ISDIR(before.st_mode) || before.st_nlink <= 1) {
+    retire(before);
+  }
+}
+
+void MountedVault::rename(fuse_req_t request, fuse_ino_t parent_number, const char* name,
+                          fuse_ino_t to_parent_number, const char* to_name, unsigned flags) {
+  const SharedNode parent = node_of(parent_number);
+  const SharedNode to_parent = node_of(to_parent_number);
+  const Result<SharedFolder> opened = nodes_.folder(parent);
+  const Result<SharedFolder> to_opened = nodes_.folder(to_parent);
+  if (!opened || !to_opened) {
+    return refuse(request, opened ? to_opened.error() : opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const volume::Folder& to_folder = (*to_opened)->folder;
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  const Result<volume::StoredName> to_stored = to_folder.stored_name(to_name);
+  if (!stored || !to_stored) {
+    return refuse(request, stored ? to_stored.error() : stored.error());
+  }
+  const volume::Backing& backing = volume_->backing();
+  const Result<struct stat> moved = backing.status(folder.descriptor(), stored->name.c_str());
+  const Result<struct stat> replaced =
+      backing.status(to_folder.descriptor(), to_stored->name.c_str());
+  const int error = volume::rename(writable_, folder, name, to_folder, to_name, flags);
+  const bool are_one = moved && replaced && key_of(*moved) == key_of(*replaced);
+  if (error == 0 && moved && !are_one) {
+    if (const SharedNode known = nodes_.known(key_of(*moved)); known != nullptr) {
+      nodes_.move(*known, to_parent, to_name, to_stored->name);
+    }
+    if (replaced && flags == RENAME_EXCHANGE) {
+      if (const SharedNode known = nodes_.known(key_of(*replaced)); known != nullptr) {
+        nodes_.move(*known, parent, name, stored->name);
+      }
+    } else if (replaced) {
+      lost_name(*replaced);
+    }
+  }
+  refuse(request, error);
+}
+
+}  // namespace paes::mount

@@ -1,0 +1,725 @@
+# Writing through paes-mount. The same operations on an ordinary folder beside it say what must come of them;
+# gocryptfs's check and its own mount, and `paes vault fsck`, say whether the vault is one that others read.
+import contextlib
+import ctypes
+import errno
+import fcntl
+import mmap
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+
+import program
+import pytest
+from test_mount import (  # noqa: F401: fixtures among them
+    LIMIT_S,
+    FORMATS,
+    MOUNT,
+    Vault,
+    fill,
+    has_ended,
+    is_mounted,
+    mounts,
+    needs_root,
+    needs_runuser,
+    own_vault,
+    processes_of,
+    snapshot,
+    unmount,
+    wait_ended,
+    why_not,
+)
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+
+CACHES = {"back": [], "through": ["--cache=through"], "shared": ["--shared"]}
+TIMES = ("modified", "changed", "blocks")  # which are not the same in two trees
+
+
+@pytest.fixture(params=CACHES)
+def cache(request):
+    return CACHES[request.param]
+
+
+def check(vault, *options):
+    """Nobody finds anything wrong in a vault that is not mounted."""
+    words = ["gocryptfs", "-q", "-fsck", "-nosyslog", "-passfile", vault.passfile, *options, vault.path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    # Where there is no syslog, gocryptfs says so.
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "SwitchLoggerToSyslog" not in line]
+    assert (done.returncode, said) == (0, [])
+    result = program.run("vault", "fsck", "--passphrase-file", vault.passfile, vault.path)
+    assert result.code == 0, result.err
+
+
+def facts(root, *left_out):
+    """Sizes of folders are those of the file system below, and hard links have the same inode."""
+    seen = snapshot(root)
+    for one in seen.values():
+        for fact in (*TIMES, *left_out):
+            del one[fact]
+        if stat.S_ISDIR(one["mode"]):
+            del one["size"]
+            del one["links"]
+    return seen
+
+
+def end(mounts, point):
+    (pid,) = processes_of(point)
+    assert unmount(point).returncode == 0
+    wait_ended(pid)
+
+
+def assert_same(seen, expected):
+    """pytest would take minutes to tell the difference of large trees."""
+    different = {name for name in {*seen, *expected} if seen.get(name) != expected.get(name)}
+    told = [(name, seen.get(name), expected.get(name)) for name in sorted(different)[:5]]
+    assert not told, told
+
+
+def check_same(mounts, vault, point, model):
+    """What the mount shows, what it shows anew, and what gocryptfs shows."""
+    expected = facts(model)
+    assert_same(facts(point), expected)
+    end(mounts, point)
+    check(vault)
+    again = mounts.by_paes(vault)
+    assert_same(facts(again), expected)
+    end(mounts, again)
+    theirs = mounts.by_gocryptfs(vault, "-ro")
+    assert_same(facts(theirs), expected)
+    assert unmount(theirs).returncode == 0
+
+
+def both(point, model, work):
+    """Runs the same on the mount and on the model. Both answer the same, errors too."""
+    answers = []
+    for root in (point, model):
+        try:
+            answer = work(root)
+            answers.append("a path" if isinstance(answer, os.PathLike) else answer)
+        except OSError as error:
+            answers.append(errno.errorcode[error.errno])
+    assert answers[0] == answers[1]
+    return answers[0]
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model"
+    path.mkdir()
+    return path
+
+
+# ---- all operations
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_tree_is_written(name, mounts, model, tmp_path):
+    vault = Vault(tmp_path / "own", *FORMATS[name])
+    point = mounts.by_paes(vault, "-w")
+    fill(point)
+    # Names that this vault cannot hold are in neither tree.
+    fill(model)
+    here = {path.relative_to(point) for path in point.rglob("*")}
+    for path in sorted(model.rglob("*"), reverse=True):
+        if path.relative_to(model) not in here:
+            assert len(path.name) > 150 and not path.is_symlink()
+            path.rmdir() if path.is_dir() else path.unlink()
+    check_same(mounts, vault, point, model)
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+AT_FDCWD = -100
+
+
+def rename(old, new, flags):
+    if LIBC.renameat2(AT_FDCWD, os.fsencode(old), AT_FDCWD, os.fsencode(new), flags) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def allocate(descriptor, mode, offset, length):
+    LIBC.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    if LIBC.fallocate(descriptor, mode, offset, length) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+@contextlib.contextmanager
+def opened(path, flags, mode=0o666):
+    descriptor = os.open(path, flags, mode)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+LONG, LONGER = "l" * 200, "m" * 255
+NOREPLACE, EXCHANGE = 1, 2
+
+
+def test_names_are_changed(own_vault, mounts, model, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+
+    def do(work):
+        return both(point, model, work)
+
+    for name in ("a", LONG):
+        other = name + "2"
+        do(lambda r: (r / name).write_text("first"))
+        do(lambda r: (r / name).mkdir())  # EEXIST
+        do(lambda r: os.link(r / name, r / other))
+        do(lambda r: (r / other).stat().st_nlink)
+        do(lambda r: (r / name).unlink())
+        do(lambda r: ((r / other).stat().st_nlink, (r / other).read_text()))
+        do(lambda r: (r / name).write_text("second"))
+        do(lambda r: rename(r / name, r / other, NOREPLACE))
+        do(lambda r: rename(r / name, r / other, EXCHANGE))
+        do(lambda r: ((r / name).read_text(), (r / other).read_text()))
+        do(lambda r: (r / name).rename(r / other))
+        do(lambda r: (r / name).exists())
+        do(lambda r: os.link(r / other, r / name))
+        do(lambda r: (r / name).rename(r / other))  # two names of one file: nothing happens
+        do(lambda r: (r / name).exists() and (r / other).exists())
+        folder = "folder " + name
+        do(lambda r: (r / folder / "x").mkdir(parents=True))
+        do(lambda r: (r / folder / "x" / "file").write_text("text"))
+        do(lambda r: (r / folder).rmdir())
+        do(lambda r: (r / folder).rename(r / folder / "x" / "below"))
+        do(lambda r: (r / folder / "x").rename(r / (name[:-1] + "moved")))
+        do(lambda r: (r / (name[:-1] + "moved") / "file").read_text())
+        do(lambda r: (r / folder).rmdir())
+        do(lambda r: (r / folder).mkdir())
+        do(lambda r: (r / (name[:-1] + "moved")).rename(r / folder))  # over an empty folder
+        do(lambda r: (r / folder / "file").read_text())
+        do(lambda r: (r / folder).rename(r / name))  # ENOTDIR
+        do(lambda r: (r / name).rename(r / folder))  # EISDIR
+        do(lambda r: rename(r / folder, r / name, EXCHANGE))
+        do(lambda r: (r / name / "file").read_text())
+        do(lambda r: (r / (name[:-1] + "link")).symlink_to("target"))
+        do(lambda r: os.readlink(r / (name[:-1] + "link")))
+        do(lambda r: os.mkfifo(r / (name[:-1] + "pipe"), 0o640))
+    do(lambda r: (r / LONGER).write_text("x"))
+    do(lambda r: (r / (LONGER + "x")).write_text("x"))
+    do(lambda r: (r / "a" / "missing" / "x").mkdir())
+    do(lambda r: (r / "missing").unlink())
+    do(lambda r: (r / "missing").rename(r / "b"))
+    do(lambda r: (r / "a").unlink())
+    do(lambda r: (r / LONGER).rmdir())
+    check_same(mounts, own_vault, point, model)
+
+
+def test_attributes_are_changed(own_vault, mounts, model, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+
+    def do(work):
+        return both(point, model, work)
+
+    def seen(path):
+        status = path.lstat()
+        return status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns, status.st_atime_ns, status.st_size
+
+    do(lambda r: (r / "file").write_bytes(b"x" * 10_000))
+    do(lambda r: (r / "folder").mkdir())
+    do(lambda r: (r / "link").symlink_to("file"))
+    for name in ("file", "folder"):
+        for mode in (0o600, 0o4755, 0o2755, 0o1777, 0o751):
+            do(lambda r: (r / name).chmod(mode))
+            do(lambda r: stat.S_IMODE((r / name).stat().st_mode))
+    for name in ("file", "folder", "link"):
+        do(lambda r: os.utime(r / name, ns=(10**18 + 1, 11 * 10**17 + 7), follow_symlinks=False))
+        do(lambda r: seen(r / name))
+    for length in (20_000, 5000, 4096, 4095, 1, 0, 123_456):
+        do(lambda r: os.truncate(r / "file", length))
+        do(lambda r: (r / "file").read_bytes())
+        with opened(point / "file", os.O_RDWR) as one, opened(model / "file", os.O_RDWR) as two:
+            for descriptor in (one, two):
+                os.pwrite(descriptor, b"y", length // 2)
+                os.ftruncate(descriptor, length + 3)
+                assert os.fstat(descriptor).st_size == length + 3
+        do(lambda r: (r / "file").read_bytes())
+    for name in ("file", "folder"):
+        do(lambda r: os.setxattr(r / name, "user.a", b"value"))
+        do(lambda r: os.setxattr(r / name, "user.a", b"", os.XATTR_CREATE))
+        do(lambda r: os.setxattr(r / name, "user.b", b"", os.XATTR_REPLACE))
+        do(lambda r: os.setxattr(r / name, "user.empty", b""))
+        do(lambda r: os.setxattr(r / name, "user.a", b"other", os.XATTR_REPLACE))
+        do(lambda r: os.removexattr(r / name, "user.none"))
+        do(lambda r: os.removexattr(r / name, "user.empty"))
+        do(lambda r: (sorted(os.listxattr(r / name)), os.getxattr(r / name, "user.a")))
+    check_same(mounts, own_vault, point, model)
+
+
+@needs_root
+def test_owners_and_privileges(own_vault, mounts, model):
+    point = mounts.by_paes(own_vault, "-w", "--allow-other", "-o", "suid")
+    for root in (point, model):
+        root.chmod(0o777)
+        (root / "set").mkdir()
+        os.chown(root / "set", 1, 2)
+        (root / "set").chmod(0o2777)
+
+    def as_user(root, *words):
+        # Nobody can reach pytest's own folders, so the user comes with an open folder.
+        script = "import os,sys; os.fchdir(int(sys.argv[1])); os.setgroups([]); os.setgid(65534); os.setuid(65534); os.umask(0o027); exec(sys.argv[2])"
+        with opened(root, os.O_RDONLY | os.O_DIRECTORY) as folder:
+            done = subprocess.run([sys.executable, "-c", script, str(folder), "\n".join(words)], pass_fds=[folder], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        assert done.returncode == 0, done.stderr
+
+    for root in (point, model):
+        as_user(
+            root, "os.mkdir('made')", "open('made/file', 'w').write('x')", "os.symlink('x', 'made/link')",
+            "os.mkfifo('made/pipe')", "os.mkdir('set/made')", "open('set/file', 'w').write('x')",
+        )
+        os.chown(root / "made" / "file", 1, -1)
+        os.chown(root / "made" / "link", 3, 4, follow_symlinks=False)
+        for name in ("written", "cut", "emptied", "owned"):
+            (root / name).write_bytes(b"x" * 5000)
+            os.chown(root / name, 65534, 65534)
+            (root / name).chmod(0o6777)
+        as_user(
+            root, "open('written', 'r+').write('y')", "os.truncate('cut', 10)", "open('emptied', 'w').close()",
+        )
+        os.chown(root / "owned", 5, 6)
+    for name in ("written", "cut", "emptied", "owned"):
+        assert stat.S_IMODE((point / name).stat().st_mode) == stat.S_IMODE((model / name).stat().st_mode) == 0o777
+    check_same(mounts, own_vault, point, model)
+
+
+def test_umask_and_default_acls(own_vault, mounts, model):
+    if shutil.which("setfacl") is None:
+        pytest.skip("setfacl is missing (Debian package acl)")
+    point = mounts.by_paes(own_vault, "-w", "--acl")
+    for root in (point, model):
+        (root / "folder").mkdir()
+        done = subprocess.run(["setfacl", "-d", "-m", "u:nobody:rwx", root / "folder"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"this file system has no ACLs: {done.stderr.strip()}")
+        before = os.umask(0o077)
+        try:
+            for parent in (root, root / "folder"):
+                (parent / "below").mkdir()
+                (parent / "file").write_text("text")
+        finally:
+            os.umask(before)
+
+    def acls(root):
+        done = subprocess.run(["getfacl", "-R", "-n", "."], cwd=root, capture_output=True, text=True, check=True)
+        return sorted(done.stdout.split("\n\n"))
+
+    assert acls(point) == acls(model)
+    check_same(mounts, own_vault, point, model)
+
+
+# ---- files that are open
+
+
+def test_files_without_names(own_vault, mounts, model, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+
+    def work(root):
+        seen = []
+        with opened(root / "file", os.O_RDWR | os.O_CREAT) as first:
+            os.write(first, b"a" * 6000)
+            with opened(root / "file", os.O_RDONLY) as second:
+                (root / "file").unlink()
+                seen.append((root / "file").exists())
+                with opened(root / "file", os.O_RDWR | os.O_CREAT | os.O_EXCL) as third:
+                    os.write(third, b"new")
+                os.pwrite(first, b"b" * 100, 5950)
+                seen.append(os.pread(second, 10_000, 0))
+                os.ftruncate(first, 7)
+                seen.append((os.fstat(second).st_size, os.fstat(second).st_nlink))
+            os.fchmod(first, 0o600)
+            os.pwrite(first, b"c", 8000)
+            seen.append((os.fstat(first).st_size, stat.S_IMODE(os.fstat(first).st_mode)))
+            (root / "other").write_bytes(b"other")
+            with opened(root / "other", os.O_RDONLY) as replaced:
+                (root / "file").rename(root / "other")
+                seen.append((os.read(replaced, 100), (root / "other").read_bytes()))
+                with opened(root / "other", os.O_RDONLY) as now:
+                    seen.append(os.read(now, 100))
+            seen.append(os.pread(first, 10_000, 0))
+        return seen
+
+    both(point, model, work)
+    check_same(mounts, own_vault, point, model)
+
+
+def test_inodes_used_anew(own_vault, mounts, cache):
+    """A new file often gets the inode of one that was removed just now."""
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    for turn in range(200):
+        text = bytes([turn % 251 + 1]) * (turn * 37 % 9000)
+        (point / "file").write_bytes(text)
+        status = (point / "file").stat()
+        assert (status.st_size, (point / "file").read_bytes()) == (len(text), text)
+        if turn % 3 == 0:
+            (point / "file").rename(point / "other")
+        else:
+            (point / "file").unlink()
+    end(mounts, point)
+    check(own_vault)
+
+
+def test_appending_from_two_processes(own_vault, mounts, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    script = "import os,sys; f=os.open(sys.argv[1], os.O_WRONLY|os.O_APPEND|os.O_CREAT)\nfor i in range(300): os.write(f, (sys.argv[2]*(i%50+1)+'\\n').encode())"
+    writers = [subprocess.Popen([sys.executable, "-c", script, point / "log", letter]) for letter in "ab"]
+    for writer in writers:
+        assert writer.wait(LIMIT_S) == 0
+    lines = (point / "log").read_text().splitlines()
+    for letter in "ab":
+        assert [line for line in lines if line[0] == letter] == [letter * (i % 50 + 1) for i in range(300)]
+    assert len(lines) == 600
+    end(mounts, point)
+    check(own_vault)
+
+
+def test_mapped_direct_and_synced_writes(own_vault, mounts, model):
+    point = mounts.by_paes(own_vault, "-w")
+
+    def work(root):
+        seen = []
+        with open(root / "file", "w+b", buffering=0) as file:
+            file.truncate(3 * 4096 + 100)
+            with mmap.mmap(file.fileno(), 0) as mapped:
+                mapped[5000:5010] = b"0123456789"
+                mapped[-1] = 7
+                mapped.flush()
+                seen.append(os.pread(file.fileno(), 100_000, 0))
+                mapped[0:4] = b"head"
+            os.pwrite(file.fileno(), b"tail", 20_000)
+            os.fdatasync(file.fileno())
+            seen.append(os.pread(file.fileno(), 100_000, 0))
+        try:
+            direct = os.open(root / "file", os.O_RDWR | os.O_DIRECT)
+        except OSError:
+            return seen  # tmpfs of older systems
+        page = mmap.mmap(-1, 8192)
+        page[:] = b"d" * 8192
+        os.pwritev(direct, [page], 4096)
+        os.close(direct)
+        page.close()
+        seen.append((root / "file").read_bytes())
+        with opened(root, os.O_RDONLY | os.O_DIRECTORY) as folder:
+            os.fsync(folder)
+        return seen
+
+    both(point, model, work)
+    check_same(mounts, own_vault, point, model)
+
+
+def test_locks(own_vault, mounts):
+    point = mounts.by_paes(own_vault, "-w")
+    (point / "file").write_text("x")
+    with open(point / "file", "r+") as one, open(point / "file", "r+") as two:
+        fcntl.flock(one, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(one, fcntl.LOCK_UN)
+        fcntl.lockf(one, fcntl.LOCK_EX)
+        script = "import fcntl,sys\ntry: fcntl.lockf(open(sys.argv[1],'r+'), fcntl.LOCK_EX|fcntl.LOCK_NB)\nexcept OSError: sys.exit(3)"
+        assert subprocess.run([sys.executable, "-c", script, point / "file"], check=False).returncode == 3
+
+
+KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
+
+
+def exercise(point, model, seed, operations):
+    """Random operations on one file, the same on both. All that is read is compared."""
+    chance = random.Random(seed)
+    limit = 300_000
+
+    def place():
+        offset = chance.randrange(limit)
+        length = min(chance.choice((1, 100, 4096, 5000, 40_000)) + chance.randrange(3), limit - offset)
+        if chance.random() < 0.4:
+            offset -= offset % 4096
+        return offset, max(length, 1)
+
+    files = [os.open(root / "exercised", os.O_RDWR | os.O_CREAT) for root in (point, model)]
+    try:
+        for count in range(operations):
+            kind = chance.choice(("write", "write", "write", "read", "read", "cut", "punch", "zero", "allocate", "copy", "map", "sync", "reopen", "append"))
+            where = f"seed {seed}, operation {count}: {kind}"
+            offset, length = place()
+            text = chance.randbytes(length)
+            other, _ = place()
+            size = os.fstat(files[1]).st_size
+            answers = []
+            for i, root in enumerate((point, model)):
+                file = files[i]
+                try:
+                    if kind == "write":
+                        answers.append(os.pwrite(file, text, offset))
+                    elif kind == "read":
+                        answers.append(os.pread(file, length, offset))
+                    elif kind == "cut":
+                        answers.append(os.ftruncate(file, offset) if length % 2 else os.truncate(root / "exercised", offset))
+                    elif kind == "punch":
+                        answers.append(allocate(file, PUNCH_HOLE | KEEP_SIZE, offset, length))
+                    elif kind == "zero":
+                        # tmpfs has no such call: zeros are written in its place.
+                        if i == 0:
+                            answers.append(allocate(file, ZERO_RANGE | KEEP_SIZE, offset, length))
+                        else:
+                            end_of = min(offset + length, size)
+                            if end_of > offset:
+                                os.pwrite(file, bytes(end_of - offset), offset)
+                            answers.append(None)
+                    elif kind == "allocate":
+                        answers.append(allocate(file, 0, offset, length))
+                    elif kind == "copy":
+                        count_copied = min(length, abs(offset - other))
+                        answers.append(os.copy_file_range(file, file, count_copied, offset, other) if count_copied else 0)
+                    elif kind == "map":
+                        if offset + length <= size:
+                            with mmap.mmap(file, size) as mapped:
+                                mapped[offset : offset + length] = text
+                        answers.append(None)
+                    elif kind == "sync":
+                        answers.append(os.fsync(file))
+                    elif kind == "append":
+                        with opened(root / "exercised", os.O_WRONLY | os.O_APPEND) as added:
+                            answers.append(os.write(added, text[: max(0, limit - size)]))
+                    else:
+                        os.close(file)
+                        files[i] = os.open(root / "exercised", os.O_RDWR)
+                        if length % 2:
+                            os.posix_fadvise(files[i], 0, 0, os.POSIX_FADV_DONTNEED)
+                        answers.append(None)
+                except OSError as error:
+                    answers.append(errno.errorcode[error.errno])
+            assert answers[0] == answers[1], where
+            assert os.fstat(files[0]).st_size == os.fstat(files[1]).st_size, where
+            if count % 50 == 0:
+                assert os.pread(files[0], limit, 0) == os.pread(files[1], limit, 0), where
+    finally:
+        for file in files:
+            os.close(file)
+    assert (point / "exercised").read_bytes() == (model / "exercised").read_bytes(), f"seed {seed}"
+
+
+EXHAUSTIVE = os.environ.get("PAES_EXHAUSTIVE") == "1"
+
+
+@pytest.mark.parametrize("name", ["aes-gcm", "aes-siv", "xchacha", "plaintext names"])
+def test_random_operations(name, mounts, model, tmp_path, cache):
+    vault = Vault(tmp_path / "own", *FORMATS[name])
+    seed = random.SystemRandom().randrange(1 << 32)
+    print("seed", seed)
+    for turn in range(20 if EXHAUSTIVE else 2):
+        point = mounts.by_paes(vault, "-w", *cache)
+        exercise(point, model, seed + turn, 5000 if EXHAUSTIVE else 300)
+        end(mounts, point)
+        check(vault)
+    point = mounts.by_paes(vault)
+    assert (point / "exercised").read_bytes() == (model / "exercised").read_bytes()
+
+
+# ---- how a mount ends
+
+
+def test_sigterm_loses_nothing(own_vault, mounts):
+    text = random.Random(1).randbytes(5_000_000)
+    for is_open in (False, True):
+        point, process = mounts.in_foreground(own_vault, "-w")
+        files = []
+        for name in ("a", "b"):
+            file = os.open(point / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+            os.write(file, text)
+            files.append(file)
+        mapped = mmap.mmap(files[0], 8192)
+        mapped[0:3] = b"map"
+        os.close(files[1])
+        if not is_open:
+            mapped.close()
+            os.close(files[0])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 0
+        if is_open:
+            mapped.close()
+            with contextlib.suppress(OSError):
+                os.close(files[0])
+        assert not is_mounted(point)
+        check(own_vault)
+        again = mounts.by_paes(own_vault)
+        assert (again / "a").read_bytes() == b"map" + text[3:]
+        assert (again / "b").read_bytes() == text
+        end(mounts, again)
+
+
+def test_killed_after_a_sync(own_vault, mounts):
+    point, process = mounts.in_foreground(own_vault, "-w")
+    (point / "folder").mkdir()
+    text = random.Random(2).randbytes(1_234_567)
+    with open(point / "folder" / LONG, "wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    process.kill()
+    process.wait(LIMIT_S)
+    subprocess.run(["fusermount3", "-uz", point], timeout=LIMIT_S, check=True)
+    check(own_vault)
+    again = mounts.by_paes(own_vault, "-w")
+    assert (again / "folder" / LONG).read_bytes() == text
+    (again / "folder" / LONG).write_bytes(b"new")
+    end(mounts, again)
+    check(own_vault)
+
+
+@needs_root
+def test_full_file_system(mounts, tmp_path, cache):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2M", "none", disk], check=False).returncode != 0:
+        pytest.skip("this machine lets nobody mount a tmpfs")
+    mounts.points.append(disk)
+    vault = Vault(disk / "own")
+    point = mounts.by_paes(vault, "-w", *cache)
+    kept = random.Random(3).randbytes(500_000)
+    (point / "kept").write_bytes(kept)
+    with pytest.raises(OSError) as caught:
+        with open(point / "large", "wb", buffering=0) as file:
+            for _ in range(50):
+                file.write(os.urandom(100_000))
+            os.fsync(file.fileno())
+    assert caught.value.errno == errno.ENOSPC
+    assert (point / "kept").read_bytes() == kept
+    os.truncate(point / "large", 0)
+    (point / "large").unlink()
+    (point / "small").write_bytes(kept)
+    end(mounts, point)
+    check(vault)
+    again = mounts.by_paes(vault)
+    assert (again / "small").read_bytes() == kept == (again / "kept").read_bytes()
+    end(mounts, again)
+
+
+def test_changes_by_others_between(own_vault, mounts):
+    """A file that is not open may be changed below: the mount shows what it has then."""
+    point = mounts.by_paes(own_vault, "-w", "--shared")
+    theirs = mounts.by_gocryptfs(own_vault, "-sharedstorage")
+    for turn, size in enumerate((100, 9000, 4096, 0, 70_000)):
+        text = bytes([turn + 1]) * size
+        (theirs / "file").write_bytes(text)
+        assert (point / "file").read_bytes() == text
+        (point / "file").write_bytes(text + b"ours")
+        assert (theirs / "file").read_bytes() == text + b"ours"
+    assert unmount(theirs).returncode == 0
+    end(mounts, point)
+    check(own_vault)
+
+
+# ---- programs
+
+
+def test_database(own_vault, mounts, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    for mode in ("delete", "wal"):
+        path = point / f"{mode}.db"
+        base = sqlite3.connect(path, isolation_level=None)
+        base.execute(f"pragma journal_mode={mode}")
+        base.execute("create table t (a integer primary key, b blob)")
+        base.execute("begin")
+        for i in range(500):
+            base.execute("insert into t values (?, ?)", (i, bytes([i % 256]) * (i * 7 % 3000)))
+        base.execute("commit")
+        base.execute("delete from t where a % 3 = 0")
+        base.execute("vacuum")
+        assert base.execute("pragma integrity_check").fetchone() == ("ok",)
+        base.close()
+    end(mounts, point)
+    check(own_vault)
+    again = mounts.by_paes(own_vault, "-w")
+    for mode in ("delete", "wal"):
+        base = sqlite3.connect(again / f"{mode}.db")
+        assert base.execute("select count(*), sum(length(b)) from t").fetchone() == (
+            sum(1 for i in range(500) if i % 3), sum(i * 7 % 3000 for i in range(500) if i % 3),
+        )
+        base.close()
+    end(mounts, again)
+
+
+def test_repository(own_vault, mounts):
+    if shutil.which("git") is None:
+        pytest.skip("git is missing (Debian package git)")
+    point = mounts.by_paes(own_vault, "-w")
+    environment = program.clean_environment(HOME=str(point), GIT_CONFIG_NOSYSTEM="1")
+
+    def git(*words):
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e", "-c", "init.defaultBranch=m", *words]
+        return subprocess.run(command, cwd=point / "r", env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True).stdout
+
+    (point / "r").mkdir()
+    git("init", "-q")
+    chance = random.Random(4)
+    for turn in range(3):
+        for i in range(20):
+            (point / "r" / f"file {i % 13} {turn}").write_bytes(chance.randbytes(i * 500))
+        git("add", "-A")
+        git("commit", "-q", "-m", str(turn))
+    git("gc", "-q")
+    git("fsck", "--strict")
+    git("clone", "-q", ".", "../copy")
+    assert git("status", "--porcelain") == ""
+    end(mounts, point)
+    check(own_vault)
+
+
+# ---- options
+
+
+@needs_root
+def test_read_only_and_writable_options(own_vault, mounts, tmp_path):
+    point = mounts.by_paes(own_vault, "-o", "rw")
+    (point / "file").write_text("text")
+    subprocess.run(["mount", "-i", "-o", "remount,ro", point], check=True)
+    with pytest.raises(OSError) as caught:
+        (point / "file").write_text("other")
+    assert caught.value.errno == errno.EROFS
+    subprocess.run(["mount", "-i", "-o", "remount,rw", point], check=True)
+    (point / "file").write_text("again")
+    end(mounts, point)
+    for options in (["-r"], ["-o", "ro"], ["-r", "-o", "rw"], []):
+        point = mounts.by_paes(own_vault, *options)
+        with pytest.raises(OSError) as caught:
+            (point / "file").write_text("other")
+        assert caught.value.errno == errno.EROFS
+        assert (point / "file").read_text() == "again"
+        end(mounts, point)
+    done = subprocess.run([MOUNT, "-o", "cache=none", own_vault.path, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == program.USAGE
+    program.assert_error_lines(done.stderr, "neither back nor through")
+
+
+@needs_root
+def test_backing_tree_that_is_read_only(own_vault, mounts, tmp_path):
+    point = mounts.by_paes(own_vault, "-w")
+    (point / "file").write_text("text")
+    end(mounts, point)
+    bound = tmp_path / "bound"
+    bound.mkdir()
+    if subprocess.run(["mount", "--bind", own_vault.path, bound], check=False).returncode != 0:
+        pytest.skip("this machine lets nobody make a bind mount")
+    mounts.points.append(bound)
+    subprocess.run(["mount", "-i", "-o", "remount,ro,bind", bound], check=True)
+    point = mounts.point()
+    words = [MOUNT, "-w", "--passphrase-file", own_vault.passfile, bound, point]
+    subprocess.run(words, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=True)
+    for change in (
+        lambda: (point / "file").write_text("x"), lambda: (point / "new").mkdir(), lambda: (point / "file").unlink(),
+        lambda: (point / "file").chmod(0o600), lambda: (point / "new").write_text("x"),
+    ):
+        with pytest.raises(OSError) as caught:
+            change()
+        assert caught.value.errno == errno.EROFS
+    assert (point / "file").read_text() == "text"
+    end(mounts, point)
