@@ -529,10 +529,8 @@ void MountedVault::open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_
   Calls::reply_open(*this, request, std::move(listing), file);
 }
 
-namespace {
-
 // What a thread answers about the entries of a folder.
-class EntriesReply {
+class MountedVault::EntriesReply {
  public:
   EntriesReply(fuse_req_t request, std::size_t bytes)
       : request_(request), room_(reply_buffer(bytes)) {}
@@ -561,11 +559,25 @@ class EntriesReply {
   std::size_t used_ = 0;
 };
 
-}  // namespace
-
+// As soon as the reply is there, another thread may be asked to close the listing. So nothing is
+// answered before its lock is free.
 void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
                                const fuse_file_info* file, bool with_attributes) {
-  Listing& listing = *handle_of<Listing>(*file);
+  EntriesReply reply(request, bytes);
+  std::vector<SharedNode> entered;
+  if (const int error = fill(*handle_of<Listing>(*file), offset, with_attributes, reply, entered);
+      error != 0) {
+    return refuse(request, error);
+  }
+  if (!reply.send()) {
+    for (const SharedNode& node : entered) {
+      nodes_.forget(*node, 1);
+    }
+  }
+}
+
+int MountedVault::fill(Listing& listing, off_t offset, bool with_attributes, EntriesReply& reply,
+                       std::vector<SharedNode>& entered) {
   const volume::Folder& folder = listing.folder->folder;
   const volume::Backing& backing = volume_->backing();
   const std::lock_guard lock(listing.mutex);
@@ -576,7 +588,7 @@ void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offs
       entries.push_back(std::move(entry));
     });
     if (error != 0) {
-      return refuse(request, error);
+      return error;
     }
     listing.entries = std::move(entries);
     listing.is_listed = true;
@@ -587,8 +599,6 @@ void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offs
   const NodeKey own = listing.node->key;
   const SharedNode above = listing.node->place()->parent;
   const NodeKey parent = above == nullptr ? own : above->key;
-  EntriesReply reply(request, bytes);
-  std::vector<SharedNode> entered;
   for (auto position = static_cast<std::size_t>(offset);
        position < listing.entries.size() + first_entry; ++position) {
     fuse_entry_param entry{};  // without a node: the system takes only name, number and type of it
@@ -625,11 +635,7 @@ void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offs
     }
     reply.add(listed.name, entry, next, with_attributes);
   }
-  if (!reply.send()) {
-    for (const SharedNode& node : entered) {
-      nodes_.forget(*node, 1);
-    }
-  }
+  return 0;
 }
 
 void MountedVault::get_statistics(fuse_req_t request) {

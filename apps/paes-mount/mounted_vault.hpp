@@ -82,6 +82,7 @@ class MountedVault {
   class OwnChange;
   struct OpenFile;
   struct Listing;
+  class EntriesReply;
   struct Answers;
 
   // Where a node's backing entry is found: by a name in a folder that is held open meanwhile.
@@ -116,6 +117,10 @@ class MountedVault {
   void open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file);
   void read_folder(fuse_req_t request, std::size_t bytes, off_t offset, const fuse_file_info* file,
                    bool with_attributes);
+  // Adds the listing's entries from a position on, as many as the reply has room for. Their nodes
+  // are in `entered`. 0 or an errno.
+  [[nodiscard]] int fill(Listing& listing, off_t offset, bool with_attributes, EntriesReply& reply,
+                         std::vector<SharedNode>& entered);
   void get_statistics(fuse_req_t request);
   void get_attribute(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes);
   void list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes);
