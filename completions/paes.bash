@@ -19,13 +19,13 @@ _paes() {
     des-ede3-{ecb,cbc,cfb,ofb,ctr})
 
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen age cipher vault devices --help --version"
+    words="encrypt decrypt verify inspect rekey keygen age cipher vault mount devices --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
   if [[ $command == vault ]]; then
     if ((COMP_CWORD == 2)); then
-      mapfile -t COMPREPLY < <(compgen -W "init passwd info --help --version" -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W "init passwd info fsck --help --version" -- "$current")
       return
     fi
     command="vault ${COMP_WORDS[2]}"
@@ -39,7 +39,7 @@ _paes() {
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -j | -T | --threads | --grain | --range | \
-      --remove | --max-work-factor | --work-factor | --long-name-max | --iv | --unit | --iter | --size) return ;;
+      --remove | --max-work-factor | --work-factor | --long-name-max | --iv | --unit | --iter | --size | --idle | --fsname | -t) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
       --new-identity | \
       --config | --master-key | --master-key-out | \
@@ -67,6 +67,8 @@ _paes() {
             --work-factor -f --force" ;;
           "vault info") words="--config --json --help" ;;
           "vault fsck") words="$vault --max-work-factor -T --threads -q --quiet --json" ;;
+          mount) words="-f --foreground --allow-other --idle --shared --acl --fsname --kernel -t --threads -o
+            --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
           devices) words="--json --help" ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then

@@ -4,7 +4,7 @@ function __paes_kernels
     paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
-set -l commands encrypt decrypt verify inspect rekey keygen age cipher vault devices
+set -l commands encrypt decrypt verify inspect rekey keygen age cipher vault mount devices
 complete -c paes -n __fish_use_subcommand -f
 complete -c paes -n __fish_use_subcommand -a encrypt -d 'encrypt files'
 complete -c paes -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate files'
@@ -15,6 +15,7 @@ complete -c paes -n __fish_use_subcommand -a keygen -d 'make a key pair'
 complete -c paes -n __fish_use_subcommand -a age -d 'take the arguments of age(1)'
 complete -c paes -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
 complete -c paes -n __fish_use_subcommand -a vault -d 'make and look after encrypted folders'
+complete -c paes -n __fish_use_subcommand -a mount -d 'mount a vault, to read it'
 complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
 
 set -l seals '__fish_seen_subcommand_from encrypt rekey'
@@ -79,6 +80,23 @@ complete -c paes -n $as_age -s i -l identity -r -d 'file of secret keys'
 complete -c paes -n $as_age -s j -x -d 'use the key that this plugin takes by default'
 complete -c paes -n $as_age -s o -l output -r -d 'where to write'
 complete -c paes -n $as_age -l version -d 'print the version'
+set -l mounts '__fish_seen_subcommand_from mount'
+complete -c paes -n $mounts -s f -l foreground -d 'stay in the foreground'
+complete -c paes -n $mounts -l allow-other -d 'let other users in'
+complete -c paes -n $mounts -l idle -x -d 'unmount after so long without use'
+complete -c paes -n $mounts -l shared -d 'other programs change the vault meanwhile'
+complete -c paes -n $mounts -l acl -d 'enforce POSIX ACLs'
+complete -c paes -n $mounts -l fsname -x -d 'what mount lists as the source'
+complete -c paes -n $mounts -l kernel -x -a '(__paes_kernels)'
+complete -c paes -n $mounts -s t -l threads -x -d 'threads that answer'
+complete -c paes -n $mounts -s o -x -d 'options as fstab has them'
+complete -c paes -n $mounts -l config -r -d 'the configuration'
+complete -c paes -n $mounts -l passphrase-file -r -d 'read the passphrase from this file'
+complete -c paes -n $mounts -l passphrase-fd -x -d 'read the passphrase from this descriptor'
+complete -c paes -n $mounts -l master-key -r -d 'the file of the master key'
+complete -c paes -n $mounts -l max-work-factor -x -d 'largest scrypt work factor'
+complete -c paes -n $mounts -l version -d 'print the version'
+
 set -l raw '__fish_seen_subcommand_from cipher'
 set -l ciphers aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,cbc,cfb,ofb,ctr}
 complete -c paes -n $raw -a "$ciphers"
@@ -104,7 +122,7 @@ complete -c paes -n $keygen -l passphrase-file -r -d 'encrypt the key with this 
 complete -c paes -n $keygen -l passphrase-fd -x -d 'the same from a descriptor'
 complete -c paes -n $keygen -l post-quantum -d 'a key that is safe from quantum computers'
 complete -c paes -n $keygen -s y -l recipients -d 'print public keys of secret keys'
-complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault" -l json -d 'print JSON'
+complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault mount" -l json -d 'print JSON'
 set -l vault_commands init passwd info fsck
 set -l vault "__fish_seen_subcommand_from vault; and not __fish_seen_subcommand_from $vault_commands"
 complete -c paes -n $vault -f
@@ -119,7 +137,7 @@ set -l unlocks "$of_vault init passwd fsck"
 complete -c paes -n $unlocks -l passphrase-file -r -d 'read the passphrase from this file'
 complete -c paes -n $unlocks -l passphrase-fd -x -d 'read the passphrase from this descriptor'
 complete -c paes -n $unlocks -l master-key -r -d 'file of the master key'
-complete -c paes -n $unlocks -l work-factor -x -d 'scrypt work factor'
+complete -c paes -n "$of_vault init passwd" -l work-factor -x -d 'scrypt work factor'
 complete -c paes -n "$of_vault init" -l cipher -x -a 'aes-256-gcm xchacha20-poly1305 aes-siv'
 complete -c paes -n "$of_vault init" -l plaintext-names -d 'do not encrypt names'
 complete -c paes -n "$of_vault init" -l deterministic-names -d 'encrypt a name alike in every folder'

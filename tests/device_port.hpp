@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,16 @@
 namespace paes::test {
 
 inline bool is_device_emulated() { return std::getenv("PAES_EMULATED_DEVICE") != nullptr; }
+
+// Whether the device is the host's processor in some way, so that tests have to choose what they
+// do: emulated, or with the code that nvcc made, run on the host (tests/ptx).
+inline bool is_device_on_host() {
+#if defined(PAES_TEST_DEVICE_ON_HOST)
+  return true;
+#else
+  return is_device_emulated();
+#endif
+}
 
 // The device that a test program runs on; without one the program ends here, in one line.
 inline cuda::Runtime& runtime_under_test() {
@@ -82,6 +93,7 @@ class Port {
               std::size_t shared_bytes, const cuda::AnyJob& job) {
     cuda::Launch launch = {device_ + image_at, key_bytes, {}, slot_, stream_.handle};
     if (shared_bytes == 0) {
+      launched_.insert(&kernel);
       runtime_.launch(stream_, kernel, launch, job);
       return;
     }
@@ -91,6 +103,7 @@ class Port {
     if (is_device_emulated()) {
       launch.stream = nullptr;  // keys are read where the image has them
     }
+    launched_.insert(&kernel);
     wait();
     const cuda::DeviceRuns& runs =
         is_device_emulated() ? cuda::Emulation::of(kernel) : *kernel.device;
@@ -103,6 +116,10 @@ class Port {
  private:
   void release() {
     if (bytes_ != 0) {
+      for (const cuda::DeviceKernel* const kernel : launched_) {
+        runtime_.wipe_keys(stream_, *kernel, slot_);
+      }
+      launched_.clear();
       runtime_.fill_zero(stream_, device_, bytes_);
       runtime_.wait(stream_);
       runtime_.free(0, device_);
@@ -115,6 +132,8 @@ class Port {
   cuda::Runtime& runtime_;
   cuda::Stream stream_;
   unsigned slot_;
+  // Those that have left keys in the slot.
+  std::set<const cuda::DeviceKernel*> launched_;
   std::size_t bytes_ = 0;
   std::uint8_t* host_ = nullptr;
   std::uint8_t* device_ = nullptr;

@@ -31,8 +31,10 @@ ARCHIVES = [
     ("libc.a", "LGPL-2.1-or-later"),
 ]
 # Whose objects hold headers of other projects, and whose only code for devices.
-WITH_HEADERS = ("paes", "paes-mpi", "paes-bench")
-WITH_DEVICES = (*WITH_HEADERS, "libpaes0", "libpaes-dev")
+WITH_HEADERS = ("paes", "paes-mpi", "paes-bench", "paes-mount")
+WITH_DEVICES = ("paes", "paes-mpi", "paes-bench", "libpaes0", "libpaes-dev")
+# Of which a result starts a program, and links nothing.
+STARTED = ("fuse3",)
 OURS = "Apache-2.0"
 
 
@@ -191,7 +193,7 @@ def add_result(document, path, build):
             document.relate(id, "DEPENDS_ON", identifier("Package", needed))
         else:
             # Nothing links development files yet.
-            how = "DEPENDS_ON" if name.endswith("-dev") else "DYNAMIC_LINK"
+            how = "DEPENDS_ON" if name.endswith("-dev") or needed in STARTED else "DYNAMIC_LINK"
             document.relate(id, how, document.debian(*described(needed)))
 
 

@@ -131,7 +131,19 @@ CommandLine::CommandLine(const Program& program, std::span<char* const> argument
 }
 
 std::string CommandLine::command() const {
+  if (program_.is_one_command) {
+    return program_.commands.front()->name;
+  }
   return command_at_ < arguments_.size() ? arguments_[command_at_] : "";
+}
+
+std::span<char* const> CommandLine::up_to_command() const {
+  return arguments_.first(program_.is_one_command ? 0
+                                                  : std::min(command_at_ + 1, arguments_.size()));
+}
+
+std::span<char* const> CommandLine::after_command() const {
+  return arguments_.subspan(up_to_command().size());
 }
 
 std::string CommandLine::command_in_documents() const {
@@ -150,9 +162,8 @@ bool CommandLine::wants_json() const {
       (void)one->declare(options);
     }
   }
-  const auto before = arguments_.first(command_at_);
-  const std::vector<Word> after =
-      words_of(options, arguments_.subspan(std::min(command_at_ + 1, arguments_.size())));
+  const auto before = up_to_command();
+  const std::vector<Word> after = words_of(options, after_command());
   return std::any_of(before.begin(), before.end(),
                      [](const char* text) { return std::string_view(text) == "--json"; }) ||
          std::any_of(after.begin(), after.end(),
@@ -165,16 +176,17 @@ Action CommandLine::parse() const {
   const std::string list_hint = name + " --help lists the commands";
   CLI::App app{program_.summary, name};
   app.set_version_flag("--version", name + " " PAES_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(program_.is_one_command ? 0 : 1);
   app.footer(program_.footer);
   // Only the chosen command declares its options: start-up time is part of every small file.
   const std::string chosen = command();
   Action action;
   CLI::App* chosen_app = nullptr;
   for (const Command* one : program_.commands) {
-    CLI::App* sub = app.add_subcommand(one->name, one->summary);
+    CLI::App* const sub =
+        program_.is_one_command ? &app : app.add_subcommand(one->name, one->summary);
     if (chosen == one->name && one->run_words != nullptr) {
-      return [one, words = arguments_.subspan(command_at_ + 1)] { return one->run_words(words); };
+      return [one, words = after_command()] { return one->run_words(words); };
     }
     if (chosen == one->name) {
       action = one->declare(*sub);
@@ -188,12 +200,12 @@ Action CommandLine::parse() const {
     throw Error(ErrorCode::usage, "command line: the command is empty", list_hint);
   }
   const std::string what = action ? program_.prefix + chosen : "command line";
-  const std::string help = action ? name + " " + chosen + " --help" : list_hint;
+  const std::string command_help = program_.is_one_command ? "" : " " + chosen;
+  const std::string help = action ? name + command_help + " --help" : list_hint;
   try {
     if (chosen_app != nullptr) {
       unmark_values(*chosen_app);
-      app.parse(arguments_for_cli11(*chosen_app, arguments_.first(command_at_ + 1),
-                                    arguments_.subspan(command_at_ + 1)));
+      app.parse(arguments_for_cli11(*chosen_app, up_to_command(), after_command()));
       refuse_empty_values(*chosen_app, what, help);
     } else {
       app.parse(std::vector<std::string>(arguments_.rbegin(), arguments_.rend()));

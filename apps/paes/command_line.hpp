@@ -19,6 +19,8 @@ struct Program {
   // For commands of a command: what stands before their names in messages and documents, such as
   // "vault ".
   const char* prefix = "";
+  // For a program that does one thing: no command is named, and all words are for the only one.
+  bool is_one_command = false;
 };
 
 class CommandLine {
@@ -36,6 +38,8 @@ class CommandLine {
 
  private:
   [[nodiscard]] std::string command() const;  // empty: none
+  [[nodiscard]] std::span<char* const> up_to_command() const;
+  [[nodiscard]] std::span<char* const> after_command() const;
   [[nodiscard]] std::string command_in_documents() const;
   [[nodiscard]] bool wants_json() const;
 

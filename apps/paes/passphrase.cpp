@@ -269,6 +269,11 @@ void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
       ->excludes(file);
 }
 
+void PassphraseOptions::use_file(const std::string& path) {
+  refuse(has_source(), "passphrase: more than one source of it is given");
+  file_ = path;
+}
+
 void PassphraseOptions::refuse_as_output(const std::string& path) const {
   refuse_secret_as_output(path, file_, "passphrase");
 }

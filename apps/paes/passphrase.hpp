@@ -43,6 +43,8 @@ class PassphraseOptions {
 
   bool ask = false;
 
+  // As --passphrase-file would. Throws Error(usage) if there is a source already.
+  void use_file(const std::string& path);
   [[nodiscard]] bool given() const { return ask || has_source(); }
   [[nodiscard]] bool has_source() const { return !file_.empty() || descriptor_.has_value(); }
   // 0 or 1.

@@ -70,6 +70,14 @@ void prepare_process() {
   catch_signals();
 }
 
+void begin_as_child() {
+  static Cancel requests_of_child;
+  cancellation = &requests_of_child;
+  if (caught.load() != 0) {
+    requests_of_child.request();
+  }
+}
+
 const Cancel& cancel() noexcept { return *cancellation; }
 
 bool stop_for_closed_output() noexcept {

@@ -17,6 +17,10 @@ void prepare_process();
 // Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.
 [[nodiscard]] const Cancel& cancel() noexcept;
 
+// In a forked child that goes on by itself: requests to stop that reach the parent from now on are
+// not its own, nor are its own the parent's.
+void begin_as_child();
+
 // After a ClosedOutput: lets the process die by SIGPIPE, without a word, as filters do. Gives back
 // false if whoever started the process has it ignore that signal; then it is an error like any
 // other.

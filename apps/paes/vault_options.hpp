@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "paes/command.hpp"
 #include "paes/passphrase.hpp"
@@ -26,6 +27,9 @@ class VaultPlace {
   // DIR and --config. Without DIR the configuration must be named, unless `needs_folder`: then
   // DIR is required.
   void declare(CLI::App& app, bool needs_folder);
+
+  // As --config would.
+  void use_configuration(std::string path) { config_ = std::move(path); }
 
   // Empty: only a configuration was named.
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }

@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 
+#include "gil.hpp"
+
 namespace paes::python {
 
 namespace nb = nanobind;
@@ -81,7 +83,7 @@ auto without_gil(std::size_t bytes, Work&& work) {
   if (bytes <= short_call_bytes) {
     return work();
   }
-  const nb::gil_scoped_release released;
+  const Released released;
   return work();
 }
 

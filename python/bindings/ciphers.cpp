@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "bytes.hpp"
+#include "interruptible.hpp"
 #include "paes/cipher.hpp"
 #include "paes/gcm.hpp"
 #include "parts.hpp"
@@ -76,20 +78,34 @@ class Cipher {
   std::size_t update(Bytes in, MutableBytes out) {
     check_room(out.size(), in.size());
     const Turn turn(in_use_);
-    without_gil(in.size(), [&] { run(in, out.first(in.size())); });
-    return in.size();
+    const std::size_t bytes = in.size();
+    while (in.size() > part_bytes()) {
+      run_part(in.first(part_bytes()), out);
+      in = in.subspan(part_bytes());
+      out = out.subspan(part_bytes());
+      // A message that a signal's handler has stopped has ended.
+      is_ended_ = true;
+      check_signals();
+      is_ended_ = false;
+    }
+    run_part(in, out);
+    return bytes;
   }
 
   [[nodiscard]] std::size_t block_bytes() const noexcept { return cipher_.block_bytes(); }
   [[nodiscard]] std::string_view kernel() const noexcept { return cipher_.kernel(); }
 
  private:
+  void run_part(Bytes in, MutableBytes out) {
+    without_gil(in.size(), [&] { run(in, out.first(in.size())); });
+  }
+
   void run(Bytes in, MutableBytes out) {
     if (in.empty()) {
       return;
     }
     if (is_ended_) {
-      throw Error(ErrorCode::usage, "cipher: the message has ended with a part of a block",
+      throw Error(ErrorCode::usage, "cipher: the message has ended",
                   "every call but the last takes whole blocks, of XTS whole data units");
     }
     const Bytes iv = Bytes(iv_).first(cipher_.iv_bytes());
@@ -117,6 +133,12 @@ class Cipher {
       return unit_bytes_ != 0 ? unit_bytes_ : SIZE_MAX;
     }
     return cipher_.block_bytes();
+  }
+
+  // How much is done before a signal is handled: of 3DES, the slowest, about a second's work.
+  [[nodiscard]] std::size_t part_bytes() const noexcept {
+    constexpr std::size_t most = std::size_t{16} << 20;
+    return step() < most ? most / step() * step() : step();
   }
 
   void advance(std::size_t bytes, Bytes last_in, Bytes last_out) {
@@ -181,29 +203,62 @@ nb::bytes generate_key(unsigned bit_length) {
   return random_key(bit_length / 8);
 }
 
+// Gives the memory for a result of so many bytes.
+using Room = std::function<MutableBytes(std::size_t bytes)>;
+
 // Text and tag in one buffer, as cryptography's AESGCM has them.
-void seal(const Gcm& gcm, Bytes nonce, Bytes aad, Bytes text, MutableBytes sealed) {
-  check_nonce(nonce);
+void encrypt(const Gcm& gcm, ReadArgument nonce, ReadArgument data,
+             std::optional<ReadArgument> associated_data, const Room& room) {
+  const Buffer nonce_bytes(nonce, "nonce");
+  const Buffer text(data, "data");
+  std::optional<Buffer> held;
+  const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
+  const MutableBytes sealed = room(text.size() + tag_bytes);
+  check_nonce(nonce_bytes.bytes());
   without_gil(text.size(), [&] {
-    gcm.seal(nonce, aad, text, sealed.first(text.size()), sealed.subspan(text.size(), tag_bytes));
+    gcm.seal(nonce_bytes.bytes(), aad, text.bytes(), sealed.first(text.size()),
+             sealed.last(tag_bytes));
   });
 }
 
-void open(const Gcm& gcm, Bytes nonce, Bytes aad, Bytes sealed, MutableBytes text) {
-  check_nonce(nonce);
+void decrypt(const Gcm& gcm, ReadArgument nonce, ReadArgument data,
+             std::optional<ReadArgument> associated_data, const Room& room) {
+  const Buffer nonce_bytes(nonce, "nonce");
+  const Buffer sealed(data, "data");
+  std::optional<Buffer> held;
+  const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
+  if (sealed.size() < tag_bytes) {
+    throw Error(ErrorCode::corrupt, "AES-GCM: the message is shorter than its tag");
+  }
+  const MutableBytes text = room(sealed.size() - tag_bytes);
+  check_nonce(nonce_bytes.bytes());
   const bool is_authentic = without_gil(sealed.size(), [&] {
-    return gcm.open(nonce, aad, sealed.first(text.size()), text, sealed.last(tag_bytes));
+    return gcm.open(nonce_bytes.bytes(), aad, sealed.bytes().first(text.size()), text,
+                    sealed.bytes().last(tag_bytes));
   });
   if (!is_authentic) {
     throw Error(ErrorCode::corrupt, "AES-GCM: the message is forged or damaged");
   }
 }
 
-std::size_t text_bytes_of(Bytes sealed) {
-  if (sealed.size() < tag_bytes) {
-    throw Error(ErrorCode::corrupt, "AES-GCM: the message is shorter than its tag");
-  }
-  return sealed.size() - tag_bytes;
+// encrypt and decrypt as methods that return new bytes, or fill a buffer.
+template <auto work>
+nb::bytes to_bytes(const Gcm& self, ReadArgument nonce, ReadArgument data,
+                   std::optional<ReadArgument> associated_data) {
+  std::optional<NewBytes> result;
+  work(self, nonce, data, associated_data,
+       [&](std::size_t bytes) { return result.emplace(bytes).span(); });
+  return std::move(*result).take(result->span().size());
+}
+template <auto work>
+std::size_t into(const Gcm& self, ReadArgument nonce, ReadArgument data,
+                 std::optional<ReadArgument> associated_data, WriteArgument buf) {
+  const WritableBuffer result(buf, "buf");
+  work(self, nonce, data, associated_data, [&](std::size_t bytes) {
+    check_exact(result.size(), bytes);
+    return result.span();
+  });
+  return result.size();
 }
 
 }  // namespace
@@ -273,69 +328,19 @@ void add_ciphers(nb::module_& module) {
       .def_static("generate_key", &generate_key, nb::arg("bit_length"),
                   "A new random key of 128, 192 or 256 bits.")
       .def_prop_ro("kernel", &Gcm::kernel, "The kernel chosen, as in `paes devices`.")
-      .def(
-          "encrypt",
-          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
-             std::optional<ReadArgument> associated_data) {
-            const Buffer nonce_bytes(nonce, "nonce");
-            const Buffer text(data, "data");
-            std::optional<Buffer> aad;
-            NewBytes sealed(text.size() + tag_bytes);
-            seal(self, nonce_bytes.bytes(), bytes_or_none(aad, associated_data, "associated_data"),
-                 text.bytes(), sealed.span());
-            return std::move(sealed).take(text.size() + tag_bytes);
-          },
-          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(),
-          "The ciphertext with the tag of 16 bytes at its end.")
-      .def(
-          "encrypt_into",
-          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
-             std::optional<ReadArgument> associated_data, WriteArgument buf) {
-            const Buffer nonce_bytes(nonce, "nonce");
-            const Buffer text(data, "data");
-            std::optional<Buffer> aad;
-            const WritableBuffer sealed(buf, "buf");
-            check_exact(sealed.size(), text.size() + tag_bytes);
-            seal(self, nonce_bytes.bytes(), bytes_or_none(aad, associated_data, "associated_data"),
-                 text.bytes(), sealed.span());
-            return text.size() + tag_bytes;
-          },
-          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(), nb::arg("buf"),
-          "The same into `buf`, which has exactly as many bytes. Returns their number.")
-      .def(
-          "decrypt",
-          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
-             std::optional<ReadArgument> associated_data) {
-            const Buffer nonce_bytes(nonce, "nonce");
-            const Buffer sealed(data, "data");
-            std::optional<Buffer> held;
-            const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
-            const std::size_t bytes = text_bytes_of(sealed.bytes());
-            NewBytes text(bytes);
-            open(self, nonce_bytes.bytes(), aad, sealed.bytes(), text.span());
-            return std::move(text).take(bytes);
-          },
-          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(),
-          "The text. Raises CorruptError, which is cryptography's InvalidTag, if the tag does not "
-          "match.")
-      .def(
-          "decrypt_into",
-          [](const Gcm& self, ReadArgument nonce, ReadArgument data,
-             std::optional<ReadArgument> associated_data, WriteArgument buf) {
-            const Buffer nonce_bytes(nonce, "nonce");
-            const Buffer sealed(data, "data");
-            std::optional<Buffer> held;
-            const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
-            const std::size_t bytes = text_bytes_of(sealed.bytes());
-            const WritableBuffer text(buf, "buf");
-            check_exact(text.size(), bytes);
-            open(self, nonce_bytes.bytes(), aad, sealed.bytes(), text.span());
-            return bytes;
-          },
-          nb::arg("nonce"), nb::arg("data"), nb::arg("associated_data").none(), nb::arg("buf"),
-          "The same into `buf`, which has exactly as many bytes, and is all zeros if the tag does "
-          "not "
-          "match. Returns their number.");
+      .def("encrypt", &to_bytes<encrypt>, nb::arg("nonce"), nb::arg("data"),
+           nb::arg("associated_data").none(), "The ciphertext with the tag of 16 bytes at its end.")
+      .def("encrypt_into", &into<encrypt>, nb::arg("nonce"), nb::arg("data"),
+           nb::arg("associated_data").none(), nb::arg("buf"),
+           "The same into `buf`, which has exactly as many bytes. Returns their number.")
+      .def("decrypt", &to_bytes<decrypt>, nb::arg("nonce"), nb::arg("data"),
+           nb::arg("associated_data").none(),
+           "The text. Raises CorruptError, which is cryptography's InvalidTag, if the tag does not "
+           "match.")
+      .def("decrypt_into", &into<decrypt>, nb::arg("nonce"), nb::arg("data"),
+           nb::arg("associated_data").none(), nb::arg("buf"),
+           "The same into `buf`, which has exactly as many bytes, and is all zeros if the tag does "
+           "not match. Returns their number.");
 }
 
 }  // namespace paes::python

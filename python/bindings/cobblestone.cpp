@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bytes.hpp"
+#include "interruptible.hpp"
 #include "paes/file.hpp"
 #include "parts.hpp"
 
@@ -92,7 +93,7 @@ class Stream {
     };
     std::optional<Reader> reader;
     {
-      const nb::gil_scoped_release released;
+      const Released released;
       reader.emplace(FileSource::callback(read, all.size(), "ciphertext"), OpenWith{.key = key_},
                      FileOptions{.threads = threads_, .kernel = kernel_});
     }
@@ -110,13 +111,26 @@ class Stream {
     }
   }
 
-  // A stream that has failed has ended, unless nothing was done.
+  // A stream that has failed has ended, unless nothing was done, and so has one that a signal's
+  // handler has stopped.
   std::size_t run(Bytes in, MutableBytes out) {
-    try {
-      return without_gil(in.size(), [&] { return coder_.update(in, out); });
-    } catch (const Error& error) {
-      is_ended_ = error.code == ErrorCode::corrupt || error.code == ErrorCode::wrong_key;
-      throw;
+    std::size_t written = 0;
+    for (;;) {
+      const Bytes part = in.first(std::min(in.size(), interruptible_bytes));
+      try {
+        written +=
+            without_gil(part.size(), [&] { return coder_.update(part, out.subspan(written)); });
+      } catch (const Error& error) {
+        is_ended_ = error.code == ErrorCode::corrupt || error.code == ErrorCode::wrong_key;
+        throw;
+      }
+      in = in.subspan(part.size());
+      if (in.empty()) {
+        return written;
+      }
+      is_ended_ = true;
+      check_signals();
+      is_ended_ = false;
     }
   }
 

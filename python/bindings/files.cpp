@@ -16,24 +16,21 @@ namespace paes::python {
 
 namespace {
 
-// A read or write of more is done in parts, so that a signal is handled in between.
-constexpr std::size_t interruptible_bytes = std::size_t{64} << 20;
-
 // A Python object that the library may destroy in any thread.
-std::shared_ptr<nb::object> shared_with_library(nb::object object) {
+using Shared = std::shared_ptr<nb::object>;
+Shared shared_with_library(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
-            const nb::gil_scoped_acquire gil;
+            const Held gil;
             delete held;
           }};
 }
 
 // The source's bytes by a Python function `read_at(offset, size)`, which returns at most `size`
 // bytes. It gets no view of our memory, which it could keep.
-ReadAt reading_with(nb::object read_at) {
-  return [shared = shared_with_library(std::move(read_at))](std::uint64_t offset,
-                                                            std::span<std::uint8_t> to) {
-    const nb::gil_scoped_acquire held;
-    const nb::object got = (*shared)(offset, to.size());
+ReadAt reading_with(Shared read_at) {
+  return [read_at = std::move(read_at)](std::uint64_t offset, std::span<std::uint8_t> to) {
+    const Held held;
+    const nb::object got = call_python(*read_at, offset, to.size());
     const Buffer bytes(ReadArgument{got}, "what the file's read returned");
     if (bytes.size() > to.size()) {
       throw nb::value_error("read: returned more bytes than it was asked for");
@@ -43,10 +40,10 @@ ReadAt reading_with(nb::object read_at) {
   };
 }
 
-Writer::Write writing_with(nb::object write) {
-  return [shared = shared_with_library(std::move(write))](std::span<const std::uint8_t> bytes) {
-    const nb::gil_scoped_acquire held;
-    (*shared)(nb::bytes(bytes.data(), bytes.size()));
+Writer::Write writing_with(Shared write) {
+  return [write = std::move(write)](std::span<const std::uint8_t> bytes) {
+    const Held held;
+    (void)call_python(*write, nb::bytes(bytes.data(), bytes.size()));
   };
 }
 
@@ -77,18 +74,24 @@ auto whole_file(FileOptions options, nb::handle progress, const Call& call) {
   return result;
 }
 
-// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name.
+// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. That
+// function also goes to `shared`.
 using CallbackParts = std::tuple<nb::object, std::uint64_t, std::string>;
-FileSource source_of(nb::handle from) {
+FileSource source_of(nb::handle from, Shared& shared) {
   if (nb::isinstance<nb::tuple>(from)) {
     auto [read_at, bytes, name] = nb::cast<CallbackParts>(from);
-    const ReadAt reading = reading_with(std::move(read_at));
-    const nb::gil_scoped_release released;
+    shared = shared_with_library(std::move(read_at));
+    const ReadAt reading = reading_with(shared);
+    const Released released;
     return FileSource::callback(reading, bytes, name);
   }
   const std::string file = nb::cast<PathArgument>(from).path;
-  const nb::gil_scoped_release released;
+  const Released released;
   return FileSource(file);
+}
+FileSource source_of(nb::handle from) {
+  Shared shared;
+  return source_of(from, shared);
 }
 
 // A Reader whose calls do not hold the GIL.
@@ -96,22 +99,23 @@ class PyReader {
  public:
   PyReader(nb::handle from, const OpenWith& open_with, unsigned threads,
            const std::string& kernel) {
-    const FileSource source = source_of(from);
-    const nb::gil_scoped_release released;
+    const FileSource source = source_of(from, callback_);
+    const Released released;
     reader_ = std::make_unique<Reader>(source, open_with,
                                        FileOptions{.threads = threads, .kernel = kernel});
   }
 
-  [[nodiscard]] std::uint64_t size() const { return reader_->size(); }
+  [[nodiscard]] std::uint64_t size() const { return open_reader().size(); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
+    const Reader& reader = open_reader();
     std::size_t done = 0;
     while (done < to.size()) {
       const auto part = to.subspan(done, std::min(to.size() - done, interruptible_bytes));
       std::size_t got = 0;
       {
-        const nb::gil_scoped_release released;
-        got = reader_->read_at(offset + done, part);
+        const Released released;
+        got = reader.read_at(offset + done, part);
       }
       done += got;
       if (got < part.size()) {
@@ -124,7 +128,22 @@ class PyReader {
     return done;
   }
 
+  // For the collector of garbage, which comes while no call is running.
+  [[nodiscard]] PyObject* callback() const { return callback_ ? callback_->ptr() : nullptr; }
+  void clear() {
+    reader_.reset();
+    callback_.reset();
+  }
+
  private:
+  [[nodiscard]] const Reader& open_reader() const {
+    if (reader_ == nullptr) {
+      throw Error(ErrorCode::usage, "reader: is closed");
+    }
+    return *reader_;
+  }
+
+  Shared callback_;
   std::unique_ptr<Reader> reader_;
 };
 
@@ -136,12 +155,13 @@ class PyWriter {
            bool overwrite) {
     const FileOptions options{.threads = threads, .kernel = kernel, .overwrite = overwrite};
     if (PyCallable_Check(to.ptr()) != 0) {
-      const Writer::Write write = writing_with(nb::borrow(to));
-      const nb::gil_scoped_release released;
+      callback_ = shared_with_library(nb::borrow(to));
+      const Writer::Write write = writing_with(callback_);
+      const Released released;
       writer_.reset(new Writer(write, seal_for, options), destroy);
     } else {
       const std::string file = nb::cast<PathArgument>(to).path;
-      const nb::gil_scoped_release released;
+      const Released released;
       writer_.reset(new Writer(file, seal_for, options), destroy);
     }
   }
@@ -155,12 +175,17 @@ class PyWriter {
     for (std::size_t done = 0; done < text.size();) {
       const auto part = text.subspan(done, std::min(text.size() - done, interruptible_bytes));
       {
-        const nb::gil_scoped_release released;
+        const Released released;
         writer->write(part);
       }
       done += part.size();
       if (done < text.size()) {
-        check_signals();
+        try {
+          check_signals();
+        } catch (...) {
+          clear();  // a caller that wrote the same again would have the first part twice
+          throw;
+        }
       }
     }
   }
@@ -168,17 +193,21 @@ class PyWriter {
   std::uint64_t commit() {
     const std::shared_ptr<Writer> writer = open_writer();
     const Turn turn(in_use_);
-    const nb::gil_scoped_release released;
+    const Released released;
     return writer->commit();
   }
 
   // Nothing is left of a file that was not committed.
-  void abandon() { writer_.reset(); }
+  void clear() {
+    writer_.reset();
+    callback_.reset();
+  }
+  [[nodiscard]] PyObject* callback() const { return callback_ ? callback_->ptr() : nullptr; }
 
  private:
   // Its threads may be waiting for the GIL.
   static void destroy(const Writer* writer) {
-    const nb::gil_scoped_release released;
+    const Released released;
     delete writer;
   }
 
@@ -189,9 +218,37 @@ class PyWriter {
     return writer_;
   }
 
+  Shared callback_;
   std::shared_ptr<Writer> writer_;
   std::atomic_flag in_use_;
 };
+
+// A file object may refer to the reader or writer that uses it. The collector of garbage finds such
+// a circle by these.
+template <typename File>
+int visit_callback(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) {
+    Py_VISIT(nb::inst_ptr<File>(self)->callback());
+  }
+  return 0;
+}
+template <typename File>
+int clear_callback(PyObject* self) {
+  if (nb::inst_ready(self)) {
+    nb::inst_ptr<File>(self)->clear();
+  }
+  return 0;
+}
+template <typename File>
+nb::type_slots with_callback() {
+  static PyType_Slot slots[] = {
+      {Py_tp_traverse, reinterpret_cast<void*>(&visit_callback<File>)},
+      {Py_tp_clear, reinterpret_cast<void*>(&clear_callback<File>)},
+      {0, nullptr},
+  };
+  return nb::type_slots(slots);
+}
 
 void add_whole_files(nb::module_& module) {
   module.def(
@@ -237,7 +294,7 @@ void add_whole_files(nb::module_& module) {
   module.def(
       "rekey_file",
       [](const PathArgument& file, const OpenWith& open_with, const SealFor& seal_for) {
-        const nb::gil_scoped_release released;
+        const Released released;
         return rekey_file(file.path, open_with, seal_for);
       },
       nb::arg("path"), nb::arg("open_with"), nb::arg("seal_for"));
@@ -245,7 +302,7 @@ void add_whole_files(nb::module_& module) {
       "change_recipients",
       [](const PathArgument& file, const OpenWith& open_with, std::vector<Recipient> add,
          std::vector<std::size_t> remove) {
-        const nb::gil_scoped_release released;
+        const Released released;
         return change_recipients(file.path, open_with,
                                  {.add = std::move(add), .remove = std::move(remove)});
       },
@@ -290,7 +347,7 @@ void add_files(nb::module_& module) {
           nb::arg("max_work_factor"));
   add_whole_files(module);
 
-  nb::class_<PyReader>(module, "Reader")
+  nb::class_<PyReader>(module, "Reader", with_callback<PyReader>())
       .def(nb::init<nb::handle, const OpenWith&, unsigned, const std::string&>(), nb::arg("source"),
            nb::arg("open_with"), nb::arg("threads"), nb::arg("kernel"))
       .def_prop_ro("size", &PyReader::size)
@@ -312,7 +369,7 @@ void add_files(nb::module_& module) {
           },
           nb::arg("offset"), nb::arg("size"));
 
-  nb::class_<PyWriter>(module, "Writer")
+  nb::class_<PyWriter>(module, "Writer", with_callback<PyWriter>())
       .def(nb::init<nb::handle, const SealFor&, unsigned, const std::string&, bool>(),
            nb::arg("to"), nb::arg("seal_for"), nb::arg("threads"), nb::arg("kernel"),
            nb::arg("overwrite"))
@@ -325,7 +382,7 @@ void add_files(nb::module_& module) {
           },
           nb::arg("text"))
       .def("commit", &PyWriter::commit)
-      .def("abandon", &PyWriter::abandon);
+      .def("abandon", &PyWriter::clear);
 }
 
 }  // namespace paes::python

@@ -54,7 +54,7 @@ class Worker {
 
 void report_to(nb::handle report, const Progress& progress) {
   if (!report.is_none()) {
-    report(progress.done_bytes.load(), progress.total_bytes.load());
+    (void)call_python(report, progress.done_bytes.load(), progress.total_bytes.load());
   }
 }
 
@@ -67,13 +67,13 @@ void run_interruptibly(nb::handle report,
   std::exception_ptr refusal;
   std::exception_ptr failure;
   {
-    const nb::gil_scoped_release released;
+    const Released released;
     Worker worker([&] { work(cancel, progress); });
     while (!worker.wait_a_little()) {
       if (refusal != nullptr) {
         continue;
       }
-      const nb::gil_scoped_acquire held;
+      const Held held;
       try {
         check_signals();
         report_to(report, progress);

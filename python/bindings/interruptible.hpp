@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -23,6 +24,9 @@ struct Progress {
 // is cancelled, and that is raised once the work has ended.
 void run_interruptibly(nb::handle report,
                        const std::function<void(const Cancel& cancel, Progress& progress)>& work);
+
+// A call for more bytes is done in parts, so that a signal is handled in between.
+inline constexpr std::size_t interruptible_bytes = std::size_t{64} << 20;
 
 // Raises what a signal's handler raises, such as KeyboardInterrupt. With the GIL held.
 inline void check_signals() {

@@ -15,7 +15,7 @@ namespace paes::python {
 namespace {
 
 std::vector<Identity> load(const PathArgument& file, const Passphrase* passphrase) {
-  const nb::gil_scoped_release released;  // an encrypted file takes a second of key derivation
+  const Released released;  // an encrypted file takes a second of key derivation
   return passphrase == nullptr ? Identity::load(file.path) : Identity::load(file.path, *passphrase);
 }
 

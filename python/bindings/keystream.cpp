@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -31,17 +32,25 @@ class Closable {
   template <typename Work>
   auto with(std::size_t bytes, const Work& work) {
     return without_gil(bytes, [&] {
-      const std::shared_lock in_use(closing_);
+      const std::shared_lock in_use = lock<std::shared_lock<std::shared_mutex>>();
       return work(context_);
     });
   }
   void close() {
-    const nb::gil_scoped_release released;
-    const std::unique_lock alone(closing_);
+    const Released released;
+    const std::unique_lock alone = lock<std::unique_lock<std::shared_mutex>>();
     context_.close();
   }
 
  private:
+  // Not in a child, where a thread of the parent's may hold it for ever. There the library refuses
+  // all calls and closes nothing.
+  template <typename Lock>
+  Lock lock() {
+    return getpid() == process_ ? Lock(closing_) : Lock();
+  }
+
+  const pid_t process_ = getpid();
   std::shared_mutex closing_;
   Context context_;
 };
@@ -223,7 +232,7 @@ void add_keystream(nb::module_& module) {
             const auto deadline =
                 std::chrono::steady_clock::now() +
                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(Seconds(seconds));
-            const nb::gil_scoped_release released;
+            const Released released;
             return self.idle(deadline);
           },
           nb::arg("seconds"),

@@ -76,7 +76,7 @@ def python(folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=100,
         )
 
     return run

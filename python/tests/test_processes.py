@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gc
 import io
+import mmap
 import multiprocessing
 import os
 import resource
+import signal
+import subprocess
 import sys
+import threading
+import time
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,9 +49,9 @@ def in_child(work: Callable[[], object]) -> object:
         child.start()
     sending.close()
     try:
-        assert receiving.poll(30), "the child hangs"
+        assert receiving.poll(100), "the child hangs"
         result = receiving.recv()
-        child.join(30)
+        child.join(100)
         assert child.exitcode == 0
         return result
     finally:
@@ -169,7 +175,7 @@ def test_a_pool_of_children_reads_one_file(seal: Seal, identity: paes.Identity) 
     with paes.open(sealed, identity=identity, threads=1) as shared_reader:
         assert shared_reader.read_at(0, 1000) == TEXT[:1000]
         with forks.Pool(4) as pool:
-            parts = pool.map_async(read_part, range(0, len(TEXT), 100_000)).get(timeout=60)
+            parts = pool.map_async(read_part, range(0, len(TEXT), 100_000)).get(timeout=100)
     assert b"".join(parts) == TEXT
 
 
@@ -178,6 +184,219 @@ shared_reader: paes.EncryptedReader
 
 def read_part(offset: int) -> bytes:
     return shared_reader.read_at(offset, 100_000)
+
+
+class Slow(io.BytesIO):
+    """A file object that another thread is in the middle of reading, until it may go on."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.waits_for: threading.Event | None = None
+        self.is_read = threading.Event()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        go_on, self.waits_for = self.waits_for, None
+        if go_on is not None:
+            self.is_read.set()
+            go_on.wait(100)
+        return super().read(size)
+
+
+def test_a_child_does_not_wait_for_a_thread_of_the_parent_in_a_file_object(
+    seal: Seal, identity: paes.Identity
+) -> None:
+    source = Slow(seal(TEXT).read_bytes())
+    with paes.open(source, identity=identity, threads=1) as file:
+        source.waits_for = go_on = threading.Event()
+        reading = threading.Thread(target=file.read_at, args=(0, 4))
+        reading.start()
+        try:
+            assert source.is_read.wait(100)
+            assert in_child(lambda: file.read_at(0, 4)) == TEXT[:4]
+        finally:
+            go_on.set()
+            reading.join()
+
+
+def test_children_do_not_share_the_position_of_a_file(
+    seal: Seal, identity: paes.Identity, folder: Path
+) -> None:
+    global shared_reader
+    sealed = seal(TEXT)
+    for opened in (sealed.open("rb"), sealed.open("rb", buffering=0)):
+        with opened, paes.open(opened, identity=identity, threads=1) as shared_reader:
+            with forks.Pool(4) as pool:
+                places = [number * 7919 % len(TEXT) for number in range(2000)]
+                parts = pool.map_async(read_part, places, 10).get(timeout=120)
+            for place, part in zip(places, parts, strict=True):
+                assert part == TEXT[place : place + 100_000]
+
+
+def test_children_of_a_process_whose_threads_read(seal: Seal, identity: paes.Identity) -> None:
+    with paes.open(seal(TEXT), identity=identity, threads=1) as file:
+        is_over = threading.Event()
+
+        def read_much() -> None:
+            while not is_over.is_set():
+                file.read_at(5, 100)
+
+        readers = [threading.Thread(target=read_much) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        try:
+            for _ in range(200 if IS_EXHAUSTIVE else 50):
+                assert in_child(lambda: file.read_at(5, 100)) == TEXT[5:105]
+        finally:
+            is_over.set()
+            for reader in readers:
+                reader.join()
+
+
+def test_context_is_closed_in_a_child_while_a_thread_of_the_parent_uses_it() -> None:
+    context = ENGINE.open(CTR, b"c" * 16)
+    is_over = threading.Event()
+
+    def decrypt_much() -> None:
+        while not is_over.is_set():
+            context.decrypt(0, bytes(32 << 20))
+
+    thread = threading.Thread(target=decrypt_much)
+    thread.start()
+    try:
+        for _ in range(5):
+            assert in_child(context.close) is None
+    finally:
+        is_over.set()
+        thread.join()
+    assert len(context.decrypt(0, b"text")) == 4
+
+
+def test_children_that_end_by_themselves(folder: Path, recipient: paes.Recipient) -> None:
+    # What a child drops is still the parent's.
+    def drop_all() -> None:
+        nonlocal writer, keystream_engine, context
+        del writer, keystream_engine, context
+        gc.collect()
+
+    writer = paes.open(folder / "new", "wb", recipients=recipient, threads=2)
+    writer.write(TEXT)
+    keystream_engine = paes.Keystream(workers=1)
+    context = keystream_engine.open(keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    context.encrypt(0, b"text")
+    assert in_child(drop_all) is None
+    context.encrypt(100, b"text")
+    writer.close()
+    assert paes.inspect(folder / "new").text_bytes == len(TEXT)
+
+
+def read_in_spawned_child(path: Path, secret: str, offset: int) -> bytes:
+    with paes.open(path, identity=secret) as file:
+        return file.read_at(offset, 100_000)
+
+
+def test_a_pool_of_spawned_children(seal: Seal, key_file: Path) -> None:
+    sealed, secret = seal(TEXT), key_file.read_text().split()[-1]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        arguments = [(sealed, secret, offset) for offset in range(0, len(TEXT), 100_000)]
+        parts = pool.starmap_async(read_in_spawned_child, arguments).get(timeout=120)
+    assert b"".join(parts) == TEXT
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: paes.Cobblestone256Encryptor(bytes(32), b"", threads=1),
+        lambda: paes.Cipher("aes-256-cbc", bytes(32), bytes(16)),
+    ],
+)
+def test_ctrl_c_ends_a_long_call_in_memory(make: Callable[[], Any]) -> None:
+    # Memory that nobody touches takes no room.
+    size = 2 << 30
+    text, out = mmap.mmap(-1, size), mmap.mmap(-1, size + (64 << 20))
+    coder = make()
+
+    def send_ctrl_c() -> None:
+        while out[:16] == bytes(16):
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=send_ctrl_c)
+    sender.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            coder.update_into(text, out)
+            sender.join()
+    finally:
+        sender.join()
+    assert out[size - (1 << 20) : size] == bytes(1 << 20)
+    with pytest.raises(paes.UsageError, match="ended"):
+        coder.update_into(bytes(16), bytearray(32))
+
+
+# A thread that Python does not wait for is in the middle of a call when the interpreter ends.
+DAEMON = """
+import io, os, sys, threading, paes
+data, key = io.BytesIO(), paes.CobblestoneKey(bytes(32))
+with paes.open(data, "wb", key=key) as file:
+    file.write(bytes(3 << 20))
+class Endless(io.RawIOBase):
+    def seek(self, offset, whence=0, /):
+        return 1 << 40
+    def read(self, size, /):
+        is_busy.set()
+        return bytes(size)
+def forever(work):
+    while True:
+        work()
+        is_busy.set()
+reader, gcm = paes.open(data, key=key), paes.AESGCM(bytes(32))
+is_busy = threading.Event()
+work = {
+    "in the cipher": lambda: gcm.encrypt(bytes(12), bytes(8 << 20), None),
+    "in a file object": lambda: reader.read_at(0, 3 << 20),
+    "in a whole file": lambda: paes.encrypt_file(Endless(), "never", key=key),
+    "reporting": lambda: paes.encrypt_file(
+        "/dev/zero", "/dev/null", key=key, progress=lambda done, total: is_busy.set()),
+}[sys.argv[1]]
+threading.Thread(target=forever, args=(work,), daemon=True).start()
+assert is_busy.wait(100)
+print("ends")
+"""
+
+
+@pytest.mark.parametrize(
+    "where", ["in the cipher", "in a file object", "in a whole file", "reporting"]
+)
+def test_the_interpreter_ends_while_a_daemon_thread_calls(
+    python: Callable[..., subprocess.CompletedProcess[str]], where: str
+) -> None:
+    for _ in range(20 if IS_EXHAUSTIVE else 2):
+        done = python(DAEMON, where)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
+
+
+class WithFile:
+    """A file object that refers to what reads or writes it."""
+
+    def __init__(self, mode: Any) -> None:
+        self.data = io.BytesIO(SEALED)
+        self.file = paes.open(self, mode, key=RAW_KEY, threads=1)
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return self.data.seek(offset, whence)
+
+    def read(self, size: int, /) -> bytes:
+        return self.data.read(size)
+
+    def write(self, data: bytes, /) -> int:
+        return len(data)
+
+
+@pytest.mark.parametrize("mode", ["rb", "wb"])
+def test_circles_are_collected(mode: str) -> None:
+    objects = [weakref.ref(WithFile(mode)) for _ in range(3)]
+    gc.collect()
+    assert [there() for there in objects] == [None] * 3
 
 
 def resident_bytes() -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import io
+import mmap
 import os
 import random
+import signal
 import subprocess
 import tarfile
 import zipfile
@@ -458,6 +460,46 @@ def test_exceptions_of_a_target_come_through_close(identity: paes.Identity) -> N
     assert file.closed
 
 
+def send_ctrl_c_once(data: bytes, number: int) -> bytes:
+    if number == 10:
+        os.kill(os.getpid(), signal.SIGINT)
+    return data
+
+
+def test_ctrl_c_ends_a_long_read(folder: Path, identity: paes.Identity) -> None:
+    size = 256 << 20
+    with paes.open(folder / "long", "wb", recipients=identity.recipient) as writer:
+        writer.write(mmap.mmap(-1, size))
+    source = Source((folder / "long").read_bytes(), send_ctrl_c_once)
+    buffer = mmap.mmap(-1, size)
+    buffer[-1] = 1
+    with paes.open(source, identity=identity, threads=1) as file:
+        with pytest.raises(KeyboardInterrupt):
+            file.readinto(buffer)
+        assert file.tell() == 0
+        assert buffer[-1] == 1
+        assert file.read(10) == bytes(10)
+
+
+def test_ctrl_c_ends_a_long_write(identity: paes.Identity) -> None:
+    def interrupt(size: int) -> int:
+        if target.writes == 10:
+            os.kill(os.getpid(), signal.SIGINT)
+        return size
+
+    size = 256 << 20
+    target = Target(interrupt)
+    file = paes.open(target, "wb", recipients=identity.recipient, threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        file.write(mmap.mmap(-1, size))
+    assert len(target.data) < size
+    # What was written is not written again.
+    with pytest.raises(paes.Error, match="failed"):
+        file.write(b"text")
+    with pytest.raises(paes.Error, match="failed"):
+        file.close()
+
+
 @pytest.mark.parametrize("from_object", [False, True])
 def test_eight_threads_on_one_reader(
     seal: Seal, identity: paes.Identity, from_object: bool
@@ -475,7 +517,7 @@ def test_eight_threads_on_one_reader(
             return seed
 
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(read_much, range(8), timeout=60)) == list(range(8))
+            assert list(pool.map(read_much, range(8), timeout=100)) == list(range(8))
 
 
 def test_threads_may_close_a_reader_that_others_use(seal: Seal, identity: paes.Identity) -> None:
@@ -494,7 +536,7 @@ def test_threads_may_close_a_reader_that_others_use(seal: Seal, identity: paes.I
             readers = [pool.submit(read_much) for _ in range(2)]
             file.read_at(0, 100)
             file.close()
-            assert {reader.result(timeout=30) for reader in readers} == {
+            assert {reader.result(timeout=100) for reader in readers} == {
                 "I/O operation on closed file"
             }
 
@@ -517,5 +559,5 @@ def test_threads_may_close_a_writer_that_others_use(
             while file.tell() == 0:
                 pass
             file.abandon()
-            assert "closed" in writer.result(timeout=30)
+            assert "closed" in writer.result(timeout=100)
         assert os.listdir(folder) == []

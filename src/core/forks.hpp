@@ -2,8 +2,11 @@
 // would use the same keys, counters and nonces.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 namespace paes {
 
@@ -13,6 +16,15 @@ std::uint32_t count_forks();
 
 // In a child, one more than in its parent. A child that was made without fork() does not know.
 [[nodiscard]] std::uint32_t forks() noexcept;
+
+// A fork waits for this mutex, so that it is free in the child, which has only the thread that
+// forked. For one that guards what the whole process shares, and under which nobody forks. Returns
+// 0, or what pthread_atfork says.
+template <std::mutex& mutex>
+int free_in_children() noexcept {
+  // NOLINTNEXTLINE(readability-redundant-parentheses): there are none
+  return pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+}
 
 // Knows the process that made it, from children of every kind. Throws std::bad_alloc.
 class ForkMark {

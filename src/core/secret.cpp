@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "core/forks.hpp"
 #include "paes/error.hpp"
 
 namespace paes {
@@ -34,6 +35,7 @@ struct FreePages {
   FreePages* next;
 };
 std::mutex kept_mutex;
+[[maybe_unused]] const int registered = free_in_children<kept_mutex>();
 bool are_pages_kept = false;
 FreePages* kept_pages[most_pages_kept_together] = {};
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "core/forks.hpp"
 #include "core/secret.hpp"
 
 namespace paes {
@@ -35,6 +36,7 @@ struct Free {
 };
 
 std::mutex mutex;
+[[maybe_unused]] const int registered = free_in_children<mutex>();
 std::atomic<std::uint8_t*> heap{nullptr};
 std::size_t used_bytes = 0;
 std::size_t locked_bytes = 0;

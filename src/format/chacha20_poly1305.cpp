@@ -111,27 +111,14 @@ ChaCha20Poly1305::ChaCha20Poly1305(Bytes key) {
 ChaCha20Poly1305::~ChaCha20Poly1305() = default;
 
 std::unique_ptr<ChaCha20Poly1305::Contexts> ChaCha20Poly1305::take() const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      std::unique_ptr<Contexts> contexts = std::move(free_.back());
-      free_.pop_back();
-      return contexts;
-    }
-    free_.reserve(++made_);  // so that giving back cannot fail
-  }
-  return std::make_unique<Contexts>(*key_);
-}
-
-void ChaCha20Poly1305::give_back(std::unique_ptr<Contexts> contexts) const noexcept {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(contexts));
+  std::unique_ptr<Contexts> contexts = free_.take();
+  return contexts ? std::move(contexts) : std::make_unique<Contexts>(*key_);
 }
 
 ChaCha20Poly1305::Worker::Worker(const ChaCha20Poly1305& cipher)
     : cipher_(cipher), contexts_(cipher.take()) {}
 
-ChaCha20Poly1305::Worker::~Worker() { cipher_.give_back(std::move(contexts_)); }
+ChaCha20Poly1305::Worker::~Worker() { cipher_.free_.give_back(std::move(contexts_)); }
 
 void ChaCha20Poly1305::Worker::seal(Bytes nonce, MutableBytes text, MutableBytes tag) const {
   assert(nonce.size() == nonce_bytes && tag.size() == tag_bytes);

@@ -5,10 +5,9 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "core/bytes.hpp"
+#include "core/pool.hpp"
 #include "core/secret.hpp"
 
 namespace paes::libcrypto {
@@ -49,12 +48,9 @@ class ChaCha20Poly1305 {
 
  private:
   [[nodiscard]] std::unique_ptr<Contexts> take() const;
-  void give_back(std::unique_ptr<Contexts> contexts) const noexcept;
 
   Secret<std::array<std::uint8_t, 32>> key_;
-  mutable std::mutex mutex_;  // guards the next two
-  mutable std::vector<std::unique_ptr<Contexts>> free_;
-  mutable std::size_t made_ = 0;
+  mutable Pool<Contexts> free_;
 };
 
 }  // namespace paes::libcrypto

@@ -77,21 +77,8 @@ bool BufferPool::fits(const Layout& layout) const noexcept {
 }
 
 std::unique_ptr<Buffer> BufferPool::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      std::unique_ptr<Buffer> buffer = std::move(free_.back());
-      free_.pop_back();
-      return buffer;
-    }
-    free_.reserve(++made_);  // so that giving back cannot fail
-  }
-  return std::make_unique<Buffer>(layout_, device_);
-}
-
-void BufferPool::give_back(std::unique_ptr<Buffer> buffer) noexcept {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(buffer));
+  std::unique_ptr<Buffer> buffer = free_.take();
+  return buffer ? std::move(buffer) : std::make_unique<Buffer>(layout_, device_);
 }
 
 }  // namespace paes::stream

@@ -7,11 +7,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "core/pool.hpp"
 #include "message/device.hpp"
 #include "stream/layout.hpp"
 
@@ -59,8 +59,7 @@ class Buffer {
   std::vector<iovec> list_;
 };
 
-// Buffers for as many threads as ask at the same time. The one given back last is handed out first,
-// because its memory is still in a cache.
+// Buffers for as many threads as ask at the same time.
 class BufferPool {
  public:
   explicit BufferPool(const Layout& layout, Device* device = nullptr)
@@ -73,7 +72,7 @@ class BufferPool {
   class Loan {
    public:
     explicit Loan(BufferPool& pool) : pool_(pool), buffer_(pool.take()) {}
-    ~Loan() { pool_.give_back(std::move(buffer_)); }
+    ~Loan() { pool_.free_.give_back(std::move(buffer_)); }
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
     Buffer& operator*() noexcept { return *buffer_; }
@@ -85,13 +84,10 @@ class BufferPool {
 
  private:
   std::unique_ptr<Buffer> take();
-  void give_back(std::unique_ptr<Buffer> buffer) noexcept;
 
   const Layout& layout_;
   Device* device_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Buffer>> free_;
-  std::size_t made_ = 0;
+  Pool<Buffer> free_;
 };
 
 }  // namespace paes::stream

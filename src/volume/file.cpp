@@ -92,7 +92,8 @@ class RunOpener {
 
   // All blocks whose whole text has room. False if one of them is damaged.
   [[nodiscard]] bool open_whole() {
-    std::size_t count = std::min(sealed_.size() / layout_.stride(), into_.size() / block_bytes);
+    const std::size_t stride = std::max(layout_.stride(), block_bytes);  // never 0
+    std::size_t count = std::min(sealed_.size() / stride, into_.size() / block_bytes);
     std::size_t sealed_bytes = count * layout_.stride();
     std::size_t text_bytes = count * block_bytes;
     const std::size_t rest = sealed_.size() - sealed_bytes;

@@ -25,7 +25,7 @@ constexpr std::size_t max_stored_bytes = 255;
 bool is_shortage(int error) noexcept {
   return error == ENOMEM || error == EMFILE || error == ENFILE;
 }
-bool is_refusal(int error) noexcept { return error == EACCES || error == EPERM; }
+bool is_forbidden(int error) noexcept { return error == EACCES || error == EPERM; }
 
 // The whole of a small file. EFBIG if it is longer than `into`.
 Result<std::size_t> read_own_file(const Backing& backing, int folder, const char* name,
@@ -79,8 +79,8 @@ int Folder::read_iv(std::string_view path) {
     return 0;
   }
   std::array<std::uint8_t, std::tuple_size_v<vault::FolderIv> + 1> read{};
-  const Result<std::size_t> bytes =
-      read_own_file(volume_->backing(), descriptor(), vault::folder_iv_name.data(), read);
+  const Result<std::size_t> bytes = read_own_file(volume_->backing(), descriptor(),
+                                                  std::string(vault::folder_iv_name).c_str(), read);
   const char* damage = nullptr;
   if (!bytes) {
     switch (bytes.error()) {
@@ -195,7 +195,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
       read_own_file(volume_->backing(), descriptor(), beside.c_str(), read);
   if (!bytes) {
     const int error = bytes.error();
-    if (is_shortage(error) || is_refusal(error)) {
+    if (is_shortage(error) || is_forbidden(error)) {
       return Failure{error};
     }
     if (error == EFBIG) {

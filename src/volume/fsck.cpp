@@ -15,6 +15,7 @@
 #include "volume/attributes.hpp"
 #include "volume/file_check.hpp"
 #include "volume/folder.hpp"
+#include "volume/fsck_report.hpp"
 #include "volume/link.hpp"
 #include "volume/listing.hpp"
 #include "volume/work_stack.hpp"
@@ -31,16 +32,6 @@ constexpr std::size_t max_remembered = std::size_t{1} << 20;
 
 constexpr int file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-struct Counters {
-  std::atomic<std::uint64_t> folders{0};
-  std::atomic<std::uint64_t> files{0};
-  std::atomic<std::uint64_t> links{0};
-  std::atomic<std::uint64_t> others{0};
-  std::atomic<std::uint64_t> text_bytes{0};
-  std::atomic<std::uint64_t> damaged{0};
-  std::atomic<std::uint64_t> unread{0};
-};
-
 // A folder that is being checked, with its path. Everything below it keeps it open.
 struct Place {
   Folder folder;
@@ -54,16 +45,8 @@ struct Item {
   unsigned char type = DT_UNKNOWN;
 };
 
-bool is_refusal(int error) noexcept {
-  return error == EACCES || error == EPERM || error == ENOMEM || error == EMFILE || error == ENFILE;
-}
-
 unsigned char type_of(const struct stat& status) noexcept {
   return static_cast<unsigned char>(IFTODT(status.st_mode));
-}
-
-std::string with_reason(const char* what, int error) {
-  return std::string(what) + ": " + std::generic_category().message(error);
 }
 
 // A regular file that is being checked. All threads that have nothing else to do share a long one.
@@ -81,20 +64,16 @@ struct OpenFile {
 class Check {
  public:
   Check(const Volume& volume, const Executor& executor, const FsckWatch& watch)
-      : volume_(volume, [this](const Finding& finding) { damaged(finding); }),
+      : report_(watch),
+        volume_(volume, [this](const Finding& finding) { report_.damaged(finding); }),
         executor_(executor),
         watch_(watch) {}
 
   void add(const std::string& path);
   void run();
-  [[nodiscard]] FsckCounts counts() const;
+  [[nodiscard]] FsckCounts counts() const { return report_.counts(); }
 
  private:
-  void damaged(const Finding& finding);
-  void unread(const Finding& finding);
-  // What an error of the system means for `path`.
-  void refused(std::string_view path, const char* what, int error);
-
   void enter(int parent, const std::string& stored, std::string path);
   void push_scan(SharedPlace place);
   void scan(const SharedPlace& place);
@@ -109,44 +88,16 @@ class Check {
   void begin(const std::shared_ptr<OpenFile>& file);
   void work_on(const std::shared_ptr<OpenFile>& file);
   void conclude(OpenFile& file);
-  void report_progress(std::uint64_t bytes);
 
-  const Volume volume_;
+  FsckReport report_;
+  const Volume volume_;  // reports to report_
   const Executor& executor_;
   const FsckWatch& watch_;
   WorkStack stack_;
-  Counters counters_;
-  std::mutex telling_;  // the watch is called by one thread at a time
   std::mutex remembering_;
   std::set<std::pair<dev_t, ino_t>> seen_;
   std::vector<std::pair<SharedPlace, std::string>> orphans_;  // long names' files, so it seems
 };
-
-void Check::damaged(const Finding& finding) {
-  counters_.damaged.fetch_add(1);
-  const std::lock_guard lock(telling_);
-  if (watch_.damaged) {
-    watch_.damaged(finding);
-  }
-}
-
-void Check::unread(const Finding& finding) {
-  counters_.unread.fetch_add(1);
-  const std::lock_guard lock(telling_);
-  if (watch_.unread) {
-    watch_.unread(finding);
-  }
-}
-
-void Check::refused(std::string_view path, const char* what, int error) {
-  if (is_refusal(error)) {
-    unread({std::string(path), with_reason(what, error)});
-  } else if (error == EIO) {
-    // Whoever gave this error has reported it.
-  } else if (error != ENOENT) {  // which has been removed in the meantime
-    damaged({std::string(path), with_reason(what, error)});
-  }
-}
 
 void Check::run() {
   stack_.run(executor_, watch_.stops);
@@ -161,11 +112,11 @@ void Check::run() {
       continue;
     }
     if (content.error() == ENOENT && file) {
-      damaged({path, "what has this long name is missing"});
+      report_.damaged({path, "what has this long name is missing"});
       continue;
     }
     const int error = content.error() == ENOENT ? file.error() : content.error();
-    refused(path, "cannot be read", volume_.failed(path, "the file", error).error);
+    report_.refused(path, "cannot be read", volume_.failed(path, "the file", error).error);
   }
   orphans_.clear();
 }
@@ -173,10 +124,10 @@ void Check::run() {
 void Check::enter(int parent, const std::string& stored, std::string path) {
   Result<Folder> folder = Folder::open(volume_, parent, stored.c_str(), path);
   if (!folder) {
-    refused(path, "cannot be opened", folder.error());
+    report_.refused(path, "cannot be opened", folder.error());
     return;
   }
-  counters_.folders.fetch_add(1);
+  report_.counters().folders.fetch_add(1);
   check_attributes(folder->descriptor(), path);
   push_scan(std::make_shared<const Place>(Place{std::move(*folder), std::move(path)}));
 }
@@ -194,8 +145,8 @@ void Check::scan(const SharedPlace& place) {
   if (!filled) {
     // The folder is open as a mere place, because it may not be listed.
     const int error = filled.error() == EBADF ? EACCES : filled.error();
-    refused(place->path, "cannot be listed",
-            volume_.failed(place->path, "the folder", error).error);
+    report_.refused(place->path, "cannot be listed",
+                    volume_.failed(place->path, "the folder", error).error);
     return;
   }
   if (*filled == 0) {
@@ -237,7 +188,8 @@ void Check::check_item(const SharedPlace& place, const Item& item) {
   }
   const Result<std::string> name = folder.name_of(item.stored, place->path);
   if (!name) {
-    refused(path_of(place->path, item.stored), "its long name cannot be read", name.error());
+    report_.refused(path_of(place->path, item.stored), "its long name cannot be read",
+                    name.error());
     return;
   }
   check_entry(folder.descriptor(), item.stored, item.type, path_of(place->path, *name));
@@ -252,8 +204,8 @@ void Check::check_long_name_file(const SharedPlace& place, const std::string& st
     orphans_.emplace_back(place, stored);
   } else if (!status) {
     const std::string path = path_of(place->path, named);
-    refused(path, "cannot be read",
-            volume_.failed(path, "what has this name", status.error()).error);
+    report_.refused(path, "cannot be read",
+                    volume_.failed(path, "what has this name", status.error()).error);
   }
 }
 
@@ -262,7 +214,7 @@ void Check::check_entry(int parent, const std::string& stored, unsigned char typ
   if (type == DT_UNKNOWN) {
     const Result<struct stat> status = volume_.backing().status(parent, stored.c_str());
     if (!status) {
-      refused(path, "cannot be read", volume_.failed(path, "it", status.error()).error);
+      report_.refused(path, "cannot be read", volume_.failed(path, "it", status.error()).error);
       return;
     }
     type = type_of(*status);
@@ -275,15 +227,15 @@ void Check::check_entry(int parent, const std::string& stored, unsigned char typ
       check_file(parent, stored, path);
       break;
     case DT_LNK: {
-      counters_.links.fetch_add(1);
+      report_.counters().links.fetch_add(1);
       const Result<std::string> target = read_link(volume_, parent, stored.c_str(), path);
       if (!target) {
-        refused(path, "the link cannot be read", target.error());
+        report_.refused(path, "the link cannot be read", target.error());
       }
       break;
     }
     default:
-      counters_.others.fetch_add(1);
+      report_.counters().others.fetch_add(1);
   }
 }
 
@@ -297,15 +249,15 @@ Result<Descriptor> Check::open_file(int parent, const std::string& stored) const
 }
 
 void Check::check_file(int parent, const std::string& stored, const std::string& path) {
-  counters_.files.fetch_add(1);
+  report_.counters().files.fetch_add(1);
   Result<Descriptor> file = open_file(parent, stored);
   if (!file) {
-    refused(path, "cannot be opened", volume_.failed(path, "the file", file.error()).error);
+    report_.refused(path, "cannot be opened", volume_.failed(path, "the file", file.error()).error);
     return;
   }
   const Result<struct stat> status = volume_.backing().status(file->number(), "");
   if (!status) {
-    refused(path, "cannot be read", volume_.failed(path, "the file", status.error()).error);
+    report_.refused(path, "cannot be read", volume_.failed(path, "the file", status.error()).error);
     return;
   }
   if (!S_ISREG(status->st_mode) || (status->st_nlink > 1 && has_seen(*status))) {
@@ -325,26 +277,20 @@ void Check::check_attributes(int file, const std::string& path) {
   const Result<std::vector<std::string>> names = list_attributes(volume_, file, path);
   if (!names) {
     if (names.error() != EOPNOTSUPP) {
-      refused(path, "the list of attributes cannot be read", names.error());
+      report_.refused(path, "the list of attributes cannot be read", names.error());
     }
     return;
   }
   for (const std::string& name : *names) {
     const auto value = read_attribute(volume_, file, name, path);
     if (!value && value.error() != ENODATA) {
-      refused(path, "an attribute cannot be read", value.error());
+      report_.refused(path, "an attribute cannot be read", value.error());
     }
   }
 }
 
-void Check::report_progress(std::uint64_t bytes) {
-  if (watch_.done_bytes != nullptr) {
-    watch_.done_bytes->fetch_add(bytes);
-  }
-}
-
 void Check::begin(const std::shared_ptr<OpenFile>& file) {
-  report_progress(file->check.begin());
+  report_.progress(file->check.begin());
   const std::uint64_t runs = file->check.runs();
   if (runs == 0) {
     conclude(*file);
@@ -363,7 +309,7 @@ void Check::work_on(const std::shared_ptr<OpenFile>& file) {
     if (bytes == 0) {
       return;
     }
-    report_progress(bytes);
+    report_.progress(bytes);
     if (file->runs_done.fetch_add(1) + 1 == file->check.runs()) {
       conclude(*file);
       return;
@@ -381,20 +327,15 @@ void Check::conclude(OpenFile& file) {
       return;
     }
   }
-  counters_.text_bytes.fetch_add(file.check.text_bytes());
+  report_.counters().text_bytes.fetch_add(file.check.text_bytes());
   for (const Wrong& wrong : file.check.wrongs()) {
     const Finding finding{file.path, wrong.what};
     if (is_refusal(wrong.error)) {
-      unread(finding);
+      report_.unread(finding);
     } else {
-      damaged(finding);
+      report_.damaged(finding);
     }
   }
-}
-
-FsckCounts Check::counts() const {
-  return {counters_.folders,    counters_.files,   counters_.links, counters_.others,
-          counters_.text_bytes, counters_.damaged, counters_.unread};
 }
 
 std::vector<std::string> parts_of(const std::string& path) {
@@ -415,7 +356,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 
 void Check::add(const std::string& path) {
   const auto refuse = [&](int error) {
-    throw Error(ErrorCode::usage, with_reason(path.c_str(), error),
+    throw Error(ErrorCode::usage, FsckReport::with_reason(path, error),
                 "paths count from the root of the vault");
   };
   std::vector<std::string> parts = parts_of(path);
@@ -442,7 +383,7 @@ void Check::add(const std::string& path) {
     }
   }
   if (!folder) {
-    refused(so_far, "cannot be opened", folder.error());
+    report_.refused(so_far, "cannot be opened", folder.error());
     return;
   }
   const Result<struct stat> status = volume_.backing().status(folder->descriptor(), stored.c_str());

@@ -20,7 +20,7 @@ std::shared_ptr<cuda::Runtime> shared_runtime() {
   return {std::shared_ptr<cuda::Runtime>(), &runtime_under_test()};
 }
 
-std::size_t piece_bytes() { return std::size_t{is_device_emulated() ? 64U : 1024U} << 10; }
+std::size_t piece_bytes() { return std::size_t{is_device_on_host() ? 64U : 1024U} << 10; }
 
 struct Subject {
   const cuda::DeviceKernel* kernel;
@@ -73,7 +73,7 @@ void compare_counters(const Subject& subject, const RawSubject& raw, const Devic
       continue;
     }
     const std::uint64_t step = subject.effort == Effort::reduced ? 250
-                               : is_device_emulated()            ? 151
+                               : is_device_on_host()             ? 151
                                                                  : 1;
     for (std::uint64_t before = 1; before <= 600; before += step) {
       compare(subject, bound, raw, reference, counter_before(block, bits, before), text,
@@ -107,7 +107,7 @@ void compare_raw(const Subject& subject, const RawSubject& raw) {
     Block start = {};
     std::copy(iv.begin(), iv.begin() + static_cast<std::ptrdiff_t>(raw.block_size()), start.bytes);
     const std::size_t thin = subject.effort == Effort::reduced ? 1024
-                             : is_device_emulated()            ? 401
+                             : is_device_on_host()             ? 401
                              : raw.mode == Mode::xts           ? 4
                                                                : 1;
     for (std::size_t steps = 1; steps * step <= 4096 || steps <= 3; steps += thin) {
@@ -359,7 +359,7 @@ class Ballast {
 // Slots that cannot all have their memory: fewer or smaller ones must do, with a note.
 void test_little_memory(Checks& checks) {
   const std::size_t left_bytes =
-      runtime_under_test().devices()[0].memory_bytes / (is_device_emulated() ? 8 : 128);
+      runtime_under_test().devices()[0].memory_bytes / (is_device_on_host() ? 8 : 128);
   const Ballast ballast(left_bytes);
   std::string told;
   cuda::DeviceOptions options;

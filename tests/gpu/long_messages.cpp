@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t unit_bytes = 4096;
 
 std::size_t long_bytes() {
-  return is_device_emulated() ? std::size_t{1} << 20 : std::size_t{1} << 30;
+  return is_device_on_host() ? std::size_t{1} << 20 : std::size_t{1} << 30;
 }
 
 // Varied, and made fast.
@@ -117,7 +117,7 @@ void test_long_messages(Checks& checks, Effort effort) {
   const std::shared_ptr<cuda::Runtime> runtime(std::shared_ptr<cuda::Runtime>(),
                                                &runtime_under_test());
   cuda::DeviceOptions options;
-  if (is_device_emulated()) {
+  if (is_device_on_host()) {
     options.piece_bytes = std::size_t{128} << 10;
   }
   const auto device = cuda::make_device(runtime, options);

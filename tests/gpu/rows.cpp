@@ -18,7 +18,7 @@ bool takes_length(std::size_t length, Effort effort) {
   if (effort == Effort::reduced) {
     return length == 0 || length == 16 || length == 17 || length == 1000 || length == longest;
   }
-  return !is_device_emulated() || length <= 48 || length % 509 == 0 || length == longest;
+  return !is_device_on_host() || length <= 48 || length % 509 == 0 || length == longest;
 }
 
 // The variant for devices with little shared memory differs in its tables alone: half the lengths
@@ -138,7 +138,7 @@ void test_rows(Checks& checks, Effort effort) {
     }
   }
   compare_study_kernels(checks);
-  on_threads(tasks.size(), is_device_emulated() ? 2 : cuda::max_slots, [&](std::size_t i) {
+  on_threads(tasks.size(), is_device_on_host() ? 2 : cuda::max_slots, [&](std::size_t i) {
     const Task& task = tasks[i];
     if (task.is_gcm) {
       compare_gcm(*task.row, task.subject.key_bytes, checks, effort);

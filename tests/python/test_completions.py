@@ -28,6 +28,9 @@ def shown_help(name, *words):
     ).out
 
 
+HAS_MOUNT = Path(program.PAES).with_name("paes-mount").exists()
+
+
 def subcommands(name, *words):
     _, _, listed = shown_help(name, *words).partition("Subcommands:\n")
     return set(re.findall(r"^  (\w+)  ", listed, re.MULTILINE))
@@ -115,7 +118,7 @@ def test_commands(name, offered_by):
 @each_program
 @pytest.mark.parametrize("offered_by", [by_bash, by_fish, by_zsh])
 def test_options_are_those_of_the_help(name, offered_by):
-    for command in subcommands(name):
+    for command in subcommands(name) - (set() if HAS_MOUNT else {"mount"}):
         offered = set(offered_by(name, name, command, "-")) - {"-h"}
         assert offered == options(name, command), (name, command)
 
@@ -128,6 +131,14 @@ def test_commands_of_vault(offered_by):
     for command in offered:
         offered_options = set(offered_by("paes", *words, command, "-")) - {"-h"}
         assert offered_options == options(*words, command), command
+
+
+@pytest.mark.skipif(not HAS_MOUNT, reason="paes-mount was not built (Debian packages libfuse3-dev and pkg-config)")
+@pytest.mark.parametrize("offered_by", [by_bash, by_fish, by_zsh])
+def test_options_of_paes_mount(offered_by):
+    """Its help is also that of `paes mount`."""
+    offered = set(offered_by("paes-mount", "paes-mount", "-")) - {"-h"}
+    assert offered == options("paes", "mount")
 
 
 @NEEDS_MPI

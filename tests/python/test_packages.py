@@ -20,7 +20,7 @@ BARE_ROOT = str(ROOT / "tools/check/bare_root")
 LOWER = "0.0.1"
 VERSION = re.search(r"^project\(paes VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
 HAS_CUDA = bool(os.environ.get("PAES_NVCC"))
-INSTALLED = {"paes", "libpaes0", "libpaes-dev", "paes-mpi", "paes-bench"}
+INSTALLED = {"paes", "libpaes0", "libpaes-dev", "paes-mpi", "paes-mount", "paes-bench"}
 LIMIT_S = 7200
 
 pytestmark = [
@@ -80,7 +80,7 @@ def test_lintian_finds_nothing(results):
 
 
 def test_programs_are_hardened_and_need_no_cuda(unpacked):
-    for name in ("usr/bin/paes", "usr/bin/paes-bench", "usr/bin/paes-mpi.openmpi", "usr/bin/paes-mpi.mpich"):
+    for name in ("usr/bin/paes", "usr/bin/paes-bench", "usr/bin/paes-mount", "usr/bin/paes-mpi.openmpi", "usr/bin/paes-mpi.mpich"):
         shown = subprocess.run(["readelf", "-dW", unpacked / name], capture_output=True, text=True, check=True).stdout
         assert "BIND_NOW" in shown and "PIE" in shown, name
         assert not re.search(r"NEEDED.*(cuda|nvidia)|R(UN)?PATH", shown), shown
@@ -203,6 +203,8 @@ def test_sbom_names_every_result_and_what_is_in_it(results, unpacked):
     assert within["libssl-dev"] == version_of("libssl-dev")
     assert any(name.startswith("libgcc-") for name in within)
     assert "libssl3" in "".join(linked(results["libpaes0"], "DYNAMIC_LINK"))
+    assert "libfuse3-3" in linked(results["paes-mount"], "DYNAMIC_LINK")
+    assert "fuse3" in linked(results["paes-mount"], "DEPENDS_ON")
     assert ("cudart_static" in linked(results["paes"], "STATIC_LINK")) == HAS_CUDA
 
 
@@ -317,14 +319,17 @@ def test_upgrade(machine, results):
 def test_installed_programs(machine):
     machine.shell("""
         paes-bench --version
+        paes-mount --version
+        paes mount --help | grep -q MOUNTPOINT
+        ! ldd /usr/bin/paes | grep fuse
         mpirun --version | head -n 1 || true
         for program in paes-mpi.openmpi paes-mpi.mpich paes-mpi-bench.openmpi paes-mpi-bench.mpich; do
           ! ldd /usr/bin/$program | grep 'not found'
         done
-        for program in paes paes-bench paes-mpi paes-mpi-bench paes-mpi.openmpi paes-mpi-bench.mpich; do
+        for program in paes paes-bench paes-mount paes-mpi paes-mpi-bench paes-mpi.openmpi paes-mpi-bench.mpich; do
           zcat /usr/share/man/man1/$program.1.gz | grep -q '^.TH PAES'
         done
-        for program in paes paes-mpi; do
+        for program in paes paes-mpi paes-mount; do
           bash -n /usr/share/bash-completion/completions/$program
           [ -s /usr/share/zsh/vendor-completions/_$program ]
           [ -s /usr/share/fish/vendor_completions.d/$program.fish ]

@@ -10,6 +10,7 @@
 
 #include "message/gcm.hpp"
 #include "rsp_file.hpp"
+#include "sample.hpp"
 #include "tested_kernels.hpp"
 
 namespace {
@@ -79,6 +80,7 @@ int run(const std::filesystem::path& folder) {
     std::cout << "FAILED: " << published_cases << " cases were published\n";
     failed = true;
   }
+  paes::test::keep_sample(cases, "cases");
   std::size_t total = 0;
   for (const paes::Kernel* kernel : paes::tested_gcm_kernels()) {
     if (const std::string reason = paes::unavailable_reason(*kernel); !reason.empty()) {

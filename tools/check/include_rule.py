@@ -34,7 +34,7 @@ ARROWS = {
 
 # The programs of these folders, each included under its own name. Of bench, this rule knows them and bench/rows,
 # a folder like those of src.
-PROGRAMS = {"apps": ["paes", "paes-mpi"], "bench": ["paes-bench", "paes-mpi-bench"]}
+PROGRAMS = {"apps": ["paes", "paes-mpi", "paes-mount"], "bench": ["paes-bench", "paes-mpi-bench"]}
 
 # Headers that belong to a few folders. cpuid.h stands beside the intrinsics it decides about.
 HOMES = {
@@ -42,6 +42,7 @@ HOMES = {
     r"omp\.h": {"src/exec"},
     r"cuda[a-z_]*\.h|nv.*\.h": {"src/cuda"},
     r"mpi\.h": {"src/mpi"},
+    r"fuse3/.*|fuse.*\.h": {"apps/paes-mount"},
 }
 
 # Where device code may lie: kernels that users run, and those that studies have tried.

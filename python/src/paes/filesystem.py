@@ -10,6 +10,7 @@ from typing import Any
 
 import fsspec
 from fsspec.implementations.chained import ChainedFileSystem
+from fsspec.implementations.local import LocalFileSystem
 
 from paes.files import inspect
 from paes.keys import open_with, seal_for
@@ -33,27 +34,36 @@ class _Reader(EncryptedReader):
 
 
 class _Writer(EncryptedWriter):
-    """A writer that owns the file below."""
+    """A writer that owns the file below, which `fs` has opened."""
 
-    def __init__(self, inner: Any, *arguments: Any, **options: Any) -> None:
+    def __init__(self, fs: Any, inner: Any, *arguments: Any, **options: Any) -> None:
+        self._fs = fs
         self._inner = inner
         super().__init__(inner, *arguments, **options)
 
     def abandon(self) -> None:
         is_open = not self.closed
         super().abandon()
-        if not is_open:
-            return
-        # What was written stays with the file system below, unless that can discard it. A local
-        # file cannot, and says so by RuntimeError.
-        with contextlib.suppress(AttributeError, RuntimeError):
-            self._inner.discard()
+        if is_open:
+            self._discard()
 
     def close(self) -> None:
-        is_open = not self.closed
-        super().close()
-        if is_open:
-            self._inner.close()
+        if self.closed:
+            return
+        try:
+            super().close()
+        except BaseException:
+            self._discard()
+            raise
+        self._inner.close()
+
+    def _discard(self) -> None:
+        if self._fs._intrans and self._inner in self._fs.transaction.files:
+            self._fs.transaction.files.remove(self._inner)
+        # What was written stays with the file system below, unless that can discard it. What cannot
+        # may say so by RuntimeError.
+        with contextlib.suppress(AttributeError, RuntimeError):
+            self._inner.discard()
 
 
 class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
@@ -94,7 +104,20 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self._key = key
         self._key_bits = key_bits
         self._max_work_factor = max_work_factor
-        self._how = {"threads": threads, "kernel": kernel}
+        self._how: dict[str, Any] = {"threads": threads, "kernel": kernel}
+
+    @property
+    def transaction(self) -> Any:
+        """That of the file system below."""
+        return self.fs.transaction
+
+    def start_transaction(self) -> Any:
+        """Ask the file system below."""
+        return self.fs.start_transaction()
+
+    def end_transaction(self) -> None:
+        """Ask the file system below."""
+        self.fs.end_transaction()
 
     def _open(
         self, path: str, mode: str = "rb", **options: Any
@@ -104,8 +127,18 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
             return _Reader(self.fs.open(path, "rb"), given, **self._how)
         if mode == "wb":
             wanted = seal_for(self._recipients, self._passphrase, self._key, self._key_bits)
-            return _Writer(self.fs.open(path, "wb"), wanted, **self._how)
+            # fsspec cannot take a local file back, and paes can. Files of a transaction are
+            # fsspec's.
+            if isinstance(self.fs, LocalFileSystem) and not self.fs._intrans:
+                return EncryptedWriter(self._local_path(path), wanted, overwrite=True, **self._how)
+            return _Writer(self.fs, self.fs.open(path, "wb"), wanted, **self._how)
         raise ValueError(f"mode must be 'rb' or 'wb', not {mode!r}")
+
+    def _local_path(self, path: str) -> str:
+        local: str = self.fs._strip_protocol(path)
+        if self.fs.auto_mkdir:
+            self.fs.makedirs(self.fs._parent(local), exist_ok=True)
+        return local
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Tell what the file system below says, with the length of the text as the size."""

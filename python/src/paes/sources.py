@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias, cast
 
 
@@ -43,14 +45,28 @@ def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int
     if isinstance(source, (str, os.PathLike)):
         return source
     file = source
-    lock = threading.Lock()  # a place and a read belong together
+    bytes_in_all = file.seek(0, os.SEEK_END)
+    return _read_at(file), bytes_in_all, name_of(file)
+
+
+def _read_at(file: Readable) -> Callable[[int, int], bytes]:
+    # What the built-in open returns. A forked child and its parent share the file's position, so
+    # that it is not used.
+    if type(file) is io.FileIO or (type(file) is io.BufferedReader and type(file.raw) is io.FileIO):
+        plain = file
+        return lambda offset, size: os.pread(plain.fileno(), size, offset)
+
+    # A place and a read belong together. Each process has a lock of its own, because a thread of
+    # the parent's, which a child lacks, may hold the parent's. A signal's handler may take it
+    # again.
+    locks: dict[int, AbstractContextManager[bool]] = {}
 
     def read_at(offset: int, size: int) -> bytes:
-        with lock:
+        with locks.setdefault(os.getpid(), threading.RLock()):
             file.seek(offset)
             return file.read(size) or b""
 
-    return read_at, file.seek(0, os.SEEK_END), name_of(file)
+    return read_at
 
 
 def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:

@@ -1,0 +1,17 @@
+// The program paes-mount: shows the text of a vault in a folder. A program of its own, so that paes
+// never needs libfuse.
+#include "paes-mount/mount.hpp"
+#include "paes/command_line.hpp"
+
+namespace {
+
+constexpr const paes::cli::Command* commands[] = {&paes::mount::command};
+
+constexpr paes::cli::Program program = {
+    "paes-mount", "Mounts a vault, a folder in the format of gocryptfs, to read it.",
+    commands,     "'fusermount3 -u MOUNTPOINT' unmounts it; paes-mount(1) has it all.",
+    "",           true};
+
+}  // namespace
+
+int main(int argc, char** argv) { return paes::cli::run_program(program, argc, argv); }

@@ -1,0 +1,127 @@
+#include "paes-mount/mount.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "core/descriptor.hpp"
+#include "core/secret.hpp"
+#include "kernel/registry.hpp"
+#include "paes-mount/background.hpp"
+#include "paes-mount/messages.hpp"
+#include "paes-mount/mounted_vault.hpp"
+#include "paes-mount/mountpoint.hpp"
+#include "paes-mount/request.hpp"
+#include "paes-mount/session.hpp"
+#include "paes/error.hpp"
+#include "paes/key_proof.hpp"
+#include "paes/process.hpp"
+#include "paes/report.hpp"
+#include "volume/volume.hpp"
+
+namespace paes::mount {
+
+namespace {
+
+// As many descriptors as the system lets this process have. A quarter of them is for folders that
+// are kept open.
+std::size_t raise_descriptor_limit() {
+  constexpr rlim_t most_folders = 16'384;
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return 64;
+  }
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  (void)getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(std::min(limit.rlim_cur / 4, most_folders));
+}
+
+// More than processors, because threads also wait for the disk.
+unsigned default_threads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4U, 32U); }
+
+volume::Volume open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
+  const Kernel& kernel = find_kernel(Cipher::aes, request.kernel);
+  if (kernel.warning != nullptr) {
+    cli::print_warning(kernel.warning);
+  }
+  const cli::OpenedVault opened = request.vault.open();
+  if (!request.vault.master_key_file.empty() &&
+      cli::prove_master_key(paths.vault, opened.configuration.features, opened.key) ==
+          cli::KeyProof::wrong) {
+    throw Error(ErrorCode::wrong_key,
+                request.vault.master_key_file + ": is not the master key of this vault");
+  }
+  Descriptor root(open(paths.vault.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root.is_open()) {
+    throw_errno(paths.vault);
+  }
+  return volume::Volume(std::move(root), opened.configuration.features, opened.key, kernel,
+                        std::make_unique<volume::Backing>(),
+                        [&messages](const volume::Finding& found) { messages.damage(found); });
+}
+
+// With what was asked for and found. The keys are wiped when this returns.
+int mount_until_unmounted(const Request& request, const MountPaths& paths, Background* background) {
+  const std::size_t max_folders = raise_descriptor_limit();
+  Messages messages;
+  const volume::Volume volume = open_volume(request, paths, messages);
+
+  MountedVaultOptions options;
+  options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
+  options.max_folders = max_folders;
+  // What others can read in the system's log shall not tell the names of the vault.
+  options.path_names = background != nullptr ? PathNames::stored : PathNames::plain;
+  options.has_acls = request.has_acls;
+  options.has_suid = request.has_suid;
+  MountedVault mounted(volume, options);
+  if (secret_locking_fell_short()) {
+    cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
+  }
+
+  Session session(mounted,
+                  {paths.mountpoint, request.mount_options(paths.vault),
+                   request.threads != 0 ? request.threads : default_threads(), request.idle});
+  session.start(cli::cancel());
+  if (background != nullptr) {
+    messages.use_syslog();
+    background->leave();
+  }
+  messages.note("mounted on " + paths.mountpoint);
+  session.wait(cli::cancel());
+  messages.note("unmounts " + paths.mountpoint);
+  return cli::exit_done;
+}
+
+int run(Request& request) {
+  request.take_listed();
+  const MountPaths paths =
+      check_paths(request.vault.place.folder(), request.mountpoint, request.may_have_files);
+  if (request.allows_others) {
+    check_may_allow_others();
+  }
+  if (request.in_foreground) {
+    return mount_until_unmounted(request, paths, nullptr);
+  }
+  Background background;
+  if (const std::optional<int> code = background.fork_child()) {
+    return *code;
+  }
+  return mount_until_unmounted(request, paths, &background);
+}
+
+cli::Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->declare(app);
+  return [request] { return run(*request); };
+}
+
+}  // namespace
+
+const cli::Command command = {"mount", "mount a vault, to read it", declare};
+
+}  // namespace paes::mount

@@ -1,0 +1,729 @@
+#include "paes-mount/mounted_vault.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "core/secret.hpp"
+#include "volume/attributes.hpp"
+#include "volume/file.hpp"
+#include "volume/link.hpp"
+
+namespace paes::mount {
+
+using volume::Failure;
+using volume::Result;
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// Where a thread puts the text that it answers with. libfuse gives it to the system from here, so
+// there is no other copy.
+class ReplyBuffer {
+ public:
+  ReplyBuffer() = default;
+  ~ReplyBuffer() { wipe(bytes_.get(), size_); }
+  ReplyBuffer(const ReplyBuffer&) = delete;
+  ReplyBuffer& operator=(const ReplyBuffer&) = delete;
+
+  [[nodiscard]] MutableBytes of(std::size_t bytes) {
+    if (bytes > size_) {
+      auto larger = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
+      wipe(bytes_.get(), size_);
+      bytes_ = std::move(larger);
+      size_ = bytes;
+    }
+    return {bytes_.get(), bytes};
+  }
+
+ private:
+  std::unique_ptr<std::uint8_t[]> bytes_;
+  std::size_t size_ = 0;
+};
+
+MutableBytes reply_buffer(std::size_t bytes) {
+  thread_local ReplyBuffer buffer;
+  return buffer.of(bytes);
+}
+
+bool is_out_of_descriptors(int error) noexcept { return error == EMFILE || error == ENFILE; }
+
+// What is no longer where it was found. The system looks it up anew then.
+int stale_instead_of_absent(int error) noexcept {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error;
+}
+
+void refuse(fuse_req_t request, int error) noexcept { (void)fuse_reply_err(request, error); }
+
+void reply_bytes(fuse_req_t request, Bytes bytes) noexcept {
+  (void)fuse_reply_buf(request, reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// As getxattr(2): the length alone if nobody has room for the bytes.
+void reply_sized(fuse_req_t request, Bytes bytes, std::size_t room) noexcept {
+  if (room == 0) {
+    (void)fuse_reply_xattr(request, bytes.size());
+  } else if (bytes.size() > room) {
+    refuse(request, ERANGE);
+  } else {
+    reply_bytes(request, bytes);
+  }
+}
+
+// An operation of a file system that can be written to.
+template <typename... Arguments>
+auto read_only(void (*)(fuse_req_t, Arguments...)) noexcept {
+  return +[](fuse_req_t request, Arguments...) { refuse(request, EROFS); };
+}
+
+// The longest name that can be stored under one of so many bytes without a hash.
+std::size_t longest_unhashed_name(std::size_t stored_bytes, bool is_padded_base64) noexcept {
+  constexpr std::size_t block = 16;  // what names are padded to
+  std::size_t longest = 0;
+  for (std::size_t bytes = block; bytes <= vault::max_name_bytes + 1; bytes += block) {
+    const std::size_t encoded = is_padded_base64 ? (bytes + 2) / 3 * 4 : (bytes * 4 + 2) / 3;
+    longest = encoded <= stored_bytes ? bytes - 1 : longest;  // one byte of padding at least
+  }
+  return longest;
+}
+
+// What an open file or folder was given as its handle.
+template <typename Handle>
+Handle* handle_of(const fuse_file_info& file) noexcept {
+  return std::bit_cast<Handle*>(file.fh);
+}
+
+std::time_t now_s() noexcept { return std::time(nullptr); }
+
+}  // namespace
+
+struct MountedVault::OpenFile {
+  SharedNode node;
+  std::shared_ptr<const volume::File> file;
+  std::string path;  // for messages
+};
+
+// A folder that somebody reads. The entries are those of one moment, and stay until the reader
+// begins anew, so that a position always means the same entry.
+struct MountedVault::Listing {
+  SharedNode node;
+  SharedFolder folder;
+  std::mutex mutex;  // guards the rest
+  bool is_listed = false;
+  std::vector<volume::FolderEntry> entries;
+};
+
+// ---- what libfuse calls
+
+struct MountedVault::Calls {
+  static MountedVault& of(void* user_data) noexcept {
+    return *static_cast<MountedVault*>(user_data);
+  }
+
+  // Work answers the request as the last thing that it does, so that nothing is answered twice.
+  template <typename Work>
+  static void answer(fuse_req_t request, const Work& work) noexcept {
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    mounted.last_request_.store(steady_clock::now(), std::memory_order_relaxed);
+    try {
+      work(mounted);
+    } catch (const std::bad_alloc&) {
+      refuse(request, ENOMEM);
+    } catch (...) {
+      refuse(request, EIO);
+    }
+  }
+
+  static void init(void* user_data, fuse_conn_info* connection) {
+    of(user_data).initialise(*connection);
+  }
+
+  static void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
+    answer(request, [&](MountedVault& mounted) { mounted.lookup(request, parent, name); });
+  }
+
+  static void forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    mounted.nodes_.forget(mounted.node_at(number), lookups);
+    fuse_reply_none(request);
+  }
+
+  static void forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgotten) {
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    for (std::size_t i = 0; i < count; ++i) {
+      mounted.nodes_.forget(mounted.node_at(forgotten[i].ino), forgotten[i].nlookup);
+    }
+    fuse_reply_none(request);
+  }
+
+  static void getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) { mounted.get_attributes(request, number, file); });
+  }
+
+  static void readlink(fuse_req_t request, fuse_ino_t number) {
+    answer(request, [&](MountedVault& mounted) { mounted.read_link(request, number); });
+  }
+
+  static void open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) { mounted.open(request, number, file); });
+  }
+
+  static void read(fuse_req_t request, fuse_ino_t, std::size_t bytes, off_t offset,
+                   fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) { mounted.read(request, bytes, offset, file); });
+  }
+
+  static void release(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) {
+      close_handle(mounted, handle_of<OpenFile>(*file));
+      refuse(request, 0);
+    });
+  }
+
+  static void opendir(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) { mounted.open_folder(request, number, file); });
+  }
+
+  static void readdir(fuse_req_t request, fuse_ino_t, std::size_t bytes, off_t offset,
+                      fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) {
+      mounted.read_folder(request, bytes, offset, file, false);
+    });
+  }
+
+  static void readdirplus(fuse_req_t request, fuse_ino_t, std::size_t bytes, off_t offset,
+                          fuse_file_info* file) {
+    answer(request,
+           [&](MountedVault& mounted) { mounted.read_folder(request, bytes, offset, file, true); });
+  }
+
+  static void releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) {
+      close_handle(mounted, handle_of<Listing>(*file));
+      refuse(request, 0);
+    });
+  }
+
+  static void statfs(fuse_req_t request, fuse_ino_t) {
+    // It does not count as use: desktops ask for it for ever.
+    MountedVault& mounted = of(fuse_req_userdata(request));
+    const steady_clock::time_point before = mounted.last_request_.load();
+    answer(request, [&](MountedVault&) { mounted.get_statistics(request); });
+    mounted.last_request_.store(before);
+  }
+
+  static void getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes) {
+    answer(request,
+           [&](MountedVault& mounted) { mounted.get_attribute(request, number, name, bytes); });
+  }
+
+  static void listxattr(fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
+    answer(request,
+           [&](MountedVault& mounted) { mounted.list_attributes(request, number, bytes); });
+  }
+
+  // Gives the handle to the system, or closes it if nobody waits for it any more.
+  template <typename Handle>
+  static void reply_open(MountedVault& mounted, fuse_req_t request, std::unique_ptr<Handle> handle,
+                         fuse_file_info* file) {
+    Handle* const given = handle.release();
+    file->fh = reinterpret_cast<std::uint64_t>(given);
+    ++mounted.handles_;
+    if (fuse_reply_open(request, file) != 0) {
+      close_handle(mounted, given);
+    }
+  }
+
+  template <typename Handle>
+  static void close_handle(MountedVault& mounted, Handle* handle) noexcept {
+    const std::unique_ptr<Handle> closed(handle);
+    --mounted.handles_;
+  }
+
+  static fuse_lowlevel_ops all() noexcept {
+    fuse_lowlevel_ops calls{};
+    calls.init = init;
+    calls.lookup = lookup;
+    calls.forget = forget;
+    calls.forget_multi = forget_multi;
+    calls.getattr = getattr;
+    calls.readlink = readlink;
+    calls.open = open;
+    calls.read = read;
+    calls.release = release;
+    calls.opendir = opendir;
+    calls.readdir = readdir;
+    calls.readdirplus = readdirplus;
+    calls.releasedir = releasedir;
+    calls.statfs = statfs;
+    calls.getxattr = getxattr;
+    calls.listxattr = listxattr;
+    // The system itself refuses these, as long as nobody mounts anew to be written to.
+    calls.setattr = read_only(calls.setattr);
+    calls.mknod = read_only(calls.mknod);
+    calls.mkdir = read_only(calls.mkdir);
+    calls.unlink = read_only(calls.unlink);
+    calls.rmdir = read_only(calls.rmdir);
+    calls.symlink = read_only(calls.symlink);
+    calls.rename = read_only(calls.rename);
+    calls.link = read_only(calls.link);
+    calls.create = read_only(calls.create);
+    calls.write = read_only(calls.write);
+    calls.fallocate = read_only(calls.fallocate);
+    calls.copy_file_range = read_only(calls.copy_file_range);
+    calls.setxattr = read_only(calls.setxattr);
+    calls.removexattr = read_only(calls.removexattr);
+    return calls;
+  }
+};
+
+const fuse_lowlevel_ops& MountedVault::operations() noexcept {
+  static const fuse_lowlevel_ops calls = Calls::all();
+  return calls;
+}
+
+// ---- nodes and their backing entries
+
+MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptions& options)
+    : volume_(&volume),
+      options_(options),
+      nodes_(volume, options.max_folders, options.path_names),
+      last_request_(steady_clock::now()),
+      devices_{nodes_.root()->key.device} {}
+
+steady_clock::duration MountedVault::idle_time() const noexcept {
+  return steady_clock::now() - last_request_.load(std::memory_order_relaxed);
+}
+
+// A node's number is its address: the system uses no number after it has forgotten the node.
+Node& MountedVault::node_at(fuse_ino_t number) noexcept {
+  return number == FUSE_ROOT_ID ? *nodes_.root() : *std::bit_cast<Node*>(number);
+}
+
+SharedNode MountedVault::node_of(fuse_ino_t number) { return node_at(number).shared_from_this(); }
+
+fuse_ino_t MountedVault::number_of(const Node& node) const noexcept {
+  return &node == nodes_.root().get() ? FUSE_ROOT_ID : reinterpret_cast<fuse_ino_t>(&node);
+}
+
+Result<MountedVault::Backed> MountedVault::find(const SharedNode& node) {
+  std::shared_ptr<const NodePlace> place = node->place();
+  if (place->parent == nullptr) {
+    return Failure{EINVAL};  // the root has no name
+  }
+  Result<SharedFolder> folder = nodes_.folder(place->parent);
+  if (!folder) {
+    return Failure{folder.error()};
+  }
+  return Backed{std::move(*folder), std::move(place)};
+}
+
+Result<struct stat> MountedVault::status_of(const SharedNode& node) {
+  const volume::Backing& backing = volume_->backing();
+  if (const SharedFolder folder = nodes_.kept_folder(*node)) {
+    return backing.status(folder->folder.descriptor(), "");
+  }
+  if (const std::shared_ptr<const volume::File> file = node->open_file()) {
+    return backing.status(file->descriptor(), "");
+  }
+  const Result<Backed> backed = find(node);
+  if (!backed) {
+    return Failure{backed.error()};
+  }
+  Result<struct stat> status = backing.status(backed->descriptor(), backed->name());
+  if (!status) {
+    return Failure{stale_instead_of_absent(status.error())};
+  }
+  if (key_of(*status) != node->key || (status->st_mode & S_IFMT) != node->type) {
+    return Failure{ESTALE};
+  }
+  return status;
+}
+
+template <typename Open>
+auto MountedVault::with_descriptors(const Open& open) {
+  auto opened = open();
+  if (is_out_of_descriptors(opened.error())) {
+    nodes_.close_folders();
+    opened = open();
+  }
+  return opened;
+}
+
+Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags) {
+  const Result<Backed> backed = find(node);
+  if (!backed) {
+    return Failure{backed.error()};
+  }
+  const volume::Backing& backing = volume_->backing();
+  Result<Descriptor> opened =
+      with_descriptors([&] { return backing.open(backed->descriptor(), backed->name(), flags); });
+  if (!opened) {
+    return Failure{stale_instead_of_absent(opened.error())};
+  }
+  const Result<struct stat> status = backing.status(opened->number(), "");
+  if (!status || key_of(*status) != node->key || (status->st_mode & S_IFMT) != node->type) {
+    return Failure{status ? ESTALE : status.error()};
+  }
+  return opened;
+}
+
+// Attributes of a file that may not be read are found through its place, which takes longer. So are
+// those of pipes and devices, because to open such a thing is to use it.
+Result<Descriptor> MountedVault::open_for_attributes(const SharedNode& node) {
+  if (node->type == S_IFREG) {
+    Result<Descriptor> opened = open_backing(node, O_RDONLY | O_NONBLOCK);
+    if (opened.error() != EACCES) {
+      return opened;
+    }
+  }
+  return open_backing(node, O_PATH);
+}
+
+// ---- what the system is told of a node
+
+// A mount is one file system, whatever number of them is below it: the inodes of all but the first
+// are told apart by bits that inodes hardly ever use.
+std::uint64_t MountedVault::shown_inode(dev_t device, ino_t inode) {
+  constexpr unsigned device_shift = 48;
+  if (device == nodes_.root()->key.device) {
+    return inode;
+  }
+  const std::lock_guard lock(devices_mutex_);
+  auto known = std::find(devices_.begin(), devices_.end(), device);
+  if (known == devices_.end()) {
+    known = devices_.insert(devices_.end(), device);
+  }
+  return inode ^ (static_cast<std::uint64_t>(known - devices_.begin()) << device_shift);
+}
+
+struct stat MountedVault::shown(const struct stat& backing) {
+  struct stat told = backing;
+  told.st_ino = shown_inode(backing.st_dev, backing.st_ino);
+  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing));
+  return told;
+}
+
+fuse_entry_param MountedVault::entry_of(const Node& node, const struct stat& backing) {
+  fuse_entry_param entry{};
+  entry.ino = number_of(node);
+  entry.generation = node.generation;
+  entry.attr = shown(backing);
+  entry.attr_timeout = options_.lifetimes.attributes;
+  entry.entry_timeout = options_.lifetimes.entries;
+  return entry;
+}
+
+// ---- operations
+
+void MountedVault::initialise(fuse_conn_info& connection) {
+  const auto want = [&](unsigned capability) {
+    connection.want |= connection.capable & capability;
+  };
+  want(FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS);
+  want(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
+  want(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_CACHE_SYMLINKS);
+  if (options_.has_acls) {
+    want(FUSE_CAP_POSIX_ACL);
+  }
+  connection.want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+                                            FUSE_CAP_SPLICE_MOVE | FUSE_CAP_IOCTL_DIR);
+  // So many requests that nobody waits for, readahead above all, may be under way.
+  connection.max_background = 64;
+  connection.congestion_threshold = 48;
+  if (on_ready) {
+    on_ready();
+  }
+}
+
+void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const char* name) {
+  const SharedNode parent = node_of(parent_number);
+  const Result<SharedFolder> folder = nodes_.folder(parent);
+  if (!folder) {
+    return refuse(request, folder.error());
+  }
+  const Result<volume::StoredName> stored = (*folder)->folder.stored_name(name);
+  const Result<struct stat> status =
+      stored ? volume_->backing().status((*folder)->folder.descriptor(), stored->name.c_str())
+             : Result<struct stat>(Failure{stored.error()});
+  if (!status && status.error() == ENOENT && options_.lifetimes.absences > 0) {
+    fuse_entry_param nothing{};
+    nothing.entry_timeout = options_.lifetimes.absences;
+    (void)fuse_reply_entry(request, &nothing);
+    return;
+  }
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  const SharedNode node = nodes_.enter(parent, name, stored->name, *status);
+  node->told(*status);
+  const fuse_entry_param entry = entry_of(*node, *status);
+  if (fuse_reply_entry(request, &entry) != 0) {
+    nodes_.forget(*node, 1);
+  }
+}
+
+void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
+                                  const fuse_file_info* file) {
+  const SharedNode node = node_of(number);
+  const bool has_file = file != nullptr && node->type == S_IFREG;
+  const Result<struct stat> status =
+      has_file ? volume_->backing().status(handle_of<OpenFile>(*file)->file->descriptor(), "")
+               : status_of(node);
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  node->told(*status);
+  const struct stat told = shown(*status);
+  (void)fuse_reply_attr(request, &told, options_.lifetimes.attributes);
+}
+
+void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {
+  const SharedNode node = node_of(number);
+  const Result<Backed> backed = find(node);
+  if (!backed) {
+    return refuse(request, backed.error());
+  }
+  const Result<std::string> target =
+      volume::read_link(*volume_, backed->descriptor(), backed->name(), nodes_.path_of(*node));
+  if (!target) {
+    return refuse(request, stale_instead_of_absent(target.error()));
+  }
+  (void)fuse_reply_readlink(request, target->c_str());
+}
+
+void MountedVault::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+  if ((file->flags & O_ACCMODE) != O_RDONLY) {
+    return refuse(request, EROFS);
+  }
+  const SharedNode node = node_of(number);
+  // Others may have put a pipe there: nobody waits for its other end.
+  Result<Descriptor> opened = open_backing(node, O_RDONLY | O_NONBLOCK);
+  if (!opened) {
+    return refuse(request, opened.error());
+  }
+  const Result<struct stat> status = volume_->backing().status(opened->number(), "");
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  auto handle = std::make_unique<OpenFile>(
+      OpenFile{node, std::make_shared<const volume::File>(*volume_, std::move(*opened)),
+               nodes_.path_of(*node)});
+  node->opened(handle->file);
+  file->keep_cache = node->may_keep_cache(*status, now_s()) ? 1 : 0;
+  if (!node->are_as_told(*status)) {
+    // The system would read no further than the length that it knows. There are no locks in the
+    // way: this call is about attributes alone.
+    (void)fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
+  }
+  Calls::reply_open(*this, request, std::move(handle), file);
+}
+
+void MountedVault::read(fuse_req_t request, std::size_t bytes, off_t offset,
+                        const fuse_file_info* file) {
+  const OpenFile& opened = *handle_of<OpenFile>(*file);
+  const MutableBytes text = reply_buffer(bytes);
+  const Result<std::size_t> filled =
+      opened.file->read(static_cast<std::uint64_t>(offset), text, opened.path);
+  if (!filled) {
+    return refuse(request, filled.error());
+  }
+  reply_bytes(request, text.first(*filled));
+}
+
+void MountedVault::open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
+  const SharedNode node = node_of(number);
+  Result<SharedFolder> folder = nodes_.folder(node);
+  if (!folder) {
+    return refuse(request, folder.error());
+  }
+  const Result<struct stat> status = volume_->backing().status((*folder)->folder.descriptor(), "");
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  if (options_.lifetimes.keeps_names) {
+    file->cache_readdir = 1;
+    file->keep_cache =
+        node->may_keep_names(*status, now_s(), static_cast<std::time_t>(options_.lifetimes.entries))
+            ? 1
+            : 0;
+  }
+  auto listing = std::make_unique<Listing>();
+  listing->node = node;
+  listing->folder = std::move(*folder);
+  Calls::reply_open(*this, request, std::move(listing), file);
+}
+
+namespace {
+
+// What a thread answers about the entries of a folder.
+class EntriesReply {
+ public:
+  EntriesReply(fuse_req_t request, std::size_t bytes)
+      : request_(request), room_(reply_buffer(bytes)) {}
+
+  [[nodiscard]] bool has_room_for(const std::string& name, bool with_attributes) const noexcept {
+    return (with_attributes ? fuse_add_direntry_plus(request_, nullptr, 0, name.c_str(), nullptr, 0)
+                            : fuse_add_direntry(request_, nullptr, 0, name.c_str(), nullptr, 0)) <=
+           room_.size() - used_;
+  }
+  // There is room. `next` is the position after the entry.
+  void add(const std::string& name, const fuse_entry_param& entry, off_t next,
+           bool with_attributes) noexcept {
+    char* const to = reinterpret_cast<char*>(room_.data()) + used_;
+    const std::size_t left = room_.size() - used_;
+    used_ += with_attributes
+                 ? fuse_add_direntry_plus(request_, to, left, name.c_str(), &entry, next)
+                 : fuse_add_direntry(request_, to, left, name.c_str(), &entry.attr, next);
+  }
+  [[nodiscard]] bool send() noexcept {
+    return fuse_reply_buf(request_, reinterpret_cast<const char*>(room_.data()), used_) == 0;
+  }
+
+ private:
+  fuse_req_t request_;
+  MutableBytes room_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
+                               const fuse_file_info* file, bool with_attributes) {
+  Listing& listing = *handle_of<Listing>(*file);
+  const volume::Folder& folder = listing.folder->folder;
+  const volume::Backing& backing = volume_->backing();
+  const std::lock_guard lock(listing.mutex);
+  if (!listing.is_listed || offset == 0) {
+    std::vector<volume::FolderEntry> entries;
+    const std::lock_guard one_at_a_time(listing.folder->listing);
+    const int error = folder.list(nodes_.path_of(*listing.node), [&](volume::FolderEntry entry) {
+      entries.push_back(std::move(entry));
+    });
+    if (error != 0) {
+      return refuse(request, error);
+    }
+    listing.entries = std::move(entries);
+    listing.is_listed = true;
+  }
+
+  // Position 0 is ".", 1 is "..", then the entries follow.
+  constexpr std::size_t first_entry = 2;
+  const NodeKey own = listing.node->key;
+  const SharedNode above = listing.node->place()->parent;
+  const NodeKey parent = above == nullptr ? own : above->key;
+  EntriesReply reply(request, bytes);
+  std::vector<SharedNode> entered;
+  for (auto position = static_cast<std::size_t>(offset);
+       position < listing.entries.size() + first_entry; ++position) {
+    fuse_entry_param entry{};  // without a node: the system takes only name, number and type of it
+    const auto next = static_cast<off_t>(position + 1);
+    if (position < first_entry) {
+      const std::string name(position + 1, '.');
+      const NodeKey& key = position == 0 ? own : parent;
+      if (!reply.has_room_for(name, with_attributes)) {
+        break;
+      }
+      entry.attr.st_ino = shown_inode(key.device, key.inode);
+      entry.attr.st_mode = S_IFDIR;
+      reply.add(name, entry, next, with_attributes);
+      continue;
+    }
+    const volume::FolderEntry& listed = listing.entries[position - first_entry];
+    if (!reply.has_room_for(listed.name, with_attributes)) {
+      break;
+    }
+    entry.attr.st_ino = shown_inode(own.device, listed.inode);
+    entry.attr.st_mode = static_cast<mode_t>(listed.type) << 12;  // DT_* (readdir(3))
+    if (with_attributes) {
+      const Result<struct stat> status = backing.status(folder.descriptor(), listed.stored.c_str());
+      if (status.error() == ENOENT) {
+        continue;
+      }
+      if (status) {
+        const SharedNode node = nodes_.enter(listing.node, listed.name, listed.stored, *status);
+        node->told(*status);
+        entry = entry_of(*node, *status);
+        entered.push_back(node);
+      }
+    }
+    reply.add(listed.name, entry, next, with_attributes);
+  }
+  if (!reply.send()) {
+    for (const SharedNode& node : entered) {
+      nodes_.forget(*node, 1);
+    }
+  }
+}
+
+void MountedVault::get_statistics(fuse_req_t request) {
+  Result<struct statvfs> status = volume_->backing().file_system(volume_->root());
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  const vault::Features& features = volume_->features();
+  if (!features.has_plaintext_names) {
+    status->f_namemax = features.has_long_names
+                            ? vault::max_name_bytes
+                            : longest_unhashed_name(status->f_namemax, !features.has_raw_base64);
+  }
+  (void)fuse_reply_statfs(request, &*status);
+}
+
+void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
+                                 std::size_t bytes) {
+  // The system asks for capabilities at each execution. Without suid they have no effect. Labels of
+  // SELinux belong to a machine, and not to a vault; ls would ask for that of each file.
+  if ((!options_.has_suid && std::strcmp(name, "security.capability") == 0) ||
+      std::strcmp(name, "security.selinux") == 0) {
+    return refuse(request, EOPNOTSUPP);
+  }
+  const SharedNode node = node_of(number);
+  const auto reply = [&](int descriptor) {
+    const Result<std::vector<std::uint8_t>> value =
+        volume::read_attribute(*volume_, descriptor, name, nodes_.path_of(*node));
+    if (!value) {
+      return refuse(request, value.error());
+    }
+    reply_sized(request, *value, bytes);
+  };
+  if (node->type == S_IFDIR) {
+    const Result<SharedFolder> folder = nodes_.folder(node);
+    return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
+  }
+  const Result<Descriptor> opened = open_for_attributes(node);
+  return opened ? reply(opened->number()) : refuse(request, opened.error());
+}
+
+void MountedVault::list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
+  const SharedNode node = node_of(number);
+  const auto reply = [&](int descriptor) {
+    const Result<std::vector<std::string>> names =
+        volume::list_attributes(*volume_, descriptor, nodes_.path_of(*node));
+    if (!names) {
+      return refuse(request, names.error());
+    }
+    std::string all;
+    for (const std::string& name : *names) {
+      all += name;
+      all += '\0';
+    }
+    reply_sized(request, {reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, bytes);
+  };
+  if (node->type == S_IFDIR) {
+    const Result<SharedFolder> folder = nodes_.folder(node);
+    return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
+  }
+  const Result<Descriptor> opened = open_for_attributes(node);
+  return opened ? reply(opened->number()) : refuse(request, opened.error());
+}
+
+}  // namespace paes::mount

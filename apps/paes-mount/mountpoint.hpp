@@ -1,0 +1,24 @@
+// The folder that a vault is mounted on: what speaks against it is said before anybody is asked for
+// a passphrase.
+#pragma once
+
+#include <string>
+
+namespace paes::mount {
+
+// Absolute paths without symbolic links.
+struct MountPaths {
+  std::string vault;
+  std::string mountpoint;
+};
+
+// Throws Error(failure) unless both are folders, neither of them lies in the other, and the
+// mountpoint is empty or `may_have_files`. A mountpoint whose last mount has lost its process gets
+// a hint. Throws Error(failure) if this user cannot mount at all.
+[[nodiscard]] MountPaths check_paths(const std::string& vault, const std::string& mountpoint,
+                                     bool may_have_files);
+
+// Throws Error(failure) if the system lets this user not mount for others, too.
+void check_may_allow_others();
+
+}  // namespace paes::mount

@@ -1,0 +1,280 @@
+#include "paes-mount/node_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "paes/error.hpp"
+
+namespace paes::mount {
+
+using volume::Failure;
+using volume::Result;
+
+std::shared_ptr<const NodePlace> Node::place() const {
+  const std::lock_guard lock(mutex_);
+  return place_;
+}
+
+void Node::told(const struct stat& backing) {
+  const std::lock_guard lock(mutex_);
+  told_ = BackingState(backing, 0);
+}
+
+bool Node::are_as_told(const struct stat& backing) const {
+  const std::lock_guard lock(mutex_);
+  return told_.equals(BackingState(backing, 0));
+}
+
+void Node::opened(const std::shared_ptr<const volume::File>& file) {
+  const std::lock_guard lock(mutex_);
+  open_file_ = file;
+}
+
+std::shared_ptr<const volume::File> Node::open_file() const {
+  const std::lock_guard lock(mutex_);
+  return open_file_.lock();
+}
+
+bool Node::may_keep_cache(const struct stat& backing, std::time_t now) {
+  const BackingState state(backing, now);
+  const std::lock_guard lock(mutex_);
+  return std::exchange(cached_, state).lasts_as(state);
+}
+
+bool Node::may_keep_names(const struct stat& backing, std::time_t now, std::time_t lifetime_s) {
+  const BackingState state(backing, now);
+  const std::lock_guard lock(mutex_);
+  const bool is_same = std::exchange(cached_, state).lasts_as(state);
+  if (is_same && now - names_cached_at_ < lifetime_s) {
+    return true;
+  }
+  names_cached_at_ = now;
+  return false;
+}
+
+NodeTable::NodeTable(const volume::Volume& volume, std::size_t max_folders, PathNames path_names)
+    : volume_(&volume),
+      max_folders_(std::max<std::size_t>(max_folders, 1)),
+      path_names_(path_names) {
+  Result<volume::Folder> folder = volume::Folder::open(volume, -1, "", "");
+  if (!folder) {
+    const bool is_damaged = folder.error() == EIO;
+    throw Error(
+        is_damaged ? ErrorCode::corrupt : ErrorCode::failure,
+        "the vault's folder: " + (is_damaged ? std::string("gocryptfs.diriv is missing or damaged")
+                                             : std::generic_category().message(folder.error())));
+  }
+  const Result<struct stat> status = volume.backing().status(folder->descriptor(), "");
+  if (!status) {
+    throw Error(ErrorCode::failure,
+                "the vault's folder: " + std::generic_category().message(status.error()));
+  }
+  root_ = std::make_shared<Node>(key_of(*status), status->st_mode, generations_.load(),
+                                 std::make_shared<const NodePlace>());
+  root_->folder_ = std::make_shared<const OpenFolder>(std::move(*folder));
+}
+
+NodeTable::Shard& NodeTable::shard_of(const NodeKey& key) noexcept {
+  return shards_[NodeKeyHash()(key) >> 58];
+}
+static_assert(std::size_t{1} << (64 - 58) == 64, "six bits choose among the shards");
+
+SharedNode NodeTable::enter(const SharedNode& parent, std::string_view name,
+                            std::string_view stored, const struct stat& backing) {
+  const NodeKey key = key_of(backing);
+  if (key == root_->key) {
+    return root_;  // reached through a bind mount; the root's lookups are not counted
+  }
+  Shard& shard = shard_of(key);
+  SharedNode node;
+  {
+    const std::lock_guard lock(shard.mutex);
+    SharedNode& known = shard.nodes[key];
+    if (known == nullptr || known->type != (backing.st_mode & S_IFMT)) {
+      if (known != nullptr) {
+        shard.replaced.push_back(known);
+      }
+      known = std::make_shared<Node>(key, backing.st_mode, ++generations_,
+                                     std::make_shared<const NodePlace>(NodePlace{
+                                         parent, std::string(stored), std::string(name)}));
+      known->lookups_ = 1;
+      return known;
+    }
+    ++known->lookups_;
+    node = known;
+  }
+  const std::shared_ptr<const NodePlace> place = node->place();
+  if (place->parent != parent || place->stored != stored) {
+    move_to(*node, std::make_shared<const NodePlace>(
+                       NodePlace{parent, std::string(stored), std::string(name)}));
+  }
+  return node;
+}
+
+// Nothing may be found to lie within itself: others may have moved a folder into one that it
+// contained, while we still know the old place of the latter. Such a folder keeps its old place
+// until that one is looked up.
+void NodeTable::move_to(Node& node, std::shared_ptr<const NodePlace> place) {
+  const std::lock_guard one_at_a_time(moving_);
+  if (node.type == S_IFDIR && is_above(node, *place)) {
+    return;
+  }
+  const std::lock_guard lock(node.mutex_);
+  std::swap(node.place_, place);
+}
+
+bool NodeTable::is_above(const Node& node, const NodePlace& place) const {
+  for (SharedNode above = place.parent; above != nullptr; above = above->place()->parent) {
+    if (above.get() == &node) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void NodeTable::forget(Node& node, std::uint64_t lookups) noexcept {
+  if (&node == root_.get()) {
+    return;
+  }
+  SharedNode last;  // destroyed outside of the lock
+  Shard& shard = shard_of(node.key);
+  const std::lock_guard lock(shard.mutex);
+  node.lookups_ -= std::min(lookups, node.lookups_);
+  if (node.lookups_ != 0) {
+    return;
+  }
+  const auto known = shard.nodes.find(node.key);
+  if (known != shard.nodes.end() && known->second.get() == &node) {
+    last = std::move(known->second);
+    shard.nodes.erase(known);
+    return;
+  }
+  const auto replaced = std::find_if(shard.replaced.begin(), shard.replaced.end(),
+                                     [&](const SharedNode& one) { return one.get() == &node; });
+  if (replaced != shard.replaced.end()) {
+    last = std::move(*replaced);
+    shard.replaced.erase(replaced);
+  }
+}
+
+Result<SharedFolder> NodeTable::folder(const SharedNode& node) {
+  if (SharedFolder kept = kept_folder(*node)) {
+    return kept;
+  }
+  const std::shared_ptr<const NodePlace> place = node->place();
+  Result<SharedFolder> parent = folder(place->parent);
+  if (!parent) {
+    return parent;
+  }
+  const auto open = [&] {
+    return volume::Folder::open(*volume_, (*parent)->folder.descriptor(), place->stored.c_str(),
+                                path_of(*node));
+  };
+  Result<volume::Folder> opened = open();
+  if (opened.error() == EMFILE || opened.error() == ENFILE) {
+    close_folders();
+    opened = open();
+  }
+  if (!opened) {
+    const int error = opened.error();
+    return Failure{error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error};
+  }
+  const Result<struct stat> status = volume_->backing().status(opened->descriptor(), "");
+  if (!status || key_of(*status) != node->key) {
+    return Failure{status ? ESTALE : status.error()};
+  }
+  return keep(node, std::make_shared<const OpenFolder>(std::move(*opened)));
+}
+
+SharedFolder NodeTable::kept_folder(Node& node) noexcept {
+  const std::lock_guard lock(node.mutex_);
+  if (node.folder_ != nullptr) {
+    node.is_folder_used_.store(true, std::memory_order_relaxed);
+  }
+  return node.folder_;
+}
+
+SharedFolder NodeTable::keep(const SharedNode& node, SharedFolder folder) {
+  {
+    const std::lock_guard lock(node->mutex_);
+    if (node->folder_ != nullptr) {
+      return node->folder_;  // another thread was faster
+    }
+    node->folder_ = folder;
+    node->is_folder_used_.store(true, std::memory_order_relaxed);
+  }
+  make_room_for(node);
+  return folder;
+}
+
+// Second chance: the hand passes over folders that were used since it came by last.
+void NodeTable::make_room_for(const SharedNode& node) {
+  SharedFolder closed;  // closed, and its node destroyed, outside of the lock
+  SharedNode with_closed;
+  const std::lock_guard lock(kept_mutex_);
+  if (kept_.size() < max_folders_) {
+    kept_.push_back(node);
+    return;
+  }
+  for (;; hand_ = (hand_ + 1) % kept_.size()) {
+    const SharedNode oldest = kept_[hand_].lock();
+    if (oldest == nullptr || !oldest->is_folder_used_.exchange(false, std::memory_order_relaxed)) {
+      if (oldest != nullptr) {
+        const std::lock_guard of_node(oldest->mutex_);
+        closed = std::move(oldest->folder_);
+      }
+      kept_[hand_] = node;
+      hand_ = (hand_ + 1) % kept_.size();
+      with_closed = oldest;
+      return;
+    }
+  }
+}
+
+void NodeTable::close_folders() noexcept {
+  std::vector<std::weak_ptr<Node>> all;
+  {
+    const std::lock_guard lock(kept_mutex_);
+    all.swap(kept_);
+    hand_ = 0;
+  }
+  for (const std::weak_ptr<Node>& one : all) {
+    if (const SharedNode node = one.lock()) {
+      SharedFolder closed;
+      const std::lock_guard lock(node->mutex_);
+      closed.swap(node->folder_);
+    }
+  }
+}
+
+std::string NodeTable::path_of(const Node& node) const {
+  std::vector<std::shared_ptr<const NodePlace>> places;
+  for (std::shared_ptr<const NodePlace> place = node.place(); place->parent != nullptr;
+       place = place->parent->place()) {
+    places.push_back(place);
+  }
+  std::string path;
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    path =
+        volume::path_of(path, path_names_ == PathNames::plain ? (*place)->name : (*place)->stored);
+  }
+  return path;
+}
+
+std::size_t NodeTable::nodes() const {
+  std::size_t count = 0;
+  for (const Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    count += shard.nodes.size() + shard.replaced.size();
+  }
+  return count;
+}
+
+std::size_t NodeTable::kept_folders() const {
+  const std::lock_guard lock(kept_mutex_);
+  return static_cast<std::size_t>(std::count_if(
+      kept_.begin(), kept_.end(), [](const std::weak_ptr<Node>& node) { return !node.expired(); }));
+}
+
+}  // namespace paes::mount

@@ -1,0 +1,231 @@
+#include "paes-mount/request.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+#include "exec/executor.hpp"
+#include "paes/decimal.hpp"
+#include "paes/error.hpp"
+#include "paes/report.hpp"
+
+namespace paes::mount {
+
+namespace {
+
+// Which fstab and mount(8) themselves understand, and what makes no difference to a mount that is
+// only read.
+constexpr std::array ignored = {"defaults",
+                                "auto",
+                                "noauto",
+                                "user",
+                                "nouser",
+                                "users",
+                                "owner",
+                                "group",
+                                "_netdev",
+                                "nofail",
+                                "async",
+                                "sync",
+                                "dirsync",
+                                "atime",
+                                "noatime",
+                                "diratime",
+                                "nodiratime",
+                                "relatime",
+                                "norelatime",
+                                "strictatime",
+                                "nostrictatime",
+                                "lazytime",
+                                "nolazytime",
+                                "iversion",
+                                "noiversion",
+                                "silent",
+                                "loud",
+                                "default_permissions",
+                                "ro"};
+constexpr std::array flags = {"suid", "nosuid", "dev", "nodev", "exec", "noexec"};
+
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void fail(const std::string& why, const std::string& hint = "paes-mount --help") {
+  throw Error(ErrorCode::usage, "-o " + why, hint);
+}
+
+unsigned parse_threads(std::string_view text) {
+  unsigned threads = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc() || end != text.data() + text.size() || threads == 0 ||
+      threads > max_threads) {
+    fail("threads=" + std::string(text) + ": is no number of threads");
+  }
+  return threads;
+}
+
+// libfuse ends an option at a comma without a backslash before it.
+std::string escaped(std::string_view value) {
+  std::string text;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') {
+      text += '\\';
+    }
+    text += c;
+  }
+  return text;
+}
+
+// The options of a list. A comma after a backslash is part of an option.
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> options(1);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i] == ',') {
+      options.emplace_back();
+    } else {
+      i += list[i] == '\\' && i + 1 < list.size() ? 1U : 0U;
+      options.back() += list[i];
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+std::chrono::seconds parse_duration(std::string_view text) {
+  constexpr std::uint64_t longest = std::uint64_t{10} * 365 * 24 * 3600;
+  const auto refuse = [&] {
+    throw Error(ErrorCode::usage, "idle: '" + std::string(text) + "' is no time",
+                "give seconds, or a time such as 15m, 2h30m or 1d");
+  };
+  std::uint64_t sum = 0;
+  for (const char *at = text.data(), *const end = at + text.size(); at != end || sum == 0;) {
+    std::uint64_t number = 0;
+    const auto [after, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number > longest) {
+      refuse();
+    }
+    const char unit = after == end ? 's' : *after;
+    const std::uint64_t scale = unit == 's'   ? 1
+                                : unit == 'm' ? 60
+                                : unit == 'h' ? 3600
+                                : unit == 'd' ? 86400
+                                              : 0;
+    sum += number * scale;
+    if (scale == 0 || sum == 0 || sum > longest) {
+      refuse();
+    }
+    at = after == end ? end : after + 1;
+  }
+  return std::chrono::seconds(sum);
+}
+
+void Request::declare(CLI::App& app) {
+  vault.declare(app);
+  app.add_option("MOUNTPOINT", mountpoint, "the empty folder where its text is to be seen")
+      ->required();
+  app.add_flag("-f,--foreground", in_foreground, "stay in the foreground until it is unmounted");
+  app.add_flag("--allow-other", allows_others,
+               "let other users in, as far as permissions let them");
+  app.add_option("--idle", idle_, "unmount after so long without use, as in 15m or 2h30m")
+      ->type_name("TIME");
+  app.add_flag("--shared", is_shared,
+               "other programs change the vault meanwhile: believe nothing for long");
+  app.add_flag("--acl", has_acls, "enforce POSIX ACLs");
+  app.add_option("--fsname", source, "what mount(8) lists as the source, in place of the vault")
+      ->type_name("NAME");
+  app.add_option("--kernel", kernel, "the kernel of AES; auto: the best of this machine")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("-t,--threads", threads,
+                 "threads that answer; as many as fit the machine when not given")
+      ->type_name("N")
+      ->check(CLI::Range(1U, max_threads))
+      ->check(cli::decimal());
+  app.add_option("-o", lists_, "the same and mount(8)'s options in a list, as fstab has them")
+      ->type_name("OPTIONS")
+      ->allow_extra_args(false);
+}
+
+void Request::take_listed() {
+  if (!idle_.empty()) {
+    idle = parse_duration(idle_);
+  }
+  for (const std::string& list : lists_) {
+    for (const std::string& option : split(list)) {
+      if (!option.empty()) {
+        take(option);
+      }
+    }
+  }
+}
+
+void Request::take(std::string_view option) {
+  const std::size_t equals = option.find('=');
+  const std::string name(option.substr(0, equals));
+  const bool has_value = equals != std::string_view::npos;
+  const std::string value(has_value ? option.substr(equals + 1) : "");
+  if (name.starts_with("x-") || name.starts_with("X-") || name == "comment") {
+    return;
+  }
+  if (!has_value) {
+    if (contains(ignored, name)) {
+      return;
+    }
+    if (contains(flags, name)) {
+      has_suid = name == "suid" || (has_suid && name != "nosuid");
+      return flags_.push_back(name);
+    }
+    if (name == "rw") {
+      fail("rw: a vault can be mounted to be read alone", "give 'ro' instead, in fstab too");
+    }
+    for (const auto& [known, flag] :
+         {std::pair("allow_other", &allows_others), std::pair("nonempty", &may_have_files),
+          std::pair("shared", &is_shared), std::pair("acl", &has_acls)}) {
+      if (name == known) {
+        *flag = true;
+        return;
+      }
+    }
+    fail(name + ": there is no such option");
+  }
+  if (value.empty()) {
+    fail(name + ": has no value");
+  }
+  if (name == "passfile" || name == "passphrase-file") {
+    vault.passphrase.use_file(value);
+  } else if (name == "masterkeyfile" || name == "master-key") {
+    vault.master_key_file = value;
+  } else if (name == "config") {
+    vault.place.use_configuration(value);
+  } else if (name == "idle") {
+    idle = parse_duration(value);
+  } else if (name == "fsname") {
+    source = value;
+  } else if (name == "kernel") {
+    kernel = value;
+  } else if (name == "threads") {
+    threads = parse_threads(value);
+  } else if (name != "subtype") {
+    fail(name + ": there is no such option");
+  }
+}
+
+std::string Request::mount_options(const std::string& vault_path) const {
+  std::string options = "ro,default_permissions,subtype=paes-mount,fsname=" +
+                        escaped(source.empty() ? vault_path : source);
+  for (const std::string& flag : flags_) {
+    options += "," + flag;
+  }
+  if (allows_others) {
+    options += ",allow_other";
+  }
+  return options;
+}
+
+}  // namespace paes::mount

@@ -1,0 +1,48 @@
+// What the command line asks of paes-mount, its options and the list after -o, which fstab and
+// mount(8) use.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paes/vault_options.hpp"
+
+namespace paes::mount {
+
+class Request {
+ public:
+  void declare(CLI::App& app);
+  // Takes the options after -o. Call it once the command line is parsed. Throws Error(usage).
+  void take_listed();
+
+  cli::VaultOptions vault;
+  std::string mountpoint;
+  bool in_foreground = false;
+  bool allows_others = false;
+  bool may_have_files = false;  // the mountpoint
+  bool is_shared = false;       // others change the vault meanwhile
+  bool has_acls = false;
+  bool has_suid = false;
+  unsigned threads = 0;  // 0: as many as fit the machine
+  std::string kernel = "auto";
+  std::string source;  // what mount(8) lists; empty: the vault's path
+  std::optional<std::chrono::seconds> idle;
+
+  // For the system, as `mount -o` takes them.
+  [[nodiscard]] std::string mount_options(const std::string& vault_path) const;
+
+ private:
+  void take(std::string_view option);
+
+  std::vector<std::string> lists_;
+  std::string idle_;
+  std::vector<std::string> flags_;  // of the mount, such as noexec
+};
+
+// "90", "90s", "15m", "2h45m", "1d". Throws Error(usage) for anything else and for no time at all.
+[[nodiscard]] std::chrono::seconds parse_duration(std::string_view text);
+
+}  // namespace paes::mount

@@ -1,0 +1,286 @@
+#include "paes-mount/session.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#include "paes/error.hpp"
+
+namespace paes::mount {
+
+namespace {
+
+// From linux/fuse.h: makes an open /dev/fuse another channel of a mount.
+constexpr unsigned long clone_channel = _IOR(229, 0, std::uint32_t);
+
+// Wakes a thread that waits for a request. Its handler does nothing.
+constexpr int waking_signal = SIGUSR1;
+
+// Where the system keeps how far it reads ahead of whoever reads on. Only root may change it.
+constexpr const char* read_ahead_kib = "1024\n";
+
+// The channel of a thread. A reply has to take the channel on which its request came.
+thread_local int own_channel = -1;
+
+ssize_t write_reply(int, iovec* parts, int count, void*) {
+  return writev(own_channel, parts, count);
+}
+ssize_t read_request(int, void* into, size_t bytes, void*) {
+  return ::read(own_channel, into, bytes);
+}
+
+// What libfuse says on the way to a failure goes into the error's message.
+std::mutex said_mutex;
+std::string said;
+
+void note_message(enum fuse_log_level, const char* format, va_list values) {
+  std::array<char, 512> text{};
+  (void)std::vsnprintf(text.data(), text.size(), format, values);
+  std::string_view line(text.data());
+  line.remove_suffix(line.ends_with('\n') ? 1 : 0);
+  if (line.starts_with("fuse: ")) {
+    line.remove_prefix(6);
+  }
+  const std::lock_guard lock(said_mutex);
+  said = line;
+}
+
+std::string take_message() {
+  const std::lock_guard lock(said_mutex);
+  return std::exchange(said, {});
+}
+
+extern "C" void on_waking_signal(int) {}
+
+void make_waking_signal_harmless() {
+  struct sigaction action = {};
+  action.sa_handler = on_waking_signal;  // without SA_RESTART: a read that waits returns
+  (void)sigaction(waking_signal, &action, nullptr);
+}
+
+// Signals that ask to stop are for the first thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigdelset(&all, waking_signal);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+void read_further_ahead(const struct stat& mounted) {
+  const std::string path = "/sys/class/bdi/" + std::to_string(major(mounted.st_dev)) + ":" +
+                           std::to_string(minor(mounted.st_dev)) + "/read_ahead_kb";
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.is_open()) {
+    // Without it, reading is slower and nothing else.
+    [[maybe_unused]] const ssize_t written =
+        ::write(file.number(), read_ahead_kib, std::strlen(read_ahead_kib));
+  }
+}
+
+}  // namespace
+
+Session::Session(MountedVault& vault, const SessionOptions& options)
+    : mounted_(vault), options_(options), end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!end_.is_open()) {
+    throw_errno("eventfd");
+  }
+  fuse_set_log_func(note_message);
+  std::array<std::string, 3> words = {"paes-mount", "-o", options.mount_options};
+  std::array<char*, 3> pointers{};
+  std::transform(words.begin(), words.end(), pointers.begin(),
+                 [](std::string& word) { return word.data(); });
+  fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
+  const fuse_lowlevel_ops& operations = MountedVault::operations();
+  session_ = fuse_session_new(&arguments, &operations, sizeof operations, &vault);
+  fuse_opt_free_args(&arguments);
+  if (session_ == nullptr) {
+    throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse refuses: " + take_message());
+  }
+  if (fuse_session_mount(session_, options_.mountpoint.c_str()) != 0) {
+    fuse_session_destroy(session_);
+    std::string why = take_message();
+    throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " +
+                                        (why.empty() ? "fusermount3 has said why" : why));
+  }
+  fuse_custom_io channels{};
+  channels.writev = write_reply;
+  channels.read = read_request;
+  if (fuse_session_custom_io(session_, &channels, fuse_session_fd(session_)) != 0) {
+    stop();
+    throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse takes no channels");
+  }
+}
+
+Session::~Session() { stop(); }
+
+void Session::stop() noexcept {
+  fuse_session_exit(session_);
+  // A signal that comes just before a thread begins to wait is lost, so they are sent until all
+  // threads have seen one.
+  {
+    std::unique_lock lock(mutex_);
+    while (working_ != 0) {
+      for (std::thread& thread : threads_) {
+        (void)pthread_kill(thread.native_handle(), waking_signal);
+      }
+      (void)changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+  }
+  for (std::thread& thread : threads_) {
+    thread.join();
+  }
+  threads_.clear();
+  channels_.clear();
+  fuse_session_unmount(session_);
+  fuse_session_destroy(session_);
+}
+
+Descriptor Session::new_channel() const {
+  Descriptor channel(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  auto mounted = static_cast<std::uint32_t>(fuse_session_fd(session_));
+  if (channel.is_open() && ioctl(channel.number(), clone_channel, &mounted) == 0) {
+    return channel;
+  }
+  return Descriptor(fuse_session_fd(session_), false);  // they share one, and are slower
+}
+
+void Session::start(const Cancel& cancel) {
+  make_waking_signal_harmless();
+  mounted_.session = session_;
+  mounted_.on_ready = [this] {
+    const std::lock_guard lock(mutex_);
+    is_ready_ = true;
+    changed_.notify_all();
+  };
+  {
+    const SignalsBlocked blocked;
+    for (unsigned i = 0; i < options_.threads; ++i) {
+      channels_.push_back(new_channel());
+      {
+        const std::lock_guard lock(mutex_);
+        ++working_;
+      }
+      try {
+        threads_.emplace_back([this, channel = channels_.back().number()] { work(channel); });
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        --working_;
+        if (threads_.empty()) {
+          throw Error(ErrorCode::failure, "threads: the system cannot start one");
+        }
+        break;  // those that there are do all
+      }
+    }
+  }
+  std::unique_lock lock(mutex_);
+  while (!is_ready_ && !has_ended_) {
+    (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
+    cancel.check();
+  }
+  lock.unlock();
+  struct stat mounted = {};
+  if (has_ended_ || stat(options_.mountpoint.c_str(), &mounted) != 0) {
+    const std::string why = take_message();
+    throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
+                                        (why.empty() ? "" : ": " + why));
+  }
+  read_further_ahead(mounted);
+}
+
+void Session::work(int channel) noexcept {
+  own_channel = channel;
+  fuse_buf request{};
+  while (fuse_session_exited(session_) == 0) {
+    const int bytes = fuse_session_receive_buf(session_, &request);
+    if (bytes > 0) {
+      fuse_session_process_buf(session_, &request);
+    } else if (bytes != -EINTR && bytes != -EAGAIN) {
+      break;  // unmounted, or a broken connection
+    }
+  }
+  std::free(request.mem);  // libfuse allocates it
+  ended();
+}
+
+void Session::ended() noexcept {
+  const std::lock_guard lock(mutex_);
+  --working_;
+  has_ended_ = true;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(end_.number(), &one, sizeof one);
+  changed_.notify_all();
+}
+
+void Session::wait(const Cancel& cancel) {
+  using std::chrono::milliseconds;
+  auto idle_from = std::chrono::steady_clock::now();  // a busy mount gets all of its time again
+  while (!cancel.requested()) {
+    int timeout_ms = -1;
+    if (options_.idle) {
+      const auto idle =
+          std::min(mounted_.idle_time(), std::chrono::steady_clock::now() - idle_from);
+      const auto left = std::chrono::ceil<milliseconds>(*options_.idle - idle);
+      if (left.count() <= 0) {
+        if (mounted_.open_handles() == 0 && unmount_unless_busy()) {
+          return;
+        }
+        idle_from = std::chrono::steady_clock::now();
+        continue;
+      }
+      constexpr milliseconds most(std::chrono::hours(24));
+      timeout_ms = static_cast<int>(std::min(left, most).count());
+    }
+    std::array<pollfd, 2> events = {{{cancel.descriptor(), POLLIN, 0}, {end_.number(), POLLIN, 0}}};
+    if (poll(events.data(), events.size(), timeout_ms) > 0 && events[1].revents != 0) {
+      return;
+    }
+  }
+}
+
+bool Session::unmount_unless_busy() const {
+  if (geteuid() == 0) {
+    return umount2(options_.mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0;
+  }
+  std::string mountpoint = options_.mountpoint;
+  std::array<std::string, 5> words = {"fusermount3", "-u", "-q", "--", mountpoint};
+  std::array<char*, 6> pointers{};
+  std::transform(words.begin(), words.end(), pointers.begin(),
+                 [](std::string& word) { return word.data(); });
+  pid_t child = 0;
+  if (posix_spawnp(&child, "fusermount3", nullptr, nullptr, pointers.data(), environ) != 0) {
+    return false;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace paes::mount

@@ -1,0 +1,56 @@
+#include "volume/fsck_report.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+namespace paes::volume {
+
+bool is_refusal(int error) noexcept {
+  return error == EACCES || error == EPERM || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+std::string FsckReport::with_reason(std::string_view what, int error) {
+  return std::string(what) + ": " + std::generic_category().message(error);
+}
+
+void FsckReport::damaged(const Finding& finding) {
+  counters_.damaged.fetch_add(1);
+  const std::lock_guard lock(telling_);
+  if (watch_.damaged) {
+    watch_.damaged(finding);
+  }
+}
+
+void FsckReport::unread(const Finding& finding) {
+  counters_.unread.fetch_add(1);
+  const std::lock_guard lock(telling_);
+  if (watch_.unread) {
+    watch_.unread(finding);
+  }
+}
+
+void FsckReport::refused(std::string_view path, const char* what, int error) {
+  // ENOENT: it has been removed in the meantime.
+  if (error == EIO || error == ENOENT) {
+    return;
+  }
+  const Finding finding{std::string(path), with_reason(what, error)};
+  if (is_refusal(error)) {
+    unread(finding);
+  } else {
+    damaged(finding);
+  }
+}
+
+void FsckReport::progress(std::uint64_t bytes) {
+  if (watch_.done_bytes != nullptr) {
+    watch_.done_bytes->fetch_add(bytes);
+  }
+}
+
+FsckCounts FsckReport::counts() const {
+  return {counters_.folders,    counters_.files,   counters_.links, counters_.others,
+          counters_.text_bytes, counters_.damaged, counters_.unread};
+}
+
+}  // namespace paes::volume

@@ -1,0 +1,77 @@
+// The options of paes-mount that are not CLI11's: times, and the list after -o.
+#include "paes-mount/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "paes/error.hpp"
+
+namespace paes::mount {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(Duration, TakesSecondsAndUnits) {
+  EXPECT_EQ(parse_duration("90"), seconds(90));
+  EXPECT_EQ(parse_duration("90s"), seconds(90));
+  EXPECT_EQ(parse_duration("15m"), seconds(900));
+  EXPECT_EQ(parse_duration("2h45m"), seconds(2 * 3600 + 45 * 60));
+  EXPECT_EQ(parse_duration("1d1s"), seconds(86401));
+}
+
+TEST(Duration, RefusesTheRest) {
+  for (const char* text : {"", "0", "0s", "-1", "1x", "m", "1.5h", " 1", "1 ", "h1", "99999999999",
+                           "18446744073709551616", "4000d"}) {
+    EXPECT_THROW((void)parse_duration(text), Error) << text;
+  }
+}
+
+Request parsed(std::vector<std::string> words) {
+  CLI::App app;
+  Request request;
+  request.declare(app);
+  std::reverse(words.begin(), words.end());
+  app.parse(words);
+  request.take_listed();
+  return request;
+}
+
+TEST(Request, TakesWhatFstabHas) {
+  const Request request = parsed(
+      {"vault", "mnt", "-o",
+       "ro,noauto,nofail,_netdev,user,x-systemd.automount,allow_other,noexec,idle=10m,"
+       "fsname=a\\,b,kernel=bitslice,threads=3,shared,acl,nonempty,masterkeyfile=k,config=c"});
+  EXPECT_TRUE(request.allows_others && request.is_shared && request.has_acls &&
+              request.may_have_files);
+  EXPECT_EQ(request.idle, seconds(600));
+  EXPECT_EQ(request.kernel, "bitslice");
+  EXPECT_EQ(request.threads, 3U);
+  EXPECT_EQ(request.vault.master_key_file, "k");
+  EXPECT_EQ(request.vault.place.configuration_path(), "c");
+  EXPECT_EQ(request.vault.place.folder(), "vault");
+  EXPECT_EQ(request.mountpoint, "mnt");
+  EXPECT_EQ(request.mount_options("/vault"),
+            "ro,default_permissions,subtype=paes-mount,fsname=a\\,b,noexec,allow_other");
+}
+
+TEST(Request, NamesTheVaultAsTheSource) {
+  EXPECT_EQ(parsed({"v", "m"}).mount_options("/a,b\\c"),
+            "ro,default_permissions,subtype=paes-mount,fsname=/a\\,b\\\\c");
+}
+
+TEST(Request, LastOfSuidAndNosuidCounts) {
+  EXPECT_TRUE(parsed({"v", "m", "-o", "nosuid,suid"}).has_suid);
+  EXPECT_FALSE(parsed({"v", "m", "-o", "suid", "-o", "nosuid"}).has_suid);
+}
+
+TEST(Request, RefusesWhatItDoesNotKnow) {
+  for (const char* list : {"rw", "ro,bogus", "bogus=1", "threads=0", "threads=x",
+                           "idle=", "passfile", "threads=99999", "passfile=a,passfile=b"}) {
+    EXPECT_THROW((void)parsed({"v", "m", "-o", list}), Error) << list;
+  }
+}
+
+}  // namespace
+}  // namespace paes::mount
