@@ -173,6 +173,13 @@ int remove_file(WritableVolume& volume, const Folder& folder, std::string_view n
 }
 
 int remove_folder(WritableVolume& volume, const Folder& folder, std::string_view name) {
+  // What is moved may have been on disk for long. It must not come to depend on an IV or a long
+  // name that is not.
+  if (from.folder != to.folder || !to.stored.encoded.empty() || flags == RENAME_EXCHANGE) {
+    if (const int error = volume.unsynced().sync(); error != 0) {
+      return to_long_name.undo(error);
+    }
+  }
   const Result<StoredName> stored = folder.stored_name(name);
   if (!stored) {
     return stored.error();
