@@ -24,6 +24,12 @@ Bytes bytes_of(std::string_view text) noexcept {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// With plain names everything is the user's.
+bool has_hidden_names(const Volume& volume) noexcept {
+  const vault::Features& features = volume.features();
+  return !features.has_plaintext_names && (features.has_directory_ivs || features.has_long_names);
+}
+
 // What remove_empty_folder finds in a folder beside its IV.
 struct Hidden {
   std::set<std::string> long_name_files;
@@ -38,12 +44,15 @@ int find_hidden(const WritableVolume& volume, int folder, Hidden& hidden) {
     return list.error();
   }
   return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
-    if (is_hidden_name(stored.name)) {
+    if (has_hidden_names(volume.volume()) && is_hidden_name(stored.name)) {
       hidden.folders.emplace(stored.name);
       return 0;
     }
     switch (volume.volume().names().kind_of(stored.name)) {
       case vault::StoredKind::long_name_file:
+        if (!has_hidden_names(volume.volume())) {
+          return ENOTEMPTY;
+        }
         hidden.long_name_files.emplace(stored.name);
         return 0;
       case vault::StoredKind::folder_iv:

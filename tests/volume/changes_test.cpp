@@ -336,6 +336,14 @@ class CountingBacking final : public Backing {
     return error;
   }
 };
+  for (const std::string& name : {new_hidden_name(), std::string("gocryptfs.longname.a.name")}) {
+    ASSERT_TRUE(volume.create(*folder, name));
+    EXPECT_EQ(remove_folder(volume.writable(), root, "d"), ENOTEMPTY) << name;
+    ASSERT_EQ(make_folder(volume.writable(), root, "e", open_to_all), 0);
+    EXPECT_EQ(rename(volume.writable(), root, "e", root, "d", 0), ENOTEMPTY) << name;
+    EXPECT_EQ(remove_folder(volume.writable(), root, "e"), 0);
+    EXPECT_EQ(remove_file(volume.writable(), *folder, name), 0);
+  }
 
 TEST(Unsynced, OwnFilesAreSyncedBeforeAnythingElse) {
   const ScratchFolder scratch;
