@@ -72,6 +72,10 @@ int remove_hidden(const WritableVolume& volume, int folder, const std::string& n
   }
   if (const Result<Descriptor> inside = backing.open(folder, name.c_str(), O_PATH | O_DIRECTORY);
       inside) {
+    // The IV goes only once it is known that nobody needs it.
+    if (const int not_empty = check_empty(volume, inside->number()); not_empty != 0) {
+      return not_empty;
+    }
     (void)backing.remove(inside->number(), folder_iv_file(), false);
   }
   return backing.remove(folder, name.c_str(), true);
