@@ -123,7 +123,7 @@ int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes b
     (void)backing.remove(folder, name, false);
     return error;
   }
-  volume.unsynced().add(std::move(*file));
+  volume.unsynced().add(std::move(*file), bytes);
   return 0;
 }
 
@@ -151,15 +151,18 @@ int LongNameFile::make() {
     was_unused_ = was_unused_ && error == 0;
     return error;
   }
-  std::array<std::uint8_t, vault::max_encoded_name_bytes + 1> read{};
-  if (Result<Descriptor> file = backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
-      file) {
-    const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
-    const Bytes encoded = bytes_of(stored_.encoded);
-    if (bytes && std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
-      // Whoever left it there may have crashed before it was on disk.
-      volume_.unsynced().add(std::move(*file));
-      return 0;
+  // Where nothing has the name, whoever left the file there may have crashed before it was on disk.
+  if (content) {
+    std::array<std::uint8_t, vault::max_encoded_name_bytes + 1> read{};
+    if (const Result<Descriptor> file =
+            backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
+        file) {
+      const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
+      const Bytes encoded = bytes_of(stored_.encoded);
+      if (bytes &&
+          std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
+        return 0;
+      }
     }
   }
   const std::string hidden = new_hidden_name();
