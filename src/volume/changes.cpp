@@ -210,6 +210,10 @@ int make_link(WritableVolume& volume, const Folder& folder, std::string_view nam
 int add_name(WritableVolume& volume, int from, const char* stored, const Folder& folder,
              std::string_view name) {
   return make_entry(volume, folder, name, std::nullopt, [&](const char* to_stored) {
+    // As in rename(): the old name may go, and then the file depends on what the new one needs.
+    if (const int error = volume.unsynced().sync(); error != 0) {
+      return error;
+    }
     return volume.backing().add_name(from, stored, folder.descriptor(), to_stored);
   });
 }

@@ -37,7 +37,8 @@ struct NewEntry {
 [[nodiscard]] int make_link(WritableVolume& volume, const Folder& folder, std::string_view name,
                             std::string_view target, const std::optional<Owner>& owner);
 // One more name for what is stored in a folder of the backing tree under `stored`, or for the
-// descriptor itself if that is empty.
+// descriptor itself if that is empty. This and rename() sync the volume's own files first, so that
+// nothing that is on disk comes to depend on what is not.
 [[nodiscard]] int add_name(WritableVolume& volume, int from, const char* stored,
                            const Folder& folder, std::string_view name);
 

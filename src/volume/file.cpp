@@ -129,10 +129,13 @@ class RunOpener {
 
 Result<std::size_t> File::read(std::uint64_t offset, MutableBytes into,
                                std::string_view path) const {
-  // No file has blocks beyond what an offset of the system can name.
-  constexpr std::uint64_t end = std::numeric_limits<std::int64_t>::max() / 2;
+  const std::uint64_t end = max_text_length(volume_->content().layout());
+  if (offset >= end) {
+    return std::size_t{0};
+  }
+  into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), end - offset)));
   std::size_t done = 0;
-  while (done < into.size() && offset + done < end) {
+  while (done < into.size()) {
     const std::size_t run_bytes = max_run_bytes - (offset + done) % block_bytes;
     const MutableBytes run = into.subspan(done, std::min(into.size() - done, run_bytes));
     const Result<std::size_t> bytes = read_run(offset + done, run, path);

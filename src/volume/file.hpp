@@ -1,6 +1,8 @@
 // A regular file of a volume, open to be read.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +11,12 @@
 #include "volume/volume.hpp"
 
 namespace paes::volume {
+
+// The longest text whose stored form has a length that the system can name.
+[[nodiscard]] constexpr std::uint64_t max_text_length(const vault::BlockLayout& layout) noexcept {
+  constexpr auto max_stored = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  return (max_stored - vault::header_bytes) / layout.stride() * vault::block_bytes;
+}
 
 // Safe to use from any number of threads. Whoever writes to the same file meanwhile must keep the
 // blocks that a read touches as they are; see stale_id for what others may do.

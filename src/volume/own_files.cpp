@@ -24,6 +24,12 @@ Bytes bytes_of(std::string_view text) noexcept {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// With plain names everything is the user's.
+bool has_hidden_names(const Volume& volume) noexcept {
+  const vault::Features& features = volume.features();
+  return !features.has_plaintext_names && (features.has_directory_ivs || features.has_long_names);
+}
+
 // What remove_empty_folder finds in a folder beside its IV.
 struct Hidden {
   std::set<std::string> long_name_files;
@@ -38,12 +44,15 @@ int find_hidden(const WritableVolume& volume, int folder, Hidden& hidden) {
     return list.error();
   }
   return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
-    if (is_hidden_name(stored.name)) {
+    if (has_hidden_names(volume.volume()) && is_hidden_name(stored.name)) {
       hidden.folders.emplace(stored.name);
       return 0;
     }
     switch (volume.volume().names().kind_of(stored.name)) {
       case vault::StoredKind::long_name_file:
+        if (!has_hidden_names(volume.volume())) {
+          return ENOTEMPTY;
+        }
         hidden.long_name_files.emplace(stored.name);
         return 0;
       case vault::StoredKind::folder_iv:
@@ -63,6 +72,10 @@ int remove_hidden(const WritableVolume& volume, int folder, const std::string& n
   }
   if (const Result<Descriptor> inside = backing.open(folder, name.c_str(), O_PATH | O_DIRECTORY);
       inside) {
+    // The IV goes only once it is known that nobody needs it.
+    if (const int not_empty = check_empty(volume, inside->number()); not_empty != 0) {
+      return not_empty;
+    }
     (void)backing.remove(inside->number(), folder_iv_file(), false);
   }
   return backing.remove(folder, name.c_str(), true);
@@ -110,7 +123,7 @@ int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes b
     (void)backing.remove(folder, name, false);
     return error;
   }
-  volume.unsynced().add(std::move(*file));
+  volume.unsynced().add(std::move(*file), bytes);
   return 0;
 }
 
@@ -138,15 +151,18 @@ int LongNameFile::make() {
     was_unused_ = was_unused_ && error == 0;
     return error;
   }
-  std::array<std::uint8_t, vault::max_encoded_name_bytes + 1> read{};
-  if (Result<Descriptor> file = backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
-      file) {
-    const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
-    const Bytes encoded = bytes_of(stored_.encoded);
-    if (bytes && std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
-      // Whoever left it there may have crashed before it was on disk.
-      volume_.unsynced().add(std::move(*file));
-      return 0;
+  // Where nothing has the name, whoever left the file there may have crashed before it was on disk.
+  if (content) {
+    std::array<std::uint8_t, vault::max_encoded_name_bytes + 1> read{};
+    if (const Result<Descriptor> file =
+            backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
+        file) {
+      const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
+      const Bytes encoded = bytes_of(stored_.encoded);
+      if (bytes &&
+          std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
+        return 0;
+      }
     }
   }
   const std::string hidden = new_hidden_name();

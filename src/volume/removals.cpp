@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <mutex>
+#include <vector>
 
 #include "volume/changes.hpp"
 #include "volume/own_files.hpp"
@@ -19,14 +21,25 @@ class DoomedFolder {
   DoomedFolder(WritableVolume& volume, int parent, const std::string& name)
       : volume_(volume), parent_(parent), name_(name) {}
 
-  // 0 or an errno: ENOTDIR if it is no folder.
+  // 0 or an errno: ENOTDIR if it is no folder. May be called again.
   [[nodiscard]] int open() {
     Result<Descriptor> content =
         volume_.backing().open(parent_, name_.c_str(), O_PATH | O_DIRECTORY);
-    if (content) {
-      content_ = std::move(*content);
-    }
+    content_ = content ? std::move(*content) : Descriptor();
     return content.error();
+  }
+  // Whether the name still has what open() found. Another thread may have renamed something before
+  // the caller had locked the parent.
+  [[nodiscard]] Result<bool> is_still_there() const {
+    const Result<struct stat> named = volume_.backing().status(parent_, name_.c_str());
+    if (!named) {
+      return named.error() == ENOENT ? Result<bool>(false) : Failure{named.error()};
+    }
+    const Result<struct stat> opened = volume_.backing().status(descriptor(), "");
+    if (!opened) {
+      return Failure{opened.error()};
+    }
+    return named->st_dev == opened->st_dev && named->st_ino == opened->st_ino;
   }
   [[nodiscard]] int descriptor() const noexcept { return content_.number(); }
 
@@ -135,9 +148,23 @@ int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
   const Place from{folder.descriptor(), std::move(*from_stored)};
   const Place to{to_folder.descriptor(), std::move(*to_stored)};
   DoomedFolder doomed(volume, to.folder, to.stored.name);
-  const bool is_folder = doomed.open() == 0;
-  const auto locks =
-      volume.lock_folders({from.folder, to.folder, is_folder ? doomed.descriptor() : to.folder});
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (;;) {
+    const bool is_folder = doomed.open() == 0;
+    locks =
+        volume.lock_folders({from.folder, to.folder, is_folder ? doomed.descriptor() : to.folder});
+    if (!is_folder) {
+      break;
+    }
+    const Result<bool> is_still_there = doomed.is_still_there();
+    if (!is_still_there) {
+      return is_still_there.error();
+    }
+    if (*is_still_there) {
+      break;
+    }
+    locks.clear();
+  }
   const Backing& backing = volume.backing();
   if (const Result<struct stat> source = backing.status(from.folder, from.name()); !source) {
     return source.error();
@@ -145,6 +172,13 @@ int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
   LongNameFile to_long_name(volume, to.folder, to.stored);
   if (const int error = to_long_name.make(); error != 0) {
     return error;
+  }
+  // What is moved may have been on disk for long. It must not come to depend on an IV or a long
+  // name that is not.
+  if (from.folder != to.folder || !to.stored.encoded.empty() || flags == RENAME_EXCHANGE) {
+    if (const int error = volume.unsynced().sync(); error != 0) {
+      return to_long_name.undo(error);
+    }
   }
   if (const int error = rename_stored(volume, from, to, flags, doomed); error != 0) {
     return to_long_name.undo(error);
@@ -178,10 +212,21 @@ int remove_folder(WritableVolume& volume, const Folder& folder, std::string_view
     return stored.error();
   }
   DoomedFolder doomed(volume, folder.descriptor(), stored->name);
-  if (const int error = doomed.open(); error != 0) {
-    return error;
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (;;) {
+    if (const int error = doomed.open(); error != 0) {
+      return error;
+    }
+    locks = volume.lock_folders({folder.descriptor(), doomed.descriptor()});
+    const Result<bool> is_still_there = doomed.is_still_there();
+    if (!is_still_there) {
+      return is_still_there.error();
+    }
+    if (*is_still_there) {
+      break;
+    }
+    locks.clear();
   }
-  const auto locks = volume.lock_folders({folder.descriptor(), doomed.descriptor()});
   const int error = doomed.remove(folder.descriptor(), stored->name);
   if (error == 0) {
     LongNameFile(volume, folder.descriptor(), *stored).remove();

@@ -3,6 +3,7 @@
 // So whoever syncs something syncs them first.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -17,12 +18,24 @@ class Unsynced {
   // Both outlive this. `root` is any file on the same file system.
   Unsynced(const Backing& backing, int root) noexcept : backing_(backing), root_(root) {}
 
-  void add(Descriptor file);
-  // 0 or an errno. All that was added before the call is on disk when the answer is 0. What could
-  // not be synced stays, for the next call.
+  // `content` is the whole content of the file, which is open for writing.
+  void add(Descriptor file, Bytes content);
+  // 0 or an errno. All that was added before the call is on disk when the answer is 0. The system
+  // reports only once that it could not write something, and takes it for written from then on. So
+  // what could not be synced is written anew by the next call. Where the whole file system was
+  // synced that cannot be done: its error is then the answer for ever.
   [[nodiscard]] int sync();
 
  private:
+  struct File {
+    Descriptor descriptor;
+    std::vector<std::uint8_t> content;
+    bool has_failed = false;
+  };
+
+  // 0 or an errno.
+  [[nodiscard]] int sync(File& file) const;
+
   // Above it the whole file system is synced instead: descriptors are few.
   static constexpr std::size_t max_files = 64;
 
@@ -30,8 +43,9 @@ class Unsynced {
   int root_;
   std::mutex syncing_;  // held by who syncs, so that nobody reports what another is still syncing
   std::mutex mutex_;
-  std::vector<Descriptor> files_;
+  std::vector<File> files_;
   bool are_too_many_ = false;
+  int lost_ = 0;  // the errno of a sync of the file system, for whoever holds syncing_
 };
 
 }  // namespace paes::volume

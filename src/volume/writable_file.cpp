@@ -21,12 +21,6 @@ using vault::FileId;
 
 constexpr std::size_t max_request_bytes = max_run_blocks * block_bytes;
 
-// The longest text whose stored form has a length that the system can name.
-std::uint64_t max_length(const BlockLayout& layout) noexcept {
-  constexpr auto max_stored = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
-  return (max_stored - vault::header_bytes) / layout.stride() * block_bytes;
-}
-
 // Which blocks a text of `bytes` bytes touches.
 Range blocks_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
   return {offset / block_bytes, (offset + bytes + block_bytes - 1) / block_bytes};
@@ -82,7 +76,7 @@ Result<std::uint64_t> WritableFile::length() const {
 
 Result<std::size_t> WritableFile::read(std::uint64_t offset, MutableBytes into,
                                        std::string_view path) const {
-  if (into.empty() || offset >= max_length(volume_->volume().content().layout())) {
+  if (into.empty() || offset >= max_text_length(volume_->volume().content().layout())) {
     return std::size_t{0};
   }
   const BlockLocks::Lock lock = shared_->locks().to_read(blocks_of(offset, into.size()));
@@ -107,7 +101,7 @@ std::optional<FileId> WritableFile::known_id() const {
 }
 
 Result<std::size_t> WritableFile::write(std::uint64_t offset, Bytes text, std::string_view path) {
-  const std::uint64_t max = max_length(volume_->volume().content().layout());
+  const std::uint64_t max = max_text_length(volume_->volume().content().layout());
   if (!text.empty() && offset >= max) {
     return Failure{EFBIG};
   }
@@ -161,7 +155,7 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
 }
 
 int WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
-  if (bytes > max_length(volume_->volume().content().layout())) {
+  if (bytes > max_text_length(volume_->volume().content().layout())) {
     return EFBIG;
   }
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
@@ -176,7 +170,7 @@ int WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
 int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
                            std::string_view path) {
   const BlockLayout layout = volume_->volume().content().layout();
-  const std::uint64_t max = max_length(layout);
+  const std::uint64_t max = max_text_length(layout);
   if (bytes == 0) {
     return EINVAL;
   }

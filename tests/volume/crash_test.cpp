@@ -34,6 +34,7 @@ enum class CallKind { name, content, sync, sync_all };
 struct Call {
   CallKind kind;
   std::size_t object;  // whose content it changes or syncs
+  bool is_own;         // the content is a folder's IV or a long name
   std::function<void(Replay&)> run;
 };
 
@@ -55,6 +56,10 @@ class Recorder final : public Backing {
     if (made) {
       const std::size_t parent = number_of(folder);
       const std::size_t object = new_number(made->number());
+      if (name == vault::folder_iv_name ||
+          std::string_view(name).ends_with(vault::long_name_suffix)) {
+        own_.insert(object);
+      }
       add(CallKind::name, object, [=, name = std::string(name)](Replay& replay) {
         replay.put(object, openat(replay[parent], name.c_str(), O_RDWR | O_CREAT | O_EXCL, mode));
       });
@@ -185,7 +190,8 @@ class Recorder final : public Backing {
     return last_number_;
   }
   void add(CallKind kind, std::size_t object, std::function<void(Replay&)> run) const {
-    calls_.push_back({kind, object, std::move(run)});
+    calls_.push_back(
+        {kind, object, kind == CallKind::content && own_.contains(object), std::move(run)});
   }
   [[nodiscard]] int noted(int error, CallKind kind, std::size_t object,
                           std::function<void(Replay&)> run) const {
@@ -197,6 +203,7 @@ class Recorder final : public Backing {
 
   mutable std::map<ino_t, std::size_t> numbers_;
   mutable std::size_t last_number_ = 0;
+  mutable std::set<std::size_t> own_;  // whose content is the volume's
   mutable std::vector<Call> calls_;
 };
 
@@ -244,6 +251,9 @@ class Crash {
     // A sync of anything makes names last, whatever of the volume's own they take.
     const std::size_t named = std::max(first, last_synced(end));
     check_missing(found, named, last);
+    if (dropped == no_call || calls_[dropped].is_own) {
+      check_moved(found, named, last);
+    }
     if (is_plain) {
       check_names(found, first, last);
       EXPECT_TRUE(found.damaged_folders.empty());
@@ -389,6 +399,23 @@ class Crash {
     for (const auto& [path, item] : versions_[first].tree.items) {
       EXPECT_TRUE(found.items.contains(path) || !is_in_all(path, first, last))
           << path << " is missing";
+    }
+  }
+
+  // What is in all versions under some name has one, wherever it was moved to meanwhile.
+  void check_moved(const Tree& found, std::size_t first, std::size_t last) const {
+    for (const auto& [path, item] : versions_[first].tree.items) {
+      if (item.type != 'f' || item.blocks.empty()) {
+        continue;
+      }
+      const auto is_in = [&wanted = item](const Tree& tree) {
+        return std::any_of(tree.items.begin(), tree.items.end(),
+                           [&](const auto& other) { return other.second == wanted; });
+      };
+      const bool stays = std::all_of(versions_.begin() + static_cast<std::ptrdiff_t>(first),
+                                     versions_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                                     [&](const Version& version) { return is_in(version.tree); });
+      EXPECT_TRUE(!stays || is_in(found)) << "what was synced as " << path << " has no name";
     }
   }
 

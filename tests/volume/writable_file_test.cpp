@@ -321,6 +321,27 @@ TEST(WritableFile, WithoutRoomALengthStays) {
   }
 }
 
+TEST(WritableFile, EverythingThatIsWrittenIsReadAgain) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  const Text text = random_text(5000);
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  for (const std::uint64_t offset : {most - 5000, most - 2000, most + 12345, most + most / 2}) {
+    const Result<std::size_t> written = file->write(offset, text, "f");
+    if (written.error() == EFBIG) {
+      GTEST_SKIP() << scratch.path() << " has no files of " << offset << " bytes";
+    }
+    ASSERT_TRUE(written) << written.error();
+    Text found(text.size());
+    const Result<std::size_t> read = file->read(offset, found, "f");
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(*read, text.size()) << offset;
+    EXPECT_EQ(found == text, true) << offset;
+  }
+}
+
 TEST(OpenFiles, HandlesOfOneFileShare) {
   const ScratchFolder scratch;
   WrittenVolume volume(scratch.path());
