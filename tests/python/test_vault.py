@@ -341,6 +341,30 @@ def test_what_proves_a_master_key(kind, things, folder, secret, other, unchanged
     assert opens(folder, other)
 
 
+def test_a_link_in_plain_text_proves_no_master_key(folder, secret, other, unchanged):
+    """With names in plain text a target is nothing but what it is under every key."""
+    right, wrong = secret.with_name("right.key"), secret.with_name("wrong.key")
+    succeed(
+        *("vault", "init", *CHEAP, "--plaintext-names", "--passphrase-file", secret),
+        *("--master-key-out", right, folder),
+    )
+    wrong.write_text("00" * 32)
+    new = ("--new-passphrase-file", other, folder)
+    os.symlink("anywhere", folder / "link")
+    check = unchanged()
+    for key in (right, wrong):
+        fail(
+            "vault", "passwd", "--master-key", key, *new, code=FAILURE, says="too little to prove"
+        )
+        check()
+    (folder / "file").write_bytes(sealed_file(right.read_text().strip().replace("-", ""), b"text"))
+    check = unchanged()
+    fail("vault", "passwd", "--master-key", wrong, *new, code=WRONG_KEY, says="not that of this vault")
+    check()
+    succeed("vault", "passwd", "--master-key", right, *new)
+    assert opens(folder, other)
+
+
 def test_a_lost_configuration(folder, secret, other):
     """As paes-vault(1) has it."""
     right, _, _ = with_content(folder, "xchacha20_poly1305", "files", secret)
