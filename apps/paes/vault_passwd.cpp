@@ -18,8 +18,18 @@ namespace {
 struct Request {
   VaultOptions vault;
   PassphraseOptions new_passphrase;
-  unsigned work_factor = 0;  // 0: as before
+  unsigned work_factor = 0;  // 0: as before, or the default where a master key opens the vault
   bool force = false;
+
+  [[nodiscard]] bool has_master_key() const noexcept { return !vault.master_key_file.empty(); }
+  // Nothing but the passphrase authenticates the old work factor, and only where it was paid has it
+  // been held against the limit.
+  [[nodiscard]] unsigned new_work_factor(const vault::ScryptCost& before) const noexcept {
+    if (work_factor != 0) {
+      return work_factor;
+    }
+    return has_master_key() ? vault::default_log2_n : before.work_factor();
+  }
 };
 
 // With -f nobody knows whether the new configuration opens the vault, so the old one stays, too.
@@ -51,7 +61,7 @@ bool check_master_key(const Request& request, const OpenedVault& opened) {
 }
 
 int change_passphrase(const Request& request) {
-  const bool has_key = !request.vault.master_key_file.empty();
+  const bool has_key = request.has_master_key();
   refuse(request.force && !has_key, "vault passwd: -f goes with --master-key alone");
   refuse_several_uses_of_standard_input(
       request.vault.passphrase.standard_input_uses() +
@@ -60,8 +70,7 @@ int change_passphrase(const Request& request) {
   OpenedVault opened = request.vault.open();
   const bool is_proved = !has_key || check_master_key(request, opened);
   const std::string path = request.vault.place.configuration_path();
-  const unsigned work_factor =
-      request.work_factor != 0 ? request.work_factor : opened.configuration.scrypt.work_factor();
+  const unsigned work_factor = request.new_work_factor(opened.configuration.scrypt);
   const SecretBytes passphrase = new_vault_passphrase(request.new_passphrase);
   vault::wrap_master_key(opened.key, passphrase, work_factor, opened.configuration, until_signal());
   if (!is_proved) {
@@ -80,7 +89,7 @@ Action declare(CLI::App& app) {
   request->new_passphrase.declare(app, "new-", "read the new passphrase from this file");
   declare_work_factor(app, request->work_factor,
                       "scrypt work factor of the new passphrase, as a power of two; by default it "
-                      "stays");
+                      "stays, and with --master-key it becomes 16");
   app.add_flag("-f,--force", request->force,
                "take a master key that the vault's files cannot prove");
   return [request] { return change_passphrase(*request); };

@@ -293,6 +293,19 @@ def test_a_lost_passphrase(made, other):
     assert not (folder / "gocryptfs.conf.bak").exists()
 
 
+def test_a_cost_above_the_limit_is_not_taken_over(made, other):
+    """A master key needs no derivation, and the old work factor is anybody's."""
+    folder, key = made
+    (folder / "anything").write_bytes(sealed_file(key.read_text().strip().replace("-", ""), b"text"))
+    edit(folder / CONFIGURATION, lambda all: all["ScryptObject"].update(N=1 << 30))
+    command = ("vault", "passwd", "--master-key", key, "--new-passphrase-file", other)
+    succeed(*command, folder, timeout_s=60)
+    assert info(folder)["scrypt"]["log2_n"] == 16
+    assert opens(folder, other)
+    succeed(*command, "--work-factor", 11, folder)
+    assert info(folder)["scrypt"]["log2_n"] == 11
+
+
 OPTIONS_OF = {
     "aes_256_gcm": (),
     "aes_siv": ("--cipher", "aes-siv"),
