@@ -305,12 +305,12 @@ void Check::begin(const std::shared_ptr<OpenFile>& file) {
 
 void Check::work_on(const std::shared_ptr<OpenFile>& file) {
   while (!(watch_.stops && watch_.stops())) {
-    const std::uint64_t bytes = file->check.check_next();
-    if (bytes == 0) {
+    const FileCheck::Step step = file->check.check_next();
+    if (step.runs == 0) {
       return;
     }
-    report_.progress(bytes);
-    if (file->runs_done.fetch_add(1) + 1 == file->check.runs()) {
+    report_.progress(step.text_bytes);
+    if (file->runs_done.fetch_add(step.runs) + step.runs == file->check.runs()) {
       conclude(*file);
       return;
     }

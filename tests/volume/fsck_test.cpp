@@ -135,6 +135,42 @@ TEST(VolumeFsck, HolesAreAuthentic) {
   EXPECT_EQ(check(volume, {}, 2).damaged, Names{"f: block 100000 is cut short"});
 }
 
+// Counts how often somebody looks for the end of a hole.
+class HoleCountingBacking : public Backing {
+ public:
+  explicit HoleCountingBacking(std::atomic<unsigned>& count) : count_(&count) {}
+
+  Result<std::uint64_t> next_data(int file, std::uint64_t offset) const override {
+    ++*count_;
+    return Backing::next_data(file, offset);
+  }
+
+ private:
+  std::atomic<unsigned>* count_;
+};
+
+// A hole costs the same whatever its length, which is the choice of whoever made the file.
+TEST(VolumeFsck, LongHolesArePassedOverAtOnce) {
+  MadeVolume made;
+  constexpr std::uint64_t blocks = 2'000'000;
+  constexpr std::uint64_t damaged = 1'234'567;
+  made.file("f", varied_bytes(vault::block_bytes, 1));
+  const vault::BlockLayout layout = made.content().layout();
+  std::filesystem::resize_file(made.stored("f"), layout.offset_of(blocks));
+  std::atomic<unsigned> looks{0};
+  const Volume volume = made.open({}, std::make_unique<HoleCountingBacking>(looks));
+  for (const bool has_damage : {false, true}) {
+    for (const unsigned threads : {1U, 4U}) {
+      looks = 0;
+      const Checked all = check(volume, {}, threads);
+      EXPECT_EQ(all.damaged, has_damage ? Names{"f: block 1234567 is not authentic"} : Names{});
+      EXPECT_EQ(all.counts.text_bytes, blocks * vault::block_bytes);
+      EXPECT_LT(looks.load(), 100U);
+    }
+    flip(made.stored("f"), layout.offset_of(damaged) + 20);
+  }
+}
+
 TEST(VolumeFsck, ManyDamagedBlocksAreCounted) {
   MadeVolume made;
   made.file("f", varied_bytes(400 * vault::block_bytes, 1));
