@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -836,3 +837,42 @@ def test_the_new_file_cannot_be_synced(made, secret, other, preloaded, tmp_path,
     assert result.code == FAILURE
     program.assert_error_lines(result.err, "gocryptfs.conf: Input/output error")
     check()
+
+
+# The check of hostile trees
+
+
+def test_the_check_of_a_deep_tree_takes_little_memory(folder, secret):
+    """As much for each folder as its name has, and not as much as its path has."""
+    depth, name = 3000, "d" * 250
+    _, most_open = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most_open < depth + 200:
+        pytest.skip(f"a process may have only {most_open} files open, and the test needs {depth + 200}")
+    vault = folder / "vault"
+    vault.mkdir()
+    succeed("vault", "init", *CHEAP, "--plaintext-names", "--passphrase-file", secret, vault)
+    try:
+        at = os.open(vault, os.O_RDONLY)
+        for _ in range(depth):
+            os.mkdir(name, dir_fd=at)
+            below = os.open(name, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        damaged = os.open("damaged", os.O_WRONLY | os.O_CREAT, dir_fd=at)
+        os.write(damaged, b"\1")
+        os.close(damaged)
+        os.close(at)
+        with open(folder / "found", "wb") as found:
+            process = program.start(
+                *("vault", "fsck", "--json", "-T", 1, "--passphrase-file", secret, vault),
+                stdin=subprocess.DEVNULL, stdout=found,
+            )
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        document = json.loads((folder / "found").read_bytes())
+        assert process.returncode == CORRUPT, document["counts"]
+        assert (document["counts"]["folders"], document["counts"]["unread"]) == (depth + 1, 0)
+        assert [one["path"] for one in document["damaged"]] == [f"{name}/" * depth + "damaged"]
+        assert used.ru_maxrss < 300 * 1024  # in KiB; whole paths alone would be 1.1 GB
+    finally:  # shutil's removal is no match for the depth
+        subprocess.run(["rm", "-rf", vault], check=True, timeout=program.TIMEOUT_S)

@@ -2,6 +2,7 @@
 #include "volume/fsck.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -203,6 +204,44 @@ TEST(VolumeFsck, FilesOfLongNamesThatNothingHas) {
   std::filesystem::remove(stored);
   EXPECT_EQ(check(made.open()).damaged,
             Names{"d/" + stored.filename().string() + ".name: what has this long name is missing"});
+}
+
+// What a process may have open at once, lowered for as long as this lives.
+class FewOpenFiles {
+ public:
+  explicit FewOpenFiles(rlim_t most) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const struct rlimit limit = {std::min(most, before_.rlim_cur), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  }
+  ~FewOpenFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  FewOpenFiles(const FewOpenFiles&) = delete;
+  FewOpenFiles& operator=(const FewOpenFiles&) = delete;
+
+ private:
+  struct rlimit before_ = {};
+};
+
+// What is looked at again at the end does not keep its folder open until then.
+TEST(VolumeFsck, FilesOfLongNamesInManyFolders) {
+  MadeVolume made;
+  constexpr unsigned folders = 150;
+  const std::string planted = "gocryptfs.longname." + std::string(43, 'A') + ".name";
+  made.folder("d");
+  for (unsigned i = 0; i < folders; ++i) {
+    const std::string path = "d/" + std::to_string(i);
+    made.folder(path);
+    MadeVolume::write(made.stored(path) / planted, to_text("anything"));
+  }
+  const Volume volume = made.open();
+  const FewOpenFiles limit(100);
+  for (const unsigned threads : {1U, 3U}) {
+    const Checked all = check(volume, {}, threads);
+    EXPECT_EQ(all.unread, Names{});
+    ASSERT_EQ(all.damaged.size(), folders);
+    EXPECT_EQ(all.damaged[0], "d/0/" + planted + ": what has this long name is missing");
+    EXPECT_EQ(all.counts.folders, folders + 2);
+  }
 }
 
 // Each damage is found beside every other one.
