@@ -38,24 +38,25 @@ void keep_old(const std::string& path) {
   write_configuration(
       copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false);
   print_note("paes: " + printable(copy) +
-             ": the old configuration; remove it once the files have been read");
+             ": the old configuration; remove it once the files have been read, because to a check "
+             "it is no part of the vault");
 }
 
 // Gives back whether the key is known to be the vault's.
 bool check_master_key(const Request& request, const OpenedVault& opened) {
   const std::string& folder = request.vault.place.folder();
-  switch (prove_master_key(folder, opened.configuration.features, opened.key)) {
-    case KeyProof::right:
-      return true;
-    case KeyProof::wrong:
-      throw Error(ErrorCode::wrong_key, folder + ": the master key is not that of this vault");
-    case KeyProof::nothing_to_try:
-      break;
+  const KeyProof proof = prove_master_key(folder, opened.configuration.features, opened.key);
+  if (proof == KeyProof::right) {
+    return true;
   }
+  // A file that failed may be damaged, or somebody has put it there, so that -f goes on there, too.
   if (!request.force) {
-    throw Error(ErrorCode::failure,
-                folder + ": holds too little to prove that the master key is right",
-                "-f takes it as it is, and keeps the old configuration");
+    const bool is_wrong = proof == KeyProof::wrong;
+    throw Error(is_wrong ? ErrorCode::wrong_key : ErrorCode::failure,
+                folder + (is_wrong ? ": the master key is not that of this vault"
+                                   : ": holds too little to prove that the master key is right"),
+                std::string(is_wrong ? "if all of its files are damaged, " : "") +
+                    "-f takes it as it is, and keeps the old configuration");
   }
   return false;
 }
@@ -91,7 +92,7 @@ Action declare(CLI::App& app) {
                       "scrypt work factor of the new passphrase, as a power of two; by default it "
                       "stays, and with --master-key it becomes 16");
   app.add_flag("-f,--force", request->force,
-               "take a master key that the vault's files cannot prove");
+               "take a master key that the vault's files do not prove");
   return [request] { return change_passphrase(*request); };
 }
 

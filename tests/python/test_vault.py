@@ -435,13 +435,25 @@ def test_another_master_key(made, other, unchanged):
     wrong = key.with_name("wrong.key")
     wrong.write_text("00" * 32)
     check = unchanged()
-    for force in ((), ("-f",)):
-        fail(
-            *("vault", "passwd", "--master-key", wrong, "--new-passphrase-file", other),
-            *(*force, folder),
-            code=WRONG_KEY, says="is not that of this vault",
-        )
+    fail(
+        *("vault", "passwd", "--master-key", wrong, "--new-passphrase-file", other, folder),
+        code=WRONG_KEY, says="is not that of this vault",
+    )
     check()
+
+
+def test_one_planted_file_does_not_keep_the_owner_out(made, other, unchanged):
+    """Nothing passes, and one file fails under every key."""
+    folder, key = made
+    (folder / "planted").write_bytes(b"\0\2" + os.urandom(16 + 4128))
+    check = unchanged()
+    command = ("vault", "passwd", "--master-key", key, "--new-passphrase-file", other, folder)
+    fail(*command, code=WRONG_KEY, says="hint: .* -f takes it as it is")
+    check()
+    before = (folder / CONFIGURATION).read_bytes()
+    succeed(*command, "-f")
+    assert opens(folder, other)
+    assert (folder / "gocryptfs.conf.bak").read_bytes() == before
 
 
 def test_a_master_key_that_nothing_proves(made, secret, other, unchanged):
