@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -60,6 +61,12 @@ class Prover {
         content_(vault::make_content_key(features.content, key.content_key(features),
                                          best_kernel(Cipher::aes))),
         names_(key.name_key(features), features, best_kernel(Cipher::aes)) {}
+
+  // Whether a file of this name has blocks.
+  [[nodiscard]] bool holds_content(std::string_view name) const noexcept {
+    const vault::StoredKind kind = names_.kind_of(name);
+    return kind == vault::StoredKind::name || kind == vault::StoredKind::long_name;
+  }
 
   // Its first block. Holes are the same under every key.
   [[nodiscard]] Trial try_file(const fs::path& path) const {
@@ -135,11 +142,6 @@ class Prover {
   vault::NameCipher names_;
 };
 
-bool holds_no_content(const std::string& name) {
-  return name == vault::configuration_name || name == vault::folder_iv_name ||
-         (name.starts_with(vault::long_name_prefix) && name.ends_with(vault::long_name_suffix));
-}
-
 }  // namespace
 
 KeyProof prove_master_key(const std::string& folder, const vault::Features& features,
@@ -159,7 +161,7 @@ KeyProof prove_master_key(const std::string& folder, const vault::Features& feat
     Trial trial = Trial::none;
     if (fs::is_symlink(status)) {
       trial = prover.try_link(path);
-    } else if (fs::is_regular_file(status) && !holds_no_content(path.filename().string())) {
+    } else if (fs::is_regular_file(status) && prover.holds_content(path.filename().string())) {
       trial = prover.try_file(path);
     }
     if (trial == Trial::passed) {

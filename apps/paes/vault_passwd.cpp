@@ -36,7 +36,7 @@ struct Request {
 void keep_old(const std::string& path) {
   const std::string copy = path + ".bak";
   write_configuration(
-      copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false);
+      copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false, path);
   print_note("paes: " + printable(copy) +
              ": the old configuration; remove it once the files have been read, because to a check "
              "it is no part of the vault");

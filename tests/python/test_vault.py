@@ -851,6 +851,36 @@ def test_the_new_file_cannot_be_synced(made, secret, other, preloaded, tmp_path,
     check()
 
 
+def test_an_old_configuration_keeps_its_owner(made, other):
+    folder, key = made
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(folder / CONFIGURATION, 12345, 12346)
+    succeed(
+        *("vault", "passwd", "--master-key", key, "--new-passphrase-file", other, "-f", folder)
+    )
+    for name in (CONFIGURATION, "gocryptfs.conf.bak"):
+        status = (folder / name).stat()
+        assert (status.st_uid, status.st_gid) == (12345, 12346), name
+
+
+def test_a_configuration_under_another_name_in_the_vault(folder, secret, unchanged):
+    check = unchanged()
+    command = ("vault", "init", *CHEAP, "--passphrase-file", secret, "--config")
+    fail(*command, folder / "other.conf", folder, code=USAGE, says="would lie in the vault")
+    check()
+    succeed(*command, folder / CONFIGURATION, folder)
+    assert opens(folder, secret)
+
+
+@pytest.mark.parametrize("command", ["info", "fsck", "passwd"])
+def test_a_pipe_in_place_of_the_configuration(command, folder, secret):
+    os.mkfifo(folder / CONFIGURATION)
+    options = () if command == "info" else ("--passphrase-file", secret)
+    fail("vault", command, *options, folder, code=FAILURE, says="gocryptfs.conf: is no regular file",
+         timeout_s=60)
+
+
 # The check of hostile trees
 
 
