@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -61,6 +62,12 @@ class Prover {
                                          best_kernel(Cipher::aes))),
         names_(key.name_key(features), features, best_kernel(Cipher::aes)) {}
 
+  // Whether a file of this name has blocks.
+  [[nodiscard]] bool holds_content(std::string_view name) const noexcept {
+    const vault::StoredKind kind = names_.kind_of(name);
+    return kind == vault::StoredKind::name || kind == vault::StoredKind::long_name;
+  }
+
   // Its first block. Holes are the same under every key.
   [[nodiscard]] Trial try_file(const fs::path& path) const {
     const vault::BlockLayout layout = content_->layout();
@@ -79,7 +86,11 @@ class Prover {
     return vault::open_block(*content_, {0, &id}, sealed, text) ? Trial::passed : Trial::failed;
   }
 
+  // With names in plain text a target is plain text, too, which any key would pass.
   [[nodiscard]] Trial try_link(const fs::path& path) const {
+    if (features_.has_plaintext_names) {
+      return Trial::none;
+    }
     std::error_code error;
     const fs::path target = fs::read_symlink(path, error);
     if (error) {
@@ -131,11 +142,6 @@ class Prover {
   vault::NameCipher names_;
 };
 
-bool holds_no_content(const std::string& name) {
-  return name == vault::configuration_name || name == vault::folder_iv_name ||
-         (name.starts_with(vault::long_name_prefix) && name.ends_with(vault::long_name_suffix));
-}
-
 }  // namespace
 
 KeyProof prove_master_key(const std::string& folder, const vault::Features& features,
@@ -155,7 +161,7 @@ KeyProof prove_master_key(const std::string& folder, const vault::Features& feat
     Trial trial = Trial::none;
     if (fs::is_symlink(status)) {
       trial = prover.try_link(path);
-    } else if (fs::is_regular_file(status) && !holds_no_content(path.filename().string())) {
+    } else if (fs::is_regular_file(status) && prover.holds_content(path.filename().string())) {
       trial = prover.try_file(path);
     }
     if (trial == Trial::passed) {

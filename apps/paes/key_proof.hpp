@@ -11,7 +11,7 @@ namespace paes::cli {
 
 enum class KeyProof {
   right,
-  wrong,
+  wrong,           // nothing passed and something failed; it may be damaged, or planted
   nothing_to_try,  // too few files and names
 };
 

@@ -38,7 +38,8 @@ struct Request {
   bool quiet = false;
 };
 
-// Each folder between the root and what is being checked stays open.
+// Each folder that has not been read to its end is open: most often all those between the root and
+// what is being checked.
 void allow_open_files() {
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -104,7 +105,8 @@ std::optional<Error> verdict_on(const Request& request, const FsckCounts& counts
   }
   if (counts.unread != 0) {
     return Error(ErrorCode::failure, fmt::format("{}: {}", folder, unread),
-                 "a user who may read all files can check all of them");
+                 "a user who may read all files can check all of them; if memory or open files ran "
+                 "out, allow more of them (ulimit -n)");
   }
   return std::nullopt;
 }

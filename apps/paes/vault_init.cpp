@@ -66,6 +66,12 @@ bool lies_in(const std::string& file, const std::string& folder) {
          std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
 }
 
+bool is_same_file_name(const std::string& one, const std::string& other) {
+  std::error_code error;
+  return std::filesystem::weakly_canonical(one, error) ==
+         std::filesystem::weakly_canonical(other, error);
+}
+
 // A file that goes away again unless the vault gets complete.
 class Made {
  public:
@@ -139,6 +145,11 @@ void check(const Request& request) {
       request.passphrase.standard_input_uses() +
       (!request.master_key_file.empty() && is_standard_input(request.master_key_file) ? 1 : 0));
   const std::string path = request.place.configuration_path();
+  refuse(lies_in(path, request.place.folder()) &&
+             !is_same_file_name(
+                 path, request.place.folder() + "/" + std::string(vault::configuration_name)),
+         path + ": would lie in the vault, where no file can have this name",
+         "keep it elsewhere, or leave out --config");
   struct stat status = {};
   if (request.place.has_configuration_elsewhere() && lstat(path.c_str(), &status) == 0) {
     throw Error(ErrorCode::failure, path + ": already exists",

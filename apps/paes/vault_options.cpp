@@ -1,5 +1,6 @@
 #include "paes/vault_options.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "core/descriptor.hpp"
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/keyfile.hpp"
@@ -63,6 +65,20 @@ SecretBytes first_line(SecretBytes passphrase) {
   return passphrase;
 }
 
+// Whoever can write to a vault's folder must not make its owner wait at a pipe for ever.
+SecretBytes read_regular_file(const std::string& path, std::size_t max_bytes) {
+  refuse_zero_byte(path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  struct stat status = {};
+  if (!file.is_open() || fstat(file.number(), &status) != 0) {
+    throw_errno(path);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorCode::failure, path + ": is no regular file");
+  }
+  return stream::read_small_file(file.number(), path, max_bytes, &cancel());
+}
+
 // A key in place of its file's name must not stand in a message.
 bool looks_like_master_key(const std::string& text) {
   const auto digits = std::count_if(text.begin(), text.end(), [](char c) {
@@ -107,7 +123,9 @@ vault::Configuration VaultPlace::read_configuration() const {
   }
   SecretBytes text;
   try {
-    text = stream::read_small_file(path, vault::max_configuration_bytes, &cancel());
+    text = config_.empty()
+               ? read_regular_file(path, vault::max_configuration_bytes)
+               : stream::read_small_file(path, vault::max_configuration_bytes, &cancel());
   } catch (const Error& error) {
     if (error.code == ErrorCode::usage) {
       throw Error(ErrorCode::corrupt, path + ": is too long to be a configuration");
@@ -215,9 +233,11 @@ void write_configuration(const std::string& path, const vault::Configuration& co
                       replaces);
 }
 
-void write_configuration(const std::string& path, Bytes text, bool replaces) {
+void write_configuration(const std::string& path, Bytes text, bool replaces,
+                         const std::string& owner_of) {
   struct stat before = {};
-  const bool exists_before = replaces && stat(path.c_str(), &before) == 0;
+  const std::string& owned = replaces ? path : owner_of;
+  const bool exists_before = !owned.empty() && stat(owned.c_str(), &before) == 0;
   stream::OutputOptions options;
   options.only_new = !replaces;
   options.overwrite = replaces;

@@ -74,8 +74,10 @@ class CostLimit {
 CLI::Option* declare_work_factor(CLI::App& app, unsigned& work_factor, const char* help);
 
 // Writes a configuration as a file of mode 0400, synced, which has its name only when it is
-// complete. A file that exists is replaced only if `replaces`, and then keeps its owner.
-void write_configuration(const std::string& path, Bytes text, bool replaces);
+// complete. A file that exists is replaced only if `replaces`, and then keeps its owner. A new one
+// gets the owner of the file `owner_of`, if one is named.
+void write_configuration(const std::string& path, Bytes text, bool replaces,
+                         const std::string& owner_of = {});
 void write_configuration(const std::string& path, const vault::Configuration& configuration,
                          bool replaces);
 

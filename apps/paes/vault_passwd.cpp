@@ -18,40 +18,51 @@ namespace {
 struct Request {
   VaultOptions vault;
   PassphraseOptions new_passphrase;
-  unsigned work_factor = 0;  // 0: as before
+  unsigned work_factor = 0;  // 0: as before, or the default where a master key opens the vault
   bool force = false;
+
+  [[nodiscard]] bool has_master_key() const noexcept { return !vault.master_key_file.empty(); }
+  // Nothing but the passphrase authenticates the old work factor, and only where it was paid has it
+  // been held against the limit.
+  [[nodiscard]] unsigned new_work_factor(const vault::ScryptCost& before) const noexcept {
+    if (work_factor != 0) {
+      return work_factor;
+    }
+    return has_master_key() ? vault::default_log2_n : before.work_factor();
+  }
 };
 
 // With -f nobody knows whether the new configuration opens the vault, so the old one stays, too.
 void keep_old(const std::string& path) {
   const std::string copy = path + ".bak";
   write_configuration(
-      copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false);
+      copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false, path);
   print_note("paes: " + printable(copy) +
-             ": the old configuration; remove it once the files have been read");
+             ": the old configuration; remove it once the files have been read, because to a check "
+             "it is no part of the vault");
 }
 
 // Gives back whether the key is known to be the vault's.
 bool check_master_key(const Request& request, const OpenedVault& opened) {
   const std::string& folder = request.vault.place.folder();
-  switch (prove_master_key(folder, opened.configuration.features, opened.key)) {
-    case KeyProof::right:
-      return true;
-    case KeyProof::wrong:
-      throw Error(ErrorCode::wrong_key, folder + ": the master key is not that of this vault");
-    case KeyProof::nothing_to_try:
-      break;
+  const KeyProof proof = prove_master_key(folder, opened.configuration.features, opened.key);
+  if (proof == KeyProof::right) {
+    return true;
   }
+  // A file that failed may be damaged, or somebody has put it there, so that -f goes on there, too.
   if (!request.force) {
-    throw Error(ErrorCode::failure,
-                folder + ": holds too little to prove that the master key is right",
-                "-f takes it as it is, and keeps the old configuration");
+    const bool is_wrong = proof == KeyProof::wrong;
+    throw Error(is_wrong ? ErrorCode::wrong_key : ErrorCode::failure,
+                folder + (is_wrong ? ": the master key is not that of this vault"
+                                   : ": holds too little to prove that the master key is right"),
+                std::string(is_wrong ? "if all of its files are damaged, " : "") +
+                    "-f takes it as it is, and keeps the old configuration");
   }
   return false;
 }
 
 int change_passphrase(const Request& request) {
-  const bool has_key = !request.vault.master_key_file.empty();
+  const bool has_key = request.has_master_key();
   refuse(request.force && !has_key, "vault passwd: -f goes with --master-key alone");
   refuse_several_uses_of_standard_input(
       request.vault.passphrase.standard_input_uses() +
@@ -60,8 +71,7 @@ int change_passphrase(const Request& request) {
   OpenedVault opened = request.vault.open();
   const bool is_proved = !has_key || check_master_key(request, opened);
   const std::string path = request.vault.place.configuration_path();
-  const unsigned work_factor =
-      request.work_factor != 0 ? request.work_factor : opened.configuration.scrypt.work_factor();
+  const unsigned work_factor = request.new_work_factor(opened.configuration.scrypt);
   const SecretBytes passphrase = new_vault_passphrase(request.new_passphrase);
   vault::wrap_master_key(opened.key, passphrase, work_factor, opened.configuration, until_signal());
   if (!is_proved) {
@@ -80,9 +90,9 @@ Action declare(CLI::App& app) {
   request->new_passphrase.declare(app, "new-", "read the new passphrase from this file");
   declare_work_factor(app, request->work_factor,
                       "scrypt work factor of the new passphrase, as a power of two; by default it "
-                      "stays");
+                      "stays, and with --master-key it becomes 16");
   app.add_flag("-f,--force", request->force,
-               "take a master key that the vault's files cannot prove");
+               "take a master key that the vault's files do not prove");
   return [request] { return change_passphrase(*request); };
 }
 

@@ -58,6 +58,18 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+// The two letters outside of ASCII that gocryptfs's reader takes for letters in it (Go,
+// encoding/json): the long s and the sign of the kelvin, in UTF-8.
+std::string with_ascii_letters(std::string name) {
+  for (const auto& [letter, ascii] :
+       {std::pair{std::string_view("\xc5\xbf"), 's'}, {std::string_view("\xe2\x84\xaa"), 'k'}}) {
+    for (std::size_t at = name.find(letter); at != std::string::npos; at = name.find(letter)) {
+      name.replace(at, letter.size(), 1, ascii);
+    }
+  }
+  return name;
+}
+
 bool is_known(std::string_view member) {
   return std::any_of(known_members.begin(), known_members.end(),
                      [&](std::string_view known) { return equal_but_for_case(member, known); });
@@ -138,6 +150,9 @@ const Json* Parser::find(const Json& object, std::string_view member) const {
     if (equal_but_for_case(name, member)) {
       require(found == nullptr, "the member " + std::string(member) + " stands there twice");
       found = &value;
+    } else {
+      require(!equal_but_for_case(with_ascii_letters(name), member),
+              "the member " + std::string(member) + " is written with letters outside of ASCII");
     }
   }
   return found;

@@ -44,7 +44,7 @@ Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
   }
   const Result<std::string> stored = volume.backing().attribute(file, name->c_str());
   if (!stored) {
-    return volume.failed(path, "attribute " + std::string(attribute), stored.error());
+    return volume.failed(path, "attribute " + *name, stored.error());
   }
   const Bytes value = bytes_of(*stored);
   if (is_acl(attribute)) {
@@ -52,7 +52,7 @@ Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
   }
   std::optional<std::vector<std::uint8_t>> opened = vault::open_attribute(volume.content(), value);
   if (!opened) {
-    volume.report({std::string(path), "attribute " + std::string(attribute) + " is not authentic"});
+    volume.report({std::string(path), "attribute " + *name + " is not authentic"});
     return Failure{EIO};
   }
   return std::move(*opened);
@@ -76,8 +76,12 @@ Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
       continue;
     }
     std::optional<std::string> decoded = volume.names().decode_attribute(name);
-    // ACLs were encrypted once; as no system finds them, gocryptfs passes over them, too.
-    if (!decoded || is_acl(*decoded)) {
+    // Before 2.0, gocryptfs encrypted ACLs, too. No system finds those, so that they are out of
+    // use, and nobody wants to hear of them.
+    if (decoded && is_acl(*decoded)) {
+      continue;
+    }
+    if (!decoded) {
       volume.report(
           {std::string(path), "the name of attribute " + std::string(name) + " is damaged"});
       continue;

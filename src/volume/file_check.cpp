@@ -105,32 +105,57 @@ std::uint64_t FileCheck::begin() {
   return text_bytes(first);
 }
 
-std::uint64_t FileCheck::check_next() {
-  const std::uint64_t run = next_run_.fetch_add(1);
-  if (run > runs_) {
-    return 0;
-  }
-  const Range blocks{run * run_blocks, std::min(blocks_, (run + 1) * run_blocks)};
-  read_and_check(without_holes(blocks));
-  return text_bytes(blocks);
+Range FileCheck::blocks_of_runs(Range runs) const noexcept {
+  return {std::min(blocks_, runs.first * run_blocks), std::min(blocks_, runs.end * run_blocks)};
 }
 
-Range FileCheck::without_holes(Range blocks) const {
+FileCheck::Step FileCheck::check_next() {
+  const std::uint64_t run = next_run_.fetch_add(1);
+  if (run > runs_) {
+    return {};
+  }
+  const Range blocks = blocks_of_runs({run, run + 1});
+  const std::uint64_t first = after_hole(blocks.first);
+  Step step{1, text_bytes(blocks)};
+  if (first < blocks.end) {
+    read_and_check({first, blocks.end});
+    return step;
+  }
+  // A hole may have any length, so nobody looks at each of its runs.
+  const Range skipped = skip_to(first == blocks_ ? runs_ + 1 : first / run_blocks);
+  if (!skipped.is_empty()) {
+    step.runs += skipped.count();
+    step.text_bytes += text_bytes(blocks_of_runs(skipped));
+  }
+  return step;
+}
+
+Range FileCheck::skip_to(std::uint64_t run) noexcept {
+  std::uint64_t next = next_run_.load();
+  while (next < run) {
+    if (next_run_.compare_exchange_weak(next, run)) {
+      return {next, run};
+    }
+  }
+  return {run, run};
+}
+
+std::uint64_t FileCheck::after_hole(std::uint64_t block) const {
   constexpr std::uint64_t status_block_bytes = 512;  // stat(2)
   const auto stored = static_cast<std::uint64_t>(status_.st_size);
   if (static_cast<std::uint64_t>(status_.st_blocks) * status_block_bytes >= stored) {
-    return blocks;
+    return block;
   }
   const BlockLayout layout = volume_->content().layout();
   const Result<std::uint64_t> data =
-      volume_->backing().next_data(descriptor(), layout.offset_of(blocks.first));
+      volume_->backing().next_data(descriptor(), layout.offset_of(block));
   if (!data && data.error() != ENXIO) {
-    return blocks;
+    return block;
   }
   // A short last block of zeros is no hole.
   const std::uint64_t end = std::min(data ? *data : stored, stored);
   const std::uint64_t whole = end < header_bytes ? 0 : (end - header_bytes) / layout.stride();
-  return {std::clamp(whole, blocks.first, blocks.end), blocks.end};
+  return std::clamp(whole, block, blocks_);
 }
 
 void FileCheck::read_and_check(Range blocks) {

@@ -33,8 +33,14 @@ class FileCheck {
   [[nodiscard]] std::uint64_t begin();
   // How many runs of blocks are left to check after begin().
   [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
-  // Checks the next run of blocks; the answer is 0 if none is left. From any thread.
-  [[nodiscard]] std::uint64_t check_next();
+  // What a step of the check has got through. No runs: none was left.
+  struct Step {
+    std::uint64_t runs = 0;
+    std::uint64_t text_bytes = 0;
+  };
+  // Checks the next run of blocks, and passes over all the runs after it that lie in the same hole.
+  // From any thread. All steps together have runs() runs.
+  [[nodiscard]] Step check_next();
 
   [[nodiscard]] std::uint64_t text_bytes() const noexcept;  // of the whole file
 
@@ -49,12 +55,16 @@ class FileCheck {
 
  private:
   [[nodiscard]] std::uint64_t text_bytes(Range blocks) const noexcept;
-  // Of the backing file.
+  // How much of the backing file these blocks are.
   [[nodiscard]] std::size_t sealed_bytes(Range blocks) const noexcept;
+  [[nodiscard]] Range blocks_of_runs(Range runs) const noexcept;
   void check(Range blocks, Bytes sealed);
   void read_and_check(Range blocks);
-  // Without the blocks at the beginning that are holes, where that can be known without reading.
-  [[nodiscard]] Range without_holes(Range blocks) const;
+  // The first block at `block` or after it that is no hole, where that can be known without
+  // reading; blocks_ if all the rest is a hole.
+  [[nodiscard]] std::uint64_t after_hole(std::uint64_t block) const;
+  // Takes the runs before `run` that nobody has taken. The answer is which.
+  [[nodiscard]] Range skip_to(std::uint64_t run) noexcept;
   void note_damaged(std::uint64_t block);
   void note(std::uint64_t order, std::string what, int error = 0);
 

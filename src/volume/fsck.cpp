@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -32,10 +33,73 @@ constexpr std::size_t max_remembered = std::size_t{1} << 20;
 
 constexpr int file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-// A folder that is being checked, with its path. Everything below it keeps it open.
-struct Place {
-  Folder folder;
+// Where a folder lies: its names, and where the folder that it is in lies. Whole paths would take
+// memory by the square of the depth, so one is built only when somebody has to read it.
+struct Trail;
+using SharedTrail = std::shared_ptr<const Trail>;  // none: the root
+struct Trail {
+  SharedTrail parent;
+  std::string name;
+  std::string stored;
+  // The next that end_trails() has to end.
+  Trail* next = nullptr;
+};
+
+// Ends a trail. The last of a deep one ends all the others, which must not take a stack as deep.
+void end_trails(Trail* trail) noexcept {
+  thread_local Trail* waiting = nullptr;
+  thread_local bool is_ending = false;
+  trail->next = waiting;
+  waiting = trail;
+  if (is_ending) {
+    return;
+  }
+  is_ending = true;
+  while (waiting != nullptr) {
+    const std::unique_ptr<Trail> last(waiting);
+    waiting = waiting->next;
+  }
+  is_ending = false;
+}
+
+SharedTrail make_trail(SharedTrail parent, std::string name, std::string stored) {
+  auto trail = std::make_unique<Trail>();
+  trail->parent = std::move(parent);
+  trail->name = std::move(name);
+  trail->stored = std::move(stored);
+  return {trail.release(), end_trails};
+}
+
+// The folders from the root down to that one.
+std::vector<const Trail*> parts_of(const Trail* trail) {
+  std::vector<const Trail*> parts;
+  for (; trail != nullptr; trail = trail->parent.get()) {
+    parts.push_back(trail);
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+std::string path_in(const SharedTrail& folder, std::string_view name) {
   std::string path;
+  for (const Trail* const part : parts_of(folder.get())) {
+    path += part->name;
+    path += '/';
+  }
+  path += name;
+  if (name.empty() && !path.empty()) {
+    path.pop_back();
+  }
+  return path;
+}
+
+// A folder that is being checked. All that is read of what is in it keeps it open.
+struct Place {
+  SharedTrail trail;
+  std::unique_ptr<const Volume> volume;  // paths of what it reports count from this folder
+  Folder folder;
+
+  [[nodiscard]] std::string path(std::string_view name) const { return path_in(trail, name); }
 };
 using SharedPlace = std::shared_ptr<const Place>;
 
@@ -52,11 +116,14 @@ unsigned char type_of(const struct stat& status) noexcept {
 // A regular file that is being checked. All threads that have nothing else to do share a long one.
 struct OpenFile {
   OpenFile(const Volume& volume, Descriptor descriptor, const struct stat& status,
-           std::string file_path)
-      : check(volume, std::move(descriptor), status), path(std::move(file_path)) {}
+           SharedTrail its_folder, std::string its_name)
+      : check(volume, std::move(descriptor), status),
+        folder(std::move(its_folder)),
+        name(std::move(its_name)) {}
 
   FileCheck check;
-  std::string path;
+  SharedTrail folder;
+  std::string name;
   bool is_second = false;  // the file has changed during its first check
   std::atomic<std::uint64_t> runs_done{0};
 };
@@ -64,72 +131,125 @@ struct OpenFile {
 class Check {
  public:
   Check(const Volume& volume, const Executor& executor, const FsckWatch& watch)
-      : report_(watch),
-        volume_(volume, [this](const Finding& finding) { report_.damaged(finding); }),
-        executor_(executor),
-        watch_(watch) {}
+      : report_(watch), volume_(volume, {}), executor_(executor), watch_(watch) {}
 
   void add(const std::string& path);
   void run();
   [[nodiscard]] FsckCounts counts() const { return report_.counts(); }
 
  private:
-  void enter(int parent, const std::string& stored, std::string path);
+  // EIO after it has been reported, and other errors as they are.
+  [[nodiscard]] Result<SharedPlace> open_place(int parent, const std::string& stored,
+                                               SharedTrail trail);
+  void enter(int parent, const std::string& stored, const SharedTrail& trail);
   void push_scan(SharedPlace place);
   void scan(const SharedPlace& place);
   void check_item(const SharedPlace& place, const Item& item);
   void check_long_name_file(const SharedPlace& place, const std::string& stored);
-  void check_entry(int parent, const std::string& stored, unsigned char type, std::string path);
-  void check_file(int parent, const std::string& stored, const std::string& path);
+  void check_entry(const SharedPlace& place, const std::string& stored, unsigned char type,
+                   const std::string& name);
+  void check_file(const SharedPlace& place, const std::string& stored, const std::string& name);
+  // The errno is one of a call for that name; nothing is said of one that has been removed.
+  void refused(const Place& place, std::string_view name, const char* what, int error);
   [[nodiscard]] Result<Descriptor> open_file(int parent, const std::string& stored) const;
   [[nodiscard]] bool has_seen(const struct stat& status);
-  void check_attributes(int file, const std::string& path);
+  void check_attributes(const Place& place, int file, const std::string& name);
+  [[nodiscard]] Result<Descriptor> open_again(const Trail* folder) const;
+  void look_again(const SharedTrail& folder, const std::vector<std::string>& stored);
 
   void begin(const std::shared_ptr<OpenFile>& file);
   void work_on(const std::shared_ptr<OpenFile>& file);
   void conclude(OpenFile& file);
 
   FsckReport report_;
-  const Volume volume_;  // reports to report_
+  const Volume volume_;  // reports nothing: what each place reports needs its path
   const Executor& executor_;
   const FsckWatch& watch_;
   WorkStack stack_;
   std::mutex remembering_;
   std::set<std::pair<dev_t, ino_t>> seen_;
-  std::vector<std::pair<SharedPlace, std::string>> orphans_;  // long names' files, so it seems
+  // Long names' files to which nothing belongs, so it seems. Their folders are closed meanwhile.
+  std::map<SharedTrail, std::vector<std::string>> orphans_;
 };
 
 void Check::run() {
   stack_.run(executor_, watch_.stops);
   // Whoever makes something with a long name makes this file first. By now that must be done.
-  for (const auto& [place, stored] : orphans_) {
-    const int folder = place->folder.descriptor();
-    const std::string path = path_of(place->path, stored);
-    const std::string named = stored.substr(0, stored.size() - vault::long_name_suffix.size());
-    const Result<struct stat> content = volume_.backing().status(folder, named.c_str());
-    const Result<struct stat> file = volume_.backing().status(folder, stored.c_str());
-    if (content || file.error() == ENOENT) {
-      continue;
+  for (const auto& [folder, stored] : orphans_) {
+    if (watch_.stops && watch_.stops()) {
+      break;
     }
-    if (content.error() == ENOENT && file) {
-      report_.damaged({path, "what has this long name is missing"});
-      continue;
-    }
-    const int error = content.error() == ENOENT ? file.error() : content.error();
-    report_.refused(path, "cannot be read", volume_.failed(path, "the file", error).error);
+    look_again(folder, stored);
   }
   orphans_.clear();
 }
 
-void Check::enter(int parent, const std::string& stored, std::string path) {
-  Result<Folder> folder = Folder::open(volume_, parent, stored.c_str(), path);
+Result<Descriptor> Check::open_again(const Trail* folder) const {
+  constexpr int flags = O_PATH | O_DIRECTORY;
+  Result<Descriptor> at = volume_.backing().open(volume_.root(), ".", flags);
+  for (const Trail* const part : parts_of(folder)) {
+    if (!at) {
+      break;
+    }
+    at = volume_.backing().open(at->number(), part->stored.c_str(), flags);
+  }
+  return at;
+}
+
+void Check::look_again(const SharedTrail& folder, const std::vector<std::string>& stored) {
+  const Result<Descriptor> opened = open_again(folder.get());
+  for (const std::string& name : stored) {
+    const std::string named = name.substr(0, name.size() - vault::long_name_suffix.size());
+    int error = opened.error();
+    if (opened) {
+      const int number = opened->number();
+      const Result<struct stat> content = volume_.backing().status(number, named.c_str());
+      const Result<struct stat> file = volume_.backing().status(number, name.c_str());
+      if (content || file.error() == ENOENT) {
+        continue;
+      }
+      if (content.error() == ENOENT && file) {
+        report_.damaged({path_in(folder, name), "what has this long name is missing"});
+        continue;
+      }
+      error = content.error() == ENOENT ? file.error() : content.error();
+    }
+    // Nobody has reported an input or output error yet.
+    if (error == EIO) {
+      report_.damaged({path_in(folder, name), FsckReport::with_reason("cannot be read", error)});
+    } else if (error != ENOTDIR && error != ELOOP) {  // these: the folder has been replaced
+      report_.refused(path_in(folder, name), "cannot be read", error);
+    }
+  }
+}
+
+Result<SharedPlace> Check::open_place(int parent, const std::string& stored, SharedTrail trail) {
+  auto volume = std::make_unique<const Volume>(volume_, [this, trail](const Finding& finding) {
+    report_.damaged({path_in(trail, finding.path), finding.what});
+  });
+  Result<Folder> folder = Folder::open(*volume, parent, stored.c_str(), "");
   if (!folder) {
-    report_.refused(path, "cannot be opened", folder.error());
+    return Failure{folder.error()};
+  }
+  return std::make_shared<const Place>(
+      Place{std::move(trail), std::move(volume), std::move(*folder)});
+}
+
+void Check::enter(int parent, const std::string& stored, const SharedTrail& trail) {
+  const Result<SharedPlace> place = open_place(parent, stored, trail);
+  if (!place) {
+    report_.refused(path_in(trail, ""), "cannot be opened", place.error());
     return;
   }
   report_.counters().folders.fetch_add(1);
-  check_attributes(folder->descriptor(), path);
-  push_scan(std::make_shared<const Place>(Place{std::move(*folder), std::move(path)}));
+  check_attributes(**place, (*place)->folder.descriptor(), "");
+  push_scan(*place);
+}
+
+void Check::refused(const Place& place, std::string_view name, const char* what, int error) {
+  if (error != ENOENT) {
+    report_.refused(place.path(name), what, error);
+  }
 }
 
 void Check::push_scan(SharedPlace place) {
@@ -145,8 +265,7 @@ void Check::scan(const SharedPlace& place) {
   if (!filled) {
     // The folder is open as a mere place, because it may not be listed.
     const int error = filled.error() == EBADF ? EACCES : filled.error();
-    report_.refused(place->path, "cannot be listed",
-                    volume_.failed(place->path, "the folder", error).error);
+    refused(*place, "", "cannot be listed", place->volume->failed("", "the folder", error).error);
     return;
   }
   if (*filled == 0) {
@@ -173,7 +292,7 @@ void Check::scan(const SharedPlace& place) {
     return 0;
   });
   if (error != 0) {
-    (void)volume_.failed(place->path, "the folder", error);
+    (void)place->volume->failed("", "the folder", error);
   }
   if (!group.empty()) {
     push_group();
@@ -186,13 +305,12 @@ void Check::check_item(const SharedPlace& place, const Item& item) {
     check_long_name_file(place, item.stored);
     return;
   }
-  const Result<std::string> name = folder.name_of(item.stored, place->path);
+  const Result<std::string> name = folder.name_of(item.stored, "");
   if (!name) {
-    report_.refused(path_of(place->path, item.stored), "its long name cannot be read",
-                    name.error());
+    refused(*place, item.stored, "its long name cannot be read", name.error());
     return;
   }
-  check_entry(folder.descriptor(), item.stored, item.type, path_of(place->path, *name));
+  check_entry(place, item.stored, item.type, *name);
 }
 
 void Check::check_long_name_file(const SharedPlace& place, const std::string& stored) {
@@ -201,36 +319,37 @@ void Check::check_long_name_file(const SharedPlace& place, const std::string& st
       volume_.backing().status(place->folder.descriptor(), named.c_str());
   if (status.error() == ENOENT) {
     const std::lock_guard lock(remembering_);
-    orphans_.emplace_back(place, stored);
+    orphans_[place->trail].push_back(stored);
   } else if (!status) {
-    const std::string path = path_of(place->path, named);
-    report_.refused(path, "cannot be read",
-                    volume_.failed(path, "what has this name", status.error()).error);
+    refused(*place, named, "cannot be read",
+            place->volume->failed(named, "what has this name", status.error()).error);
   }
 }
 
-void Check::check_entry(int parent, const std::string& stored, unsigned char type,
-                        std::string path) {
+void Check::check_entry(const SharedPlace& place, const std::string& stored, unsigned char type,
+                        const std::string& name) {
+  const int parent = place->folder.descriptor();
   if (type == DT_UNKNOWN) {
     const Result<struct stat> status = volume_.backing().status(parent, stored.c_str());
     if (!status) {
-      report_.refused(path, "cannot be read", volume_.failed(path, "it", status.error()).error);
+      refused(*place, name, "cannot be read",
+              place->volume->failed(name, "it", status.error()).error);
       return;
     }
     type = type_of(*status);
   }
   switch (type) {
     case DT_DIR:
-      enter(parent, stored, std::move(path));
+      enter(parent, stored, make_trail(place->trail, name, stored));
       break;
     case DT_REG:
-      check_file(parent, stored, path);
+      check_file(place, stored, name);
       break;
     case DT_LNK: {
       report_.counters().links.fetch_add(1);
-      const Result<std::string> target = read_link(volume_, parent, stored.c_str(), path);
+      const Result<std::string> target = read_link(*place->volume, parent, stored.c_str(), name);
       if (!target) {
-        report_.refused(path, "the link cannot be read", target.error());
+        refused(*place, name, "the link cannot be read", target.error());
       }
       break;
     }
@@ -248,23 +367,27 @@ Result<Descriptor> Check::open_file(int parent, const std::string& stored) const
   return file;
 }
 
-void Check::check_file(int parent, const std::string& stored, const std::string& path) {
+void Check::check_file(const SharedPlace& place, const std::string& stored,
+                       const std::string& name) {
   report_.counters().files.fetch_add(1);
-  Result<Descriptor> file = open_file(parent, stored);
+  const auto failed = [&](const char* what, int error) {
+    refused(*place, name, what, place->volume->failed(name, "the file", error).error);
+  };
+  Result<Descriptor> file = open_file(place->folder.descriptor(), stored);
   if (!file) {
-    report_.refused(path, "cannot be opened", volume_.failed(path, "the file", file.error()).error);
+    failed("cannot be opened", file.error());
     return;
   }
   const Result<struct stat> status = volume_.backing().status(file->number(), "");
   if (!status) {
-    report_.refused(path, "cannot be read", volume_.failed(path, "the file", status.error()).error);
+    failed("cannot be read", status.error());
     return;
   }
   if (!S_ISREG(status->st_mode) || (status->st_nlink > 1 && has_seen(*status))) {
     return;
   }
-  check_attributes(file->number(), path);
-  begin(std::make_shared<OpenFile>(volume_, std::move(*file), *status, path));
+  check_attributes(*place, file->number(), name);
+  begin(std::make_shared<OpenFile>(volume_, std::move(*file), *status, place->trail, name));
 }
 
 bool Check::has_seen(const struct stat& status) {
@@ -273,18 +396,18 @@ bool Check::has_seen(const struct stat& status) {
   return seen_.size() < max_remembered ? !seen_.insert(number).second : seen_.contains(number);
 }
 
-void Check::check_attributes(int file, const std::string& path) {
-  const Result<std::vector<std::string>> names = list_attributes(volume_, file, path);
-  if (!names) {
-    if (names.error() != EOPNOTSUPP) {
-      report_.refused(path, "the list of attributes cannot be read", names.error());
+void Check::check_attributes(const Place& place, int file, const std::string& name) {
+  const Result<std::vector<std::string>> attributes = list_attributes(*place.volume, file, name);
+  if (!attributes) {
+    if (attributes.error() != EOPNOTSUPP) {
+      refused(place, name, "the list of attributes cannot be read", attributes.error());
     }
     return;
   }
-  for (const std::string& name : *names) {
-    const auto value = read_attribute(volume_, file, name, path);
+  for (const std::string& attribute : *attributes) {
+    const auto value = read_attribute(*place.volume, file, attribute, name);
     if (!value && value.error() != ENODATA) {
-      report_.refused(path, "an attribute cannot be read", value.error());
+      refused(place, name, "an attribute cannot be read", value.error());
     }
   }
 }
@@ -305,12 +428,12 @@ void Check::begin(const std::shared_ptr<OpenFile>& file) {
 
 void Check::work_on(const std::shared_ptr<OpenFile>& file) {
   while (!(watch_.stops && watch_.stops())) {
-    const std::uint64_t bytes = file->check.check_next();
-    if (bytes == 0) {
+    const FileCheck::Step step = file->check.check_next();
+    if (step.runs == 0) {
       return;
     }
-    report_.progress(bytes);
-    if (file->runs_done.fetch_add(1) + 1 == file->check.runs()) {
+    report_.progress(step.text_bytes);
+    if (file->runs_done.fetch_add(step.runs) + step.runs == file->check.runs()) {
       conclude(*file);
       return;
     }
@@ -320,8 +443,8 @@ void Check::work_on(const std::shared_ptr<OpenFile>& file) {
 void Check::conclude(OpenFile& file) {
   if (!file.is_second) {
     if (const std::optional<struct stat> status = file.check.status_if_changed()) {
-      const auto again =
-          std::make_shared<OpenFile>(volume_, file.check.release(), *status, file.path);
+      const auto again = std::make_shared<OpenFile>(volume_, file.check.release(), *status,
+                                                    file.folder, file.name);
       again->is_second = true;
       begin(again);
       return;
@@ -329,7 +452,7 @@ void Check::conclude(OpenFile& file) {
   }
   report_.counters().text_bytes.fetch_add(file.check.text_bytes());
   for (const Wrong& wrong : file.check.wrongs()) {
-    const Finding finding{file.path, wrong.what};
+    const Finding finding{path_in(file.folder, file.name), wrong.what};
     if (is_refusal(wrong.error)) {
       report_.unread(finding);
     } else {
@@ -361,14 +484,15 @@ void Check::add(const std::string& path) {
   };
   std::vector<std::string> parts = parts_of(path);
   if (parts.empty()) {
-    stack_.push([this] { enter(volume_.root(), "", ""); });
+    stack_.push([this] { enter(volume_.root(), "", nullptr); });
     return;
   }
-  Result<Folder> folder = Folder::open(volume_, volume_.root(), "", "");
-  std::string so_far;
+  SharedTrail trail;
+  Result<SharedPlace> place = open_place(volume_.root(), "", trail);
   std::string stored;
-  for (std::size_t i = 0; folder; ++i) {
-    const Result<StoredName> name = folder->stored_name(parts[i]);
+  for (std::size_t i = 0; place; ++i) {
+    const Folder& folder = (*place)->folder;
+    const Result<StoredName> name = folder.stored_name(parts[i]);
     if (!name) {
       refuse(name.error());
     }
@@ -376,22 +500,22 @@ void Check::add(const std::string& path) {
     if (i + 1 == parts.size()) {
       break;
     }
-    so_far = path_of(so_far, parts[i]);
-    folder = Folder::open(volume_, folder->descriptor(), stored.c_str(), so_far);
-    if (folder.error() == ENOENT || folder.error() == ENOTDIR) {
-      refuse(folder.error());
+    trail = make_trail(trail, parts[i], stored);
+    place = open_place(folder.descriptor(), stored, trail);
+    if (place.error() == ENOENT || place.error() == ENOTDIR) {
+      refuse(place.error());
     }
   }
-  if (!folder) {
-    report_.refused(so_far, "cannot be opened", folder.error());
+  if (!place) {
+    report_.refused(path_in(trail, ""), "cannot be opened", place.error());
     return;
   }
-  const Result<struct stat> status = volume_.backing().status(folder->descriptor(), stored.c_str());
+  const Result<struct stat> status =
+      volume_.backing().status((*place)->folder.descriptor(), stored.c_str());
   if (status.error() == ENOENT) {
     refuse(ENOENT);
   }
-  const auto place = std::make_shared<const Place>(Place{std::move(*folder), so_far});
-  stack_.push([this, place, stored] { check_item(place, {stored, DT_UNKNOWN}); });
+  stack_.push([this, place = *place, stored] { check_item(place, {stored, DT_UNKNOWN}); });
 }
 
 }  // namespace

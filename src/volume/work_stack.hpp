@@ -1,5 +1,5 @@
 // Work that finds more work while it is done: the walk of a tree on several threads. What was found
-// last is done first, so that what waits stays about as much as one path of the tree has beside it.
+// last is done first. So little waits: about what lies beside one path of the tree.
 #pragma once
 
 #include <condition_variable>

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -293,6 +294,19 @@ def test_a_lost_passphrase(made, other):
     assert not (folder / "gocryptfs.conf.bak").exists()
 
 
+def test_a_cost_above_the_limit_is_not_taken_over(made, other):
+    """A master key needs no derivation, and the old work factor is anybody's."""
+    folder, key = made
+    (folder / "anything").write_bytes(sealed_file(key.read_text().strip().replace("-", ""), b"text"))
+    edit(folder / CONFIGURATION, lambda all: all["ScryptObject"].update(N=1 << 30))
+    command = ("vault", "passwd", "--master-key", key, "--new-passphrase-file", other)
+    succeed(*command, folder, timeout_s=60)
+    assert info(folder)["scrypt"]["log2_n"] == 16
+    assert opens(folder, other)
+    succeed(*command, "--work-factor", 11, folder)
+    assert info(folder)["scrypt"]["log2_n"] == 11
+
+
 OPTIONS_OF = {
     "aes_256_gcm": (),
     "aes_siv": ("--cipher", "aes-siv"),
@@ -335,6 +349,30 @@ def test_what_proves_a_master_key(kind, things, folder, secret, other, unchanged
     assert count >= (4 if things == "names" else 1)
     check = unchanged()
     new = ("--new-passphrase-file", other, folder)
+    fail("vault", "passwd", "--master-key", wrong, *new, code=WRONG_KEY, says="not that of this vault")
+    check()
+    succeed("vault", "passwd", "--master-key", right, *new)
+    assert opens(folder, other)
+
+
+def test_a_link_in_plain_text_proves_no_master_key(folder, secret, other, unchanged):
+    """With names in plain text a target is nothing but what it is under every key."""
+    right, wrong = secret.with_name("right.key"), secret.with_name("wrong.key")
+    succeed(
+        *("vault", "init", *CHEAP, "--plaintext-names", "--passphrase-file", secret),
+        *("--master-key-out", right, folder),
+    )
+    wrong.write_text("00" * 32)
+    new = ("--new-passphrase-file", other, folder)
+    os.symlink("anywhere", folder / "link")
+    check = unchanged()
+    for key in (right, wrong):
+        fail(
+            "vault", "passwd", "--master-key", key, *new, code=FAILURE, says="too little to prove"
+        )
+        check()
+    (folder / "file").write_bytes(sealed_file(right.read_text().strip().replace("-", ""), b"text"))
+    check = unchanged()
     fail("vault", "passwd", "--master-key", wrong, *new, code=WRONG_KEY, says="not that of this vault")
     check()
     succeed("vault", "passwd", "--master-key", right, *new)
@@ -397,13 +435,25 @@ def test_another_master_key(made, other, unchanged):
     wrong = key.with_name("wrong.key")
     wrong.write_text("00" * 32)
     check = unchanged()
-    for force in ((), ("-f",)):
-        fail(
-            *("vault", "passwd", "--master-key", wrong, "--new-passphrase-file", other),
-            *(*force, folder),
-            code=WRONG_KEY, says="is not that of this vault",
-        )
+    fail(
+        *("vault", "passwd", "--master-key", wrong, "--new-passphrase-file", other, folder),
+        code=WRONG_KEY, says="is not that of this vault",
+    )
     check()
+
+
+def test_one_planted_file_does_not_keep_the_owner_out(made, other, unchanged):
+    """Nothing passes, and one file fails under every key."""
+    folder, key = made
+    (folder / "planted").write_bytes(b"\0\2" + os.urandom(16 + 4128))
+    check = unchanged()
+    command = ("vault", "passwd", "--master-key", key, "--new-passphrase-file", other, folder)
+    fail(*command, code=WRONG_KEY, says="hint: .* -f takes it as it is")
+    check()
+    before = (folder / CONFIGURATION).read_bytes()
+    succeed(*command, "-f")
+    assert opens(folder, other)
+    assert (folder / "gocryptfs.conf.bak").read_bytes() == before
 
 
 def test_a_master_key_that_nothing_proves(made, secret, other, unchanged):
@@ -799,3 +849,72 @@ def test_the_new_file_cannot_be_synced(made, secret, other, preloaded, tmp_path,
     assert result.code == FAILURE
     program.assert_error_lines(result.err, "gocryptfs.conf: Input/output error")
     check()
+
+
+def test_an_old_configuration_keeps_its_owner(made, other):
+    folder, key = made
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(folder / CONFIGURATION, 12345, 12346)
+    succeed(
+        *("vault", "passwd", "--master-key", key, "--new-passphrase-file", other, "-f", folder)
+    )
+    for name in (CONFIGURATION, "gocryptfs.conf.bak"):
+        status = (folder / name).stat()
+        assert (status.st_uid, status.st_gid) == (12345, 12346), name
+
+
+def test_a_configuration_under_another_name_in_the_vault(folder, secret, unchanged):
+    check = unchanged()
+    command = ("vault", "init", *CHEAP, "--passphrase-file", secret, "--config")
+    fail(*command, folder / "other.conf", folder, code=USAGE, says="would lie in the vault")
+    check()
+    succeed(*command, folder / CONFIGURATION, folder)
+    assert opens(folder, secret)
+
+
+@pytest.mark.parametrize("command", ["info", "fsck", "passwd"])
+def test_a_pipe_in_place_of_the_configuration(command, folder, secret):
+    os.mkfifo(folder / CONFIGURATION)
+    options = () if command == "info" else ("--passphrase-file", secret)
+    fail("vault", command, *options, folder, code=FAILURE, says="gocryptfs.conf: is no regular file",
+         timeout_s=60)
+
+
+# The check of hostile trees
+
+
+def test_the_check_of_a_deep_tree_takes_little_memory(folder, secret):
+    """As much for each folder as its name has, and not as much as its path has."""
+    depth, name = 3000, "d" * 250
+    _, most_open = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most_open < depth + 200:
+        pytest.skip(f"a process may have only {most_open} files open, and the test needs {depth + 200}")
+    vault = folder / "vault"
+    vault.mkdir()
+    succeed("vault", "init", *CHEAP, "--plaintext-names", "--passphrase-file", secret, vault)
+    try:
+        at = os.open(vault, os.O_RDONLY)
+        for _ in range(depth):
+            os.mkdir(name, dir_fd=at)
+            below = os.open(name, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        damaged = os.open("damaged", os.O_WRONLY | os.O_CREAT, dir_fd=at)
+        os.write(damaged, b"\1")
+        os.close(damaged)
+        os.close(at)
+        with open(folder / "found", "wb") as found:
+            process = program.start(
+                *("vault", "fsck", "--json", "-T", 1, "--passphrase-file", secret, vault),
+                stdin=subprocess.DEVNULL, stdout=found,
+            )
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        document = json.loads((folder / "found").read_bytes())
+        assert process.returncode == CORRUPT, document["counts"]
+        assert (document["counts"]["folders"], document["counts"]["unread"]) == (depth + 1, 0)
+        assert [one["path"] for one in document["damaged"]] == [f"{name}/" * depth + "damaged"]
+        assert used.ru_maxrss < 300 * 1024  # in KiB; whole paths alone would be 1.1 GB
+    finally:  # shutil's removal is no match for the depth
+        subprocess.run(["rm", "-rf", vault], check=True, timeout=program.TIMEOUT_S)

@@ -113,6 +113,16 @@ TEST(VaultConfiguration, MembersNamesInAnyCase) {
             "the member Version stands there twice");
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["n"] = 1024; })),
             "the member N stands there twice");
+  // It also takes two letters outside of ASCII for an s and a k.
+  EXPECT_EQ(why_corrupt(changed([](Json& all) { all["Ver\xc5\xbfion"] = 3; })),
+            "the member Version is written with letters outside of ASCII");
+  EXPECT_EQ(why_corrupt(changed([](Json& all) {
+              all["Encrypted\xe2\x84\xaa"
+                  "ey"] = "";
+            })),
+            "the member EncryptedKey is written with letters outside of ASCII");
+  const std::string foreign = changed([](Json& all) { all["\xc5\xbf"] = 3; });
+  EXPECT_NE(parsed(foreign).other_members, parsed(configuration_file("default")).other_members);
   // Flags are another matter: gocryptfs compares them to the letter.
   EXPECT_EQ(why_unread(changed([](Json& all) { all["FeatureFlags"].push_back("dirIV"); })),
             "conf: has a feature that paes does not know: dirIV");

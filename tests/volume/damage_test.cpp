@@ -141,7 +141,7 @@ TEST_P(DamageOfEachVolume, EachLengthOfAFile) {
     ASSERT_EQ(found.size(), 1U) << length;
     EXPECT_TRUE(found[0].starts_with("d/long: ")) << found[0];
     if (length % 11 == 0) {
-      // Of a file that ends within its second block, the first can still be read.
+      // The first block of a file that ends within its second can still be read.
       EXPECT_TRUE(reads_no_wrong_bytes()) << length;
     }
   }
@@ -190,7 +190,7 @@ TEST_P(DamageOfEachVolume, EachByteAndLengthOfAnAttribute) {
     ASSERT_EQ(setxattr(path.c_str(), name.c_str(), wrong.data(), wrong.size(), 0), 0);
     EXPECT_TRUE(reads_no_wrong_bytes());
     EXPECT_EQ(check({"d/short"}),
-              std::vector<std::string>{"d/short: attribute user.a is not authentic"});
+              std::vector<std::string>{"d/short: attribute " + name + " is not authentic"});
   };
   for (std::size_t at = 0; at < right.size(); ++at) {
     for (const int flip : {1, 16, 128, 255}) {
@@ -204,7 +204,7 @@ TEST_P(DamageOfEachVolume, EachByteAndLengthOfAnAttribute) {
     put(Text(right.begin(), right.begin() + static_cast<std::ptrdiff_t>(length)));
   }
   ASSERT_EQ(setxattr(path.c_str(), name.c_str(), right.data(), right.size(), 0), 0);
-  // Of the name, each byte after the prefix. Names are not authenticated: see below.
+  // Each byte of the name after the prefix. Names are not authenticated: see below.
   std::size_t undetected = 0;
   std::size_t tried = 0;
   ASSERT_EQ(removexattr(path.c_str(), name.c_str()), 0);

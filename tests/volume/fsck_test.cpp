@@ -2,6 +2,7 @@
 #include "volume/fsck.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -135,6 +136,42 @@ TEST(VolumeFsck, HolesAreAuthentic) {
   EXPECT_EQ(check(volume, {}, 2).damaged, Names{"f: block 100000 is cut short"});
 }
 
+// Counts how often somebody looks for the end of a hole.
+class HoleCountingBacking : public Backing {
+ public:
+  explicit HoleCountingBacking(std::atomic<unsigned>& count) : count_(&count) {}
+
+  Result<std::uint64_t> next_data(int file, std::uint64_t offset) const override {
+    ++*count_;
+    return Backing::next_data(file, offset);
+  }
+
+ private:
+  std::atomic<unsigned>* count_;
+};
+
+// A hole costs the same whatever its length, which is the choice of whoever made the file.
+TEST(VolumeFsck, LongHolesArePassedOverAtOnce) {
+  MadeVolume made;
+  constexpr std::uint64_t blocks = 2'000'000;
+  constexpr std::uint64_t damaged = 1'234'567;
+  made.file("f", varied_bytes(vault::block_bytes, 1));
+  const vault::BlockLayout layout = made.content().layout();
+  std::filesystem::resize_file(made.stored("f"), layout.offset_of(blocks));
+  std::atomic<unsigned> looks{0};
+  const Volume volume = made.open({}, std::make_unique<HoleCountingBacking>(looks));
+  for (const bool has_damage : {false, true}) {
+    for (const unsigned threads : {1U, 4U}) {
+      looks = 0;
+      const Checked all = check(volume, {}, threads);
+      EXPECT_EQ(all.damaged, has_damage ? Names{"f: block 1234567 is not authentic"} : Names{});
+      EXPECT_EQ(all.counts.text_bytes, blocks * vault::block_bytes);
+      EXPECT_LT(looks.load(), 100U);
+    }
+    flip(made.stored("f"), layout.offset_of(damaged) + 20);
+  }
+}
+
 TEST(VolumeFsck, ManyDamagedBlocksAreCounted) {
   MadeVolume made;
   made.file("f", varied_bytes(400 * vault::block_bytes, 1));
@@ -167,6 +204,44 @@ TEST(VolumeFsck, FilesOfLongNamesThatNothingHas) {
   std::filesystem::remove(stored);
   EXPECT_EQ(check(made.open()).damaged,
             Names{"d/" + stored.filename().string() + ".name: what has this long name is missing"});
+}
+
+// What a process may have open at once, lowered for as long as this lives.
+class FewOpenFiles {
+ public:
+  explicit FewOpenFiles(rlim_t most) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const struct rlimit limit = {std::min(most, before_.rlim_cur), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  }
+  ~FewOpenFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  FewOpenFiles(const FewOpenFiles&) = delete;
+  FewOpenFiles& operator=(const FewOpenFiles&) = delete;
+
+ private:
+  struct rlimit before_ = {};
+};
+
+// What is looked at again at the end does not keep its folder open until then.
+TEST(VolumeFsck, FilesOfLongNamesInManyFolders) {
+  MadeVolume made;
+  constexpr unsigned folders = 150;
+  const std::string planted = "gocryptfs.longname." + std::string(43, 'A') + ".name";
+  made.folder("d");
+  for (unsigned i = 0; i < folders; ++i) {
+    const std::string path = "d/" + std::to_string(i);
+    made.folder(path);
+    MadeVolume::write(made.stored(path) / planted, to_text("anything"));
+  }
+  const Volume volume = made.open();
+  const FewOpenFiles limit(100);
+  for (const unsigned threads : {1U, 3U}) {
+    const Checked all = check(volume, {}, threads);
+    EXPECT_EQ(all.unread, Names{});
+    ASSERT_EQ(all.damaged.size(), folders);
+    EXPECT_EQ(all.damaged[0], "d/0/" + planted + ": what has this long name is missing");
+    EXPECT_EQ(all.counts.folders, folders + 2);
+  }
 }
 
 // Each damage is found beside every other one.
