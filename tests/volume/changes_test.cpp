@@ -230,6 +230,16 @@ TEST_P(Changes, TheOwnerIsGiven) {
   const Result<struct stat> parent = backing.status(folder->descriptor(), "");
   ASSERT_TRUE(file && parent);
   EXPECT_EQ(parent->st_uid, 12U);
+  // A change of owner takes these bits away, so they have to come after it.
+  ASSERT_TRUE(create_file(volume, root_, name('s'), {.mode = 06755, .owner = owner}));
+  ASSERT_EQ(make_node(volume, root_, name('n'), {.mode = S_IFREG | 04755, .owner = owner}, 0), 0);
+  const auto mode_of = [&](char letter) {
+    return backing.status(root_.descriptor(), root_.stored_name(name(letter))->name.c_str())
+               ->st_mode &
+           07777;
+  };
+  EXPECT_EQ(mode_of('s'), 06755U);
+  EXPECT_EQ(mode_of('n'), 04755U);
   EXPECT_EQ(parent->st_gid, 34U);
   EXPECT_EQ(file->st_uid, 56U);
   EXPECT_EQ(file->st_gid, 34U);
