@@ -415,6 +415,32 @@ class CountingBacking final : public Backing {
   mutable int writes = 0;
   int error = 0;
 
+// As a file system where the caller may not change attributes.
+class ForbiddingBacking final : public Backing {
+ public:
+  [[nodiscard]] int remove_attribute(int, const char*) const override { return EACCES; }
+};
+
+TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
+  const ScratchFolder scratch("/var/tmp");
+  WrittenVolume volume(scratch.path(), {}, std::make_unique<ForbiddingBacking>());
+  const Folder root = volume.root();
+  ASSERT_EQ(make_link(volume.writable(), root, "l", "target", {}), 0);
+  ASSERT_EQ(make_node(volume.writable(), root, "p", {.mode = S_IFIFO | 0600, .owner = {}}, 0), 0);
+  const Result<WritableFile> file = volume.create(root, "f");
+  ASSERT_TRUE(file);
+  for (const char* const name : {"l", "p", "f"}) {
+    const Result<Descriptor> place = volume.volume().backing().open(
+        root.descriptor(), root.stored_name(name)->name.c_str(), O_PATH);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(remove_privileges(volume.volume(), place->number()), 0) << name;
+  }
+  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) ==
+      0) {
+    EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
+  }
+}
+
   [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
                                           Bytes from) const override {
     ++writes;
