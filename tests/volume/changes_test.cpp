@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "volume/attribute_changes.hpp"
@@ -229,7 +230,6 @@ TEST_P(Changes, TheOwnerIsGiven) {
   const Result<struct stat> file = backing.status(folder->descriptor(), stored->name.c_str());
   const Result<struct stat> parent = backing.status(folder->descriptor(), "");
   ASSERT_TRUE(file && parent);
-  EXPECT_EQ(parent->st_uid, 12U);
   // A change of owner takes these bits away, so they have to come after it.
   ASSERT_TRUE(create_file(volume, root_, name('s'), {.mode = 06755, .owner = owner}));
   ASSERT_EQ(make_node(volume, root_, name('n'), {.mode = S_IFREG | 04755, .owner = owner}, 0), 0);
@@ -240,6 +240,7 @@ TEST_P(Changes, TheOwnerIsGiven) {
   };
   EXPECT_EQ(mode_of('s'), 06755U);
   EXPECT_EQ(mode_of('n'), 04755U);
+  EXPECT_EQ(parent->st_uid, 12U);
   EXPECT_EQ(parent->st_gid, 34U);
   EXPECT_EQ(file->st_uid, 56U);
   EXPECT_EQ(file->st_gid, 34U);
@@ -256,7 +257,7 @@ class InterruptingBacking final : public Backing {
 
   [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
     Result<Descriptor> opened = Backing::open(folder, name, flags);
-    if ((flags & O_PATH) != 0 && next) {
+    if (((flags & O_PATH) != 0 || (flags & O_DIRECTORY) != 0) && next) {
       std::exchange(next, nullptr)();
     }
     return opened;
@@ -300,6 +301,13 @@ TEST_F(Interrupted, AFolderThatTookTheNameIsNotRemoved) {
 TEST_F(Interrupted, AFolderThatTookTheNameIsNotReplaced) {
   EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "empty", 0), ENOTEMPTY);
   expect_intact();
+}
+
+TEST_F(Interrupted, AFolderThatIsRemovedWhileItIsOpenedIsNotThere) {
+  backing_->next = [this] { EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), 0); };
+  EXPECT_EQ(volume_.folder(root_, "empty").error(), ENOENT);
+  EXPECT_FALSE(backing_->next);
+  EXPECT_EQ(volume_.findings(), std::vector<std::string>{});
 }
 
 TEST(HiddenFolder, WithEntriesIsNoLeftover) {
@@ -407,14 +415,6 @@ TEST(Attributes, PrivilegesAreTakenAway) {
   }
 }
 
-// Counts what is synced, and fails it when asked to.
-class CountingBacking final : public Backing {
- public:
-  mutable int files = 0;
-  mutable int file_systems = 0;
-  mutable int writes = 0;
-  int error = 0;
-
 // As a file system where the caller may not change attributes.
 class ForbiddingBacking final : public Backing {
  public:
@@ -440,6 +440,14 @@ TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
     EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
   }
 }
+
+// Counts what is synced, and fails it when asked to.
+class CountingBacking final : public Backing {
+ public:
+  mutable int files = 0;
+  mutable int file_systems = 0;
+  mutable int writes = 0;
+  int error = 0;
 
   [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
                                           Bytes from) const override {
