@@ -49,8 +49,16 @@ int remove_privileges(const Volume& volume, int file) {
       return error;
     }
   }
+  if (!S_ISREG(status->st_mode)) {
+    return 0;  // nothing else has attributes of users, as which this one is stored
+  }
   const int error = remove_attribute(volume, file, capabilities);
-  return error == ENODATA || error == EOPNOTSUPP ? 0 : error;
+  if (error != EPERM && error != EACCES) {
+    return error == ENODATA || error == EOPNOTSUPP ? 0 : error;
+  }
+  // Who may not write to the file is told so even if it has no such attribute.
+  const Result<std::string> stored = stored_attribute(volume, capabilities);
+  return stored && volume.backing().attribute(file, stored->c_str()) ? error : 0;
 }
 
 }  // namespace paes::volume

@@ -21,7 +21,7 @@ class Backing {
   virtual ~Backing() = default;
 
   [[nodiscard]] virtual Result<Descriptor> open(int folder, const char* name, int flags) const;
-  // Of the name, or with an empty name of the descriptor itself.
+  // The status of the name, or with an empty name of the descriptor itself.
   [[nodiscard]] virtual Result<struct stat> status(int folder, const char* name) const;
   // Until `into` is full or the file ends. The answer is the number of bytes.
   [[nodiscard]] virtual Result<std::size_t> read(int file, std::uint64_t offset,
@@ -33,7 +33,7 @@ class Backing {
   // answer is 0 or an errno.
   [[nodiscard]] virtual Result<std::size_t> entries(int folder, MutableBytes into) const;
   [[nodiscard]] virtual int rewind(int folder) const;
-  // Of an open file, also of one that is open as a mere place (O_PATH).
+  // The file is open, perhaps as a mere place (O_PATH).
   [[nodiscard]] virtual Result<std::string> attribute(int file, const char* name) const;
   [[nodiscard]] virtual Result<std::string> attribute_names(int file) const;  // as listxattr(2)
   [[nodiscard]] virtual Result<struct statvfs> file_system(int file) const;
@@ -66,7 +66,7 @@ class Backing {
                                    unsigned flags) const;  // as renameat2(2)
   [[nodiscard]] virtual int remove(int folder, const char* name, bool is_folder) const;
 
-  // Of the name, or with an empty name of the descriptor itself, as status().
+  // What they change has the name, or is the descriptor itself if that is empty; as status().
   [[nodiscard]] virtual int set_mode(int folder, const char* name, mode_t mode) const;
   [[nodiscard]] virtual int set_owner(int folder, const char* name, uid_t user, gid_t group) const;
   [[nodiscard]] virtual int set_times(int folder, const char* name,

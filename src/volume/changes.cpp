@@ -16,9 +16,17 @@ namespace {
 
 constexpr mode_t changeable = S_IRWXU;
 
-// Gives what was just made to its owner. 0 or an errno.
+// A change of owner takes them away, from root as well.
+constexpr mode_t privileges = S_ISUID | S_ISGID;
+
+// With which mode something is made that then gets its owner, and all of its mode only after that.
+mode_t first_mode(const NewEntry& entry) noexcept {
+  return entry.owner ? entry.mode & ~privileges : entry.mode;
+}
+
+// Gives what was just made to its owner, and then the privileges in `mode`. 0 or an errno.
 int give_to(const WritableVolume& volume, int folder, const char* stored,
-            const std::optional<Owner>& owner) {
+            const std::optional<Owner>& owner, mode_t mode) {
   if (!owner) {
     return 0;
   }
@@ -27,15 +35,24 @@ int give_to(const WritableVolume& volume, int folder, const char* stored,
     return parent.error();
   }
   const bool inherits = (parent->st_mode & S_ISGID) != 0;
-  return volume.backing().set_owner(folder, stored, owner->user,
-                                    inherits ? static_cast<gid_t>(-1) : owner->group);
+  const int error = volume.backing().set_owner(folder, stored, owner->user,
+                                               inherits ? static_cast<gid_t>(-1) : owner->group);
+  if (error != 0 || (mode & privileges) == 0) {
+    return error;
+  }
+  const Result<struct stat> made = volume.backing().status(folder, stored);
+  if (!made) {
+    return made.error();
+  }
+  return volume.backing().set_mode(
+      folder, stored, (made->st_mode & ~static_cast<mode_t>(S_IFMT)) | (mode & privileges));
 }
 
 // Runs `make` with the stored name once the file of a long name is there, and gives the result to
 // its owner. 0 or an errno.
 template <typename Make>
 int make_entry(WritableVolume& volume, const Folder& folder, std::string_view name,
-               const std::optional<Owner>& owner, const Make& make) {
+               const NewEntry& entry, const Make& make) {
   const Result<StoredName> stored = folder.stored_name(name);
   if (!stored) {
     return stored.error();
@@ -48,7 +65,8 @@ int make_entry(WritableVolume& volume, const Folder& folder, std::string_view na
   if (const int error = make(stored->name.c_str()); error != 0) {
     return long_name.undo(error);
   }
-  const int error = give_to(volume, folder.descriptor(), stored->name.c_str(), owner);
+  const int error =
+      give_to(volume, folder.descriptor(), stored->name.c_str(), entry.owner, entry.mode);
   if (error != 0) {
     (void)volume.backing().remove(folder.descriptor(), stored->name.c_str(), false);
     return long_name.undo(error);
@@ -99,7 +117,7 @@ class NewFolder {
       return error;
     }
     has_iv_ = true;
-    if (const int error = give_to(volume_, parent_, hidden_.c_str(), entry.owner); error != 0) {
+    if (const int error = give_to(volume_, parent_, hidden_.c_str(), entry.owner, 0); error != 0) {
       return error;
     }
     if ((entry.mode & changeable) == changeable) {
@@ -135,9 +153,9 @@ class NewFolder {
 Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
                                  std::string_view name, const NewEntry& entry) {
   std::optional<WritableFile> file;
-  const int error = make_entry(volume, folder, name, entry.owner, [&](const char* stored) {
+  const int error = make_entry(volume, folder, name, entry, [&](const char* stored) {
     Result<Descriptor> made =
-        volume.backing().create(folder.descriptor(), stored, O_RDWR, entry.mode);
+        volume.backing().create(folder.descriptor(), stored, O_RDWR, first_mode(entry));
     if (!made) {
       return made.error();
     }
@@ -174,7 +192,7 @@ int make_folder(WritableVolume& volume, const Folder& folder, std::string_view n
       error != 0) {
     return long_name.undo(error);
   }
-  const int error = give_to(volume, parent, stored->name.c_str(), entry.owner);
+  const int error = give_to(volume, parent, stored->name.c_str(), entry.owner, 0);
   if (error != 0) {
     (void)volume.backing().remove(parent, stored->name.c_str(), true);
     return long_name.undo(error);
@@ -184,8 +202,8 @@ int make_folder(WritableVolume& volume, const Folder& folder, std::string_view n
 
 int make_node(WritableVolume& volume, const Folder& folder, std::string_view name,
               const NewEntry& entry, dev_t device) {
-  return make_entry(volume, folder, name, entry.owner, [&](const char* stored) {
-    return volume.backing().make_node(folder.descriptor(), stored, entry.mode, device);
+  return make_entry(volume, folder, name, entry, [&](const char* stored) {
+    return volume.backing().make_node(folder.descriptor(), stored, first_mode(entry), device);
   });
 }
 
@@ -202,14 +220,14 @@ int make_link(WritableVolume& volume, const Folder& folder, std::string_view nam
       opened.features().has_plaintext_names
           ? std::string(target)
           : vault::seal_link_target(opened.content(), target, opened.features());
-  return make_entry(volume, folder, name, owner, [&](const char* stored) {
+  return make_entry(volume, folder, name, {.mode = 0, .owner = owner}, [&](const char* stored) {
     return volume.backing().make_link(folder.descriptor(), stored, sealed.c_str());
   });
 }
 
 int add_name(WritableVolume& volume, int from, const char* stored, const Folder& folder,
              std::string_view name) {
-  return make_entry(volume, folder, name, std::nullopt, [&](const char* to_stored) {
+  return make_entry(volume, folder, name, {}, [&](const char* to_stored) {
     // As in rename(): the old name may go, and then the file depends on what the new one needs.
     if (const int error = volume.unsynced().sync(); error != 0) {
       return error;

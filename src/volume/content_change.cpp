@@ -276,7 +276,7 @@ int ContentChange::empty() {
 
 int ContentChange::set_length(std::uint64_t length) {
   if (length == length_) {
-    return 0;
+    return backing().set_length(file_, stored_bytes_);  // changes the time of modification
   }
   return length < length_ ? shrink(length) : grow(length);
 }

@@ -67,13 +67,21 @@ Result<Folder> Folder::open(const Volume& volume, int parent, const char* stored
     return volume.failed(path, "the folder", descriptor.error());
   }
   Folder folder(volume, std::move(*descriptor), is_root);
-  if (const int error = folder.read_iv(path); error != 0) {
+  // Whoever removes a folder takes its name first, and then its IV.
+  const auto has_lost_name = [&] {
+    const Result<struct stat> named = volume.backing().status(base, name);
+    const Result<struct stat> opened = volume.backing().status(folder.descriptor(), "");
+    return named.error() == ENOENT ||
+           (named && opened &&
+            (named->st_dev != opened->st_dev || named->st_ino != opened->st_ino));
+  };
+  if (const int error = folder.read_iv(path, has_lost_name); error != 0) {
     return Failure{error};
   }
   return folder;
 }
 
-int Folder::read_iv(std::string_view path) {
+int Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost_name) {
   const vault::Features& features = volume_->features();
   if (features.has_plaintext_names || !features.has_directory_ivs) {
     return 0;
@@ -85,6 +93,9 @@ int Folder::read_iv(std::string_view path) {
   if (!bytes) {
     switch (bytes.error()) {
       case ENOENT:
+        if (has_lost_name()) {
+          return ENOENT;
+        }
         damage = "gocryptfs.diriv is missing";
         break;
       case EFBIG:

@@ -63,7 +63,7 @@ class Folder {
   Folder(const Volume& volume, Descriptor descriptor, bool is_root)
       : volume_(&volume), descriptor_(std::move(descriptor)), is_root_(is_root) {}
 
-  [[nodiscard]] int read_iv(std::string_view path);
+  [[nodiscard]] int read_iv(std::string_view path, const std::function<bool()>& has_lost_name);
   [[nodiscard]] Result<std::string> long_name_of(std::string_view stored,
                                                  std::string_view path) const;
 

@@ -66,6 +66,12 @@ Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descr
 }
 
 Result<std::uint64_t> WritableFile::length() const {
+  // Who writes beyond the end fills up the last block first.
+  const BlockLocks::Lock lock = shared_->locks().to_read(no_block);
+  return locked_length();
+}
+
+Result<std::uint64_t> WritableFile::locked_length() const {
   const Result<struct stat> status = volume_->backing().status(descriptor(), "");
   if (!status) {
     return Failure{status.error()};
@@ -130,7 +136,7 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
   run.seal_whole(sealed_for.id);
   if (known && offset % block_bytes == 0) {
     const BlockLocks::Lock lock = shared_->locks().to_change(blocks_of(offset, text.size()));
-    const Result<std::uint64_t> now = length();
+    const Result<std::uint64_t> now = locked_length();
     if (!now) {
       return Failure{now.error()};
     }

@@ -57,6 +57,8 @@ class WritableFile {
         file_(volume.volume(), std::move(descriptor)),
         shared_(std::move(shared)) {}
 
+  // The caller holds a lock on the file's length.
+  [[nodiscard]] Result<std::uint64_t> locked_length() const;
   // One request that touches no more blocks than a run has.
   [[nodiscard]] Result<std::size_t> write_run(std::uint64_t offset, Bytes text,
                                               std::string_view path);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "volume/attribute_changes.hpp"
@@ -229,6 +230,16 @@ TEST_P(Changes, TheOwnerIsGiven) {
   const Result<struct stat> file = backing.status(folder->descriptor(), stored->name.c_str());
   const Result<struct stat> parent = backing.status(folder->descriptor(), "");
   ASSERT_TRUE(file && parent);
+  // A change of owner takes these bits away, so they have to come after it.
+  ASSERT_TRUE(create_file(volume, root_, name('s'), {.mode = 06755, .owner = owner}));
+  ASSERT_EQ(make_node(volume, root_, name('n'), {.mode = S_IFREG | 04755, .owner = owner}, 0), 0);
+  const auto mode_of = [&](char letter) {
+    return backing.status(root_.descriptor(), root_.stored_name(name(letter))->name.c_str())
+               ->st_mode &
+           07777;
+  };
+  EXPECT_EQ(mode_of('s'), 06755U);
+  EXPECT_EQ(mode_of('n'), 04755U);
   EXPECT_EQ(parent->st_uid, 12U);
   EXPECT_EQ(parent->st_gid, 34U);
   EXPECT_EQ(file->st_uid, 56U);
@@ -246,7 +257,7 @@ class InterruptingBacking final : public Backing {
 
   [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
     Result<Descriptor> opened = Backing::open(folder, name, flags);
-    if ((flags & O_PATH) != 0 && next) {
+    if (((flags & O_PATH) != 0 || (flags & O_DIRECTORY) != 0) && next) {
       std::exchange(next, nullptr)();
     }
     return opened;
@@ -290,6 +301,13 @@ TEST_F(Interrupted, AFolderThatTookTheNameIsNotRemoved) {
 TEST_F(Interrupted, AFolderThatTookTheNameIsNotReplaced) {
   EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "empty", 0), ENOTEMPTY);
   expect_intact();
+}
+
+TEST_F(Interrupted, AFolderThatIsRemovedWhileItIsOpenedIsNotThere) {
+  backing_->next = [this] { EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), 0); };
+  EXPECT_EQ(volume_.folder(root_, "empty").error(), ENOENT);
+  EXPECT_FALSE(backing_->next);
+  EXPECT_EQ(volume_.findings(), std::vector<std::string>{});
 }
 
 TEST(HiddenFolder, WithEntriesIsNoLeftover) {
@@ -394,6 +412,32 @@ TEST(Attributes, PrivilegesAreTakenAway) {
     EXPECT_EQ(
         read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
         ENODATA);
+  }
+}
+
+// As a file system where the caller may not change attributes.
+class ForbiddingBacking final : public Backing {
+ public:
+  [[nodiscard]] int remove_attribute(int, const char*) const override { return EACCES; }
+};
+
+TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
+  const ScratchFolder scratch("/var/tmp");
+  WrittenVolume volume(scratch.path(), {}, std::make_unique<ForbiddingBacking>());
+  const Folder root = volume.root();
+  ASSERT_EQ(make_link(volume.writable(), root, "l", "target", {}), 0);
+  ASSERT_EQ(make_node(volume.writable(), root, "p", {.mode = S_IFIFO | 0600, .owner = {}}, 0), 0);
+  const Result<WritableFile> file = volume.create(root, "f");
+  ASSERT_TRUE(file);
+  for (const char* const name : {"l", "p", "f"}) {
+    const Result<Descriptor> place = volume.volume().backing().open(
+        root.descriptor(), root.stored_name(name)->name.c_str(), O_PATH);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(remove_privileges(volume.volume(), place->number()), 0) << name;
+  }
+  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) ==
+      0) {
+    EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
   }
 }
 

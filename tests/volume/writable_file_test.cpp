@@ -4,7 +4,11 @@
 
 #include <linux/falloc.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "written_volume.hpp"
@@ -319,6 +323,68 @@ TEST(WritableFile, WithoutRoomALengthStays) {
       }
     }
   }
+}
+
+// Says how long the file is for others whenever something is written to it.
+class LookingBacking final : public Backing {
+ public:
+  mutable std::function<void()> look;
+
+  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+                                          Bytes from) const override {
+    const Result<std::size_t> written = Backing::write(file, offset, from);
+    if (look) {
+      look();
+    }
+    return written;
+  }
+};
+
+TEST(WritableFile, NobodySeesALengthInBetween) {
+  const ScratchFolder scratch;
+  auto own = std::make_unique<LookingBacking>();
+  const LookingBacking& backing = *own;
+  WrittenVolume volume(scratch.path(), {}, std::move(own));
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write(0, random_text(100), "f"));
+  std::atomic<int> looking{0};
+  std::mutex mutex;
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::jthread> threads;
+  backing.look = [&] {
+    threads.emplace_back([&] {
+      ++looking;
+      const Result<std::uint64_t> length = file->length();
+      const std::lock_guard lock(mutex);
+      lengths.push_back(length ? *length : 0);
+    });
+    while (looking < static_cast<int>(threads.size())) {
+      std::this_thread::yield();
+    }
+    // It either waits or has looked. More time makes it only more likely that a fault is seen.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  ASSERT_TRUE(file->write(10000, random_text(10), "f"));
+  backing.look = nullptr;
+  threads.clear();
+  EXPECT_EQ(lengths, std::vector<std::uint64_t>(lengths.size(), 10010));
+  EXPECT_GE(lengths.size(), 2U);
+}
+
+TEST(WritableFile, TheSameLengthAgainChangesTheTime) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path());
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write(0, random_text(100), "f"));
+  const struct timespec past[2] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(futimens(file->descriptor(), past), 0);
+  EXPECT_EQ(file->set_length(100, "f"), 0);
+  struct stat status = {};
+  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  EXPECT_NE(status.st_mtim.tv_sec, 1000);
+  EXPECT_EQ(*file->length(), 100U);
 }
 
 TEST(WritableFile, EverythingThatIsWrittenIsReadAgain) {
