@@ -74,6 +74,7 @@ CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes aad,
   constexpr const char* name = "ChaCha20-Poly1305";
   static const Cipher cipher =
       fetched<Cipher>(name, [] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
+  const SecretAllocations secret;  // the context holds the key
   CipherContext context(EVP_CIPHER_CTX_new());
   int written = 0;
   require(context != nullptr &&

@@ -13,7 +13,7 @@
 namespace paes::vault {
 
 inline constexpr std::string_view configuration_name = "gocryptfs.conf";
-// A configuration has about 600 bytes; creators and salts may be longer.
+// A configuration has 350 to 420 bytes; creators and salts may be longer.
 inline constexpr std::size_t max_configuration_bytes = std::size_t{64} << 10;
 
 inline constexpr unsigned format_version = 2;

@@ -17,7 +17,7 @@ using vault::StoredKind;
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY;
 // A pipe in the place of a file that the volume keeps for itself must not make anybody wait.
-constexpr int own_file_flags = O_RDONLY | O_NONBLOCK;
+constexpr int own_file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 // The longest name of the file systems of this system.
 constexpr std::size_t max_stored_bytes = 255;
 
@@ -27,12 +27,19 @@ bool is_shortage(int error) noexcept {
 }
 bool is_forbidden(int error) noexcept { return error == EACCES || error == EPERM; }
 
-// The whole of a small file. EFBIG if it is longer than `into`.
+// The whole of a small file. EFBIG if it is longer than `into`, ENXIO if it is no regular file.
 Result<std::size_t> read_own_file(const Backing& backing, int folder, const char* name,
                                   MutableBytes into) {
   const Result<Descriptor> file = backing.open(folder, name, own_file_flags);
   if (!file) {
     return Failure{file.error()};
+  }
+  const Result<struct stat> status = backing.status(file->number(), "");
+  if (!status) {
+    return Failure{status.error()};
+  }
+  if (!S_ISREG(status->st_mode)) {
+    return Failure{ENXIO};
   }
   const Result<std::size_t> bytes = backing.read(file->number(), 0, into);
   if (bytes && *bytes == into.size()) {
@@ -127,23 +134,8 @@ int Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost
 }
 
 StoredKind Folder::kind_of(std::string_view stored) const noexcept {
-  const vault::Features& features = volume_->features();
   const StoredKind kind = volume_->names().kind_of(stored);
-  const bool counts = [&] {
-    switch (kind) {
-      case StoredKind::configuration:
-        return is_root_;
-      case StoredKind::folder_iv:
-        return !features.has_plaintext_names && features.has_directory_ivs;
-      case StoredKind::long_name:
-      case StoredKind::long_name_file:
-        return !features.has_plaintext_names && features.has_long_names;
-      case StoredKind::name:
-        break;
-    }
-    return true;
-  }();
-  return counts ? kind : StoredKind::name;
+  return kind == StoredKind::configuration && !is_root_ ? StoredKind::name : kind;
 }
 
 Result<StoredName> Folder::stored_name(std::string_view name) const {
@@ -211,6 +203,9 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
     }
     if (error == EFBIG) {
       return damaged("the file of its long name is too long");
+    }
+    if (error == ENXIO) {
+      return damaged("the file of its long name is no regular file");
     }
     if (error != ENOENT) {
       return damaged("the file of its long name cannot be read: " +

@@ -49,8 +49,7 @@ class Folder {
   // out as they are.
   [[nodiscard]] Result<std::string> name_of(std::string_view stored, std::string_view path) const;
 
-  // What an entry of this folder is. NameCipher::kind_of does not know which folder is the root,
-  // and which kinds the volume has.
+  // What an entry of this folder is. NameCipher::kind_of does not know which folder is the root.
   [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
 
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported

@@ -1,9 +1,8 @@
 // The check of a volume, or of a part of it: every name, IV, header, block, link target, extended
 // attribute and long name, on many threads. Nothing is changed.
 //
-// gocryptfs -fsck reports all of what it finds through its own mount; this check finds the same,
-// and long names' files that belong to nothing, which that passes over. No folder can show one name
-// twice: a stored name counts only if it is the one that its name is stored under. Permissions are
+// It finds all that gocryptfs -fsck finds, and two things that gocryptfs passes over: a long name's
+// file that nothing belongs to, and a header that is cut short. No folder can show one name twice: a stored name counts only if it is the one that its name is stored under. Permissions are
 // no damage, and links may lead anywhere.
 #pragma once
 

@@ -38,6 +38,12 @@ def _run(*command, **options):
     )
 
 
+def unmount_checks(place):
+    """gocryptfs -fsck mounts the volume below TMPDIR, and the mount stays when the check is killed."""
+    for left in Path(place).glob("gocryptfs.fsck.*"):
+        subprocess.run(["umount", "-l", left], capture_output=True, check=False)
+
+
 class Volume:
     """A volume that gocryptfs has made. `without` names features that it can no longer make volumes
     without: it reads such volumes under their master key, as older versions wrote them."""
@@ -111,7 +117,14 @@ class Volume:
 
     def fsck(self):
         """The exit code of gocryptfs's own check, and what it said."""
-        done = _run("gocryptfs", "-fsck", "-q", *self._key(), self.stored)
+        place = self.stored.parent
+        try:
+            done = _run(
+                "gocryptfs", "-fsck", "-q", *self._key(), self.stored,
+                env={**os.environ, "TMPDIR": str(place)},
+            )
+        finally:
+            unmount_checks(place)
         return done.returncode, done.stdout.decode(errors="replace")
 
 

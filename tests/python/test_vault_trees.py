@@ -150,6 +150,7 @@ def made_fixture(request, tmp_path_factory):
     return volume, found
 
 
+@pytest.mark.skipif(not LIST_VOLUME, reason="LIST_VOLUME does not name the program list_volume (tests/volume)")
 def test_everything_reads_as_gocryptfs_shows_it(made):
     volume, shown = made
     read = listed(volume)

@@ -12,6 +12,7 @@ from pathlib import Path
 import program
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from gocryptfs import unmount_checks
 
 # 2^10: the least that gocryptfs takes, so that a derivation costs a millisecond.
 CHEAP = ("--work-factor", 10)
@@ -68,8 +69,7 @@ def assert_no_problems(folder, passphrase_file, place, *options):
         )
         assert code == 0 and "no problems found" in said, said
     finally:
-        for left in Path(place).glob("gocryptfs.fsck.*"):
-            subprocess.run(["umount", "-l", left], capture_output=True, check=False)
+        unmount_checks(place)
 
 
 def accepted(configuration, passphrase_file):
