@@ -2,8 +2,9 @@
 // attribute and long name, on many threads. Nothing is changed.
 //
 // It finds all that gocryptfs -fsck finds, and two things that gocryptfs passes over: a long name's
-// file that nothing belongs to, and a header that is cut short. No folder can show one name twice: a stored name counts only if it is the one that its name is stored under. Permissions are
-// no damage, and links may lead anywhere.
+// file that nothing belongs to, and a header that is cut short. No folder can show one name twice:
+// a stored name counts only if it is the one that its name is stored under. Permissions are no
+// damage, and links may lead anywhere.
 #pragma once
 
 #include <atomic>
