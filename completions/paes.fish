@@ -15,7 +15,7 @@ complete -c paes -n __fish_use_subcommand -a keygen -d 'make a key pair'
 complete -c paes -n __fish_use_subcommand -a age -d 'take the arguments of age(1)'
 complete -c paes -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
 complete -c paes -n __fish_use_subcommand -a vault -d 'make and look after encrypted folders'
-complete -c paes -n __fish_use_subcommand -a mount -d 'mount a vault, to read it'
+complete -c paes -n __fish_use_subcommand -a mount -d 'mount a vault'
 complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
 
 set -l seals '__fish_seen_subcommand_from encrypt rekey'

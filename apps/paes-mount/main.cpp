@@ -8,7 +8,7 @@ namespace {
 constexpr const paes::cli::Command* commands[] = {&paes::mount::command};
 
 constexpr paes::cli::Program program = {
-    "paes-mount", "Mounts a vault, a folder in the format of gocryptfs, to read it.",
+    "paes-mount", "Mounts a vault, a folder in the format of gocryptfs.",
     commands,     "'fusermount3 -u MOUNTPOINT' unmounts it; paes-mount(1) has it all.",
     "",           true};
 

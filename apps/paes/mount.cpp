@@ -56,6 +56,6 @@ int run_words(std::span<char* const> words) {
 
 }  // namespace
 
-const Command command_mount = {"mount", "mount a vault, to read it", nullptr, run_words};
+const Command command_mount = {"mount", "mount a vault", nullptr, run_words};
 
 }  // namespace paes::cli
