@@ -59,7 +59,7 @@ PAES_DEVICE FieldWords reduce(std::uint32_t (&z)[8]) {
 PAES_DEVICE void fill_join_table(std::uint8_t* shared, const HashLevel& level, unsigned index,
                                  unsigned threads) {
   for (unsigned at = index; at < 16 * warp_lanes; at += threads) {
-    store_words(shared + at * unsigned{sizeof(FieldWords)},
+    store_words(shared + std::size_t{at} * sizeof(FieldWords),
                 load_words<16>(&level.join[at / warp_lanes][at % warp_lanes]));
   }
 }
@@ -100,8 +100,8 @@ class NibbleTables {
   PAES_DEVICE static void fill(std::uint8_t* shared, const HashLevel& level, unsigned index,
                                unsigned threads) {
     for (unsigned at = index; at < 16 * warp_lanes; at += threads) {
-      store_words(shared + at * unsigned{sizeof(FieldWords)},
-                  load_words<16>(&level.horner[at / warp_lanes * 16]));
+      store_words(shared + std::size_t{at} * sizeof(FieldWords),
+                  load_words<16>(&level.horner[std::size_t{at} / warp_lanes * 16]));
     }
     fill_join_table(shared + hash_table_bytes, level, index, threads);
   }
@@ -140,7 +140,7 @@ class ByteTables {
   PAES_DEVICE static void fill(std::uint8_t* shared, const HashLevel& level, unsigned index,
                                unsigned threads) {
     for (unsigned at = index; at < 256 * copies; at += threads) {
-      store_words(shared + at * unsigned{sizeof(FieldWords)},
+      store_words(shared + std::size_t{at} * sizeof(FieldWords),
                   load_words<16>(&level.horner[at / copies]));
     }
     fill_join_table(shared + horner_bytes, level, index, threads);

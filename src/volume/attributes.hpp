@@ -26,8 +26,9 @@ namespace paes::volume {
                                                                std::string_view attribute,
                                                                std::string_view path);
 
-// The names of all attributes. Damaged ones are reported and left out. Those that are no part of the
-// volume are left out, and so are encrypted ACLs, which old versions of gocryptfs have left over.
+// The names of all attributes. Damaged ones are reported and left out. Those that are no part of
+// the volume are left out, and so are encrypted ACLs, which old versions of gocryptfs have left
+// over.
 [[nodiscard]] Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
                                                                std::string_view path);
 
