@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "cuda/cuda_device.hpp"
@@ -169,16 +170,22 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceCalls,
                                           testing::Bool()),
                          name_of);
 
-TEST(DeviceShapes, OfEveryArchitectureRunEveryKernel) {
+// paes asks a device once about each kernel, so that a process sees only one architecture.
+TEST(DeviceShapesDeathTest, OfEveryArchitectureRunEveryKernel) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const int architecture : {75, 80, 86, 87, 89, 90, 100, 103, 110, 120}) {
-    for (const char* const kernel : {"cuda_tables", "cuda_bitslice", "cuda_compute"}) {
-      SCOPED_TRACE(std::to_string(architecture) + " " + kernel);
-      reset({.architecture = architecture, .seed = static_cast<unsigned>(architecture)});
-      const Outcome outcome = use_device({.kernel = kernel});
-      EXPECT_TRUE(outcome.opened) << outcome.why;
-      EXPECT_GT(outcome.launches, 3U);
-      expect_nothing_left();
-    }
+    const auto run_kernels = [&] {
+      for (const char* const kernel : {"cuda_tables", "cuda_bitslice", "cuda_compute"}) {
+        SCOPED_TRACE(std::to_string(architecture) + " " + kernel);
+        reset({.architecture = architecture, .seed = static_cast<unsigned>(architecture)});
+        const Outcome outcome = use_device({.kernel = kernel});
+        EXPECT_TRUE(outcome.opened) << outcome.why;
+        EXPECT_GT(outcome.launches, 3U);
+        expect_nothing_left();
+      }
+      std::exit(testing::Test::HasFailure() ? 1 : 0);
+    };
+    EXPECT_EXIT(run_kernels(), testing::ExitedWithCode(0), "") << architecture;
   }
 }
 
