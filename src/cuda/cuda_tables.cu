@@ -296,13 +296,9 @@ int with_keys(const Launch& launch, bool inverse, const Run& run) {
 
 int wipe_keys(const Launch& launch) { return wipe_slot(aes_key_columns, launch); }
 
-// Calls `run(cores)`. Where the device has `shared_bytes`, the cores have all four tables, and
-// their rounds are unrolled.
+// Calls `run(cores)`, which have all four tables and unrolled rounds.
 template <class Run>
-int with_cores(const Launch& launch, std::size_t shared_bytes, unsigned rounds, const Run& run) {
-  if (launch.shape.shared_bytes < shared_bytes) {
-    return run(SmallCores());
-  }
+int with_large_cores(unsigned rounds, const Run& run) {
   switch (rounds) {
     case 10:
       return run(Cores<4, 10>());
@@ -311,6 +307,13 @@ int with_cores(const Launch& launch, std::size_t shared_bytes, unsigned rounds, 
     default:
       return run(Cores<4, 14>());
   }
+}
+
+// The same where the device has `shared_bytes`, and small cores elsewhere.
+template <class Run>
+int with_cores(const Launch& launch, std::size_t shared_bytes, unsigned rounds, const Run& run) {
+  return launch.shape.shared_bytes < shared_bytes ? run(SmallCores())
+                                                  : with_large_cores(rounds, run);
 }
 
 int run(const Launch& launch, const Job& job) {
@@ -332,18 +335,21 @@ int run_gcm(const Launch& launch, const GcmJob& whole_job) {
   return with_keys(launch, false, [&](const AesTablesKeys& keys) {
     const auto run_text = [&](const GcmJob& job, const HashLevel* level) {
       // When text is only hashed, only one block a message is encrypted, so small cores will do.
-      const auto run_with = [&]<class Tables>(Tables*) {
-        constexpr std::size_t shared_bytes =
-            GcmCore<Cores<4, 10>::Core<false>, Tables>::shared_bytes;
-        return with_cores(launch, shared_bytes, keys.rounds, [&]<class Chosen>(Chosen) {
+      const auto with = [&]<class Tables>(Tables*) {
+        return [&]<class Chosen>(Chosen) {
           return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>, Tables>(
               launch, job, keys, level);
-        });
+        };
       };
-      constexpr std::size_t all_bytes =
-          GcmCore<Cores<4, 10>::Core<false>, ByteTables>::shared_bytes;
-      return launch.shape.shared_bytes < all_bytes ? run_with(static_cast<NibbleTables*>(nullptr))
-                                                   : run_with(static_cast<ByteTables*>(nullptr));
+      // Where the hash's large tables have room, the cipher's have it, too.
+      if (launch.shape.shared_bytes >=
+          GcmCore<Cores<4, 10>::Core<false>, ByteTables>::shared_bytes) {
+        return with_large_cores(keys.rounds, with(static_cast<ByteTables*>(nullptr)));
+      }
+      constexpr std::size_t shared_bytes =
+          GcmCore<Cores<4, 10>::Core<false>, NibbleTables>::shared_bytes;
+      return with_cores(launch, shared_bytes, keys.rounds,
+                        with(static_cast<NibbleTables*>(nullptr)));
     };
     return run_gcm_levels(launch, whole_job, static_cast<const Image*>(launch.image)->hash,
                           run_text);
