@@ -105,8 +105,12 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   }
   if (mounted.is_writable()) {
     if (const int error = mounted.sync(); error != 0) {
-      throw Error(ErrorCode::failure,
-                  paths.vault + ": cannot be synced: " + std::generic_category().message(error));
+      std::string line =
+          paths.vault + ": cannot be synced: " + std::generic_category().message(error);
+      if (background != nullptr) {
+        messages.note(line);  // nobody sees standard error any more
+      }
+      throw Error(ErrorCode::failure, line);
     }
   }
   return cli::exit_done;

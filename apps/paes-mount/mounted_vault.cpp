@@ -673,6 +673,9 @@ void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const ch
     const Result<SharedFolder> folder = nodes_.folder(node);
     return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
   }
+  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
+    return reply(file->descriptor());  // its name may be gone
+  }
   const Result<Descriptor> opened = open_for_attributes(node);
   return opened ? reply(opened->number()) : refuse(request, opened.error());
 }
@@ -695,6 +698,9 @@ void MountedVault::list_attributes(fuse_req_t request, fuse_ino_t number, std::s
   if (node->type == S_IFDIR) {
     const Result<SharedFolder> folder = nodes_.folder(node);
     return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
+  }
+  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
+    return reply(file->descriptor());  // its name may be gone
   }
   const Result<Descriptor> opened = open_for_attributes(node);
   return opened ? reply(opened->number()) : refuse(request, opened.error());

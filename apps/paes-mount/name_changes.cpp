@@ -88,44 +88,25 @@ void MountedVault::create(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!stored) {
     return refuse(request, stored.error());
   }
-  std::unique_ptr<OpenFile> handle;
-  SharedNode node;
-  Result<struct stat> status(Failure{made.error()});
-  if (made) {
-    status = backing.status(made->descriptor(), "");
-    if (status && (entry.mode & privileges) != 0 && entry.owner) {
-      // The new owner has taken them away.
-      const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
-      (void)backing.set_mode(made->descriptor(), "", given);
-      status = backing.status(made->descriptor(), "");
-    }
-    if (!status) {
-      return refuse(request, status.error());
-    }
-    retire(*status);
-    node = nodes_.enter(parent, name, stored->name, *status);
-    handle = new_handle(node, std::move(*made), true);
-  } else {
-    if (made.error() != EEXIST || (file->flags & O_EXCL) != 0) {
-      return refuse(request, made.error());
-    }
-    // Somebody else has made it since the system looked.
-    status = backing.status(folder.descriptor(), stored->name.c_str());
-    if (!status) {
-      return refuse(request, status.error());
-    }
-    if (!S_ISREG(status->st_mode)) {
-      return refuse(request, EEXIST);
-    }
-    node = enter(parent, folder, name, stored->name.c_str(), *status);
-    Result<std::unique_ptr<OpenFile>> existing =
-        open_file(node, (file->flags & O_ACCMODE) != O_RDONLY);
-    if (!existing) {
-      nodes_.forget(*node, 1);
-      return refuse(request, existing.error());
-    }
-    handle = std::move(*existing);
+  if (!made) {
+    // Somebody else has made it since the system looked. The system has to look again: it takes
+    // what is created for new, and asks neither who may open it nor whether to empty it.
+    const bool was_absent = made.error() == EEXIST && (file->flags & O_EXCL) == 0;
+    return refuse(request, was_absent ? ESTALE : made.error());
   }
+  Result<struct stat> status = backing.status(made->descriptor(), "");
+  if (status && (entry.mode & privileges) != 0 && entry.owner) {
+    // The new owner has taken them away.
+    const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
+    (void)backing.set_mode(made->descriptor(), "", given);
+    status = backing.status(made->descriptor(), "");
+  }
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  retire(*status);
+  const SharedNode node = nodes_.enter(parent, name, stored->name, *status);
+  std::unique_ptr<OpenFile> handle = new_handle(node, std::move(*made), true);
   node->told(*status);
   file->keep_cache = options_.access == Access::write_back ? 1 : 0;
   const fuse_entry_param shown_entry = entry_of(*node, *status);

@@ -1,6 +1,7 @@
 #include "paes-mount/session.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <functional>
 
+#include "core/secret.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -204,9 +206,10 @@ void Session::start(const Cancel& cancel) {
     (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
     cancel.check();
   }
+  const bool has_ended = has_ended_;
   lock.unlock();
   struct stat mounted = {};
-  if (has_ended_ || stat(options_.mountpoint.c_str(), &mounted) != 0) {
+  if (has_ended || stat(options_.mountpoint.c_str(), &mounted) != 0) {
     const std::string why = take_message();
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
@@ -224,6 +227,9 @@ void Session::work(int channel) noexcept {
     } else if (bytes != -EINTR && bytes != -EAGAIN) {
       break;  // unmounted, or a broken connection
     }
+  }
+  if (request.mem != nullptr) {
+    wipe(request.mem, malloc_usable_size(request.mem));  // what was written last, perhaps
   }
   std::free(request.mem);  // libfuse allocates it
   ended();

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/secret.hpp"
 #include "volume/content_change.hpp"
 
 namespace paes::volume {
@@ -236,6 +237,7 @@ Result<std::size_t> copy_range(const WritableFile& from, std::uint64_t from_offs
     return Failure{EINVAL};
   }
   thread_local std::vector<std::uint8_t> buffer(max_request_bytes);
+  const WipeOnExit wiped(MutableBytes(buffer).first(std::min(bytes, buffer.size())));
   std::size_t done = 0;
   while (done < bytes) {
     const auto skip = static_cast<std::size_t>((to_offset + done) % block_bytes);

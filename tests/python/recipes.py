@@ -106,7 +106,7 @@ def run_at_a_terminal(command, folder, environment, limit_s=600):
         if not more:
             break
         shown += more
-        for _ in range(len(re.findall(rb"passphrase: |The same again: ", shown)) - answered):
+        for _ in range(len(re.findall(rb"[Pp]assphrase: |The same again: ", shown)) - answered):
             os.write(terminal, b"a passphrase\n")
             answered += 1
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

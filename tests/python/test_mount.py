@@ -75,6 +75,11 @@ def unmount(path):
     return subprocess.run(["fusermount3", "-u", path], capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
+def unmount_when_free(path):
+    """Whoever has begun to look at a mount, or has just ended, keeps it busy for a moment."""
+    program.wait_until(lambda: unmount(path).returncode == 0, "the mount to be free", LIMIT_S)
+
+
 class Mounts:
     def __init__(self, folder):
         self.folder = folder
@@ -434,7 +439,7 @@ def test_only_the_damaged_block_is_lost(own_vault, mounts):
     text = os.urandom(600 * BLOCK + 5)
     (theirs / "file").write_bytes(text)
     (theirs / "other").write_bytes(b"whole")
-    assert unmount(theirs).returncode == 0
+    unmount_when_free(theirs)
     stored = own_vault.stored(HEADER + 600 * STRIDE + 32 + 5)
     damaged = 77
     with open(stored, "r+b") as file:
@@ -469,7 +474,7 @@ def test_damaged_names_links_and_folders(own_vault, mounts):
     (theirs / "file").write_text("text")
     (theirs / "with").write_text("text")
     os.setxattr(theirs / "with", "user.name", b"value")
-    assert unmount(theirs).returncode == 0
+    unmount_when_free(theirs)
     next(own_vault.path.glob("*/gocryptfs.diriv")).unlink()
     stored_link = next(path for path in own_vault.path.iterdir() if path.is_symlink())
     target = os.readlink(stored_link)
@@ -511,7 +516,7 @@ def test_background(vault, mounts):
     assert not children
     assert "Max core file size        0 " in Path(f"/proc/{pid}/limits").read_text()
     assert int(status["VmLck"].split()[0]) > 0
-    assert unmount(point).returncode == 0
+    unmount_when_free(point)
     wait_ended(pid)
 
 
@@ -545,7 +550,9 @@ def test_unmounting_ends_the_program(vault, mounts, by):
     if by == "umount" and os.geteuid() != 0:
         pytest.skip("only root can use umount")
     point, process = mounts.in_foreground(vault)
-    subprocess.run([by, "-u", point] if by == "fusermount3" else [by, point], timeout=LIMIT_S, check=True)
+    words = [by, "-u", point] if by == "fusermount3" else [by, point]
+    program.wait_until(lambda: subprocess.run(words, capture_output=True, timeout=LIMIT_S, check=False).returncode == 0,
+                       "the mount to be free", LIMIT_S)
     assert process.wait(LIMIT_S) == 0
     assert not is_mounted(point) and process.stderr.read() == ""
 
@@ -555,7 +562,7 @@ def test_busy_mount_stays(vault, mounts):
     with open(point / "size 4097", "rb") as file:
         assert unmount(point).returncode != 0
         assert len(file.read()) == 4097
-    program.wait_until(lambda: unmount(point).returncode == 0, "the mount to be free", LIMIT_S)
+    unmount_when_free(point)
 
 
 def test_idle_mount_is_unmounted(vault, mounts):
@@ -590,7 +597,7 @@ def test_killed_and_mounted_anew(vault, mounts):
     said = mounts.by_paes(vault, point=point, code=program.FAILURE)
     program.assert_error_lines(said, "its process is gone")
     assert f"fusermount3 -u {point}" in said
-    assert unmount(point).returncode == 0
+    unmount_when_free(point)
     mounts.by_paes(vault, point=point)
     assert (point / "size 1").stat().st_size == 1
 
@@ -723,7 +730,7 @@ def test_mounted_by_an_ordinary_user(public_folder, request):
     vault = Vault(public_folder / "own")
     theirs = mounts.by_gocryptfs(vault)
     (theirs / "file").write_text("text")
-    assert unmount(theirs).returncode == 0
+    unmount_when_free(theirs)
     subprocess.run(["chown", "-R", "nobody", vault.path, vault.passfile], check=True)
     point = mounts.point()
     shutil.chown(point, "nobody")
@@ -797,7 +804,7 @@ def test_refusals(vault, mounts, tmp_path):
 def test_master_key_configuration_and_source(own_vault, mounts, tmp_path):
     theirs = mounts.by_gocryptfs(own_vault)
     (theirs / "file").write_text("text")
-    assert unmount(theirs).returncode == 0
+    unmount_when_free(theirs)
     moved = tmp_path / "elsewhere.conf"
     (own_vault.path / "gocryptfs.conf").rename(moved)
     point = mounts.by_paes(own_vault, "--config", moved, "--fsname", "a, \\ b", "--kernel", "bitslice", "-t", "1")
@@ -888,7 +895,7 @@ def test_as_fstab_mounts_it(vault, mounts):
     assert done.returncode == 0, done.stderr
     assert (point / "size 1").exists()
     (pid,) = processes_of(point)
-    subprocess.run(["umount", point], timeout=LIMIT_S, check=True)
+    unmount_when_free(point)
     wait_ended(pid)
 
 
