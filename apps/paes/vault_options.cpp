@@ -180,7 +180,7 @@ vault::MasterKey read_master_key(const std::string& path) {
     if (digits < 2 * vault::master_key_bytes) {
       const unsigned value = value_of_digit(c);
       std::uint8_t& byte = key.data()[digits / 2];
-      byte = static_cast<std::uint8_t>((byte << 4) | (value & 15));
+      byte = static_cast<std::uint8_t>((unsigned{byte} << 4) | (value & 15));
       wrong |= value & 16;
     }
     ++digits;

@@ -206,7 +206,8 @@ class FaultTest : public ::testing::TestWithParam<Tested> {
   // long writes, copies and ranges of zeros.
   static void expect_between(const Tree& found, const Tree& before, const Tree& after) {
     EXPECT_EQ(found.paths(), before.paths());
-    for (const auto& [path, item] : found.items) {
+    for (const auto& [path, found_item] : found.items) {
+      const Item& item = found_item;  // a lambda can take it, unlike a structured binding
       const auto old = before.items.find(path);
       const auto planned = after.items.find(path);
       if (old == before.items.end() || item == old->second) {
