@@ -30,8 +30,8 @@ class Resident {
         out_(session.device_memory(bytes_)),
         // Tweaks for every 32 blocks; of GCM, counters and tags of all chunks, or the hashes.
         rest_(session.device_memory(bytes_ / 32 + (std::size_t{1} << 20))),
-        image_(session.device_memory(std::size_t{1} << 16)),
-        host_image_(session.host_memory(std::size_t{1} << 16)),
+        image_(session.device_memory(2 * image_room)),
+        host_image_(session.host_memory(2 * image_room)),
         blocks_(session.host_memory(2 * (bytes_ / stride_bytes + 2) * sizeof(Block))),
         found_(session.host_memory(bytes_)),
         expected_(bytes_) {
@@ -131,7 +131,9 @@ class Resident {
   }
 
  private:
-  static constexpr std::size_t tweak_image = std::size_t{1} << 15;
+  // Two images, the second one of the key of XTS's tweaks.
+  static constexpr std::size_t image_room = std::size_t{1} << 16;
+  static constexpr std::size_t tweak_image = image_room;
 
   static Block start() {
     Block block = {};
@@ -145,7 +147,7 @@ class Resident {
   }
 
   void put_image(const cuda::DeviceKernel& kernel, Bytes key, std::size_t at) {
-    if (kernel.image_bytes > tweak_image) {
+    if (kernel.image_bytes > image_room) {
       throw Error(ErrorCode::failure, std::string("no room for the image of ") + kernel.name);
     }
     kernel.prepare(key, host_image_->data() + at);
