@@ -33,7 +33,7 @@ ARCHIVES = [
 # Whose objects hold headers of other projects, and whose only code for devices.
 WITH_HEADERS = ("paes", "paes-mpi", "paes-bench", "paes-mount")
 WITH_DEVICES = ("paes", "paes-mpi", "paes-bench", "libpaes0", "libpaes-dev")
-# Of which a result starts a program, and links nothing.
+# What a result depends on because it starts a program of it; nothing of it is linked.
 STARTED = ("fuse3",)
 OURS = "Apache-2.0"
 

@@ -113,7 +113,8 @@ class GcmCore {
     }
     // Rows are padded at the front, so that the last block is the last lane's.
     const std::uint64_t rows = (blocks + warp_lanes - 1) / warp_lanes;
-    // Of this lane's block; below zero it is padding, and then a number above all blocks.
+    // The number of this lane's block. Below zero it is padding, and then a number above all
+    // blocks.
     std::uint64_t index = blocks - rows * warp_lanes + lane_;
     CounterBlocks counters(cipher_, unit.counter, index);
     if (index == 0 && has_aad) {

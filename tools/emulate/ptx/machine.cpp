@@ -108,7 +108,7 @@ bool Lane::has_met(b32 other, b32 time) const {
   const b32 warp = thread / warp_lanes;
   const auto& met = shared_memory->met[warp][thread % warp_lanes];
   if (other >= Cell::of_a_warp) {
-    // Of several lanes only the warp is known, and then this lane's last meeting decides.
+    // If there are several lanes, only the warp is known, and this lane's last meeting decides.
     return other != Cell::many && other - Cell::of_a_warp == warp &&
            met[thread % warp_lanes] > time;
   }
