@@ -66,9 +66,12 @@ TEST(Libcrypto, ScryptOfRfc7914) {
 
 TEST(Libcrypto, ScryptBeyondAnyMemoryFailsWithoutTrying) {
   std::array<std::uint8_t, 32> out{};
-  for (const auto& [r, p] : {std::pair{1U << 17, 1U}, std::pair{8U, 1U << 28}}) {
+  for (const auto& cost : {std::pair{1U << 17, 1U}, std::pair{8U, 1U << 28}}) {
     EXPECT_EQ(test::refusal(ErrorCode::failure,
-                            [&] { scrypt(bytes_of("password"), bytes_of("salt"), 10, out, r, p); }),
+                            [&] {
+                              scrypt(bytes_of("password"), bytes_of("salt"), 10, out, cost.first,
+                                     cost.second);
+                            }),
               "scrypt: the memory for work factor 10 is not available");
   }
   EXPECT_EQ(test::refusal(ErrorCode::failure,
