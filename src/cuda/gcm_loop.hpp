@@ -195,7 +195,8 @@ class GcmCore {
   template <TextFlow Flow>
   PAES_DEVICE static Words<16> text_block(const HashUnit& unit, std::uint64_t index,
                                           std::uint64_t whole, CounterBlocks& counters) {
-    const std::uint64_t at = index * block_bytes;
+    // Signed, because blocks that are none may lie before the text. They have no bytes.
+    const auto at = static_cast<std::ptrdiff_t>(index * block_bytes);
     const bool is_whole = index < whole;
     const unsigned bytes = index == whole ? static_cast<unsigned>(unit.bytes % block_bytes) : 0;
     Words<16> in;
