@@ -28,10 +28,10 @@ namespace {
 // From /proc, because asking with umask(2) changes it for other threads meanwhile.
 mode_t current_umask() {
   std::ifstream status("/proc/self/status");
-  const std::string label = "Umask:";
+  const std::string field = "Umask:";
   for (std::string word; status >> word;) {
     unsigned mask = 0;
-    if (word == label && status >> std::oct >> mask) {
+    if (word == field && status >> std::oct >> mask) {
       return static_cast<mode_t>(mask);
     }
   }
