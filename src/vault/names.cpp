@@ -130,7 +130,7 @@ StoredKind NameCipher::kind_of(std::string_view stored) const noexcept {
   if (features_.has_directory_ivs && stored == folder_iv_name) {
     return StoredKind::folder_iv;
   }
-  if (features_.has_long_names && stored.starts_with(long_name_prefix)) {
+  if (features_.hashes_long_names() && stored.starts_with(long_name_prefix)) {
     return stored.ends_with(long_name_suffix) ? StoredKind::long_name_file : StoredKind::long_name;
   }
   return StoredKind::name;

@@ -52,7 +52,7 @@ class NameCipher {
 
   // Whether an encoded name is stored as its hash.
   [[nodiscard]] bool is_long(std::string_view encoded) const noexcept {
-    return features_.has_long_names && encoded.size() > features_.long_name_max;
+    return features_.hashes_long_names() && encoded.size() > features_.long_name_max;
   }
   // The name under which content with such an encoded name is stored: long_name_prefix and the
   // Base 64 of its SHA-256.

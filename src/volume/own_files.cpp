@@ -26,8 +26,7 @@ Bytes bytes_of(std::string_view text) noexcept {
 
 // With plain names everything is the user's.
 bool has_hidden_names(const Volume& volume) noexcept {
-  const vault::Features& features = volume.features();
-  return !features.has_plaintext_names && (features.has_directory_ivs || features.has_long_names);
+  return !volume.features().has_plaintext_names;
 }
 
 // What remove_empty_folder finds in a folder beside its IV.

@@ -32,6 +32,8 @@ VOLUMES = {
     "padded-base64": ([], ["Raw64"]),
     "no-hkdf": ([], ["HKDF"]),
     "no-hkdf-aessiv": (["-aessiv"], ["HKDF", "Raw64"]),
+    "no-longnames": ([], ["LongNames"]),
+    "version-0.7": ([], ["HKDF", "Raw64", "LongNames"]),
 }
 
 BLOCK = 4096
@@ -172,11 +174,8 @@ def test_pygocryptfs_reads_the_same(made, tmp_path):
         with pytest.raises(AssertionError, match="HKDF feature flag required"):
             pygocryptfs.Vault(volume.stored, pk=key)
         return
-    if volume.without:
-        other = pygocryptfs.Vault(volume.stored, pk=key)
-    else:
-        other = pygocryptfs.Vault(volume.stored, password=PASSPHRASE.decode())
-        assert other.pk == key
+    other = pygocryptfs.Vault(volume.stored, password=PASSPHRASE.decode())
+    assert other.pk == key
     # It hashes names without padding, where gocryptfs hashes them with the padding of a volume
     # without Raw64.
     longest = 175 if "Raw64" in volume.without else 255
@@ -188,7 +187,7 @@ def test_pygocryptfs_reads_the_same(made, tmp_path):
         try:
             return path.decode()
         except UnicodeDecodeError:  # shown so, but not found by the name that is shown
-            return os.fsdecode(path) if "-plaintextnames" in volume.flags else path.decode("latin-1")
+            return os.fsdecode(path) if other.plain_names else path.decode("latin-1")
 
     read = {path: entry for path, entry in listed(volume).items() if is_found(path)}
     shown = {
