@@ -17,7 +17,6 @@ constexpr std::size_t cipher_block = 16;
 using PaddedName =
     std::array<std::uint8_t, max_name_bytes / cipher_block * cipher_block + cipher_block>;
 
-constexpr std::string_view attribute_prefix = "user.gocryptfs.";
 // Where a folder's IV stands for the names of files.
 constexpr std::string_view attribute_tweak = "xattr_name_iv_xx";
 static_assert(attribute_tweak.size() == cipher_block);
