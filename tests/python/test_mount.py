@@ -18,6 +18,7 @@ import threading
 import time
 from pathlib import Path
 
+import preload
 import program
 import pytest
 import recipes
@@ -518,6 +519,32 @@ def test_background(vault, mounts):
     assert int(status["VmLck"].split()[0]) > 0
     unmount_when_free(point)
     wait_ended(pid)
+
+
+def test_background_tells_syslog(own_vault, mounts, preloaded, tmp_path):
+    """What is damaged, by the name of the encrypted file and by no name of the vault."""
+    theirs = mounts.by_gocryptfs(own_vault)
+    (theirs / "hidden folder").mkdir()
+    (theirs / "hidden folder" / "hidden file").write_bytes(b"x" * 5000)
+    unmount_when_free(theirs)
+    stored = own_vault.stored(18 + 2 * 32 + 5000)
+    data = bytearray(stored.read_bytes())
+    data[-1] ^= 1
+    stored.write_bytes(data)
+    log = tmp_path / "log"
+    point = mounts.by_paes(own_vault, prefix=[*preloaded(preload.LOGGING), f"LOG={log}"])
+    (pid,) = processes_of(point)
+    for _ in range(2):
+        with pytest.raises(OSError) as raised:
+            (point / "hidden folder" / "hidden file").read_bytes()
+        assert raised.value.errno == errno.EIO
+    unmount_when_free(point)
+    wait_ended(pid)
+    begin, *damage, end = log.read_text().splitlines()
+    assert (begin, end) == (f"mounted on {point}", f"unmounts {point}")
+    (line,) = damage  # each is told once
+    assert line.startswith(f"{stored.relative_to(own_vault.path)}: ") and "block 1" in line
+    assert "hidden" not in line
 
 
 def read_or_empty(path):
