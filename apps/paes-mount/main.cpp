@@ -1,6 +1,7 @@
 // The program paes-mount: shows the text of a vault in a folder. A program of its own, so that paes
 // never needs libfuse.
 #include "paes-mount/mount.hpp"
+#include "paes-mount/request.hpp"
 #include "paes/command_line.hpp"
 
 namespace {
@@ -8,9 +9,15 @@ namespace {
 constexpr const paes::cli::Command* commands[] = {&paes::mount::command};
 
 constexpr paes::cli::Program program = {
-    "paes-mount", "Mounts a vault, a folder in the format of gocryptfs.",
-    commands,     "'fusermount3 -u MOUNTPOINT' unmounts it; paes-mount(1) has it all.",
-    "",           true};
+    "paes-mount",
+    "Mounts a vault, a folder in the format of gocryptfs.",
+    commands,
+    "'fusermount3 -u MOUNTPOINT' unmounts it; paes-mount(1) has it all.",
+    "",
+    true,
+    [](std::string_view word) {
+      return word.starts_with('-') ? paes::mount::hint_for_option_of_gocryptfs(word) : "";
+    }};
 
 }  // namespace
 

@@ -76,17 +76,6 @@ auto read_only(void (*)(fuse_req_t, Arguments...)) noexcept {
   return +[](fuse_req_t request, Arguments...) { refuse(request, EROFS); };
 }
 
-// The longest name that can be stored under one of so many bytes without a hash.
-std::size_t longest_unhashed_name(std::size_t stored_bytes, bool is_padded_base64) noexcept {
-  constexpr std::size_t block = 16;  // what names are padded to
-  std::size_t longest = 0;
-  for (std::size_t bytes = block; bytes <= vault::max_name_bytes + 1; bytes += block) {
-    const std::size_t encoded = is_padded_base64 ? (bytes + 2) / 3 * 4 : (bytes * 4 + 2) / 3;
-    longest = encoded <= stored_bytes ? bytes - 1 : longest;  // one byte of padding at least
-  }
-  return longest;
-}
-
 std::time_t now_s() noexcept { return std::time(nullptr); }
 
 }  // namespace
@@ -643,11 +632,8 @@ void MountedVault::get_statistics(fuse_req_t request) {
   if (!status) {
     return refuse(request, status.error());
   }
-  const vault::Features& features = volume_->features();
-  if (!features.has_plaintext_names) {
-    status->f_namemax = features.has_long_names
-                            ? vault::max_name_bytes
-                            : longest_unhashed_name(status->f_namemax, !features.has_raw_base64);
+  if (volume_->features().hashes_long_names()) {
+    status->f_namemax = vault::max_name_bytes;
   }
   (void)fuse_reply_statfs(request, &*status);
 }

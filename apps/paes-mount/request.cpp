@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 #include "exec/executor.hpp"
 #include "paes/decimal.hpp"
@@ -24,8 +25,49 @@ constexpr std::array ignored = {"defaults",      "auto",     "noauto",     "user
                                 "dirsync",       "atime",    "noatime",    "diratime",
                                 "nodiratime",    "relatime", "norelatime", "strictatime",
                                 "nostrictatime", "lazytime", "nolazytime", "iversion",
-                                "noiversion",    "silent",   "loud",       "default_permissions"};
+                                "noiversion",    "silent",   "loud",       "default_permissions",
+                                "quiet",         "q"};
 constexpr std::array flags = {"suid", "nosuid", "dev", "nodev", "exec", "noexec"};
+
+constexpr std::string_view not_supported = "paes does not have that";
+// gocryptfs's options, and what to say in their place.
+constexpr std::pair<std::string_view, std::string_view> options_of_gocryptfs[] = {
+    {"ro", "use -r"},
+    {"rw", "use -w"},
+    {"fg", "use -f"},
+    {"passfile", "use --passphrase-file FILE"},
+    {"extpass", "use --passphrase-fd N"},
+    {"masterkey", "use --master-key FILE"},
+    {"config", "use --config FILE"},
+    {"allow_other", "use --allow-other"},
+    {"i", "use --idle TIME"},
+    {"idle", "use --idle TIME"},
+    {"sharedstorage", "use --shared"},
+    {"acl", "use --acl"},
+    {"fsname", "use --fsname NAME"},
+    {"nonempty", "use -o nonempty"},
+    {"suid", "use -o suid"},
+    {"nosuid", "use -o nosuid"},
+    {"dev", "use -o dev"},
+    {"nodev", "use -o nodev"},
+    {"exec", "use -o exec"},
+    {"noexec", "use -o noexec"},
+    {"ko", "use -o OPTIONS"},
+    {"openssl", "use --kernel NAME"},
+    {"q", "leave it out"},
+    {"quiet", "leave it out"},
+    {"nosyslog", "use -f"},
+    {"init", "use `paes vault init`"},
+    {"passwd", "use `paes vault passwd`"},
+    {"info", "use `paes vault info`"},
+    {"fsck", "use `paes vault fsck`"},
+    {"reverse", not_supported},
+    {"fido2", not_supported},
+    {"force_owner", not_supported},
+    {"ctlsock", not_supported},
+    {"badname", not_supported},
+    {"kernel_cache", "leave it out"},
+};
 
 template <typename Names>
 bool contains(const Names& names, std::string_view name) {
@@ -34,6 +76,11 @@ bool contains(const Names& names, std::string_view name) {
 
 [[noreturn]] void fail(const std::string& why, const std::string& hint = "paes-mount --help") {
   throw Error(ErrorCode::usage, "-o " + why, hint);
+}
+
+[[noreturn]] void fail_unknown(const std::string& name) {
+  const std::string hint = hint_for_option_of_gocryptfs(name);
+  fail(name + ": there is no such option", hint.empty() ? "paes-mount --help" : hint);
 }
 
 unsigned parse_threads(std::string_view text) {
@@ -73,6 +120,18 @@ std::vector<std::string> split(std::string_view list) {
 }
 
 }  // namespace
+
+std::string hint_for_option_of_gocryptfs(std::string_view word) {
+  word = word.substr(0, word.find('='));
+  const std::string option(word);
+  word.remove_prefix(std::min({word.find_first_not_of('-'), word.size(), std::size_t{2}}));
+  for (const auto& [known, hint] : options_of_gocryptfs) {
+    if (word == known && !hint.starts_with("use " + option + " ")) {  // else it is one here, too
+      return option + " is an option of gocryptfs: " + std::string(hint);
+    }
+  }
+  return "";
+}
 
 std::chrono::seconds parse_duration(std::string_view text) {
   constexpr std::uint64_t longest = std::uint64_t{10} * 365 * 24 * 3600;
@@ -173,13 +232,14 @@ void Request::take(std::string_view option) {
     }
     for (const auto& [known, flag] :
          {std::pair("allow_other", &allows_others), std::pair("nonempty", &may_have_files),
-          std::pair("shared", &is_shared), std::pair("acl", &has_acls)}) {
+          std::pair("shared", &is_shared), std::pair("sharedstorage", &is_shared),
+          std::pair("acl", &has_acls)}) {
       if (name == known) {
         *flag = true;
         return;
       }
     }
-    fail(name + ": there is no such option");
+    fail_unknown(name);
   }
   if (value.empty()) {
     fail(name + ": has no value");
@@ -204,7 +264,7 @@ void Request::take(std::string_view option) {
   } else if (name == "threads") {
     threads = parse_threads(value);
   } else if (name != "subtype") {
-    fail(name + ": there is no such option");
+    fail_unknown(name);
   }
 }
 

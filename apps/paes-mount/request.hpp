@@ -46,6 +46,10 @@ class Request {
   std::vector<std::string> flags_;  // of the mount, such as noexec
 };
 
+// For a word that is an option of gocryptfs, after a dash or two or in a list: how to say it here.
+// Empty for any other word.
+[[nodiscard]] std::string hint_for_option_of_gocryptfs(std::string_view word);
+
 // "90", "90s", "15m", "2h45m", "1d". Throws Error(usage) for anything else and for no time at all.
 [[nodiscard]] std::chrono::seconds parse_duration(std::string_view text);
 

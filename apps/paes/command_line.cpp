@@ -201,7 +201,15 @@ Action CommandLine::parse() const {
   }
   const std::string what = action ? program_.prefix + chosen : "command line";
   const std::string command_help = program_.is_one_command ? "" : " " + chosen;
-  const std::string help = action ? name + command_help + " --help" : list_hint;
+  std::string help = action ? name + command_help + " --help" : list_hint;
+  if (program_.hint_for != nullptr) {
+    for (const char* const word : after_command()) {
+      if (std::string hint = program_.hint_for(word); !hint.empty()) {
+        help = std::move(hint);
+        break;
+      }
+    }
+  }
   try {
     if (chosen_app != nullptr) {
       unmark_values(*chosen_app);

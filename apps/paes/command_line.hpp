@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "paes/command.hpp"
 
@@ -21,6 +22,9 @@ struct Program {
   const char* prefix = "";
   // For a program that does one thing: no command is named, and all words are for the only one.
   bool is_one_command = false;
+  // What a word of a command line that makes no sense may have meant; empty where there is nothing
+  // to say. Null: the program knows nothing of the kind.
+  std::string (*hint_for)(std::string_view word) = nullptr;
 };
 
 class CommandLine {

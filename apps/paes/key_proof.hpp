@@ -1,5 +1,6 @@
-// Whether a master key that somebody typed in is a vault's own: its content tells. A wrong key
-// under a new passphrase would take the old one away and open nothing.
+// Finds out whether a master key belongs to a vault, by trying it on what the vault holds. `passwd`
+// asks before it wraps a key that was typed in: if that were a wrong one, neither the old
+// passphrase nor the new one would open the vault afterwards.
 #pragma once
 
 #include <string>
@@ -11,13 +12,14 @@ namespace paes::cli {
 
 enum class KeyProof {
   right,
-  wrong,           // nothing passed and something failed; it may be damaged, or planted
+  wrong,           // nothing passed, and something failed
   nothing_to_try,  // too few files and names
 };
 
-// Looks at some thousand entries of the folder at most. A block or a link's target that is
-// authentic proves the key. Where there is none, names in the root prove it, each of them with a
-// probability of error of about 1/250. Throws Error(failure) if the folder cannot be read.
+// Looks at no more than 5000 entries. One authentic block or link target proves the key. Without
+// any, the names in the root decide: at least four must decrypt, and more than half of all, because
+// a wrong key decrypts about one name in 250. Whatever fails may be damaged, or put there by
+// others. Throws Error(failure) if the folder cannot be read.
 [[nodiscard]] KeyProof prove_master_key(const std::string& folder, const vault::Features& features,
                                         const vault::MasterKey& key);
 

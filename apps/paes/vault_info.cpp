@@ -22,24 +22,14 @@ struct Request {
   bool json = false;
 };
 
-// How long a name may be that somebody wants to store.
-std::size_t longest_name(const Features& features) {
-  // The name of a file has at most 255 bytes in Base 64, and padding always adds to a name.
-  constexpr std::size_t longest_without_hash = 255 * 6 / 8 / 16 * 16 - 1;
-  return features.has_plaintext_names || features.has_long_names ? vault::max_name_bytes
-                                                                 : longest_without_hash;
-}
-
 std::string text_of_names(const Features& features) {
   if (features.has_plaintext_names) {
     return "not encrypted";
   }
-  std::string text = features.has_directory_ivs ? "encrypted, in each folder differently"
-                                                : "encrypted, equal names alike in all folders";
-  if (features.has_long_names) {
-    text += fmt::format("; above {} bytes encoded, as a hash", features.long_name_max);
-  }
-  return text;
+  return fmt::format("{}; above {} bytes encoded, as a hash",
+                     features.has_directory_ivs ? "encrypted, in each folder differently"
+                                                : "encrypted, equal names alike in all folders",
+                     features.long_name_max);
 }
 
 void print_text(const std::string& path, const vault::Configuration& configuration) {
@@ -54,7 +44,7 @@ void print_text(const std::string& path, const vault::Configuration& configurati
   line("flags", fmt::format("{}", fmt::join(vault::flags_of(features), " ")));
   line("content", name_of(features.content));
   line("names", text_of_names(features));
-  line("name length", fmt::format("up to {} bytes", longest_name(features)));
+  line("name length", fmt::format("up to {} bytes", vault::max_name_bytes));
   line("passphrase", fmt::format("scrypt, work factor 2^{}, r {}, p {}, {}", cost.log2_n, cost.r,
                                  cost.p, human_bytes(static_cast<double>(cost.memory_bytes()))));
   print_result(text);
@@ -63,7 +53,6 @@ void print_text(const std::string& path, const vault::Configuration& configurati
 void print_document(const std::string& path, const vault::Configuration& configuration) {
   const Features& features = configuration.features;
   const vault::ScryptCost& cost = configuration.scrypt;
-  const bool hashes_names = !features.has_plaintext_names && features.has_long_names;
   print_json({{"command", "vault info"},
               {"file", path},
               {"format", "gocryptfs"},
@@ -72,8 +61,9 @@ void print_document(const std::string& path, const vault::Configuration& configu
               {"flags", vault::flags_of(features)},
               {"cipher", name_of(features.content)},
               {"encrypts_names", !features.has_plaintext_names},
-              {"max_name_bytes", longest_name(features)},
-              {"long_name_max", hashes_names ? ordered_json(features.long_name_max) : nullptr},
+              {"max_name_bytes", vault::max_name_bytes},
+              {"long_name_max",
+               features.hashes_long_names() ? ordered_json(features.long_name_max) : nullptr},
               {"scrypt",
                {{"log2_n", cost.log2_n},
                 {"r", cost.r},

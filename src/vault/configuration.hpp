@@ -28,9 +28,13 @@ struct Features {
   bool has_hkdf = true;              // HKDF: each use of the master key has a key of its own
   bool has_plaintext_names = false;  // PlaintextNames: then the rest is false
   bool has_directory_ivs = true;     // DirIV
-  bool has_long_names = true;        // LongNames
+  bool has_long_names = true;        // LongNames, as the configuration says: see hashes_long_names
   bool has_raw_base64 = true;        // Raw64: encoded names without padding
   unsigned long_name_max = 255;      // LongNameMax: encoded names above it are hashed; 62 to 255
+
+  // Whether long encoded names are stored as hashes. gocryptfs does not look at LongNames when it
+  // mounts, so that volumes of its versions before 0.9, which lack it, have them, too.
+  [[nodiscard]] constexpr bool hashes_long_names() const noexcept { return !has_plaintext_names; }
 
   bool operator==(const Features&) const = default;
 };

@@ -43,9 +43,9 @@ class ContentKey {
 [[nodiscard]] std::unique_ptr<ContentKey> make_content_key(ContentCipher cipher, Bytes key,
                                                            const Kernel& kernel);
 
-// As open, with the rules of the format around it: a whole block of zeros is a hole, whose text is
-// zeros; a block with an IV of zeros is damaged otherwise, as is one too short to hold text.
-// `text` has room for sealed.size() - overhead bytes.
+// ContentKey::open for what a file stores. A whole block of zeros is a hole, and its text is zeros.
+// False, with `text` wiped, for any other block that has an IV of zeros, is too short to hold text,
+// or is not authentic. `text` has room for sealed.size() - overhead bytes.
 [[nodiscard]] bool open_block(const ContentKey& key, const BlockPlace& place, Bytes sealed,
                               MutableBytes text);
 // Consecutive blocks of one file, of which the last may be short; the answer is how many of them,

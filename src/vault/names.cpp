@@ -17,7 +17,6 @@ constexpr std::size_t cipher_block = 16;
 using PaddedName =
     std::array<std::uint8_t, max_name_bytes / cipher_block * cipher_block + cipher_block>;
 
-constexpr std::string_view attribute_prefix = "user.gocryptfs.";
 // Where a folder's IV stands for the names of files.
 constexpr std::string_view attribute_tweak = "xattr_name_iv_xx";
 static_assert(attribute_tweak.size() == cipher_block);
@@ -130,7 +129,7 @@ StoredKind NameCipher::kind_of(std::string_view stored) const noexcept {
   if (features_.has_directory_ivs && stored == folder_iv_name) {
     return StoredKind::folder_iv;
   }
-  if (features_.has_long_names && stored.starts_with(long_name_prefix)) {
+  if (features_.hashes_long_names() && stored.starts_with(long_name_prefix)) {
     return stored.ends_with(long_name_suffix) ? StoredKind::long_name_file : StoredKind::long_name;
   }
   return StoredKind::name;

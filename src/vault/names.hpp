@@ -18,6 +18,8 @@ inline constexpr std::string_view folder_iv_name = "gocryptfs.diriv";
 inline constexpr std::string_view long_name_prefix = "gocryptfs.longname.";
 // Stands after a long name's hash in the name of the file that holds the encoded name.
 inline constexpr std::string_view long_name_suffix = ".name";
+// Begins the stored name of an extended attribute.
+inline constexpr std::string_view attribute_prefix = "user.gocryptfs.";
 inline constexpr std::size_t max_name_bytes = 255;
 // The longest encoded name of max_name_bytes: 256 bytes in Base 64.
 inline constexpr std::size_t max_encoded_name_bytes = 344;
@@ -52,7 +54,7 @@ class NameCipher {
 
   // Whether an encoded name is stored as its hash.
   [[nodiscard]] bool is_long(std::string_view encoded) const noexcept {
-    return features_.has_long_names && encoded.size() > features_.long_name_max;
+    return features_.hashes_long_names() && encoded.size() > features_.long_name_max;
   }
   // The name under which content with such an encoded name is stored: long_name_prefix and the
   // Base 64 of its SHA-256.
@@ -60,7 +62,7 @@ class NameCipher {
 
   [[nodiscard]] StoredKind kind_of(std::string_view stored) const noexcept;
 
-  // The name of an extended attribute: "user.gocryptfs." and the encoded name under a fixed tweak,
+  // The name of an extended attribute: attribute_prefix and the encoded name under a fixed tweak,
   // also where names of files are plain text. A name has 1 to 255 bytes and no zero byte. Nothing:
   // stored by somebody else.
   [[nodiscard]] std::string encode_attribute(std::string_view name) const;

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "format/libcrypto.hpp"
+
 namespace paes::volume {
 
 namespace {
 
-constexpr std::string_view stored_prefix = "user.gocryptfs.";
 constexpr std::size_t max_attribute_name_bytes = 255;  // xattr(7)
-
-Bytes bytes_of(std::string_view text) noexcept {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 }  // namespace
 
@@ -46,7 +43,7 @@ Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
   if (!stored) {
     return volume.failed(path, "attribute " + *name, stored.error());
   }
-  const Bytes value = bytes_of(*stored);
+  const Bytes value = libcrypto::bytes_of(*stored);
   if (is_acl(attribute)) {
     return std::vector<std::uint8_t>(value.begin(), value.end());
   }
@@ -72,7 +69,7 @@ Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
       names.emplace_back(name);
       continue;
     }
-    if (!name.starts_with(stored_prefix)) {
+    if (!name.starts_with(vault::attribute_prefix)) {
       continue;
     }
     std::optional<std::string> decoded = volume.names().decode_attribute(name);

@@ -18,8 +18,6 @@ using vault::StoredKind;
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY;
 // A pipe in the place of a file that the volume keeps for itself must not make anybody wait.
 constexpr int own_file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-// The longest name of the file systems of this system.
-constexpr std::size_t max_stored_bytes = 255;
 
 // That the process ran out of something says nothing about the volume.
 bool is_shortage(int error) noexcept {
@@ -157,9 +155,6 @@ Result<StoredName> Folder::stored_name(std::string_view name) const {
   if (names.is_long(encoded)) {
     std::string hashed = names.hashed(encoded);
     return StoredName{std::move(hashed), std::move(encoded)};
-  }
-  if (encoded.size() > max_stored_bytes) {
-    return Failure{ENAMETOOLONG};
   }
   return StoredName{std::move(encoded), {}};
 }

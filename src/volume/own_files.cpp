@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/secret.hpp"
+#include "format/libcrypto.hpp"
 #include "volume/content_change.hpp"
 #include "volume/listing.hpp"
 
@@ -20,14 +21,9 @@ constexpr mode_t own_file_mode = 0444;
 // No hash in Base 64 has the length of what follows here.
 constexpr std::string_view hidden_mark = "paes-";
 
-Bytes bytes_of(std::string_view text) noexcept {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 // With plain names everything is the user's.
 bool has_hidden_names(const Volume& volume) noexcept {
-  const vault::Features& features = volume.features();
-  return !features.has_plaintext_names && (features.has_directory_ivs || features.has_long_names);
+  return !volume.features().has_plaintext_names;
 }
 
 // What remove_empty_folder finds in a folder beside its IV.
@@ -146,7 +142,8 @@ int LongNameFile::make() {
   }
   was_unused_ = !content;
   const std::string own_name = name();
-  const int error = write_own_file(volume_, folder_, own_name.c_str(), bytes_of(stored_.encoded));
+  const int error =
+      write_own_file(volume_, folder_, own_name.c_str(), libcrypto::bytes_of(stored_.encoded));
   if (error != EEXIST) {
     was_unused_ = was_unused_ && error == 0;
     return error;
@@ -158,7 +155,7 @@ int LongNameFile::make() {
             backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
         file) {
       const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
-      const Bytes encoded = bytes_of(stored_.encoded);
+      const Bytes encoded = libcrypto::bytes_of(stored_.encoded);
       if (bytes &&
           std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
         return 0;
@@ -167,7 +164,7 @@ int LongNameFile::make() {
   }
   const std::string hidden = new_hidden_name();
   if (const int failed =
-          write_own_file(volume_, folder_, hidden.c_str(), bytes_of(stored_.encoded));
+          write_own_file(volume_, folder_, hidden.c_str(), libcrypto::bytes_of(stored_.encoded));
       failed != 0) {
     was_unused_ = false;
     return failed;

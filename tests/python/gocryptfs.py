@@ -2,6 +2,7 @@
 # checked by it. Mounts lie below the test's own folder and end with it, also when it fails.
 import base64
 import contextlib
+import hashlib
 import json
 import os
 import secrets
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 PASSPHRASE = b"correct horse"
 FSCK_ERRORS = 26
@@ -44,9 +46,31 @@ def unmount_checks(place):
         subprocess.run(["umount", "-l", left], capture_output=True, check=False)
 
 
+def drop_features(configuration, passphrase, features):
+    """Makes the empty volume one without these features (HKDF, Raw64, LongNames), as older versions of
+    gocryptfs made them. Newer ones mount such volumes, but make none, whatever their options say."""
+    path = Path(configuration)
+    document = json.loads(path.read_text())
+    assert set(features) <= set(document["FeatureFlags"])
+    document["FeatureFlags"] = [flag for flag in document["FeatureFlags"] if flag not in features]
+    if "HKDF" in features:  # the key is wrapped with the bare output of scrypt and a short IV
+        done = _run("gocryptfs-xray", "-dumpmasterkey", path, input=passphrase + b"\n")
+        assert done.returncode == 0, done.stdout
+        master_key = bytes.fromhex(done.stdout.decode().split()[-1].replace("-", ""))
+        scrypt = document["ScryptObject"]
+        key = hashlib.scrypt(
+            passphrase, salt=base64.b64decode(scrypt["Salt"]), n=scrypt["N"], r=scrypt["R"], p=scrypt["P"],
+            dklen=scrypt["KeyLen"],
+        )
+        iv = secrets.token_bytes(12)
+        wrapped = iv + AESGCM(key).encrypt(iv, master_key, bytes(8))
+        document["EncryptedKey"] = base64.b64encode(wrapped).decode()
+    path.chmod(0o600)
+    path.write_text(json.dumps(document, indent="\t") + "\n")
+
+
 class Volume:
-    """A volume that gocryptfs has made. `without` names features that it can no longer make volumes
-    without: it reads such volumes under their master key, as older versions wrote them."""
+    """A volume that gocryptfs has made, without the features of drop_features that `without` names."""
 
     def __init__(self, folder, *flags, without=()):
         folder.mkdir()
@@ -56,7 +80,6 @@ class Volume:
         self.shown.mkdir()
         self.passphrase_file = folder / "passphrase"
         self.passphrase_file.write_bytes(PASSPHRASE)
-        self.flags = flags
         self.without = without
         done = _run(
             "gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", self.passphrase_file, *flags, self.stored
@@ -70,31 +93,14 @@ class Volume:
         self.master_key_file = folder / "master-key"
         self.master_key_file.write_text(self.master_key + "\n")
         if without:
-            self._drop(without)
-
-    def _drop(self, features):
-        path = self.stored / "gocryptfs.conf"
-        configuration = json.loads(path.read_text())
-        configuration["FeatureFlags"] = [
-            flag for flag in configuration["FeatureFlags"] if flag not in features
-        ]
-        if "HKDF" in features:  # wrapped with a short IV; nobody opens it, only its length counts
-            configuration["EncryptedKey"] = base64.b64encode(secrets.token_bytes(60)).decode()
-        path.chmod(0o600)
-        path.write_text(json.dumps(configuration, indent="\t") + "\n")
-
-    def _key(self):
-        if not self.without:
-            return ["-passfile", self.passphrase_file]
-        # With a master key gocryptfs reads no configuration, and has to be told.
-        options = [f"-{name.lower()}=false" for name in self.without]
-        return ["-masterkey", self.master_key, *options, *self.flags]
+            drop_features(self.stored / "gocryptfs.conf", PASSPHRASE, without)
 
     @contextlib.contextmanager
     def mounted(self):
         """The folder in which gocryptfs shows the volume."""
         daemon = subprocess.Popen(
-            ["gocryptfs", "-fg", "-q", "-nosyslog", "-acl", *self._key(), self.stored, self.shown],
+            ["gocryptfs", "-fg", "-q", "-nosyslog", "-acl", "-passfile", self.passphrase_file,
+             self.stored, self.shown],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -120,7 +126,7 @@ class Volume:
         place = self.stored.parent
         try:
             done = _run(
-                "gocryptfs", "-fsck", "-q", *self._key(), self.stored,
+                "gocryptfs", "-fsck", "-q", "-passfile", self.passphrase_file, self.stored,
                 env={**os.environ, "TMPDIR": str(place)},
             )
         finally:
@@ -130,8 +136,6 @@ class Volume:
 
 def everything_in(root):
     """All that a mounted volume shows, as list_volume prints it (tests/volume)."""
-    import hashlib
-
     root = os.fsencode(root)
     found = {}
 

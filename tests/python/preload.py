@@ -161,3 +161,25 @@ int die(void) {
 }
 #endif
 """
+
+# The file $LOG is the system's log.
+LOGGING = """
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void append(const char* format, va_list rest) {
+  FILE* file = fopen(getenv("LOG"), "a");
+  vfprintf(file, format, rest);
+  fputc('\\n', file);
+  fclose(file);
+}
+#define LOG(name, parameters)     \\
+  void name parameters {          \\
+    va_list rest;                 \\
+    va_start(rest, format);       \\
+    append(format, rest);         \\
+    va_end(rest);                 \\
+  }
+LOG(syslog, (int priority, const char* format, ...))
+LOG(__syslog_chk, (int priority, int flag, const char* format, ...))
+"""

@@ -329,9 +329,8 @@ def test_vault_info(path):
     assert set(document["flags"]) == set(known["FeatureFlags"])
     assert 2 ** document["scrypt"]["log2_n"] == known["ScryptObject"]["N"]
     assert document["creator"] == known.get("Creator", "")
-    names = {"LongNames", "PlaintextNames"} & set(document["flags"])
-    assert document["max_name_bytes"] == (255 if names else 175)
-    limit = known.get("LongNameMax", 255) if "LongNames" in known["FeatureFlags"] else None
+    assert document["max_name_bytes"] == 255
+    limit = known.get("LongNameMax", 255) if "PlaintextNames" not in known["FeatureFlags"] else None
     assert document["long_name_max"] == limit
 
 

@@ -18,6 +18,7 @@ import threading
 import time
 from pathlib import Path
 
+import preload
 import program
 import pytest
 import recipes
@@ -520,6 +521,32 @@ def test_background(vault, mounts):
     wait_ended(pid)
 
 
+def test_background_tells_syslog(own_vault, mounts, preloaded, tmp_path):
+    """What is damaged, by the name of the encrypted file and by no name of the vault."""
+    theirs = mounts.by_gocryptfs(own_vault)
+    (theirs / "hidden folder").mkdir()
+    (theirs / "hidden folder" / "hidden file").write_bytes(b"x" * 5000)
+    unmount_when_free(theirs)
+    stored = own_vault.stored(18 + 2 * 32 + 5000)
+    data = bytearray(stored.read_bytes())
+    data[-1] ^= 1
+    stored.write_bytes(data)
+    log = tmp_path / "log"
+    point = mounts.by_paes(own_vault, prefix=[*preloaded(preload.LOGGING), f"LOG={log}"])
+    (pid,) = processes_of(point)
+    for _ in range(2):
+        with pytest.raises(OSError) as raised:
+            (point / "hidden folder" / "hidden file").read_bytes()
+        assert raised.value.errno == errno.EIO
+    unmount_when_free(point)
+    wait_ended(pid)
+    begin, *damage, end = log.read_text().splitlines()
+    assert (begin, end) == (f"mounted on {point}", f"unmounts {point}")
+    (line,) = damage  # each is told once
+    assert line.startswith(f"{stored.relative_to(own_vault.path)}: ") and "block 1" in line
+    assert "hidden" not in line
+
+
 def read_or_empty(path):
     try:
         return path.read_text()
@@ -777,7 +804,7 @@ def test_refusals(vault, mounts, tmp_path):
     inside.mkdir()
     (tmp_path / "empty").mkdir()
 
-    def refused(says, *words, code=program.FAILURE):
+    def refused(says, *words, code=program.FAILURE, hint=""):
         done = subprocess.run([MOUNT, "--passphrase-file", vault.passfile, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert done.returncode == code, done.stderr
         program.assert_error_lines(done.stderr, says)
@@ -850,6 +877,13 @@ def at_a_terminal(*words):
         process.kill()
         process.wait(LIMIT_S)
 
+        assert hint in done.stderr
+
+    fido2, reverse = tmp_path / "fido2", tmp_path / "reverse"
+    for folder in (fido2, reverse):
+        folder.mkdir()
+    (fido2 / "gocryptfs.conf").write_text('{"Version": 2, "FeatureFlags": ["FIDO2"]}')
+    (reverse / ".gocryptfs.reverse.conf").write_text("{}")
 
 def test_passphrase_at_the_terminal(vault, mounts):
     """The program asks there, and then leaves the terminal, whose end does not end it."""
@@ -863,6 +897,20 @@ def test_passphrase_at_the_terminal(vault, mounts):
 
 
 def test_asking_can_be_interrupted(vault, mounts):
+        refused("FIDO2 token", fido2, tmp_path / "empty")
+        refused("reverse mode", reverse, tmp_path / "empty")
+        # As somebody types it who knows gocryptfs.
+        for words, hint in (
+            (["-ro"], "-ro is an option of gocryptfs: use -r\n"),
+            (["-allow_other"], "-allow_other is an option of gocryptfs: use --allow-other\n"),
+            (["-passfile", "file"], "-passfile is an option of gocryptfs: use --passphrase-file FILE\n"),
+            (["--masterkey=00"], "--masterkey is an option of gocryptfs: use --master-key FILE\n"),
+            (["-o", "fido2=x"], "fido2 is an option of gocryptfs: paes does not have that\n"),
+            (["-o", "reverse"], "reverse is an option of gocryptfs: paes does not have that\n"),
+            (["--config", "x", "--bogus"], "hint: paes-mount --help\n"),
+            (["-idle", "1m"], "-idle is an option of gocryptfs: use --idle TIME\n"),
+        ):
+            refused("", *words, vault.path, tmp_path / "empty", code=program.USAGE, hint=hint)
     """Both of its processes end then."""
     point = mounts.point()
     with at_a_terminal(MOUNT, vault.path, point) as (process, terminal):

@@ -1,5 +1,6 @@
 # Trees that gocryptfs wrote, read by paes: everything that its mount shows, byte for byte, and the same
 # verdict on each kind of damage.
+import hashlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import gocryptfs
 import jsonschema
 import program
 import pytest
+from gocryptfs import PASSPHRASE
 
 LIST_VOLUME = os.environ.get("LIST_VOLUME", "")
 SCHEMA = json.loads(
@@ -30,6 +32,8 @@ VOLUMES = {
     "padded-base64": ([], ["Raw64"]),
     "no-hkdf": ([], ["HKDF"]),
     "no-hkdf-aessiv": (["-aessiv"], ["HKDF", "Raw64"]),
+    "no-longnames": ([], ["LongNames"]),
+    "version-0.7": ([], ["HKDF", "Raw64", "LongNames"]),
 }
 
 BLOCK = 4096
@@ -158,6 +162,50 @@ def test_everything_reads_as_gocryptfs_shows_it(made):
     for path, entry in shown.items():
         assert read[path] == entry, path
     assert len(shown[b"attributes/file"]["attributes"]) == 5
+
+
+@pytest.mark.skipif(not LIST_VOLUME, reason="LIST_VOLUME does not name the program list_volume (tests/volume)")
+def test_pygocryptfs_reads_the_same(made, tmp_path):
+    """A third reader, which needs no mount. It knows neither links nor attributes."""
+    pygocryptfs = pytest.importorskip("pygocryptfs", reason="pygocryptfs is missing (PyPI)")
+    volume, _ = made
+    key = bytes.fromhex(volume.master_key)
+    if "HKDF" in volume.without:
+        with pytest.raises(AssertionError, match="HKDF feature flag required"):
+            pygocryptfs.Vault(volume.stored, pk=key)
+        return
+    other = pygocryptfs.Vault(volume.stored, password=PASSPHRASE.decode())
+    assert other.pk == key
+    # It hashes names without padding, where gocryptfs hashes them with the padding of a volume
+    # without Raw64.
+    longest = 175 if "Raw64" in volume.without else 255
+
+    def is_found(path):
+        return path and all(len(name) <= longest for name in path.split(b"/"))
+
+    def as_text(path):
+        try:
+            return path.decode()
+        except UnicodeDecodeError:  # shown so, but not found by the name that is shown
+            return os.fsdecode(path) if other.plain_names else path.decode("latin-1")
+
+    read = {path: entry for path, entry in listed(volume).items() if is_found(path)}
+    shown = {
+        f"{folder.rstrip('/')}/{name}"[1:]
+        for folder, folders, files in other.walk("/")
+        for name in folders + files
+        if is_found(os.fsencode(name))
+    }
+    assert shown == {as_text(path) for path in read}
+    copy = tmp_path / "copy"
+    compared = 0
+    for path, entry in read.items():
+        if entry["type"] == "file" and os.fsencode(as_text(path)) == path:
+            other.decryptFile(f"/{as_text(path)}", str(copy), force=True)
+            assert hashlib.sha256(copy.read_bytes()).hexdigest() == entry["sha256"], path
+            copy.unlink()  # which is missing where a block was not authentic
+            compared += 1
+    assert compared > 200
 
 
 def test_the_check_counts_all_of_it(made):
