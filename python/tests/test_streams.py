@@ -539,6 +539,28 @@ def test_ctrl_c_does_not_wait_for_all_of_a_slow_source(
         assert file.read(10) == bytes(10)
 
 
+class Interrupted(io.BytesIO):
+    """A file object that is interrupted by a signal between a seek and a read."""
+
+    handler: Callable[[], object] | None = None
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        place = super().seek(offset, whence)
+        handler, self.handler = self.handler, None
+        if handler is not None:
+            handler()
+        return place
+
+
+def test_a_signals_handler_reads_what_it_interrupts(seal: Seal, identity: paes.Identity) -> None:
+    source = Interrupted(seal(BIG_TEXT).read_bytes())
+    with paes.open(source, identity=identity, threads=1) as file:
+        found: list[bytes] = []
+        source.handler = lambda: found.append(file.read_at(1_000_000, 10))
+        assert file.read_at(2_000_000, 10) == BIG_TEXT[2_000_000:2_000_010]
+        assert found == [BIG_TEXT[1_000_000:1_000_010]]
+
+
 def test_ctrl_c_ends_a_long_write(identity: paes.Identity) -> None:
     def interrupt(size: int) -> int:
         if target.writes == 10:

@@ -68,13 +68,20 @@ def _read_at(file: Readable) -> Callable[[int, int], bytes]:
 
     # A place and a read belong together. Each process has a lock of its own, because a thread of
     # the parent's, which a child lacks, may hold the parent's. A signal's handler may take it
-    # again.
+    # again, and what it has interrupted then begins anew.
     locks: dict[int, AbstractContextManager[bool]] = {}
+    begun = 0
 
     def read_at(offset: int, size: int) -> bytes:
+        nonlocal begun
         with locks.setdefault(os.getpid(), threading.RLock()):
-            file.seek(offset)
-            return file.read(size) or b""
+            while True:
+                begun += 1
+                mine = begun
+                file.seek(offset)
+                data = file.read(size) or b""
+                if mine == begun:
+                    return data
 
     return read_at
 
