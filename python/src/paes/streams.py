@@ -29,7 +29,9 @@ class EncryptedReader(io.RawIOBase):
     """The text of an encrypted file, to be read from any place.
 
     Only authentic text comes out. `read_at` may be called by any number of threads; the position,
-    which the other calls share, is for one thread at a time.
+    which the other calls share, is for one thread at a time. A read raises CorruptError if a chunk
+    of 16384 bytes that it touches is damaged or forged, FailureError if the system fails, and what
+    a file object below raises.
     """
 
     _reader: _paes.Reader | None = None
@@ -131,7 +133,8 @@ class EncryptedWriter(io.RawIOBase):
     """A new encrypted file, which is written in order.
 
     It has no name before `close`, and gets none if a `with` block ends by an exception, or if it is
-    never closed.
+    never closed. A write and `close` raise FailureError if the system fails, and what a file object
+    below raises; after that every call fails, because no chunk may be sealed twice.
     """
 
     _writer: _paes.Writer | None = None
