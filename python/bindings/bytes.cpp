@@ -14,9 +14,22 @@ namespace {
 
 }  // namespace
 
+std::string PathArgument::path() const {
+  PyObject* encoded = nullptr;
+  if (PyUnicode_FSConverter(object.ptr(), &encoded) == 0) {
+    nb::raise_python_error();
+  }
+  const nb::bytes bytes = nb::steal<nb::bytes>(encoded);
+  return {bytes.c_str(), bytes.size()};
+}
+
 Buffer::Buffer(nb::handle object, int flags, const char* name) {
   if (PyObject_GetBuffer(object.ptr(), &view_, flags) == 0) {
     return;
+  }
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 &&
+      PyErr_ExceptionMatches(PyExc_BufferError) == 0) {
+    nb::raise_python_error();  // a buffer that was released or closed
   }
   PyErr_Clear();
   const std::string type = nb::cast<std::string>(nb::str(object.type().attr("__name__")));
@@ -72,8 +85,24 @@ void check_room(std::size_t room, std::size_t needed) {
   }
 }
 
+std::span<std::uint8_t> exact_room(const WritableBuffer& buffer, std::size_t bytes) {
+  if (buffer.size() != bytes) {
+    throw Error(ErrorCode::usage, "buffer must be " + std::to_string(bytes) + " bytes long, not " +
+                                      std::to_string(buffer.size()));
+  }
+  return buffer.span();
+}
+
 bool overlap(std::span<const std::uint8_t> in, std::span<const std::uint8_t> out) {
-  return in.data() < out.data() + out.size() && out.data() < in.data() + in.size();
+  return !in.empty() && !out.empty() && in.data() < out.data() + out.size() &&
+         out.data() < in.data() + in.size();
+}
+
+void check_overlap(std::span<const std::uint8_t> in, std::span<const std::uint8_t> out) {
+  if (in.data() != out.data() && overlap(in, out)) {
+    throw Error(ErrorCode::usage, "buffer: shares a part of the memory of data",
+                "give both the same first byte, or memory of their own");
+  }
 }
 
 }  // namespace paes::python

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gil.hpp"
 
@@ -25,14 +26,18 @@ struct WriteArgument {
   nb::handle object;
 };
 struct PathArgument {
-  std::string path;
+  nb::handle object;
+
+  // Raises what Python's own open raises for what cannot be the name of a file.
+  [[nodiscard]] std::string path() const;
 };
 
 // Contiguous bytes of a Python object. Made and destroyed with the GIL held; in between, the object
 // keeps its memory in place.
 class Buffer {
  public:
-  // Throws TypeError for an object without a buffer. `name` is the argument's, for that message.
+  // Throws TypeError for an object without a buffer, and what the object raises if it has one that
+  // is not there any more. `name` is the argument's, for our messages.
   Buffer(ReadArgument from, const char* name) : Buffer(from.object, PyBUF_SIMPLE, name) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -103,9 +108,30 @@ class Turn {
 
 // Throws Error(usage) for a buffer of fewer than `needed` bytes.
 void check_room(std::size_t room, std::size_t needed);
+// Throws Error(usage) for a buffer of more or fewer bytes.
+[[nodiscard]] std::span<std::uint8_t> exact_room(const WritableBuffer& buffer, std::size_t bytes);
+
+// Gives the memory for a result of so many bytes. A call whose result may be new bytes or go into a
+// buffer asks it.
+using Room = std::function<std::span<std::uint8_t>(std::size_t bytes)>;
+template <typename Work>
+nb::bytes to_new_bytes(const Work& work) {
+  std::optional<NewBytes> result;
+  work([&](std::size_t bytes) { return result.emplace(bytes).span(); });
+  return std::move(*result).take(result->span().size());
+}
+template <typename Work>
+std::size_t to_buffer(WriteArgument buffer, const char* name, const Work& work) {
+  const WritableBuffer result(buffer, name);
+  work([&](std::size_t bytes) { return exact_room(result, bytes); });
+  return result.size();
+}
 
 // Whether they share memory.
 [[nodiscard]] bool overlap(std::span<const std::uint8_t> in, std::span<const std::uint8_t> out);
+// Throws Error(usage) if they share memory and do not begin at the same place: what is written
+// would then be read again.
+void check_overlap(std::span<const std::uint8_t> in, std::span<const std::uint8_t> out);
 
 }  // namespace paes::python
 
@@ -131,12 +157,8 @@ struct type_caster<paes::python::WriteArgument> {
 template <>
 struct type_caster<paes::python::PathArgument> {
   NB_TYPE_CASTER(paes::python::PathArgument, const_name("str | os.PathLike[str]"))
-  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
-    make_caster<std::filesystem::path> caster;
-    if (!caster.from_python(source, flags, cleanup)) {
-      return false;
-    }
-    value.path = caster.value.native();
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.object = source;
     return true;
   }
 };

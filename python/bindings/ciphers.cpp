@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -77,6 +76,7 @@ class Cipher {
 
   std::size_t update(Bytes in, MutableBytes out) {
     check_room(out.size(), in.size());
+    check_overlap(in, out.first(in.size()));
     const Turn turn(in_use_);
     const std::size_t bytes = in.size();
     while (in.size() > part_bytes()) {
@@ -174,19 +174,7 @@ class Cipher {
   bool is_ended_ = false;
 };
 
-Bytes bytes_or_none(std::optional<Buffer>& buffer, std::optional<ReadArgument> from,
-                    const char* name) {
-  return from ? buffer.emplace(*from, name).bytes() : Bytes();
-}
-
 constexpr std::size_t tag_bytes = 16;
-
-void check_exact(std::size_t room, std::size_t needed) {
-  if (room != needed) {
-    throw Error(ErrorCode::usage, "buffer must be " + std::to_string(needed) + " bytes long, not " +
-                                      std::to_string(room));
-  }
-}
 
 // As cryptography's AESGCM does. Shorter nonces are too easily used twice.
 void check_nonce(Bytes nonce) {
@@ -203,38 +191,53 @@ nb::bytes generate_key(unsigned bit_length) {
   return random_key(bit_length / 8);
 }
 
-// Gives the memory for a result of so many bytes.
-using Room = std::function<MutableBytes(std::size_t bytes)>;
+// What both directions are given. Text and tag are in one buffer, as in cryptography's AESGCM.
+class Message {
+ public:
+  Message(ReadArgument nonce, ReadArgument data, std::optional<ReadArgument> associated_data)
+      : nonce_(nonce, "nonce"), data_(data, "data") {
+    if (associated_data) {
+      associated_data_.emplace(*associated_data, "associated_data");
+    }
+    check_nonce(nonce_.bytes());
+  }
 
-// Text and tag in one buffer, as cryptography's AESGCM has them.
-void encrypt(const Gcm& gcm, ReadArgument nonce, ReadArgument data,
-             std::optional<ReadArgument> associated_data, const Room& room) {
-  const Buffer nonce_bytes(nonce, "nonce");
-  const Buffer text(data, "data");
-  std::optional<Buffer> held;
-  const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
-  const MutableBytes sealed = room(text.size() + tag_bytes);
-  check_nonce(nonce_bytes.bytes());
+  [[nodiscard]] Bytes nonce() const { return nonce_.bytes(); }
+  [[nodiscard]] Bytes data() const { return data_.bytes(); }
+  [[nodiscard]] Bytes associated_data() const {
+    return associated_data_ ? associated_data_->bytes() : Bytes();
+  }
+  // Memory for the result, which may be that of the data.
+  [[nodiscard]] MutableBytes take(const Room& room, std::size_t bytes) const {
+    const MutableBytes out = room(bytes);
+    check_overlap(data(), out);
+    return out;
+  }
+
+ private:
+  const Buffer nonce_;
+  const Buffer data_;
+  std::optional<Buffer> associated_data_;
+};
+
+void encrypt(const Gcm& gcm, const Message& message, const Room& room) {
+  const Bytes text = message.data();
+  const MutableBytes sealed = message.take(room, text.size() + tag_bytes);
   without_gil(text.size(), [&] {
-    gcm.seal(nonce_bytes.bytes(), aad, text.bytes(), sealed.first(text.size()),
+    gcm.seal(message.nonce(), message.associated_data(), text, sealed.first(text.size()),
              sealed.last(tag_bytes));
   });
 }
 
-void decrypt(const Gcm& gcm, ReadArgument nonce, ReadArgument data,
-             std::optional<ReadArgument> associated_data, const Room& room) {
-  const Buffer nonce_bytes(nonce, "nonce");
-  const Buffer sealed(data, "data");
-  std::optional<Buffer> held;
-  const Bytes aad = bytes_or_none(held, associated_data, "associated_data");
+void decrypt(const Gcm& gcm, const Message& message, const Room& room) {
+  const Bytes sealed = message.data();
   if (sealed.size() < tag_bytes) {
     throw Error(ErrorCode::corrupt, "AES-GCM: the message is shorter than its tag");
   }
-  const MutableBytes text = room(sealed.size() - tag_bytes);
-  check_nonce(nonce_bytes.bytes());
+  const MutableBytes text = message.take(room, sealed.size() - tag_bytes);
   const bool is_authentic = without_gil(sealed.size(), [&] {
-    return gcm.open(nonce_bytes.bytes(), aad, sealed.bytes().first(text.size()), text,
-                    sealed.bytes().last(tag_bytes));
+    return gcm.open(message.nonce(), message.associated_data(), sealed.first(text.size()), text,
+                    sealed.last(tag_bytes));
   });
   if (!is_authentic) {
     throw Error(ErrorCode::corrupt, "AES-GCM: the message is forged or damaged");
@@ -245,20 +248,14 @@ void decrypt(const Gcm& gcm, ReadArgument nonce, ReadArgument data,
 template <auto work>
 nb::bytes to_bytes(const Gcm& self, ReadArgument nonce, ReadArgument data,
                    std::optional<ReadArgument> associated_data) {
-  std::optional<NewBytes> result;
-  work(self, nonce, data, associated_data,
-       [&](std::size_t bytes) { return result.emplace(bytes).span(); });
-  return std::move(*result).take(result->span().size());
+  const Message message(nonce, data, associated_data);
+  return to_new_bytes([&](const Room& room) { work(self, message, room); });
 }
 template <auto work>
 std::size_t into(const Gcm& self, ReadArgument nonce, ReadArgument data,
                  std::optional<ReadArgument> associated_data, WriteArgument buf) {
-  const WritableBuffer result(buf, "buf");
-  work(self, nonce, data, associated_data, [&](std::size_t bytes) {
-    check_exact(result.size(), bytes);
-    return result.span();
-  });
-  return result.size();
+  const Message message(nonce, data, associated_data);
+  return to_buffer(buf, "buf", [&](const Room& room) { work(self, message, room); });
 }
 
 }  // namespace
@@ -277,6 +274,8 @@ void add_ciphers(nb::module_& module) {
       "64.\n"
       "iv: a block (16 bytes, of 3DES 8); b'' for ECB. Of CTR the first counter block, of XTS the "
       "number of the first data unit, little-endian.\n"
+      "decrypt: the direction.\n"
+      "kernel: a name that `paes devices` lists as available, or auto.\n"
       "threads: for a long call; 0 means every processor.\n"
       "unit_bytes: XTS's data unit; 0 makes the message one.\n\n"
       "Raises UsageError for impossible names, lengths and kernels.")
@@ -301,7 +300,11 @@ void add_ciphers(nb::module_& module) {
             const std::size_t bytes = self.update(in.bytes(), out.span());
             return std::move(out).take(bytes);
           },
-          nb::arg("data"), "The next bytes of the message, encrypted or decrypted.")
+          nb::arg("data"),
+          "The next bytes of the message, encrypted or decrypted: as many as `data` has. Every "
+          "call "
+          "but the last takes whole blocks, of XTS whole data units. Raises UsageError for other "
+          "lengths, and once the message has ended.")
       .def(
           "update_into",
           [](Cipher& self, ReadArgument data, WriteArgument buffer) {
@@ -310,14 +313,16 @@ void add_ciphers(nb::module_& module) {
             return self.update(in.bytes(), out.span());
           },
           nb::arg("data"), nb::arg("buffer"),
-          "The same into a buffer of at least as many bytes, which may be `data` itself and must "
-          "not "
-          "share a part of it. Returns how many bytes were written. Every call but the last takes "
-          "whole blocks, of XTS whole data units.");
+          "The same into a buffer of at least as many bytes, which may begin where `data` does and "
+          "must else share nothing with it. Returns how many bytes were written.");
 
   nb::class_<Gcm>(module, "AESGCM",
                   "AES-GCM (SP 800-38D) with the interface of cryptography's AESGCM. "
-                  "`key` has 16, 24 or 32 bytes. Never use a nonce twice under one key.")
+                  "`key` has 16, 24 or 32 bytes. Never use a nonce twice under one key.\n\n"
+                  "kernel: a name that `paes devices` lists as available, or auto.\n"
+                  "threads: for a long message; 0 means every processor.\n\n"
+                  "Raises UsageError for other lengths of keys, and for a kernel that does not run "
+                  "here.")
       .def(
           "__init__",
           [](Gcm* self, ReadArgument key, const std::string& kernel, unsigned threads) {
@@ -329,18 +334,21 @@ void add_ciphers(nb::module_& module) {
                   "A new random key of 128, 192 or 256 bits.")
       .def_prop_ro("kernel", &Gcm::kernel, "The kernel chosen, as in `paes devices`.")
       .def("encrypt", &to_bytes<encrypt>, nb::arg("nonce"), nb::arg("data"),
-           nb::arg("associated_data").none(), "The ciphertext with the tag of 16 bytes at its end.")
+           nb::arg("associated_data").none(),
+           "The ciphertext with the tag of 16 bytes at its end. `nonce` has 8 to 128 bytes, best "
+           "12. Raises UsageError for another length.")
       .def("encrypt_into", &into<encrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(), nb::arg("buf"),
-           "The same into `buf`, which has exactly as many bytes. Returns their number.")
+           "The same into `buf`, which has exactly as many bytes and may begin where `data` does. "
+           "Returns their number.")
       .def("decrypt", &to_bytes<decrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(),
            "The text. Raises CorruptError, which is cryptography's InvalidTag, if the tag does not "
            "match.")
       .def("decrypt_into", &into<decrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(), nb::arg("buf"),
-           "The same into `buf`, which has exactly as many bytes, and is all zeros if the tag does "
-           "not match. Returns their number.");
+           "The same into `buf`, which has exactly as many bytes and may begin where `data` does. "
+           "It is all zeros if the tag does not match. Returns their number.");
 }
 
 }  // namespace paes::python

@@ -100,8 +100,8 @@ class Stream {
     const std::uint64_t left = reader->size() - std::min(reader->size(), offset);
     NewBytes text(static_cast<std::size_t>(std::min<std::uint64_t>(size, left)));
     const MutableBytes to = text.span();
-    without_gil(to.size(), [&] { return reader->read_at(offset, to); });
-    return std::move(text).take(to.size());
+    const std::size_t got = read_interruptibly(*reader, offset, to);
+    return std::move(text).take(got);
   }
 
  private:
@@ -149,12 +149,19 @@ nb::class_<Stream<Coder, key_bytes>> add_stream(nb::module_& module, const char*
   return nb::class_<Class>(module, name, doc)
       .def(nb::init<ReadArgument, ReadArgument, const std::string&, unsigned>(), nb::arg("key"),
            nb::arg("context"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 1,
-           "threads: for calls with much data; 0 means every processor.")
-      .def("update", &Class::update, nb::arg("data"), "Returns what the data so far make certain.")
+           "key: 16 bytes for Cobblestone-128, 32 for Cobblestone-256.\n"
+           "context: any bytes, the same for both directions; what the stream is for.\n"
+           "kernel: a name that `paes devices` lists as available, or auto.\n"
+           "threads: for calls with much data; 0 means every processor.\n\n"
+           "Raises UsageError for other lengths of keys, and for a kernel that does not run here.")
+      .def("update", &Class::update, nb::arg("data"),
+           "The next bytes of the stream. Returns what is complete, in chunks of 16384 bytes of "
+           "text, and keeps the rest. Raises AlreadyFinalized once the stream has ended.")
       .def("update_into", &Class::update_into, nb::arg("data"), nb::arg("buf"),
-           "The same into `buf`. Returns how many bytes were written. Raises UsageError, and does "
-           "nothing, if there is too little room.")
-      .def("finalize", &Class::finalize, "Ends the stream and returns the rest.");
+           "The same into `buf`, which may share memory with `data`. Returns how many bytes were "
+           "written. Raises UsageError, and does nothing, if there is too little room.")
+      .def("finalize", &Class::finalize,
+           "Ends the stream and returns the rest. Raises AlreadyFinalized if it has ended.");
 }
 
 template <std::size_t key_bytes>
@@ -168,11 +175,9 @@ void add_pair(nb::module_& module, const char* encryptor, const char* decryptor)
   add_stream<CobblestoneDecryptor, key_bytes>(
       module, decryptor,
       "Decrypts one stream (C2SP chunked-encryption v1) with the interface of cryptography's class "
-      "of "
-      "this name. Only authentic text comes out; not before finalize is it certain "
-      "that "
-      "the stream was not cut. Raises WrongKeyError or CorruptError, which both are cryptography's "
-      "InvalidTag.")
+      "of this name. Only authentic text comes out; not before finalize is it certain that the "
+      "stream was not cut. All calls raise WrongKeyError or CorruptError, which both are "
+      "cryptography's InvalidTag, for what is not authentic.")
       .def("decrypt_range", &Stream<CobblestoneDecryptor, key_bytes>::decrypt_range,
            nb::arg("ciphertext"), nb::arg("offset"), nb::arg("size"),
            "The text from byte `offset` on, at most `size` bytes, of a whole ciphertext in memory. "

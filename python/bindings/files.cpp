@@ -85,7 +85,7 @@ FileSource source_of(nb::handle from, Shared& shared) {
     const Released released;
     return FileSource::callback(reading, bytes, name);
   }
-  const std::string file = nb::cast<PathArgument>(from).path;
+  const std::string file = PathArgument{from}.path();
   const Released released;
   return FileSource(file);
 }
@@ -108,24 +108,7 @@ class PyReader {
   [[nodiscard]] std::uint64_t size() const { return open_reader().size(); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
-    const Reader& reader = open_reader();
-    std::size_t done = 0;
-    while (done < to.size()) {
-      const auto part = to.subspan(done, std::min(to.size() - done, interruptible_bytes));
-      std::size_t got = 0;
-      {
-        const Released released;
-        got = reader.read_at(offset + done, part);
-      }
-      done += got;
-      if (got < part.size()) {
-        break;
-      }
-      if (done < to.size()) {
-        check_signals();
-      }
-    }
-    return done;
+    return read_interruptibly(open_reader(), offset, to);
   }
 
   // For the collector of garbage, which comes while no call is running.
@@ -160,7 +143,7 @@ class PyWriter {
       const Released released;
       writer_.reset(new Writer(write, seal_for, options), destroy);
     } else {
-      const std::string file = nb::cast<PathArgument>(to).path;
+      const std::string file = PathArgument{to}.path();
       const Released released;
       writer_.reset(new Writer(file, seal_for, options), destroy);
     }
@@ -256,9 +239,10 @@ void add_whole_files(nb::module_& module) {
       [](nb::handle from, const PathArgument& to, const SealFor& seal_for, unsigned threads,
          const std::string& kernel, bool overwrite, nb::handle progress) {
         const FileSource source = source_of(from);
+        const std::string path = to.path();
         return whole_file({.threads = threads, .kernel = kernel, .overwrite = overwrite}, progress,
                           [&](const FileOptions& options) {
-                            return encrypt_file(source, to.path, seal_for, options);
+                            return encrypt_file(source, path, seal_for, options);
                           });
       },
       nb::arg("source"), nb::arg("to"), nb::arg("seal_for"), nb::arg("threads"), nb::arg("kernel"),
@@ -268,9 +252,10 @@ void add_whole_files(nb::module_& module) {
       [](nb::handle from, const PathArgument& to, const OpenWith& open_with, unsigned threads,
          const std::string& kernel, bool overwrite, nb::handle progress) {
         const FileSource source = source_of(from);
+        const std::string path = to.path();
         return whole_file({.threads = threads, .kernel = kernel, .overwrite = overwrite}, progress,
                           [&](const FileOptions& options) {
-                            return decrypt_file(source, to.path, open_with, options);
+                            return decrypt_file(source, path, open_with, options);
                           });
       },
       nb::arg("source"), nb::arg("to"), nb::arg("open_with"), nb::arg("threads"), nb::arg("kernel"),
@@ -294,16 +279,18 @@ void add_whole_files(nb::module_& module) {
   module.def(
       "rekey_file",
       [](const PathArgument& file, const OpenWith& open_with, const SealFor& seal_for) {
+        const std::string path = file.path();
         const Released released;
-        return rekey_file(file.path, open_with, seal_for);
+        return rekey_file(path, open_with, seal_for);
       },
       nb::arg("path"), nb::arg("open_with"), nb::arg("seal_for"));
   module.def(
       "change_recipients",
       [](const PathArgument& file, const OpenWith& open_with, std::vector<Recipient> add,
          std::vector<std::size_t> remove) {
+        const std::string path = file.path();
         const Released released;
-        return change_recipients(file.path, open_with,
+        return change_recipients(path, open_with,
                                  {.add = std::move(add), .remove = std::move(remove)});
       },
       nb::arg("path"), nb::arg("open_with"), nb::arg("add"), nb::arg("remove"));

@@ -1,5 +1,6 @@
 #include "interruptible.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -62,6 +63,9 @@ void report_to(nb::handle report, const Progress& progress) {
 
 void run_interruptibly(nb::handle report,
                        const std::function<void(const Cancel& cancel, Progress& progress)>& work) {
+  if (!report.is_none() && PyCallable_Check(report.ptr()) == 0) {
+    throw nb::type_error("progress: cannot be called");
+  }
   Cancel cancel;
   Progress progress;
   std::exception_ptr refusal;
@@ -91,6 +95,27 @@ void run_interruptibly(nb::handle report,
     std::rethrow_exception(failure);
   }
   report_to(report, progress);
+}
+
+std::size_t read_interruptibly(const Reader& reader, std::uint64_t offset,
+                               std::span<std::uint8_t> to) {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const auto part = to.subspan(done, std::min(to.size() - done, interruptible_bytes));
+    std::size_t got = 0;
+    {
+      const Released released;
+      got = reader.read_at(offset + done, part);
+    }
+    done += got;
+    if (got < part.size()) {
+      break;
+    }
+    if (done < to.size()) {
+      check_signals();
+    }
+  }
+  return done;
 }
 
 }  // namespace paes::python

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "bytes.hpp"
 #include "paes/cancel.hpp"
+#include "paes/file.hpp"
 
 namespace paes::python {
 
@@ -34,5 +36,9 @@ inline void check_signals() {
     nb::raise_python_error();
   }
 }
+
+// Fills `to` from `offset` on without the GIL, and returns how many bytes came.
+std::size_t read_interruptibly(const Reader& reader, std::uint64_t offset,
+                               std::span<std::uint8_t> to);
 
 }  // namespace paes::python

@@ -15,8 +15,9 @@ namespace paes::python {
 namespace {
 
 std::vector<Identity> load(const PathArgument& file, const Passphrase* passphrase) {
+  const std::string path = file.path();
   const Released released;  // an encrypted file takes a second of key derivation
-  return passphrase == nullptr ? Identity::load(file.path) : Identity::load(file.path, *passphrase);
+  return passphrase == nullptr ? Identity::load(path) : Identity::load(path, *passphrase);
 }
 
 }  // namespace
@@ -27,8 +28,10 @@ void add_keys(nb::module_& module) {
                         "(age-encryption.org/v1).")
       .def(nb::init<std::string_view>(), nb::arg("text"), "Raises UsageError for anything else.")
       .def_static(
-          "load", [](const PathArgument& file) { return Recipient::load(file.path); },
-          nb::arg("path"), "The recipients in a file, one a line.")
+          "load", [](const PathArgument& file) { return Recipient::load(file.path()); },
+          nb::arg("path"),
+          "The recipients in a file, one a line. Raises UsageError for what is none, FailureError "
+          "if the file cannot be read.")
       .def("__str__", &Recipient::text)
       .def("__repr__", [](const Recipient& self) { return "Recipient('" + self.text() + "')"; })
       .def(
@@ -53,11 +56,14 @@ void add_keys(nb::module_& module) {
       .def_static("load", &load, nb::arg("path"), nb::kw_only(),
                   nb::arg("passphrase").none() = nb::none(),
                   "The identities in a file, as `paes keygen`, age-keygen and ssh-keygen write it. "
-                  "Raises WrongKeyError if the passphrase is another.")
+                  "Raises WrongKeyError if the passphrase is another, FailureError if the file "
+                  "cannot be read.")
       .def_prop_ro("recipient", &Identity::recipient, "Who can open what this identity opens.")
       .def(
-          "save", [](const Identity& self, const PathArgument& file) { self.save(file.path); },
-          nb::arg("path"), "Writes a new file with the secret key, which only its owner can read.");
+          "save", [](const Identity& self, const PathArgument& file) { self.save(file.path()); },
+          nb::arg("path"),
+          "Writes a new file with the secret key, which only its owner can read. Raises "
+          "FailureError if something has that name.");
 
   nb::class_<CobblestoneKey>(
       module, "CobblestoneKey",
@@ -74,7 +80,8 @@ void add_keys(nb::module_& module) {
               new (self) CobblestoneKey(key_bytes.bytes());
             }
           },
-          nb::arg("key"), nb::arg("context").none() = nb::none());
+          nb::arg("key"), nb::arg("context").none() = nb::none(),
+          "Raises UsageError for a key of another length.");
 }
 
 }  // namespace paes::python

@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,8 @@ namespace paes::python {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
+using Bytes = std::span<const std::uint8_t>;
+using MutableBytes = std::span<std::uint8_t>;
 
 // A context that may be closed while another thread is in a call: the library wants close to come
 // after all others.
@@ -71,6 +74,7 @@ std::size_t into(Counters& self, std::uint64_t offset, ReadArgument data, WriteA
   const Buffer in(data, "data");
   const WritableBuffer out(buffer, "buffer");
   check_room(out.size(), in.size());
+  check_overlap(in.bytes(), out.span().first(in.size()));
   self.with(in.size(), [&](KeystreamContext& context) {
     (context.*method)(offset, in.bytes(), out.span().first(in.size()));
   });
@@ -79,34 +83,67 @@ std::size_t into(Counters& self, std::uint64_t offset, ReadArgument data, WriteA
 
 constexpr std::size_t tag_bytes = 16;
 
-nb::bytes seal(Messages& self, std::uint64_t message, ReadArgument data, ReadArgument aad) {
-  const Buffer text(data, "data");
-  const Buffer additional(aad, "associated_data");
-  NewBytes sealed(text.size() + tag_bytes);
-  const std::span<std::uint8_t> out = sealed.span();
-  self.with(text.size(), [&](SealedContext& context) {
-    context.seal(message, additional.bytes(), text.bytes(), out.first(text.size()),
-                 out.last(tag_bytes));
-  });
-  return std::move(sealed).take(text.size() + tag_bytes);
+// One message of a SealedContext, with its tag at the end of the ciphertext.
+class Message {
+ public:
+  Message(std::uint64_t number, ReadArgument data, ReadArgument associated_data)
+      : number_(number),
+        data_(data, "data"),
+        associated_data_(associated_data, "associated_data") {}
+
+  void seal(Messages& messages, const Room& room) const {
+    const Bytes text = data_.bytes();
+    const MutableBytes out = room(text.size() + tag_bytes);
+    check_overlap(text, out);
+    messages.with(text.size(), [&](SealedContext& context) {
+      context.seal(number_, associated_data_.bytes(), text, out.first(text.size()),
+                   out.last(tag_bytes));
+    });
+  }
+
+  void open(Messages& messages, const Room& room) const {
+    const Bytes sealed = data_.bytes();
+    if (sealed.size() < tag_bytes) {
+      throw Error(ErrorCode::corrupt, "sealed context: the message is shorter than its tag");
+    }
+    const MutableBytes out = room(sealed.size() - tag_bytes);
+    check_overlap(sealed, out);
+    const bool is_authentic = messages.with(sealed.size(), [&](SealedContext& context) {
+      return context.open(number_, associated_data_.bytes(), sealed.first(out.size()), out,
+                          sealed.last(tag_bytes));
+    });
+    if (!is_authentic) {
+      throw Error(ErrorCode::corrupt, "sealed context: the message is forged or damaged");
+    }
+  }
+
+ private:
+  const std::uint64_t number_;
+  const Buffer data_;
+  const Buffer associated_data_;
+};
+
+template <auto work>
+nb::bytes message_to_bytes(Messages& self, std::uint64_t number, ReadArgument data,
+                           ReadArgument associated_data) {
+  const Message message(number, data, associated_data);
+  return to_new_bytes([&](const Room& room) { (message.*work)(self, room); });
+}
+template <auto work>
+std::size_t message_into(Messages& self, std::uint64_t number, ReadArgument data,
+                         ReadArgument associated_data, WriteArgument buffer) {
+  const Message message(number, data, associated_data);
+  return to_buffer(buffer, "buffer", [&](const Room& room) { (message.*work)(self, room); });
 }
 
-nb::bytes open(Messages& self, std::uint64_t message, ReadArgument data, ReadArgument aad) {
-  const Buffer sealed(data, "data");
-  const Buffer additional(aad, "associated_data");
-  if (sealed.size() < tag_bytes) {
-    throw Error(ErrorCode::corrupt, "sealed context: the message is shorter than its tag");
+// When a call that may take so long must be over. No clock counts centuries.
+std::chrono::steady_clock::time_point deadline_in(double seconds) {
+  if (!(seconds >= 0)) {
+    throw Error(ErrorCode::usage, "seconds must be 0 or more");
   }
-  NewBytes text(sealed.size() - tag_bytes);
-  const std::span<std::uint8_t> out = text.span();
-  const bool is_authentic = self.with(sealed.size(), [&](SealedContext& context) {
-    return context.open(message, additional.bytes(), sealed.bytes().first(out.size()), out,
-                        sealed.bytes().last(tag_bytes));
-  });
-  if (!is_authentic) {
-    throw Error(ErrorCode::corrupt, "sealed context: the message is forged or damaged");
-  }
-  return std::move(text).take(out.size());
+  const Seconds most(std::min(seconds, 1e9));
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(most);
 }
 
 }  // namespace
@@ -121,27 +158,36 @@ void add_keystream(nb::module_& module) {
                        "6.5). Any number of threads "
                        "may call. It authenticates nothing: prefer SealedContext.")
       .def("encrypt", &to_bytes<&KeystreamContext::encrypt>, nb::arg("offset"), nb::arg("data"),
-           "Raises UsageError where a byte has been encrypted in this context before, or marked as "
-           "used.")
+           "`data` encrypted with the keystream from byte `offset` on: as many bytes. Raises "
+           "UsageError where one of them has been encrypted in this context before, or marked as "
+           "used, or lies beyond limit_bytes; FailureError if the budget has no room to record "
+           "them, and in a forked child.")
       .def("encrypt_into", &into<&KeystreamContext::encrypt>, nb::arg("offset"), nb::arg("data"),
-           nb::arg("buffer"))
-      .def("decrypt", &to_bytes<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"))
+           nb::arg("buffer"),
+           "The same into a buffer of at least as many bytes, which may be `data` itself. Returns "
+           "how many bytes were written.")
+      .def("decrypt", &to_bytes<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
+           "`data`, which lies at byte `offset`, decrypted. Records nothing. Raises UsageError "
+           "beyond limit_bytes.")
       .def("decrypt_into", &into<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
-           nb::arg("buffer"))
+           nb::arg("buffer"),
+           "The same into a buffer of at least as many bytes, which may be `data` itself. Returns "
+           "how many bytes were written.")
       .def(
           "prefetch",
           [](Counters& self, std::uint64_t offset) {
             self.with(0, [&](KeystreamContext& context) { context.prefetch(offset); });
           },
           nb::arg("offset"),
-          "Moves the window so that it begins at the chunk of `offset`. Returns at once.")
+          "Moves the window so that it begins at the chunk of byte `offset`. Returns at once.")
       .def(
           "mark_used",
           [](Counters& self, std::uint64_t offset, std::uint64_t size) {
             self.with(0, [&](KeystreamContext& context) { context.mark_used(offset, size); });
           },
           nb::arg("offset"), nb::arg("size"),
-          "Records bytes as encrypted elsewhere. Call this first on existing data.")
+          "Records `size` bytes from `offset` on as encrypted elsewhere. Call this first on "
+          "existing data. Raises as encrypt does.")
       .def("close", &Counters::close,
            "Wipes what the context holds. Later calls raise UsageError.");
 
@@ -149,14 +195,23 @@ void add_keystream(nb::module_& module) {
                        "A row of messages under AES-GCM (SP 800-38D), each with a number and "
                        "at most chunk_bytes long. "
                        "Any number of threads may call.")
-      .def("seal", &seal, nb::arg("message"), nb::arg("data"),
+      .def("seal", &message_to_bytes<&Message::seal>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The ciphertext with the tag of 16 bytes at its end. Raises UsageError where a message "
-           "of "
-           "this number has been sealed before, or marked as used.")
-      .def("open", &open, nb::arg("message"), nb::arg("data"),
+           "of this number has been sealed before, or marked as used, and for one of more than "
+           "chunk_bytes; FailureError if the budget has no room to record it, and in a forked "
+           "child.")
+      .def("seal_into", &message_into<&Message::seal>, nb::arg("message"), nb::arg("data"),
+           nb::arg("associated_data"), nb::arg("buffer"),
+           "The same into a buffer of exactly as many bytes, which may begin where `data` does. "
+           "Returns their number.")
+      .def("open", &message_to_bytes<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The text. Raises CorruptError if the tag does not match.")
+      .def("open_into", &message_into<&Message::open>, nb::arg("message"), nb::arg("data"),
+           nb::arg("associated_data"), nb::arg("buffer"),
+           "The same into a buffer of exactly as many bytes, which may begin where `data` does, "
+           "and is all zeros if the tag does not match. Returns their number.")
       .def(
           "prefetch",
           [](Messages& self, std::uint64_t message) {
@@ -168,7 +223,9 @@ void add_keystream(nb::module_& module) {
           [](Messages& self, std::uint64_t first, std::uint64_t messages) {
             self.with(0, [&](SealedContext& context) { context.mark_used(first, messages); });
           },
-          nb::arg("first"), nb::arg("messages"), "Records messages as sealed elsewhere.")
+          nb::arg("first"), nb::arg("messages"),
+          "Records so many messages from number `first` on as sealed elsewhere. Raises as seal "
+          "does.")
       .def("close", &Messages::close,
            "Wipes what the context holds. Later calls raise UsageError.");
 
@@ -180,7 +237,10 @@ void add_keystream(nb::module_& module) {
       "workers: threads of its own, which run when nothing else needs the processor; 0: all is "
       "computed in idle().\n"
       "budget_bytes: for all that it keeps.\n"
-      "chunk_bytes: the unit in which keystream is kept, a power of two from 512 to 65536.")
+      "chunk_bytes: the unit in which keystream is kept, a power of two from 512 to 65536.\n\n"
+      "Raises UsageError for options that make no sense, FailureError if the system gives no "
+      "memory "
+      "or threads. In a forked child all calls but idle raise FailureError.")
       .def(
           "__init__",
           [](KeystreamEngine* self, unsigned workers, std::size_t budget_bytes,
@@ -198,8 +258,12 @@ void add_keystream(nb::module_& module) {
             return self.bind(cipher, key_bytes.bytes(), {.kernel = kernel});
           },
           nb::arg("cipher"), nb::arg("key"), nb::kw_only(), nb::arg("kernel") = "auto",
+          "Prepares a key, which must not serve both sorts of contexts.\n\n"
           "cipher: aes-128-ctr, aes-192-ctr, aes-256-ctr or des-ede3-ctr for open(); aes-128-gcm, "
-          "aes-192-gcm or aes-256-gcm for open_sealed().")
+          "aes-192-gcm or aes-256-gcm for open_sealed().\n"
+          "key: 16, 24 or 32 bytes, as the name says; 24 for 3DES.\n"
+          "kernel: a name that `paes devices` lists as available, or auto.\n\n"
+          "Raises UsageError for impossible names, lengths and kernels.")
       .def(
           "open",
           [](KeystreamEngine& self, const KeystreamKey& key, ReadArgument first_counter,
@@ -211,8 +275,13 @@ void add_keystream(nb::module_& module) {
           },
           nb::arg("key"), nb::arg("first_counter"), nb::kw_only(), nb::arg("window_chunks") = 16,
           nb::arg("limit_bytes") = 0,
-          "first_counter: the counter block of byte 0. No two contexts of a key may share "
-          "counters.")
+          "Opens a stream of counters.\n\n"
+          "first_counter: the counter block of byte 0, of 16 bytes, of 3DES 8. No two contexts of "
+          "a key may share counters.\n"
+          "window_chunks: how many chunks are kept ready, 0 to 65536.\n"
+          "limit_bytes: bytes from there on are refused; 0: none are.\n\n"
+          "Raises UsageError for a key or a length of the other sort, FailureError if the budget "
+          "has no room.")
       .def(
           "open_sealed",
           [](KeystreamEngine& self, const KeystreamKey& key, ReadArgument first_nonce,
@@ -224,19 +293,23 @@ void add_keystream(nb::module_& module) {
           },
           nb::arg("key"), nb::arg("first_nonce"), nb::kw_only(), nb::arg("window_messages") = 16,
           nb::arg("limit_messages") = 0,
-          "first_nonce: 12 bytes, the nonce of message 0. No two contexts of a key may share "
-          "nonces.")
+          "Opens a row of messages.\n\n"
+          "first_nonce: 12 bytes, the nonce of message 0. Its last 8 are a number, big-endian, to "
+          "which a message's own is added (SP 800-38D, section 8.2.1). No two contexts of a key "
+          "may share nonces.\n"
+          "window_messages: how many are kept ready, 0 to 65536.\n"
+          "limit_messages: messages from there on are refused; 0: from 2**61 - 1 on.\n\n"
+          "Raises as open does.")
       .def(
           "idle",
           [](KeystreamEngine& self, double seconds) {
-            const auto deadline =
-                std::chrono::steady_clock::now() +
-                std::chrono::duration_cast<std::chrono::steady_clock::duration>(Seconds(seconds));
+            const auto deadline = deadline_in(seconds);
             const Released released;
             return self.idle(deadline);
           },
           nb::arg("seconds"),
-          "Computes ahead in this thread for at most so long. Returns whether something is left.");
+          "Computes ahead in this thread for at most so long. Returns whether something is left. "
+          "Raises UsageError for less than 0.");
 }
 
 }  // namespace paes::python

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from hypothesis import HealthCheck, settings
 import paes
 
 IS_EXHAUSTIVE = os.environ.get("PAES_EXHAUSTIVE") == "1"
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so their children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "paes",

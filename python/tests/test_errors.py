@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import mmap
+import os
+import pickle
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -179,6 +183,9 @@ def takers_of_data(folder: Path, recipient: paes.Recipient) -> dict[str, Callabl
         "CobblestoneKey": paes.CobblestoneKey,
         "KeystreamContext": lambda x: context.encrypt(0, x),
         "SealedContext": lambda x: sealed_context.seal(0, x),
+        "SealedContext.open": lambda x: sealed_context.open(0, x),
+        "SealedContext.seal_into": lambda x: sealed_context.seal_into(0, b"", b"", x),
+        "SealedContext.open_into": lambda x: sealed_context.open_into(0, bytes(16), b"", x),
         "EncryptedWriter.write": writer.write,
     }
 
@@ -208,6 +215,125 @@ def test_buffers_that_cannot_be_used(folder: Path, seal: Seal, identity: paes.Id
         with pytest.raises(TypeError, match="cannot be written"):
             file.readinto(b"1234")  # type: ignore[arg-type]
         assert file.tell() == 0
+
+
+def test_buffers_that_are_gone() -> None:
+    released = memoryview(bytes(16))
+    released.release()
+    closed = mmap.mmap(-1, 16)
+    closed.close()
+    for gone in (released, closed):
+        with pytest.raises(ValueError, match=r"released|closed"):
+            paes.AESGCM(bytes(16)).encrypt(bytes(12), gone, None)
+
+
+def test_buffers_that_share_a_part() -> None:
+    keystream_engine = paes.Keystream()
+    context = keystream_engine.open(
+        keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16), limit_bytes=2**20
+    )
+    messages = keystream_engine.open_sealed(
+        keystream_engine.bind("aes-128-gcm", b"k" * 16), bytes(12)
+    )
+    gcm = paes.AESGCM(bytes(16))
+    memory = bytearray(100)
+    view = memoryview(memory)
+    for call in (
+        lambda at: gcm.encrypt_into(bytes(12), view[at : at + 32], None, view[:48]),
+        lambda at: gcm.decrypt_into(bytes(12), view[at : at + 48], None, view[:32]),
+        lambda at: paes.Cipher("aes-128-ecb", bytes(16), b"").update_into(view[at : at + 32], view),
+        lambda at: context.encrypt_into(0, view[at : at + 32], view),
+        lambda at: context.decrypt_into(0, view[at : at + 32], view),
+        lambda at: messages.seal_into(0, view[at : at + 32], b"", view[:48]),
+        lambda at: messages.open_into(0, view[at : at + 48], b"", view[:32]),
+    ):
+        with pytest.raises(paes.UsageError, match="shares a part"):
+            call(1)
+        assert memory == bytes(100)
+    assert gcm.encrypt_into(bytes(12), view[16:16], None, view[:16]) == 16
+
+
+def test_what_cannot_be_a_path(folder: Path, seal: Seal, identity: paes.Identity) -> None:
+    sealed, recipients = seal(b"text"), identity.recipient
+    for path, exception, message in (
+        ("a\0b", ValueError, "null"),
+        (None, TypeError, "NoneType"),
+        (5, TypeError, "int"),
+    ):
+        for call in (
+            lambda path=path: paes.encrypt_file(sealed, path, recipients=recipients),
+            lambda path=path: paes.decrypt_file(sealed, path, identity=identity),
+            lambda path=path: paes.rekey(path, identity=identity, recipients=recipients),
+            lambda path=path: paes.rekey(path, identity=identity, add=recipients),
+            lambda path=path: paes.Identity.load(path),
+            lambda path=path: paes.Recipient.load(path),
+            lambda path=path: paes.keygen(path),
+        ):
+            with pytest.raises(exception, match=message):
+                call()
+    for call in (
+        lambda: paes.open("a\0b", identity=identity),
+        lambda: paes.open("a\0b", "wb", recipients=recipients),
+        lambda: paes.inspect("a\0b"),
+    ):
+        with pytest.raises(ValueError, match="null"):
+            call()
+    assert os.listdir(folder) == ["sealed.paes"]
+
+
+def test_keys_of_the_wrong_type(folder: Path, key_file: Path, seal: Seal) -> None:
+    secret = key_file.read_text().split()[-1].encode()
+    sealed = seal(b"text")
+    for given in (secret, [secret], 5, [5]):
+        for call in (
+            lambda given=given: paes.open(sealed, identity=given),
+            lambda given=given: paes.open(folder / "x", "wb", recipients=given),
+        ):
+            message = messages_of(call)
+            assert "int" in message or "bytes" in message
+            assert secret[20:60].decode() not in message
+    for given in (b"hunter22", 5):
+        with pytest.raises(TypeError, match="passphrase"):
+            paes.open(sealed, passphrase=given)  # type: ignore[call-overload]
+
+
+def test_nothing_is_pickled_or_copied(folder: Path, seal: Seal, identity: paes.Identity) -> None:
+    keystream_engine = paes.Keystream()
+    ctr = keystream_engine.bind("aes-128-ctr", bytes(16))
+    gcm = keystream_engine.bind("aes-128-gcm", b"k" * 16)
+    with (
+        paes.open(seal(b"text"), identity=identity) as reader,
+        paes.open(folder / "new", "wb", recipients=identity.recipient) as writer,
+    ):
+        for thing in (
+            reader,
+            writer,
+            identity,
+            paes.Passphrase("hunter22"),
+            paes.CobblestoneKey(bytes(16)),
+            paes.AESGCM(bytes(16)),
+            paes.Cipher("aes-128-ecb", bytes(16), b""),
+            paes.Cobblestone128Encryptor(bytes(16), b""),
+            paes.Cobblestone256Decryptor(bytes(32), b""),
+            keystream_engine,
+            ctr,
+            keystream_engine.open(ctr, bytes(16)),
+            keystream_engine.open_sealed(gcm, bytes(12)),
+        ):
+            for take in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(TypeError, match="pickle"):
+                    take(thing)
+        # What a copy would have ended goes on.
+        assert reader.read() == b"text"
+        assert writer.write(b"text") == 4
+    assert paes.inspect(folder / "new").text_bytes == 4
+
+
+def test_errors_are_pickled() -> None:
+    for exception in (paes.UsageError, paes.FailureError, paes.WrongKeyError, paes.CorruptError):
+        raised = pickle.loads(pickle.dumps(exception("file: is damaged", "restore it")))
+        assert type(raised) is exception
+        assert (str(raised), raised.hint) == ("file: is damaged (restore it)", "restore it")
 
 
 def test_wrong_sizes() -> None:

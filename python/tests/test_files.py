@@ -188,6 +188,18 @@ def test_exception_of_progress_ends_the_work(
     assert entries(folder) == ["sealed"]
 
 
+def test_progress_must_be_callable(folder: Path, recipient: paes.Recipient) -> None:
+    (folder / "text").write_bytes(b"text")
+    with pytest.raises(TypeError, match="progress"):
+        paes.encrypt_file(
+            folder / "text",
+            folder / "sealed",
+            recipients=recipient,
+            progress=5,  # type: ignore[arg-type]
+        )
+    assert entries(folder) == ["text"]
+
+
 def test_existing_output_is_refused(
     folder: Path, identity: paes.Identity, recipient: paes.Recipient
 ) -> None:

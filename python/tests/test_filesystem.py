@@ -107,8 +107,29 @@ def test_file_system(address: str, keys: dict[str, Any]) -> None:
     fs.makedirs(f"{root}/inner/most")
     assert fs.isdir(f"{root}/inner/most")
     assert fs.info(f"{root}/inner")["type"] == "directory"
+    assert fs.isdir(f"{root}/inner/most")
+    fs.rmdir(f"{root}/inner/most")
+    assert not fs.exists(f"{root}/inner/most")
     fs.rm_file(path)
     assert not fs.exists(path)
+
+
+def test_files_are_copied_moved_and_removed(address: str, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    fs.makedirs(f"{root}/from/inner")
+    fs.pipe_file(f"{root}/from/one", TEXT)
+    fs.pipe_file(f"{root}/from/inner/two", b"text")
+    fs.cp_file(f"{root}/from/one", f"{root}/copy")
+    assert fs.cat_file(f"{root}/copy") == TEXT
+    assert fs.fs.cat_file(f"{root}/copy") == fs.fs.cat_file(f"{root}/from/one")
+    fs.copy(f"{root}/from", f"{root}/to", recursive=True)
+    assert fs.cat_file(f"{root}/to/inner/two") == b"text"
+    fs.mv(f"{root}/copy", f"{root}/moved")
+    assert fs.cat_file(f"{root}/moved") == TEXT
+    assert not fs.exists(f"{root}/copy")
+    fs.rm(f"{root}/from", recursive=True)
+    assert not fs.exists(f"{root}/from")
+    assert sorted(name.rsplit("/", 1)[1] for name in fs.ls(root, detail=False)) == ["moved", "to"]
 
 
 def test_files_come_and_go_whole(address: str, folder: Path, keys: dict[str, Any]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import itertools
-from collections.abc import Iterator
+import re
+import struct
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -40,6 +43,49 @@ def pieces(data: bytes, places: list[int]) -> Iterator[bytes]:
     bounds = [0, *sorted(place for place in places if place < len(data)), len(data)]
     for start, end in itertools.pairwise(bounds):
         yield data[start:end]
+
+
+read_limits = st.lists(st.integers(1, 70_000), min_size=1, max_size=6)
+breaks = st.one_of(st.none(), st.integers(0, 12))
+
+
+class BrokenError(Exception):
+    """What a file object raises in the middle."""
+
+
+class Uneven(io.BytesIO):
+    """A file object whose reads return less than was asked for, and of which one raises."""
+
+    def __init__(self, data: bytes, limits: list[int], breaks_at: int | None = None) -> None:
+        super().__init__(data)
+        self.limits = itertools.cycle(limits)
+        self.breaks_at = breaks_at
+        self.reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        assert size is not None
+        self.reads += 1
+        if self.breaks_at is not None and self.reads > self.breaks_at:
+            raise BrokenError(self.reads)
+        return super().read(min(size, next(self.limits)))
+
+
+class UnevenTarget:
+    """A file object whose writes take less than was given, and of which one raises."""
+
+    def __init__(self, limits: list[int], breaks_at: int | None) -> None:
+        self.limits = itertools.cycle(limits)
+        self.breaks_at = breaks_at
+        self.data = bytearray()
+        self.writes = 0
+
+    def write(self, data: bytes, /) -> int:
+        self.writes += 1
+        if self.breaks_at is not None and self.writes > self.breaks_at:
+            raise BrokenError(self.writes)
+        taken = min(len(data), next(self.limits))
+        self.data += data[:taken]
+        return taken
 
 
 def run(stream: Any, data: bytes, places: list[int], into: bool) -> bytes:
@@ -340,11 +386,145 @@ def test_keys_of_ours_in_pyrage(key_file: Any, identity: paes.Identity) -> None:
     assert pyrage.decrypt(sealed, [theirs]) == b"text"
 
 
-@pytest.mark.parametrize("size", [0, 100, 65536, 200_000])
-def test_files_of_age(size: int) -> None:
+def sealed_by_pyrage(text: bytes) -> tuple[bytes, str]:
+    """An age file, and the secret key that opens it."""
     pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
-    text = varied_bytes(size)
     theirs = pyrage.x25519.Identity.generate()
-    sealed = pyrage.encrypt(text, [theirs.to_public()])
-    with paes.open(io.BytesIO(sealed), identity=str(theirs)) as reader:
+    return pyrage.encrypt(text, [theirs.to_public()]), str(theirs)
+
+
+@given(size=st.one_of(text_sizes, st.just(200_000)), limits=read_limits)
+def test_files_of_age(size: int, limits: list[int]) -> None:
+    text = varied_bytes(size)
+    sealed, secret = sealed_by_pyrage(text)
+    with paes.open(Uneven(sealed, limits), identity=secret) as reader:
         assert reader.read() == text
+
+
+@given(size=text_sizes, place=st.integers(0, 2**20))
+def test_damaged_files_of_age(size: int, place: int) -> None:
+    sealed, secret = sealed_by_pyrage(varied_bytes(size))
+    # The payload begins with a nonce, after the line of the header's hash.
+    begins = sealed.index(b"\n", sealed.index(b"\n---") + 1) + 1
+    damaged = bytearray(sealed)
+    damaged[begins + place % (len(sealed) - begins)] ^= 1
+    with pytest.raises(paes.AuthenticationError):
+        paes.open(io.BytesIO(damaged), identity=secret).read()
+
+
+def opened_without_paes(data: bytes, open_envelope: Callable[[bytes], bytes]) -> bytes:
+    """The text of a file of paes, as docs/open-without-paes.md gets it."""
+    _, suite, pages, length = struct.unpack(">BBHI", data[8:16])
+    bits = {1: 128, 2: 256}[suite]
+    key = open_envelope(data[16 : 16 + length])
+    decryptor = getattr(cobblestone, f"Cobblestone{bits}Decryptor")(key, data[:10])
+    return run(decryptor, data[4096 * pages - 56 :], [], False)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(size=text_sizes, cuts=cuts)
+def test_files_of_ours_without_paes(bits: int, size: int, cuts: list[int]) -> None:
+    pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+    theirs = pyrage.x25519.Identity.generate()
+    text = varied_bytes(size)
+    target = io.BytesIO()
+    with paes.open(target, "wb", recipients=str(theirs.to_public()), key_bits=bits) as writer:
+        for piece in pieces(text, cuts):
+            writer.write(piece)
+    data = target.getvalue()
+    assert opened_without_paes(data, lambda envelope: pyrage.decrypt(envelope, [theirs])) == text
+
+
+def test_passphrases_of_age() -> None:
+    pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+    sealed = pyrage.passphrase.encrypt(b"text", "a passphrase")
+    with paes.open(io.BytesIO(sealed), passphrase="a passphrase") as reader:
+        assert reader.read() == b"text"
+    target = io.BytesIO()
+    with paes.open(target, "wb", passphrase="a passphrase") as writer:
+        writer.write(b"text")
+    data = target.getvalue()
+    assert (
+        opened_without_paes(
+            data, lambda envelope: pyrage.passphrase.decrypt(envelope, "a passphrase")
+        )
+        == b"text"
+    )
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(size=text_sizes, limits=read_limits, breaks_at=breaks, threads=st.integers(1, 2))
+def test_file_objects_with_streams_of_cryptography(
+    bits: int, size: int, limits: list[int], breaks_at: int | None, threads: int
+) -> None:
+    text = varied_bytes(size)
+    secret = varied_bytes(bits // 8, seed=size)
+    stream = run(getattr(cobblestone, f"Cobblestone{bits}Encryptor")(secret, b""), text, [], False)
+    key = paes.CobblestoneKey(secret)
+    source = Uneven(stream, limits, breaks_at)
+    reader = None
+    try:
+        reader = paes.open(source, key=key, threads=threads)
+        found = reader.read()
+    except BrokenError:
+        assert breaks_at is not None
+        source.breaks_at = None
+        # One that was open goes on.
+        reader = reader or paes.open(source, key=key, threads=threads)
+        found = reader.read()
+    assert found == text
+    source.breaks_at = None
+    assert reader.read_at(size // 2, 100) == text[size // 2 : size // 2 + 100]
+    reader.close()
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(size=text_sizes, cuts=cuts, limits=read_limits, breaks_at=breaks)
+def test_file_objects_that_cryptography_reads(
+    bits: int, size: int, cuts: list[int], limits: list[int], breaks_at: int | None
+) -> None:
+    text = varied_bytes(size)
+    secret = varied_bytes(bits // 8, seed=size)
+    target = UnevenTarget(limits, breaks_at)
+    decryptor = getattr(cobblestone, f"Cobblestone{bits}Decryptor")(secret, b"")
+    try:
+        with paes.open(
+            target, "wb", key=paes.CobblestoneKey(secret), key_bits=bits, threads=1
+        ) as writer:
+            for piece in pieces(text, cuts):
+                writer.write(piece)
+    except BrokenError:
+        assert breaks_at is not None
+        with pytest.raises(InvalidTag):
+            run(decryptor, bytes(target.data), [], False)
+    else:
+        assert run(decryptor, bytes(target.data), [], False) == text
+
+
+def names_of(function: Any) -> list[str]:
+    """The names of what a function of cryptography's takes."""
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (aead.AESGCM, paes.AESGCM),
+        *(
+            (getattr(cobblestone, name), getattr(paes.cobblestone, name))
+            for name in paes.cobblestone.__all__
+        ),
+    ],
+)
+def test_arguments_have_the_names_of_cryptography(theirs: Any, ours: Any) -> None:
+    def first_line(function: Any) -> str:
+        return function.__doc__.partition("\n")[0]
+
+    methods = [name for name in dir(theirs) if not name.startswith("_")]
+    assert "finalize" in methods or "encrypt_into" in methods
+    for name in methods:
+        taken = re.findall(r"(\w+): ", first_line(getattr(ours, name)))
+        assert taken == names_of(getattr(theirs, name)), name
+    if theirs is not aead.AESGCM:  # whose constructor does not tell
+        taken = re.findall(r"(\w+): ", first_line(ours.__init__).partition("*")[0])
+        assert taken == names_of(theirs)

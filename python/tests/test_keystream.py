@@ -118,13 +118,37 @@ def test_sealed_context(name: str, messages: list[int], size: int, aad: bytes, s
                 context.seal(message, text, aad)
         else:
             keystream_engine.idle(0.0002)
-            assert context.seal(message, text, aad) == expected
+            if count % 2 == 0:
+                assert context.seal(message, text, aad) == expected
+            else:
+                # In place, with room for the tag.
+                buffer = bytearray(text + bytes(16))
+                into = memoryview(buffer)
+                assert context.seal_into(message, into[:size], aad, buffer) == size + 16
+                assert buffer == expected
         assert context.open(message, expected, aad) == text
+        opened = bytearray(size)
+        assert context.open_into(message, expected, aad, opened) == size
+        assert opened == text
         damaged = bytearray(expected)
         damaged[seed % len(damaged)] ^= 1
         with pytest.raises(paes.CorruptError):
             context.open(message, damaged, aad)
+        opened = bytearray(b"x" * size)
+        with pytest.raises(paes.CorruptError):
+            context.open_into(message, damaged, aad, opened)
+        assert opened == bytes(size)
+        for wrong in (size + 15, size + 17):
+            with pytest.raises(paes.UsageError, match="bytes long"):
+                context.seal_into(100, text, aad, bytearray(wrong))
     context.close()
+
+
+def test_idle_ends_when_nothing_is_left() -> None:
+    keystream_engine = paes.Keystream()
+    context = keystream_engine.open(keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16))
+    assert len(context.encrypt(0, bytes(100))) == 100
+    assert not keystream_engine.idle(float("inf"))
 
 
 def test_no_message_is_sealed_twice() -> None:
@@ -187,6 +211,8 @@ def test_what_makes_no_sense() -> None:
         lambda: keystream_engine.open_sealed(gcm, bytes(16)),
         lambda: keystream_engine.open(gcm, bytes(16)),
         lambda: keystream_engine.open_sealed(ctr, bytes(12)),
+        lambda: keystream_engine.idle(-1),
+        lambda: keystream_engine.idle(float("nan")),
     ):
         with pytest.raises(paes.UsageError):
             call()

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -130,11 +131,53 @@ def test_read_at_leaves_the_position(sealed: Path, identity: paes.Identity) -> N
         assert file.read_at(20_000, 100) == TEXT[20_000:20_100]
         assert file.read_at(50_000, 100) == TEXT[50_000:]
         assert file.read_at(2**63, 100) == b""
+        assert file.read_at(2**64, 2**64) == b""
+        assert file.read_at(50_000, 2**64) == TEXT[50_000:]
+        for offset, size in ((-1, 5), (0, -1)):
+            with pytest.raises(ValueError, match="negative"):
+                file.read_at(offset, size)
+        with pytest.raises(ValueError, match="negative"):
+            file.read_at_into(-1, bytearray(5))
         assert file.read_at(0, 2**62) == TEXT
         buffer = bytearray(b"-" * 10)
         assert file.read_at_into(49_999, buffer) == 2
         assert buffer == TEXT[49_999:] + b"-" * 8
         assert file.tell() == 5
+
+
+def test_what_is_never_opened_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    for file in (paes.EncryptedReader, paes.EncryptedWriter):
+        with pytest.raises(TypeError):
+            file()  # type: ignore[call-arg]
+    gc.collect()
+    assert said == []
+
+
+class SeeksSo(io.BytesIO):
+    """A file object whose seek returns something else than the place."""
+
+    def __init__(self, data: bytes, answer: Any) -> None:
+        super().__init__(data)
+        self.answer = answer
+
+    def seek(self, offset: int, whence: int = 0, /) -> Any:
+        super().seek(offset, whence)
+        return self.answer
+
+
+def test_file_objects_that_tell_their_length_otherwise(
+    sealed: Path, identity: paes.Identity
+) -> None:
+    with sealed.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        for source in (mapped, SeeksSo(file.read(), None)):
+            with paes.open(source, identity=identity) as reader:
+                assert reader.read() == TEXT
+            assert paes.verify_file(source, identity=identity)
+        for answer in (-1, 2**64):
+            with pytest.raises(OSError, match=f"seek returned {answer}"):
+                paes.open(SeeksSo(b"", answer), identity=identity)
 
 
 def test_writer_is_a_raw_file(folder: Path, identity: paes.Identity) -> None:
@@ -479,6 +522,43 @@ def test_ctrl_c_ends_a_long_read(folder: Path, identity: paes.Identity) -> None:
         assert file.tell() == 0
         assert buffer[-1] == 1
         assert file.read(10) == bytes(10)
+
+
+@pytest.mark.parametrize("threads", [2, 0])
+def test_ctrl_c_does_not_wait_for_all_of_a_slow_source(
+    folder: Path, identity: paes.Identity, threads: int
+) -> None:
+    # Only the main thread handles a signal: it asks the source as the others do.
+    with paes.open(folder / "long", "wb", recipients=identity.recipient) as writer:
+        writer.write(mmap.mmap(-1, 64 << 20))
+    source = Source((folder / "long").read_bytes(), send_ctrl_c_once)
+    with paes.open(source, identity=identity, threads=threads) as file:
+        with pytest.raises(KeyboardInterrupt):
+            file.read()
+        assert source.reads < 60  # in pieces of 256 KiB, of which the file has 257
+        assert file.read(10) == bytes(10)
+
+
+class Interrupted(io.BytesIO):
+    """A file object that is interrupted by a signal between a seek and a read."""
+
+    handler: Callable[[], object] | None = None
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        place = super().seek(offset, whence)
+        handler, self.handler = self.handler, None
+        if handler is not None:
+            handler()
+        return place
+
+
+def test_a_signals_handler_reads_what_it_interrupts(seal: Seal, identity: paes.Identity) -> None:
+    source = Interrupted(seal(BIG_TEXT).read_bytes())
+    with paes.open(source, identity=identity, threads=1) as file:
+        found: list[bytes] = []
+        source.handler = lambda: found.append(file.read_at(1_000_000, 10))
+        assert file.read_at(2_000_000, 10) == BIG_TEXT[2_000_000:2_000_010]
+        assert found == [BIG_TEXT[1_000_000:1_000_010]]
 
 
 def test_ctrl_c_ends_a_long_write(identity: paes.Identity) -> None:

@@ -132,7 +132,10 @@ def verify_file(
 
 
 def inspect(source: ReadSource) -> FileInfo:
-    """Tell what a file says of itself without a key."""
+    """Tell what a file says of itself without a key.
+
+    Raises CorruptError for what is no file of paes, and FailureError if it cannot be read.
+    """
     key_bits, text_bytes, payload_offset, stanzas = _paes.inspect_file(reading(source))
     return FileInfo(key_bits, text_bytes, payload_offset, [Stanza(*stanza) for stanza in stanzas])
 

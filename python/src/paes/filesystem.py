@@ -176,6 +176,22 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
     def _rm(self, path: str) -> None:
         self.fs.rm_file(path)
 
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
+        """Ask the file system below."""
+        self.fs.rm(path, recursive=recursive, maxdepth=maxdepth)
+
+    def rmdir(self, path: str) -> None:
+        """Ask the file system below."""
+        self.fs.rmdir(path)
+
+    def cp_file(self, path1: str, path2: str, **options: Any) -> None:
+        """Copy a file as it is: who can open it can open the copy."""
+        self.fs.cp_file(path1, path2, **options)
+
+    def mv(self, path1: Any, path2: Any, **options: Any) -> None:
+        """Ask the file system below."""
+        self.fs.mv(path1, path2, **options)
+
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Ask the file system below."""
         self.fs.mkdir(path, create_parents=create_parents, **options)

@@ -18,15 +18,27 @@ PassphraseLike: TypeAlias = "Passphrase | str | None"
 
 
 def _passphrase(given: PassphraseLike) -> Passphrase | None:
-    return Passphrase(given) if isinstance(given, str) else given
+    if given is None or isinstance(given, Passphrase):
+        return given
+    if isinstance(given, str):
+        return Passphrase(given)
+    raise TypeError(f"passphrase: text or a Passphrase, not {type(given).__name__}")
+
+
+def _recipient(given: RecipientLike) -> Recipient:
+    if isinstance(given, Recipient):
+        return given
+    if isinstance(given, str):
+        return Recipient(given)
+    raise TypeError(f"recipients: text or a Recipient, not {type(given).__name__}")
 
 
 def recipients_of(given: Recipients) -> list[Recipient]:
     """Make a list of them."""
     if given is None:
         return []
-    several = [given] if isinstance(given, (Recipient, str)) else given
-    return [Recipient(one) if isinstance(one, str) else one for one in several]
+    several = [given] if isinstance(given, (Recipient, str, bytes)) else given
+    return [_recipient(one) for one in several]
 
 
 def _is_text_of_a_key(given: str) -> bool:
@@ -37,7 +49,7 @@ def _is_text_of_a_key(given: str) -> bool:
 def _identities(given: Identities) -> list[Identity]:
     if given is None:
         return []
-    several = [given] if isinstance(given, (Identity, str, os.PathLike)) else given
+    several = [given] if isinstance(given, (Identity, str, bytes, os.PathLike)) else given
     result: list[Identity] = []
     for one in several:
         if isinstance(one, Identity):
@@ -45,8 +57,10 @@ def _identities(given: Identities) -> list[Identity]:
         elif isinstance(one, str) and _is_text_of_a_key(one):
             # As a path, the key would be in the message that there is no such file.
             result.append(Identity(one.strip()))
-        else:
+        elif isinstance(one, (str, os.PathLike)):
             result.extend(Identity.load(one))
+        else:
+            raise TypeError(f"identity: a path, text or an Identity, not {type(one).__name__}")
     return result
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 
 class Readable(Protocol):
@@ -16,7 +17,7 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes | None:
         """Return at most `size` bytes."""
 
-    def seek(self, offset: int, whence: int = 0, /) -> int:
+    def seek(self, offset: int, whence: int = 0, /) -> int | None:
         """Move to a place and return it."""
 
 
@@ -45,8 +46,17 @@ def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int
     if isinstance(source, (str, os.PathLike)):
         return source
     file = source
+    return _read_at(file), _length(file), name_of(file)
+
+
+def _length(file: Readable) -> int:
     bytes_in_all = file.seek(0, os.SEEK_END)
-    return _read_at(file), bytes_in_all, name_of(file)
+    if bytes_in_all is None:  # such as of an mmap
+        bytes_in_all = cast("Any", file).tell()
+    length = operator.index(bytes_in_all)
+    if not 0 <= length < 2**63:
+        raise OSError(f"{name_of(file)}: seek returned {length}")
+    return length
 
 
 def _read_at(file: Readable) -> Callable[[int, int], bytes]:
@@ -58,13 +68,20 @@ def _read_at(file: Readable) -> Callable[[int, int], bytes]:
 
     # A place and a read belong together. Each process has a lock of its own, because a thread of
     # the parent's, which a child lacks, may hold the parent's. A signal's handler may take it
-    # again.
+    # again, and what it has interrupted then begins anew.
     locks: dict[int, AbstractContextManager[bool]] = {}
+    begun = 0
 
     def read_at(offset: int, size: int) -> bytes:
+        nonlocal begun
         with locks.setdefault(os.getpid(), threading.RLock()):
-            file.seek(offset)
-            return file.read(size) or b""
+            while True:
+                begun += 1
+                mine = begun
+                file.seek(offset)
+                data = file.read(size) or b""
+                if mine == begun:
+                    return data
 
     return read_at
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import operator
 import os
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from paes import _paes
 from paes._paes import CobblestoneKey
@@ -18,12 +18,23 @@ if TYPE_CHECKING:
 _LAST_POSITION = 2**63 - 1
 
 
+def _bounded(number: int) -> int:
+    # An offset or a size may lie beyond the end of any file.
+    if number < 0:
+        raise ValueError(f"negative offset or size {number}")
+    return min(number, _LAST_POSITION)
+
+
 class EncryptedReader(io.RawIOBase):
     """The text of an encrypted file, to be read from any place.
 
     Only authentic text comes out. `read_at` may be called by any number of threads; the position,
-    which the other calls share, is for one thread at a time.
+    which the other calls share, is for one thread at a time. A read raises CorruptError if a chunk
+    of 16384 bytes that it touches is damaged or forged, FailureError if the system fails, and what
+    a file object below raises.
     """
+
+    _reader: _paes.Reader | None = None
 
     def __init__(
         self,
@@ -35,7 +46,6 @@ class EncryptedReader(io.RawIOBase):
     ) -> None:
         """Open a path or a file object; use paes.open instead."""
         super().__init__()
-        self._reader: _paes.Reader | None = None
         self.name = name_of(source)
         self._position = 0
         self._reader = _paes.Reader(reading(source), given, threads, kernel)
@@ -103,11 +113,15 @@ class EncryptedReader(io.RawIOBase):
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Return `size` bytes from `offset` on, fewer at the end. The position stays."""
-        return self._open_reader().read_at(offset, size)
+        return self._open_reader().read_at(_bounded(offset), _bounded(size))
 
     def read_at_into(self, offset: int, buffer: Buffer) -> int:
         """Fill `buffer` from `offset` on and return how many bytes came. The position stays."""
-        return self._open_reader().read_at_into(offset, buffer)
+        return self._open_reader().read_at_into(_bounded(offset), buffer)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: a copy would share what it reads."""
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def close(self) -> None:
         """Wipe the keys. A file object that was given stays open."""
@@ -119,8 +133,11 @@ class EncryptedWriter(io.RawIOBase):
     """A new encrypted file, which is written in order.
 
     It has no name before `close`, and gets none if a `with` block ends by an exception, or if it is
-    never closed.
+    never closed. A write and `close` raise FailureError if the system fails, and what a file object
+    below raises; after that every call fails, because no chunk may be sealed twice.
     """
+
+    _writer: _paes.Writer | None = None
 
     def __init__(
         self,
@@ -133,7 +150,6 @@ class EncryptedWriter(io.RawIOBase):
     ) -> None:
         """Open a path or a file object; use paes.open instead."""
         super().__init__()
-        self._writer: _paes.Writer | None = None
         self.name = name_of(to)
         self._position = 0
         self._writer = _paes.Writer(writing(to), wanted, threads, kernel, overwrite)
@@ -186,6 +202,10 @@ class EncryptedWriter(io.RawIOBase):
         if exc_type is not None:
             self.abandon()
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: two would write one file."""
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def __del__(self) -> None:
         """Leave nothing of a file that was not closed."""
