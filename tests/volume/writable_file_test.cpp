@@ -23,7 +23,8 @@ using test::text_of;
 using test::WrittenVolume;
 using vault::block_bytes;
 
-// Writes at most so many bytes, then says `error`; as a file system that is full.
+// Writes at most so many bytes, then says `error`; as a file system that is full and takes room
+// also for what is written over. So its volumes have to save all blocks.
 class FullBacking final : public Backing {
  public:
   mutable std::int64_t room = -1;  // negative: all there is
@@ -41,6 +42,39 @@ class FullBacking final : public Backing {
     const auto bytes = std::min(from.size(), static_cast<std::size_t>(room));
     room -= static_cast<std::int64_t>(bytes);
     return Backing::write(file, offset, from.first(bytes));
+  }
+};
+
+// A file system that is full but for so many pages, as tmpfs and ext4 are: what the file has
+// already can be written over, and everything else is refused for as long as it is full.
+class NearlyFullBacking final : public Backing {
+ public:
+  mutable std::int64_t pages = -1;  // negative: all there are
+
+  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+                                          Bytes from) const override {
+    if (pages < 0) {
+      return Backing::write(file, offset, from);
+    }
+    constexpr std::size_t page_bytes = 4096;
+    std::size_t done = 0;
+    while (done < from.size()) {
+      std::size_t next = test::bytes_without_room(file, offset + done, from.size() - done);
+      if (next == 0) {
+        if (pages == 0) {
+          break;
+        }
+        --pages;
+        next = std::min(from.size() - done, page_bytes - (offset + done) % page_bytes);
+      }
+      const Result<std::size_t> written =
+          Backing::write(file, offset + done, from.subspan(done, next));
+      if (!written) {
+        return written;
+      }
+      done += *written;
+    }
+    return done == 0 ? Result<std::size_t>(Failure{ENOSPC}) : Result<std::size_t>(done);
   }
 };
 
@@ -257,7 +291,7 @@ void write_without_room(std::size_t length, std::size_t offset, std::size_t byte
     const ScratchFolder scratch;
     auto backing = std::make_unique<FullBacking>();
     FullBacking& full = *backing;
-    WrittenVolume volume(scratch.path(), {}, std::move(backing));
+    WrittenVolume volume(scratch.path(), {}, std::move(backing), SavedBlocks::always);
     const Folder root = volume.root();
     Result<WritableFile> file = volume.create(root, "f");
     ASSERT_TRUE(file);
@@ -298,6 +332,79 @@ TEST(WritableFile, WithoutRoomTheTextIsAsReported) {
   }
 }
 
+// As write_without_room, with a file system that is really full, and with what a mount saves of the
+// blocks that are written over.
+void write_into_full_file_system(const std::function<Text(WritableFile&)>& make, std::size_t offset,
+                                 std::size_t bytes) {
+  const Text with = random_text(bytes, 5);
+  bool had_room = false;
+  for (std::int64_t pages = 0; !had_room && !testing::Test::HasFailure(); ++pages) {
+    SCOPED_TRACE(testing::Message() << "offset " << offset << ", " << bytes << " bytes, room for "
+                                    << pages << " pages");
+    const ScratchFolder scratch;
+    auto own = std::make_unique<NearlyFullBacking>();
+    const NearlyFullBacking& full = *own;
+    WrittenVolume volume(scratch.path(), {}, std::move(own), SavedBlocks::where_room_may_end);
+    const Folder root = volume.root();
+    Text before;
+    {
+      Result<WritableFile> file = volume.create(root, "f");
+      ASSERT_TRUE(file);
+      before = make(*file);
+    }
+    // What was known of the file is forgotten by now.
+    Result<WritableFile> file = volume.open(root, "f");
+    ASSERT_TRUE(file);
+    full.pages = pages;
+    const Result<std::size_t> written = file->write(offset, with, "f");
+    const std::size_t done = written ? *written : 0;
+    EXPECT_TRUE(written || written.error() == ENOSPC) << written.error();
+    had_room = done == bytes;
+    const Text expected =
+        done == 0 ? before
+                  : overlaid(before, offset,
+                             Text(with.begin(), with.begin() + static_cast<std::ptrdiff_t>(done)));
+    EXPECT_EQ(text_of(*file) == expected, true) << done << " bytes were written";
+    EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{});
+    full.pages = -1;
+  }
+}
+
+TEST(WritableFile, AFullFileSystemTakesNothingAway) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{100}, std::size_t{5000},
+                                   std::size_t{16384}, std::size_t{20000}}) {
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{4096}, std::size_t{4900},
+                                     std::size_t{16384}, std::size_t{30000}}) {
+      for (const std::size_t bytes : {std::size_t{10}, std::size_t{4096}, std::size_t{20000}}) {
+        write_into_full_file_system(
+            [&](WritableFile& file) {
+              const Text text = random_text(length, 4);
+              EXPECT_EQ(*file.write(0, text, "f"), length);
+              return text;
+            },
+            offset, bytes);
+      }
+    }
+  }
+}
+
+// Room that lies beyond the end says nothing about holes.
+TEST(WritableFile, AFullFileSystemTakesNothingAwayFromHoles) {
+  for (const std::size_t offset : {std::size_t{0}, 2 * block_bytes, 3 * block_bytes + 50}) {
+    write_into_full_file_system(
+        [](WritableFile& file) {
+          Text text = random_text(10 * block_bytes, 4);
+          EXPECT_EQ(*file.write(0, text, "f"), text.size());
+          constexpr int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+          EXPECT_EQ(file.allocate(hole, 2 * block_bytes, 5 * block_bytes, "f"), 0);
+          EXPECT_EQ(file.allocate(FALLOC_FL_KEEP_SIZE, text.size(), 200000, "f"), 0);
+          std::fill_n(text.begin() + 2 * block_bytes, 5 * block_bytes, 0);
+          return text;
+        },
+        offset, 6 * block_bytes);
+  }
+}
+
 TEST(WritableFile, WithoutRoomALengthStays) {
   for (const std::size_t length : {std::size_t{0}, std::size_t{5000}, std::size_t{8192}}) {
     for (const std::size_t to : {std::size_t{10}, std::size_t{4097}, std::size_t{5001},
@@ -306,7 +413,7 @@ TEST(WritableFile, WithoutRoomALengthStays) {
         const ScratchFolder scratch;
         auto backing = std::make_unique<FullBacking>();
         FullBacking& full = *backing;
-        WrittenVolume volume(scratch.path(), {}, std::move(backing));
+        WrittenVolume volume(scratch.path(), {}, std::move(backing), SavedBlocks::always);
         Result<WritableFile> file = volume.create(volume.root(), "f");
         ASSERT_TRUE(file);
         Text text = random_text(length, 4);

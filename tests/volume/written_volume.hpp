@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -130,6 +131,19 @@ class WrittenVolume {
   Volume volume_;
   WritableVolume writable_;
 };
+
+// How many of so many bytes from `offset` on a full file system takes: those before the first page
+// that the file does not have yet.
+inline std::size_t bytes_without_room(int file, std::uint64_t offset, std::size_t bytes) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t end = offset + bytes;
+  for (std::uint64_t at = offset / page * page; at < end; at += page) {
+    if (lseek(file, static_cast<off_t>(at), SEEK_DATA) != static_cast<off_t>(at)) {
+      return static_cast<std::size_t>(std::max(at, offset) - offset);
+    }
+  }
+  return bytes;
+}
 
 // The whole text. Throws where the file cannot be read.
 inline Text text_of(const WritableFile& file) {
