@@ -219,7 +219,6 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
   if (const int error = change.begin(); error != 0) {
     return error;
   }
-  constexpr int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   int error = 0;
   if (what == 0) {
     const std::uint64_t first = offset / block_bytes;
@@ -228,9 +227,6 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
                                         layout.stored_length(end) - begin);
   } else {
     error = change.zero(offset, end, what | FALLOC_FL_KEEP_SIZE);
-    if (error == EOPNOTSUPP && what == FALLOC_FL_ZERO_RANGE) {
-      error = change.zero(offset, end, hole);
-    }
   }
   if (error != 0 || keeps_size || end <= change.length()) {
     return error;

@@ -232,6 +232,70 @@ TEST(WritableFile, RangesBecomeZeros) {
   }
 }
 
+// Cannot make holes.
+class UnpunchedBacking final : public Backing {
+ public:
+  int error = EOPNOTSUPP;
+
+  [[nodiscard]] int allocate(int, int, std::uint64_t, std::uint64_t) const override {
+    return error;
+  }
+};
+
+constexpr int zeroing_modes[] = {FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE};
+
+TEST(WritableFile, ARangeWithADamagedEdgeStays) {
+  for (const int mode : zeroing_modes) {
+    const ScratchFolder scratch;
+    WrittenVolume volume(scratch.path());
+    Result<WritableFile> file = volume.create(volume.root(), "f");
+    ASSERT_TRUE(file);
+    const Text text = random_text(5 * block_bytes);
+    ASSERT_EQ(*file->write(0, text, "f"), text.size());
+    const std::uint8_t wrong = 0x55;
+    const std::uint64_t last = volume.volume().content().layout().offset_of(4);
+    ASSERT_EQ(pwrite(file->descriptor(), &wrong, 1, static_cast<off_t>(last + 100)), 1);
+    EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), EIO);
+    Text whole(4 * block_bytes);
+    ASSERT_EQ(*file->read(0, whole, "f"), whole.size());
+    EXPECT_EQ(whole == Text(text.begin(), text.begin() + 4 * block_bytes), true);
+  }
+}
+
+TEST(WritableFile, ARangeThatCannotBecomeAHoleStays) {
+  for (const int mode : zeroing_modes) {
+    for (const int error : {EOPNOTSUPP, EIO, ENOSPC}) {
+      const ScratchFolder scratch;
+      auto own = std::make_unique<UnpunchedBacking>();
+      own->error = error;
+      WrittenVolume volume(scratch.path(), {}, std::move(own), SavedBlocks::where_room_may_end);
+      Result<WritableFile> file = volume.create(volume.root(), "f");
+      ASSERT_TRUE(file);
+      const Text text = random_text(4 * block_bytes + 100);
+      ASSERT_EQ(*file->write(0, text, "f"), text.size());
+      EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), error);
+      EXPECT_EQ(text_of(*file) == text, true);
+    }
+  }
+}
+
+TEST(WritableFile, ARangeWhoseLastEdgeFindsNoRoomStays) {
+  for (const int mode : zeroing_modes) {
+    const ScratchFolder scratch;
+    auto own = std::make_unique<FullBacking>();
+    const FullBacking& full = *own;
+    WrittenVolume volume(scratch.path(), {}, std::move(own), SavedBlocks::always);
+    Result<WritableFile> file = volume.create(volume.root(), "f");
+    ASSERT_TRUE(file);
+    const Text text = random_text(5 * block_bytes);
+    ASSERT_EQ(*file->write(0, text, "f"), text.size());
+    full.room = static_cast<std::int64_t>(volume.volume().content().layout().stride()) + 100;
+    EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), ENOSPC);
+    EXPECT_LT(full.room, 0);
+    EXPECT_EQ(text_of(*file) == text, true);
+  }
+}
+
 TEST(WritableFile, AllocatesWithAndWithoutGrowing) {
   const ScratchFolder scratch;
   WrittenVolume volume(scratch.path());
