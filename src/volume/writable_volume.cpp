@@ -4,10 +4,11 @@
 
 namespace paes::volume {
 
-WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved)
+WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWriters others)
     : volume_(volume),
+      open_files_(others == OtherWriters::none),
       unsynced_(volume.backing(), volume.root()),
-      saves_all_blocks_(saved == SavedBlocks::always ||
+      saves_all_blocks_(saved == SavedBlocks::always || others == OtherWriters::some ||
                         !volume.backing().overwrites_in_place(volume.root())) {}
 
 std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(

@@ -579,6 +579,42 @@ TEST(WritableFile, EverythingThatIsWrittenIsReadAgain) {
   }
 }
 
+TEST(WritableFile, WhatOtherProgramsWriteGetsNoBlocksOfItsFormerId) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path(), {}, std::make_unique<Backing>(),
+                       SavedBlocks::where_room_may_end, OtherWriters::some);
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(*file->write(0, random_text(5 * block_bytes, 2), "f"), 5 * block_bytes);
+  Text expected;
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    {
+      WrittenVolume other(scratch.path());
+      Result<WritableFile> same = other.open(other.root(), "f");
+      ASSERT_TRUE(same);
+      ASSERT_EQ(same->set_length(0, "f"), 0);
+      expected = random_text(6 * block_bytes + 100, 10 + round);
+      ASSERT_EQ(*same->write(0, expected, "f"), expected.size());
+    }
+    // A block in place, a part of one, a longer text, a shorter one.
+    switch (round) {
+      case 0:
+      case 1: {
+        const std::size_t offset = round == 0 ? block_bytes : 2 * block_bytes + 7;
+        const Text with = random_text(block_bytes, 20 + round);
+        ASSERT_EQ(*file->write(offset, with, "f"), with.size());
+        expected = overlaid(expected, offset, with);
+        break;
+      }
+      default:
+        expected.resize(round == 2 ? 9 * block_bytes + 1 : 5000);
+        ASSERT_EQ(file->set_length(expected.size(), "f"), 0);
+    }
+    EXPECT_EQ(text_of(*file) == expected, true) << round;
+    EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{}) << round;
+  }
+}
+
 TEST(OpenFiles, HandlesOfOneFileShare) {
   const ScratchFolder scratch;
   WrittenVolume volume(scratch.path());
