@@ -37,26 +37,26 @@ struct Hidden {
 };
 
 // ENOTEMPTY if there are entries.
-int find_hidden(const WritableVolume& volume, int folder, Hidden& hidden) {
+int find_hidden(const Volume& volume, int folder, Hidden& hidden) {
   // A descriptor of its own has a position of its own.
   const Result<Descriptor> list = volume.backing().open(folder, ".", O_RDONLY | O_DIRECTORY);
   if (!list) {
     return list.error();
   }
   return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
-    if (has_hidden_names(volume.volume()) && is_hidden_name(stored.name)) {
+    if (is_hidden(volume, stored.name)) {
       hidden.folders.emplace(stored.name);
       return 0;
     }
-    switch (volume.volume().names().kind_of(stored.name)) {
+    switch (volume.names().kind_of(stored.name)) {
       case vault::StoredKind::long_name_file:
-        if (!has_hidden_names(volume.volume())) {
+        if (!has_hidden_names(volume)) {
           return ENOTEMPTY;
         }
         hidden.long_name_files.emplace(stored.name);
         return 0;
       case vault::StoredKind::folder_iv:
-        return has_folder_ivs(volume.volume()) ? 0 : ENOTEMPTY;
+        return has_folder_ivs(volume) ? 0 : ENOTEMPTY;
       default:
         return ENOTEMPTY;
     }
@@ -64,7 +64,7 @@ int find_hidden(const WritableVolume& volume, int folder, Hidden& hidden) {
 }
 
 // 0, or the errno for which a hidden file or folder stays.
-int remove_hidden(const WritableVolume& volume, int folder, const std::string& name) {
+int remove_hidden(const Volume& volume, int folder, const std::string& name) {
   const Backing& backing = volume.backing();
   const int error = backing.remove(folder, name.c_str(), false);
   if (error != EISDIR && error != EPERM) {
@@ -102,6 +102,10 @@ bool is_hidden_name(std::string_view stored) noexcept {
   return stored.size() == bytes && stored.starts_with(vault::long_name_prefix) &&
          stored.substr(vault::long_name_prefix.size()).starts_with(hidden_mark) &&
          stored.ends_with(vault::long_name_suffix);
+}
+
+bool is_hidden(const Volume& volume, std::string_view stored) noexcept {
+  return has_hidden_names(volume) && is_hidden_name(stored);
 }
 
 const char* folder_iv_file() noexcept {
@@ -193,7 +197,7 @@ void LongNameFile::remove() {
   }
 }
 
-int check_empty(const WritableVolume& volume, int folder) {
+int check_empty(const Volume& volume, int folder) {
   Hidden found;
   return find_hidden(volume, folder, found);
 }
@@ -201,12 +205,12 @@ int check_empty(const WritableVolume& volume, int folder) {
 int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name, int content) {
   const Backing& backing = volume.backing();
   Hidden found;
-  if (const int error = find_hidden(volume, content, found); error != 0) {
+  if (const int error = find_hidden(volume.volume(), content, found); error != 0) {
     return error;
   }
   for (const auto* const names : {&found.folders, &found.long_name_files}) {
     for (const std::string& hidden : *names) {
-      if (const int error = remove_hidden(volume, content, hidden); error != 0) {
+      if (const int error = remove_hidden(volume.volume(), content, hidden); error != 0) {
         return error;
       }
     }

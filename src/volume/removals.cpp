@@ -103,7 +103,7 @@ int replace_empty_folder(WritableVolume& volume, const Place& from, const Place&
   if (!source || !S_ISDIR(source->st_mode)) {
     return error;
   }
-  if (const int failed = check_empty(volume, doomed.descriptor());
+  if (const int failed = check_empty(volume.volume(), doomed.descriptor());
       failed != 0 && failed != EACCES) {
     return failed;
   }

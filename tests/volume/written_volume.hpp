@@ -167,7 +167,7 @@ inline std::vector<std::string> fsck_findings(const Volume& volume) {
     found.push_back(finding.path + ": " + finding.what);
   };
   (void)fsck(volume, {}, serial_executor(),
-             {.damaged = note, .unread = note, .stops = [] { return false; }});
+             {.damaged = note, .leftover = {}, .unread = note, .stops = [] { return false; }});
   return found;
 }
 
