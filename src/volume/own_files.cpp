@@ -116,6 +116,19 @@ bool has_folder_ivs(const Volume& volume) noexcept {
   return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
 }
 
+int rename_to_free_name(const Backing& backing, int folder, const char* name, int to_folder,
+                        const char* to_name) {
+  const int error = backing.rename(folder, name, to_folder, to_name, RENAME_NOREPLACE);
+  if (error != EINVAL) {
+    return error;
+  }
+  const Result<struct stat> status = backing.status(to_folder, to_name);
+  if (status || status.error() != ENOENT) {
+    return status ? EEXIST : status.error();
+  }
+  return backing.rename(folder, name, to_folder, to_name, 0);
+}
+
 int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes) {
   const Backing& backing = volume.backing();
   Result<Descriptor> file = backing.create(folder, name, O_WRONLY, own_file_mode);
@@ -226,7 +239,7 @@ int remove_empty_folder(WritableVolume& volume, int parent, const std::string& n
   }
   const int error = backing.remove(content, folder_iv_file(), false);
   if (error != 0 && error != ENOENT) {
-    (void)backing.rename(parent, hidden.c_str(), parent, name.c_str(), RENAME_NOREPLACE);
+    (void)rename_to_free_name(backing, parent, hidden.c_str(), parent, name.c_str());
     return error;
   }
   // The folder has lost its name and had no entries. If it cannot be removed now, it will be

@@ -20,6 +20,11 @@ namespace paes::volume {
 // Whether the folders of the volume have IVs.
 [[nodiscard]] bool has_folder_ivs(const Volume& volume) noexcept;
 
+// Renames if nothing has the new name: renameat2(2) with RENAME_NOREPLACE, and two steps where the
+// file system knows no flags. The caller has locked both folders. 0 or an errno.
+[[nodiscard]] int rename_to_free_name(const Backing& backing, int folder, const char* name,
+                                      int to_folder, const char* to_name);
+
 // Writes a small file, which is then in the volume's list of what has to be synced. The file is
 // gone again if that fails. 0 or an errno.
 [[nodiscard]] int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes);

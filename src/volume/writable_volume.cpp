@@ -17,6 +17,10 @@ std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
   for (const int folder : folders) {
     if (const Result<struct stat> status = backing().status(folder, ""); status) {
       places.insert(static_cast<std::size_t>(status->st_ino) % folder_locks_.size());
+      continue;
+    }
+    for (std::size_t place = 0; place < folder_locks_.size(); ++place) {
+      places.insert(place);
     }
   }
   std::vector<std::unique_lock<std::mutex>> locks;

@@ -42,7 +42,8 @@ class WritableVolume {
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
 
   // Nobody else changes names in these folders until the answer is gone. Several steps on the
-  // backing tree are then one. Throws nothing; a folder without status is in no lock.
+  // backing tree are then one. The folders are open, so that none of them can become another. Where
+  // the system does not say which one it is, it might be any, and all are locked.
   [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_folders(
       const std::vector<int>& folders);
 
