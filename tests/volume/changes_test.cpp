@@ -521,13 +521,13 @@ TEST(Attributes, PrivilegesAreTakenAway) {
   EXPECT_EQ(mode_after(06755), 0755U);
   EXPECT_EQ(mode_after(02745), 02745U);  // a mandatory lock, once
   EXPECT_EQ(mode_after(0644), 0644U);
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) ==
+  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
       0) {
-    EXPECT_EQ(mode_after(0755), 0755U);
-    EXPECT_EQ(
-        read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
-        ENODATA);
+    GTEST_SKIP() << "/var/tmp has no extended attributes, so only modes were looked at";
   }
+  EXPECT_EQ(mode_after(0755), 0755U);
+  EXPECT_EQ(read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
+            ENODATA);
 }
 
 // As a file system where the caller may not change attributes.
@@ -550,10 +550,11 @@ TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
     ASSERT_TRUE(place);
     EXPECT_EQ(remove_privileges(volume.volume(), place->number()), 0) << name;
   }
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) ==
+  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
       0) {
-    EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
+    GTEST_SKIP() << "/var/tmp has no extended attributes, so there was none to keep";
   }
+  EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
 }
 
 // Counts what is synced, and fails it when asked to.

@@ -627,6 +627,10 @@ TEST(OpenFiles, HandlesOfOneFileShare) {
   EXPECT_FALSE(file->shares_file_with(*other));
 }
 
+// For a thread that should wait to show that it does not. More time makes it only more likely that
+// a fault is seen.
+void give_time() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
 TEST(BlockLocks, WhoChangesABlockWaitsForItsReaders) {
   BlockLocks locks;
   std::vector<int> order;
@@ -648,6 +652,7 @@ TEST(BlockLocks, WhoChangesABlockWaitsForItsReaders) {
   // Blocks without a conflict are free meanwhile.
   { const BlockLocks::Lock free = locks.to_change({6, 9}); }
   { const BlockLocks::Lock free = locks.to_read({0, 4}); }
+  give_time();
   note(0);
   first.reset();
   changer.join();
