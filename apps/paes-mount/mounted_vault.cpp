@@ -230,7 +230,9 @@ const fuse_lowlevel_ops& MountedVault::operations() const noexcept {
 MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptions& options)
     : volume_(&volume),
       options_(options),
-      writable_(volume),
+      writable_(
+          volume, volume::SavedBlocks::where_room_may_end,
+          options.lifetimes.keeps_names ? volume::OtherWriters::none : volume::OtherWriters::some),
       nodes_(volume, options.max_folders, options.path_names),
       last_request_(steady_clock::now()),
       devices_{nodes_.root()->key.device} {}

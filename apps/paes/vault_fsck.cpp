@@ -60,13 +60,19 @@ Descriptor open_vault_folder(const std::string& path) {
 // What was found, as a document has it, and on standard error where no document is wanted.
 class Findings {
  public:
-  explicit Findings(bool json) : json_(json) {}
+  Findings(bool json, bool quiet) : json_(json), quiet_(quiet) {}
 
   void add_damaged(const Finding& finding) { add(finding, damaged_, "damaged"); }
   void add_unread(const Finding& finding) { add(finding, unread_, "not checked"); }
+  void add_leftover(const Finding& finding) {
+    if (json_ || !quiet_) {
+      add(finding, leftovers_, "left over");
+    }
+  }
 
   [[nodiscard]] ordered_json& damaged() noexcept { return damaged_; }
   [[nodiscard]] ordered_json& unread() noexcept { return unread_; }
+  [[nodiscard]] ordered_json& leftovers() noexcept { return leftovers_; }
 
  private:
   void add(const Finding& finding, ordered_json& list, const char* verdict) const {
@@ -79,8 +85,10 @@ class Findings {
   static std::string shown(const std::string& path) { return path.empty() ? "/" : path; }
 
   bool json_;
+  bool quiet_;
   ordered_json damaged_ = ordered_json::array();
   ordered_json unread_ = ordered_json::array();
+  ordered_json leftovers_ = ordered_json::array();
 };
 
 std::string number_of(std::uint64_t count, const char* one, const char* many) {
@@ -115,7 +123,7 @@ ordered_json to_json(const FsckCounts& counts) {
   return {{"folders", counts.folders},       {"files", counts.files},
           {"links", counts.links},           {"others", counts.others},
           {"text_bytes", counts.text_bytes}, {"damaged", counts.damaged},
-          {"unread", counts.unread}};
+          {"unread", counts.unread},         {"leftovers", counts.leftovers}};
 }
 
 void print_summary(const std::string& folder, const FsckCounts& counts, double seconds) {
@@ -137,7 +145,7 @@ int check_vault(const Request& request) {
   const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, request.threads);
   executor->start();
 
-  Findings findings(request.json);
+  Findings findings(request.json, request.quiet);
   const auto start = std::chrono::steady_clock::now();
   FsckCounts counts;
   {
@@ -145,6 +153,7 @@ int check_vault(const Request& request) {
     volume::FsckWatch watch;
     watch.damaged = [&](const Finding& finding) { findings.add_damaged(finding); };
     watch.unread = [&](const Finding& finding) { findings.add_unread(finding); };
+    watch.leftover = [&](const Finding& finding) { findings.add_leftover(finding); };
     watch.stops = [] { return cancel().requested(); };
     watch.done_bytes = meter.counter();
     counts = volume::fsck(vault, request.paths, *executor, watch);
@@ -161,7 +170,8 @@ int check_vault(const Request& request) {
                 {"counts", to_json(counts)},
                 {"seconds", seconds.count()},
                 {"damaged", std::move(findings.damaged())},
-                {"unread", std::move(findings.unread())}});
+                {"unread", std::move(findings.unread())},
+                {"leftovers", std::move(findings.leftovers())}});
   } else if (!request.quiet) {
     print_summary(folder, counts, seconds.count());
   }

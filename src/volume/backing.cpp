@@ -56,6 +56,14 @@ Result<std::string> sized_value(const Call& call) {
   }
 }
 
+Result<std::uint64_t> found_by_seek(int file, std::uint64_t offset, int what) {
+  const off_t found = lseek(file, static_cast<off_t>(offset), what);
+  if (found < 0) {
+    return Failure{errno};
+  }
+  return static_cast<std::uint64_t>(found);
+}
+
 }  // namespace
 
 Result<Descriptor> Backing::open(int folder, const char* name, int flags) const {
@@ -93,11 +101,11 @@ Result<std::size_t> Backing::read(int file, std::uint64_t offset, MutableBytes i
 }
 
 Result<std::uint64_t> Backing::next_data(int file, std::uint64_t offset) const {
-  const off_t found = lseek(file, static_cast<off_t>(offset), SEEK_DATA);
-  if (found < 0) {
-    return Failure{errno};
-  }
-  return static_cast<std::uint64_t>(found);
+  return found_by_seek(file, offset, SEEK_DATA);
+}
+
+Result<std::uint64_t> Backing::next_hole(int file, std::uint64_t offset) const {
+  return found_by_seek(file, offset, SEEK_HOLE);
 }
 
 Result<std::string> Backing::link_target(int folder, const char* name) const {

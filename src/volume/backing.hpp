@@ -28,6 +28,9 @@ class Backing {
                                                  MutableBytes into) const;
   // Where the next bytes that are no hole begin, at `offset` or after it. ENXIO: nowhere.
   [[nodiscard]] virtual Result<std::uint64_t> next_data(int file, std::uint64_t offset) const;
+  // Where the next hole begins; the file's end counts as one. A file system that does not know its
+  // holes says that there are none.
+  [[nodiscard]] virtual Result<std::uint64_t> next_hole(int file, std::uint64_t offset) const;
   [[nodiscard]] virtual Result<std::string> link_target(int folder, const char* name) const;
   // The next entries as getdents64(2) gives them; 0 bytes at the end. rewind() begins anew; its
   // answer is 0 or an errno.

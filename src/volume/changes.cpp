@@ -89,10 +89,7 @@ class NewFolder {
     }
     int error = fill(entry);
     if (error == 0) {
-      error = backing.rename(parent_, hidden_.c_str(), parent_, name, RENAME_NOREPLACE);
-      if (error == EINVAL) {
-        error = rename_without_flag(name);
-      }
+      error = rename_to_free_name(backing, parent_, hidden_.c_str(), parent_, name);
     }
     if (error != 0) {
       if (has_iv_) {
@@ -130,15 +127,6 @@ class NewFolder {
     // What the umask and the parent have made of the mode stays.
     const mode_t kept = status->st_mode & ~static_cast<mode_t>(S_IFMT | changeable);
     return backing.set_mode(content_.number(), "", kept | (entry.mode & changeable));
-  }
-
-  // For file systems that cannot do both in one step. The folder is locked.
-  [[nodiscard]] int rename_without_flag(const char* name) {
-    const Result<struct stat> status = volume_.backing().status(parent_, name);
-    if (status || status.error() != ENOENT) {
-      return status ? EEXIST : status.error();
-    }
-    return volume_.backing().rename(parent_, hidden_.c_str(), parent_, name, 0);
   }
 
   WritableVolume& volume_;

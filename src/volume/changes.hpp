@@ -42,8 +42,10 @@ struct NewEntry {
 [[nodiscard]] int add_name(WritableVolume& volume, int from, const char* stored,
                            const Folder& folder, std::string_view name);
 
-// `flags` as renameat2(2): 0, RENAME_NOREPLACE or RENAME_EXCHANGE; EINVAL for others. Where an
-// empty folder is replaced, a crash may leave it under the old name.
+// `flags` as renameat2(2): 0, RENAME_NOREPLACE or RENAME_EXCHANGE; EINVAL for others, and for
+// RENAME_EXCHANGE where the backing file system cannot exchange names. Where an empty folder is
+// replaced, a crash may leave it under the old name; where names cannot be exchanged, it may be
+// gone and the other folder have its old name still.
 [[nodiscard]] int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
                          const Folder& to_folder, std::string_view to_name, unsigned flags);
 

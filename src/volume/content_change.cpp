@@ -1,5 +1,8 @@
 #include "volume/content_change.hpp"
 
+#include <fcntl.h>
+#include <linux/falloc.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -13,6 +16,7 @@ namespace paes::volume {
 namespace {
 
 using vault::block_bytes;
+using vault::BlockLayout;
 using vault::header_bytes;
 
 // A block's text while it is changed. Wiped, as all text that was opened only for our use.
@@ -181,10 +185,16 @@ int ContentChange::pad_last_block() {
   return written.error == 0 ? 0 : undo(written.error);
 }
 
-int ContentChange::write_header() {
-  std::array<std::uint8_t, header_bytes> header;
-  vault::write_header(id_, header);
-  const WriteOutcome written = write_all(backing(), file_, 0, header);
+int ContentChange::begin_text() {
+  std::array<std::uint8_t, header_bytes + vault::max_sealed_block_bytes> sealed;
+  std::array<std::uint8_t, vault::max_iv_bytes> iv;
+  const BlockLayout layout = key().layout();
+  const MutableBytes own_iv = MutableBytes(iv).first(layout.iv_bytes);
+  random_ivs(own_iv, own_iv.size());
+  vault::write_header(id_, MutableBytes(sealed).first(header_bytes));
+  key().seal({0, &id_}, own_iv, zeros, MutableBytes(sealed).subspan(header_bytes, layout.stride()));
+  const WriteOutcome written =
+      write_all(backing(), file_, 0, Bytes(sealed).first(header_bytes + layout.stride()));
   return written.error == 0 ? 0 : undo(written.error);
 }
 
@@ -233,7 +243,7 @@ Result<std::size_t> ContentChange::write(SealedRun& run,
   }
   const bool has_header_in_front = is_first_text && text.first_block() == 0;
   if (is_first_text && !has_header_in_front) {
-    if (const int error = write_header(); error != 0) {
+    if (const int error = begin_text(); error != 0) {
       return Failure{error};
     }
   }
@@ -318,7 +328,7 @@ int ContentChange::grow(std::uint64_t length) {
     return written.error();
   }
   shared_.note_holes();
-  if (const int error = length_ == 0 ? write_header() : pad_last_block(); error != 0) {
+  if (const int error = length_ == 0 ? begin_text() : pad_last_block(); error != 0) {
     return error;
   }
   const int error = backing().set_length(file_, key().layout().stored_length(length));
@@ -336,28 +346,50 @@ int ContentChange::zero(std::uint64_t offset, std::uint64_t end, int mode) {
   }
   const std::uint64_t first_whole = (offset + block_bytes - 1) / block_bytes;
   const std::uint64_t end_whole = end / block_bytes;
-  const auto zero_part = [&](std::uint64_t from, std::uint64_t to) {
-    SealedRun run(key(), {from, Bytes(zeros).first(static_cast<std::size_t>(to - from))});
-    return write(run, std::nullopt).error();
-  };
   if (first_whole > end_whole) {
     return zero_part(offset, end);
   }
-  if (first_whole < end_whole) {
-    const std::uint64_t begin = key().layout().offset_of(first_whole);
-    shared_.note_holes();
-    if (const int error =
-            backing().allocate(file_, mode, begin, key().layout().offset_of(end_whole) - begin);
-        error != 0) {
-      return error;
+  // The blocks at the edges come first, because they may be damaged, and can be put back.
+  std::vector<std::uint64_t> edges;
+  int error = 0;
+  const auto zero_edge = [&](std::uint64_t from, std::uint64_t to) {
+    if (error == 0 && from < to) {
+      error = zero_part(from, to);
+      if (error == 0) {
+        edges.push_back(from / block_bytes);
+      }
+    }
+  };
+  zero_edge(offset, first_whole * block_bytes);
+  zero_edge(end_whole * block_bytes, end);
+  if (error == 0 && first_whole < end_whole) {
+    error = make_hole({first_whole, end_whole}, mode);
+  }
+  if (error != 0) {
+    for (const std::uint64_t edge : edges) {
+      (void)stored_.put_back(edge);
     }
   }
-  if (offset < first_whole * block_bytes) {
-    if (const int error = zero_part(offset, first_whole * block_bytes); error != 0) {
-      return error;
-    }
+  return error;
+}
+
+int ContentChange::zero_part(std::uint64_t from, std::uint64_t to) {
+  if (const int error = stored_.read(from / block_bytes, 1); error != 0) {
+    return error;
   }
-  return end > end_whole * block_bytes ? zero_part(end_whole * block_bytes, end) : 0;
+  SealedRun run(key(), {from, Bytes(zeros).first(static_cast<std::size_t>(to - from))});
+  return write(run, std::nullopt).error();
+}
+
+int ContentChange::make_hole(const Range& blocks, int mode) {
+  const std::uint64_t begin = key().layout().offset_of(blocks.first);
+  const std::uint64_t bytes = key().layout().offset_of(blocks.end) - begin;
+  shared_.note_holes();
+  const int error = backing().allocate(file_, mode, begin, bytes);
+  if (error != EOPNOTSUPP || (mode & FALLOC_FL_ZERO_RANGE) == 0) {
+    return error;
+  }
+  return backing().allocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes);
 }
 
 }  // namespace paes::volume

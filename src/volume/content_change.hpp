@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/range.hpp"
 #include "volume/sealed_run.hpp"
 #include "volume/writable_volume.hpp"
 
@@ -71,7 +72,8 @@ class ContentChange {
                                           const std::optional<SealedFor>& sealed_for);
   [[nodiscard]] int set_length(std::uint64_t length);  // above 0
   // The text of the range becomes zeros, as far as the file reaches. Whole blocks are given to
-  // fallocate(2) with `mode`, which makes them holes.
+  // fallocate(2) with `mode`, which makes them holes; where the file system cannot zero a range, as
+  // a hole.
   [[nodiscard]] int zero(std::uint64_t offset, std::uint64_t end, int mode);
 
  private:
@@ -88,12 +90,16 @@ class ContentChange {
   [[nodiscard]] int seal_parts(SealedRun& run);
   // Fills up the last block with zeros.
   [[nodiscard]] int pad_last_block();
-  // The header of a file that had no text.
-  [[nodiscard]] int write_header();
+  // The header of a file that had no text, and by the same call the first block, of zeros. The format
+  // stores an empty file as nothing at all, so a crash should not leave a mere header either.
+  [[nodiscard]] int begin_text();
   [[nodiscard]] Result<std::size_t> after_failure(const SealedRun& run,
                                                   const WriteOutcome& written);
   [[nodiscard]] int shrink(std::uint64_t length);
   [[nodiscard]] int grow(std::uint64_t length);
+  // A part of one block. What that had before can be put back.
+  [[nodiscard]] int zero_part(std::uint64_t from, std::uint64_t to);
+  [[nodiscard]] int make_hole(const Range& blocks, int mode);
   // The file is as it was. Gives back `error`.
   [[nodiscard]] int undo(int error);
 

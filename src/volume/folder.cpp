@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "volume/listing.hpp"
+#include "volume/own_files.hpp"
 
 namespace paes::volume {
 
@@ -133,6 +134,10 @@ int Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost
 
 StoredKind Folder::kind_of(std::string_view stored) const noexcept {
   const StoredKind kind = volume_->names().kind_of(stored);
+  // In a volume without long names nothing else begins like this either.
+  if (is_hidden(*volume_, stored)) {
+    return StoredKind::long_name_file;
+  }
   return kind == StoredKind::configuration && !is_root_ ? StoredKind::name : kind;
 }
 

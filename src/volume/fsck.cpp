@@ -19,6 +19,7 @@
 #include "volume/fsck_report.hpp"
 #include "volume/link.hpp"
 #include "volume/listing.hpp"
+#include "volume/own_files.hpp"
 #include "volume/work_stack.hpp"
 
 namespace paes::volume {
@@ -145,6 +146,7 @@ class Check {
   void push_scan(SharedPlace place);
   void scan(const SharedPlace& place);
   void check_item(const SharedPlace& place, const Item& item);
+  void check_hidden(const Place& place, const std::string& stored);
   void check_long_name_file(const SharedPlace& place, const std::string& stored);
   void check_entry(const SharedPlace& place, const std::string& stored, unsigned char type,
                    const std::string& name);
@@ -301,6 +303,10 @@ void Check::scan(const SharedPlace& place) {
 
 void Check::check_item(const SharedPlace& place, const Item& item) {
   const Folder& folder = place->folder;
+  if (is_hidden(volume_, item.stored)) {
+    check_hidden(*place, item.stored);
+    return;
+  }
   if (folder.kind_of(item.stored) == vault::StoredKind::long_name_file) {
     check_long_name_file(place, item.stored);
     return;
@@ -311,6 +317,22 @@ void Check::check_item(const SharedPlace& place, const Item& item) {
     return;
   }
   check_entry(place, item.stored, item.type, *name);
+}
+
+void Check::check_hidden(const Place& place, const std::string& stored) {
+  const Result<Descriptor> folder =
+      volume_.backing().open(place.folder.descriptor(), stored.c_str(), O_PATH | O_DIRECTORY);
+  int error = folder.error() == ENOTDIR ? 0 : folder.error();
+  if (folder) {
+    error = check_empty(volume_, folder->number());
+  }
+  if (error == 0) {
+    report_.leftover({place.path(stored), "nothing needs it"});
+  } else if (error == ENOTEMPTY) {
+    report_.damaged({place.path(stored), "a folder without a name has entries"});
+  } else {
+    refused(place, stored, "cannot be read", place.volume->failed(stored, "it", error).error);
+  }
 }
 
 void Check::check_long_name_file(const SharedPlace& place, const std::string& stored) {

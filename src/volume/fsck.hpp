@@ -26,12 +26,16 @@ struct FsckCounts {
   std::uint64_t others = 0;   // devices, pipes and sockets, which have no content here
   std::uint64_t text_bytes = 0;
   std::uint64_t damaged = 0;  // findings, several of one file perhaps
-  std::uint64_t unread = 0;   // what the system would not let this process read
+  std::uint64_t leftovers = 0;
+  std::uint64_t unread = 0;  // what the system would not let this process read
 };
 
 struct FsckWatch {
-  // Both are called by one thread at a time, in no order.
+  // All three are called by one thread at a time, in no order.
   std::function<void(const Finding&)> damaged;
+  // What a crash of a program that wrote to the volume has left, or what such a program is making
+  // just now. Nothing depends on it, and it goes with its folder.
+  std::function<void(const Finding&)> leftover;
   std::function<void(const Finding&)> unread;  // "cannot be opened: Permission denied"
   // Looked at often, from any thread; true ends the check early.
   std::function<bool()> stops;

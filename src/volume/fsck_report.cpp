@@ -13,21 +13,24 @@ std::string FsckReport::with_reason(std::string_view what, int error) {
   return std::string(what) + ": " + std::generic_category().message(error);
 }
 
-void FsckReport::damaged(const Finding& finding) {
-  counters_.damaged.fetch_add(1);
+void FsckReport::tell(std::atomic<std::uint64_t>& counter,
+                      const std::function<void(const Finding&)>& told, const Finding& finding) {
+  counter.fetch_add(1);
   const std::lock_guard lock(telling_);
-  if (watch_.damaged) {
-    watch_.damaged(finding);
+  if (told) {
+    told(finding);
   }
 }
 
-void FsckReport::unread(const Finding& finding) {
-  counters_.unread.fetch_add(1);
-  const std::lock_guard lock(telling_);
-  if (watch_.unread) {
-    watch_.unread(finding);
-  }
+void FsckReport::damaged(const Finding& finding) {
+  tell(counters_.damaged, watch_.damaged, finding);
 }
+
+void FsckReport::leftover(const Finding& finding) {
+  tell(counters_.leftovers, watch_.leftover, finding);
+}
+
+void FsckReport::unread(const Finding& finding) { tell(counters_.unread, watch_.unread, finding); }
 
 void FsckReport::refused(std::string_view path, const char* what, int error) {
   // ENOENT: it has been removed in the meantime.
@@ -49,8 +52,8 @@ void FsckReport::progress(std::uint64_t bytes) {
 }
 
 FsckCounts FsckReport::counts() const {
-  return {counters_.folders,    counters_.files,   counters_.links, counters_.others,
-          counters_.text_bytes, counters_.damaged, counters_.unread};
+  return {counters_.folders,    counters_.files,   counters_.links,     counters_.others,
+          counters_.text_bytes, counters_.damaged, counters_.leftovers, counters_.unread};
 }
 
 }  // namespace paes::volume

@@ -24,12 +24,14 @@ class FsckReport {
     std::atomic<std::uint64_t> others{0};
     std::atomic<std::uint64_t> text_bytes{0};
     std::atomic<std::uint64_t> damaged{0};
+    std::atomic<std::uint64_t> leftovers{0};
     std::atomic<std::uint64_t> unread{0};
   };
 
   explicit FsckReport(const FsckWatch& watch) noexcept : watch_(watch) {}
 
   void damaged(const Finding& finding);
+  void leftover(const Finding& finding);
   void unread(const Finding& finding);
   // What an error of the system means for `path`. EIO has been reported by whoever gave it.
   void refused(std::string_view path, const char* what, int error);
@@ -42,6 +44,9 @@ class FsckReport {
   [[nodiscard]] static std::string with_reason(std::string_view what, int error);
 
  private:
+  void tell(std::atomic<std::uint64_t>& counter, const std::function<void(const Finding&)>& told,
+            const Finding& finding);
+
   const FsckWatch& watch_;
   Counters counters_;
   std::mutex telling_;  // the watch is called by one thread at a time

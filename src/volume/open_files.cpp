@@ -8,6 +8,9 @@ std::optional<vault::FileId> OpenFile::id() const {
 }
 
 void OpenFile::set_id(const std::optional<vault::FileId>& id) {
+  if (!keeps_id_) {
+    return;
+  }
   const std::lock_guard lock(mutex_);
   id_ = id;
 }
@@ -30,11 +33,7 @@ std::shared_ptr<OpenFile> OpenFiles::of(const struct stat& status) {
     }
     delete file;
   };
-  std::shared_ptr<OpenFile> file(new OpenFile, forget);
-  constexpr std::int64_t unit_bytes = 512;  // of st_blocks, on every file system
-  if (std::int64_t{status.st_blocks} * unit_bytes < std::int64_t{status.st_size}) {
-    file->note_holes();
-  }
+  std::shared_ptr<OpenFile> file(new OpenFile(keeps_ids_), forget);
   entry = file;
   return file;
 }

@@ -19,9 +19,12 @@ namespace paes::volume {
 // A file of the backing tree, as long as somebody has it open.
 class OpenFile {
  public:
+  explicit OpenFile(bool keeps_id) noexcept : keeps_id_(keeps_id) {}
+
   [[nodiscard]] BlockLocks& locks() noexcept { return locks_; }
 
-  // The id in the header, once somebody has read or written that. Known only of a file with text.
+  // The id in the header, once somebody has read or written that. Known only of a file with text,
+  // and only if nobody else can have changed it meanwhile.
   [[nodiscard]] std::optional<vault::FileId> id() const;
   void set_id(const std::optional<vault::FileId>& id);
 
@@ -32,6 +35,7 @@ class OpenFile {
   void note_holes() noexcept { may_have_holes_.store(true, std::memory_order_relaxed); }
 
  private:
+  const bool keeps_id_;
   BlockLocks locks_;
   mutable std::mutex mutex_;
   std::optional<vault::FileId> id_;
@@ -41,6 +45,8 @@ class OpenFile {
 // Safe to use from any number of threads.
 class OpenFiles {
  public:
+  explicit OpenFiles(bool keeps_ids) noexcept : keeps_ids_(keeps_ids) {}
+
   // Keep the answer no longer than the descriptor: after that the system may give the inode to
   // another file.
   [[nodiscard]] std::shared_ptr<OpenFile> of(const struct stat& status);
@@ -53,6 +59,7 @@ class OpenFiles {
     std::map<Key, std::weak_ptr<OpenFile>> files;
   };
 
+  const bool keeps_ids_;
   std::shared_ptr<Table> table_ = std::make_shared<Table>();
 };
 

@@ -33,26 +33,26 @@ struct Hidden {
 };
 
 // ENOTEMPTY if there are entries.
-int find_hidden(const WritableVolume& volume, int folder, Hidden& hidden) {
+int find_hidden(const Volume& volume, int folder, Hidden& hidden) {
   // A descriptor of its own has a position of its own.
   const Result<Descriptor> list = volume.backing().open(folder, ".", O_RDONLY | O_DIRECTORY);
   if (!list) {
     return list.error();
   }
   return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
-    if (has_hidden_names(volume.volume()) && is_hidden_name(stored.name)) {
+    if (is_hidden(volume, stored.name)) {
       hidden.folders.emplace(stored.name);
       return 0;
     }
-    switch (volume.volume().names().kind_of(stored.name)) {
+    switch (volume.names().kind_of(stored.name)) {
       case vault::StoredKind::long_name_file:
-        if (!has_hidden_names(volume.volume())) {
+        if (!has_hidden_names(volume)) {
           return ENOTEMPTY;
         }
         hidden.long_name_files.emplace(stored.name);
         return 0;
       case vault::StoredKind::folder_iv:
-        return has_folder_ivs(volume.volume()) ? 0 : ENOTEMPTY;
+        return has_folder_ivs(volume) ? 0 : ENOTEMPTY;
       default:
         return ENOTEMPTY;
     }
@@ -60,7 +60,7 @@ int find_hidden(const WritableVolume& volume, int folder, Hidden& hidden) {
 }
 
 // 0, or the errno for which a hidden file or folder stays.
-int remove_hidden(const WritableVolume& volume, int folder, const std::string& name) {
+int remove_hidden(const Volume& volume, int folder, const std::string& name) {
   const Backing& backing = volume.backing();
   const int error = backing.remove(folder, name.c_str(), false);
   if (error != EISDIR && error != EPERM) {
@@ -100,12 +100,29 @@ bool is_hidden_name(std::string_view stored) noexcept {
          stored.ends_with(vault::long_name_suffix);
 }
 
+bool is_hidden(const Volume& volume, std::string_view stored) noexcept {
+  return has_hidden_names(volume) && is_hidden_name(stored);
+}
+
 const char* folder_iv_file() noexcept {
   return vault::folder_iv_name.data();  // NOLINT: made of a literal, so that a zero byte follows
 }
 
 bool has_folder_ivs(const Volume& volume) noexcept {
   return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
+}
+
+int rename_to_free_name(const Backing& backing, int folder, const char* name, int to_folder,
+                        const char* to_name) {
+  const int error = backing.rename(folder, name, to_folder, to_name, RENAME_NOREPLACE);
+  if (error != EINVAL) {
+    return error;
+  }
+  const Result<struct stat> status = backing.status(to_folder, to_name);
+  if (status || status.error() != ENOENT) {
+    return status ? EEXIST : status.error();
+  }
+  return backing.rename(folder, name, to_folder, to_name, 0);
 }
 
 int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes) {
@@ -190,7 +207,7 @@ void LongNameFile::remove() {
   }
 }
 
-int check_empty(const WritableVolume& volume, int folder) {
+int check_empty(const Volume& volume, int folder) {
   Hidden found;
   return find_hidden(volume, folder, found);
 }
@@ -198,12 +215,12 @@ int check_empty(const WritableVolume& volume, int folder) {
 int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name, int content) {
   const Backing& backing = volume.backing();
   Hidden found;
-  if (const int error = find_hidden(volume, content, found); error != 0) {
+  if (const int error = find_hidden(volume.volume(), content, found); error != 0) {
     return error;
   }
   for (const auto* const names : {&found.folders, &found.long_name_files}) {
     for (const std::string& hidden : *names) {
-      if (const int error = remove_hidden(volume, content, hidden); error != 0) {
+      if (const int error = remove_hidden(volume.volume(), content, hidden); error != 0) {
         return error;
       }
     }
@@ -219,7 +236,7 @@ int remove_empty_folder(WritableVolume& volume, int parent, const std::string& n
   }
   const int error = backing.remove(content, folder_iv_file(), false);
   if (error != 0 && error != ENOENT) {
-    (void)backing.rename(parent, hidden.c_str(), parent, name.c_str(), RENAME_NOREPLACE);
+    (void)rename_to_free_name(backing, parent, hidden.c_str(), parent, name.c_str());
     return error;
   }
   // The folder has lost its name and had no entries. If it cannot be removed now, it will be

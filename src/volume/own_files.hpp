@@ -11,12 +11,19 @@ namespace paes::volume {
 // Readers of the format take such a name for the file of some long name, and pass over it.
 [[nodiscard]] std::string new_hidden_name();
 [[nodiscard]] bool is_hidden_name(std::string_view stored) noexcept;
+// The same, unless all names of the volume are its users'.
+[[nodiscard]] bool is_hidden(const Volume& volume, std::string_view stored) noexcept;
 
 // vault::folder_iv_name, as the system's calls take it.
 [[nodiscard]] const char* folder_iv_file() noexcept;
 
 // Whether the folders of the volume have IVs.
 [[nodiscard]] bool has_folder_ivs(const Volume& volume) noexcept;
+
+// Renames if nothing has the new name: renameat2(2) with RENAME_NOREPLACE, and two steps where the
+// file system knows no flags. The caller has locked both folders. 0 or an errno.
+[[nodiscard]] int rename_to_free_name(const Backing& backing, int folder, const char* name,
+                                      int to_folder, const char* to_name);
 
 // Writes a small file, which is then in the volume's list of what has to be synced. The file is
 // gone again if that fails. 0 or an errno.
@@ -50,8 +57,8 @@ class LongNameFile {
 };
 
 // 0 if the folder has nothing but what is the volume's own, ENOTEMPTY if it has entries, or another
-// errno. The caller has locked it.
-[[nodiscard]] int check_empty(const WritableVolume& volume, int folder);
+// errno. A caller to whom it matters that this stays so has locked the folder.
+[[nodiscard]] int check_empty(const Volume& volume, int folder);
 
 // Removes what is stored under `name`, a folder without entries in it, and everything hidden in
 // that. `content` is that folder. ENOTEMPTY if it has entries. The caller has locked both.

@@ -21,26 +21,29 @@ class DoomedFolder {
   DoomedFolder(WritableVolume& volume, int parent, const std::string& name)
       : volume_(volume), parent_(parent), name_(name) {}
 
-  // 0 or an errno: ENOTDIR if it is no folder. May be called again.
-  [[nodiscard]] int open() {
-    Result<Descriptor> content =
-        volume_.backing().open(parent_, name_.c_str(), O_PATH | O_DIRECTORY);
-    content_ = content ? std::move(*content) : Descriptor();
-    return content.error();
-  }
-  // Whether the name still has what open() found. Another thread may have renamed something before
-  // the caller had locked the parent.
-  [[nodiscard]] Result<bool> is_still_there() const {
-    const Result<struct stat> named = volume_.backing().status(parent_, name_.c_str());
-    if (!named) {
-      return named.error() == ENOENT ? Result<bool>(false) : Failure{named.error()};
+  // Opens it, if it is a folder, and locks it together with `others`. What was found still has the
+  // name then: it is not what another thread has just given it. 0, or the errno for which nothing
+  // is locked.
+  [[nodiscard]] int lock_with(const std::vector<int>& others) {
+    for (;;) {
+      open();
+      std::vector<int> folders = others;
+      if (error_ == 0) {
+        folders.push_back(descriptor());
+      }
+      locks_ = volume_.lock_folders(folders);
+      const Result<bool> is_still_there = has_name();
+      if (is_still_there && *is_still_there) {
+        return 0;
+      }
+      locks_.clear();
+      if (!is_still_there) {
+        return is_still_there.error();
+      }
     }
-    const Result<struct stat> opened = volume_.backing().status(descriptor(), "");
-    if (!opened) {
-      return Failure{opened.error()};
-    }
-    return named->st_dev == opened->st_dev && named->st_ino == opened->st_ino;
   }
+  // Why it could not be opened: ENOTDIR if it is no folder. 0 if it is open.
+  [[nodiscard]] int error() const noexcept { return error_; }
   [[nodiscard]] int descriptor() const noexcept { return content_.number(); }
 
   // The caller has locked it and its parent. `name` is what it has by now. 0 or an errno, and then
@@ -67,10 +70,35 @@ class DoomedFolder {
   }
 
  private:
+  void open() {
+    Result<Descriptor> content =
+        volume_.backing().open(parent_, name_.c_str(), O_PATH | O_DIRECTORY);
+    error_ = content.error();
+    content_ = content ? std::move(*content) : Descriptor();
+  }
+  // Whether the name still has what open() found, or still no folder.
+  [[nodiscard]] Result<bool> has_name() const {
+    const Result<struct stat> named = volume_.backing().status(parent_, name_.c_str());
+    if (!named && named.error() != ENOENT) {
+      return Failure{named.error()};
+    }
+    if (error_ != 0) {
+      const bool was_no_folder = error_ == ENOENT || error_ == ENOTDIR;
+      return !(was_no_folder && named && S_ISDIR(named->st_mode));
+    }
+    const Result<struct stat> opened = volume_.backing().status(descriptor(), "");
+    if (!opened) {
+      return Failure{opened.error()};
+    }
+    return named && named->st_dev == opened->st_dev && named->st_ino == opened->st_ino;
+  }
+
   WritableVolume& volume_;
   int parent_;
   const std::string& name_;
   Descriptor content_;
+  int error_ = 0;
+  std::vector<std::unique_lock<std::mutex>> locks_;
 };
 
 // One place of a rename.
@@ -81,17 +109,23 @@ struct Place {
   [[nodiscard]] const char* name() const noexcept { return stored.name.c_str(); }
 };
 
-// As renameat2 for file systems that know no flags. The folders are locked.
-int rename_without_flags(const Backing& backing, const Place& from, const Place& to,
-                         unsigned flags) {
-  if (flags == RENAME_EXCHANGE) {
-    return EINVAL;
+// The same for a file system that cannot exchange names. The name has nothing for a moment.
+int replace_without_exchange(const Backing& backing, const Place& from, const Place& to,
+                             DoomedFolder& doomed) {
+  const std::string hidden = new_hidden_name();
+  if (const int error = backing.rename(to.folder, to.name(), to.folder, hidden.c_str(), 0);
+      error != 0) {
+    return error;
   }
-  const Result<struct stat> status = backing.status(to.folder, to.name());
-  if (status || status.error() != ENOENT) {
-    return status ? EEXIST : status.error();
+  int error = backing.rename(from.folder, from.name(), to.folder, to.name(), 0);
+  if (error == 0) {
+    error = doomed.remove(to.folder, hidden);
+    if (error == 0 || backing.rename(to.folder, to.name(), from.folder, from.name(), 0) != 0) {
+      return error;
+    }
   }
-  return backing.rename(from.folder, from.name(), to.folder, to.name(), 0);
+  (void)rename_to_free_name(backing, to.folder, hidden.c_str(), to.folder, to.name());
+  return error;
 }
 
 // A folder that has only its IV takes the place of another: the system does not know that the other
@@ -103,14 +137,17 @@ int replace_empty_folder(WritableVolume& volume, const Place& from, const Place&
   if (!source || !S_ISDIR(source->st_mode)) {
     return error;
   }
-  if (const int failed = check_empty(volume, doomed.descriptor());
+  if (const int failed = check_empty(volume.volume(), doomed.descriptor());
       failed != 0 && failed != EACCES) {
     return failed;
   }
-  if (const int failed =
-          backing.rename(from.folder, from.name(), to.folder, to.name(), RENAME_EXCHANGE);
-      failed != 0) {
-    return failed;
+  const int exchanged =
+      backing.rename(from.folder, from.name(), to.folder, to.name(), RENAME_EXCHANGE);
+  if (exchanged == EINVAL) {
+    return replace_without_exchange(backing, from, to, doomed);
+  }
+  if (exchanged != 0) {
+    return exchanged;
   }
   const int failed = doomed.remove(from.folder, from.stored.name);
   if (failed != 0) {
@@ -122,10 +159,10 @@ int replace_empty_folder(WritableVolume& volume, const Place& from, const Place&
 int rename_stored(WritableVolume& volume, const Place& from, const Place& to, unsigned flags,
                   DoomedFolder& doomed) {
   const Backing& backing = volume.backing();
-  const int error = backing.rename(from.folder, from.name(), to.folder, to.name(), flags);
-  if (error == EINVAL && flags != 0) {
-    return rename_without_flags(backing, from, to, flags);
-  }
+  const int error =
+      flags == RENAME_NOREPLACE
+          ? rename_to_free_name(backing, from.folder, from.name(), to.folder, to.name())
+          : backing.rename(from.folder, from.name(), to.folder, to.name(), flags);
   // Some file systems say that a folder is not empty, others that it exists.
   if ((error == ENOTEMPTY || error == EEXIST) && flags == 0 && doomed.descriptor() >= 0) {
     return replace_empty_folder(volume, from, to, doomed, error);
@@ -148,22 +185,8 @@ int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
   const Place from{folder.descriptor(), std::move(*from_stored)};
   const Place to{to_folder.descriptor(), std::move(*to_stored)};
   DoomedFolder doomed(volume, to.folder, to.stored.name);
-  std::vector<std::unique_lock<std::mutex>> locks;
-  for (;;) {
-    const bool is_folder = doomed.open() == 0;
-    locks =
-        volume.lock_folders({from.folder, to.folder, is_folder ? doomed.descriptor() : to.folder});
-    if (!is_folder) {
-      break;
-    }
-    const Result<bool> is_still_there = doomed.is_still_there();
-    if (!is_still_there) {
-      return is_still_there.error();
-    }
-    if (*is_still_there) {
-      break;
-    }
-    locks.clear();
+  if (const int error = doomed.lock_with({from.folder, to.folder}); error != 0) {
+    return error;
   }
   const Backing& backing = volume.backing();
   if (const Result<struct stat> source = backing.status(from.folder, from.name()); !source) {
@@ -212,20 +235,11 @@ int remove_folder(WritableVolume& volume, const Folder& folder, std::string_view
     return stored.error();
   }
   DoomedFolder doomed(volume, folder.descriptor(), stored->name);
-  std::vector<std::unique_lock<std::mutex>> locks;
-  for (;;) {
-    if (const int error = doomed.open(); error != 0) {
-      return error;
-    }
-    locks = volume.lock_folders({folder.descriptor(), doomed.descriptor()});
-    const Result<bool> is_still_there = doomed.is_still_there();
-    if (!is_still_there) {
-      return is_still_there.error();
-    }
-    if (*is_still_there) {
-      break;
-    }
-    locks.clear();
+  if (const int error = doomed.lock_with({folder.descriptor()}); error != 0) {
+    return error;
+  }
+  if (doomed.error() != 0) {
+    return doomed.error();
   }
   const int error = doomed.remove(folder.descriptor(), stored->name);
   if (error == 0) {

@@ -53,6 +53,23 @@ Result<std::size_t> write_in_place(const WritableVolume& volume, int file, bool 
   return whole * block_bytes;
 }
 
+// Whether writing into the file's blocks may take room. The number of allocated blocks can only say
+// that there are holes: it counts room beyond the end, too, and what the file system has for
+// itself. A file system that does not know its holes is one that takes this number for all there is
+// to say.
+bool has_holes(const Backing& backing, int file, const struct stat& status) {
+  constexpr std::uint64_t unit_bytes = 512;  // of st_blocks, on every file system
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (bytes == 0) {
+    return false;
+  }
+  if (static_cast<std::uint64_t>(status.st_blocks) * unit_bytes < bytes) {
+    return true;
+  }
+  const Result<std::uint64_t> hole = backing.next_hole(file, 0);
+  return !hole || *hole < bytes;
+}
+
 }  // namespace
 
 Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descriptor) {
@@ -63,7 +80,13 @@ Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descr
   if (!S_ISREG(status->st_mode)) {
     return Failure{EINVAL};
   }
-  return WritableFile(volume, std::move(descriptor), volume.open_files().of(*status));
+  std::shared_ptr<OpenFile> shared = volume.open_files().of(*status);
+  // Whoever opens the file looks by themselves: whoever shares it may not have looked yet.
+  if (!volume.saves_all_blocks() && !shared->may_have_holes() &&
+      has_holes(volume.backing(), descriptor.number(), *status)) {
+    shared->note_holes();
+  }
+  return WritableFile(volume, std::move(descriptor), std::move(shared));
 }
 
 Result<std::uint64_t> WritableFile::length() const {
@@ -196,7 +219,6 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
   if (const int error = change.begin(); error != 0) {
     return error;
   }
-  constexpr int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   int error = 0;
   if (what == 0) {
     const std::uint64_t first = offset / block_bytes;
@@ -205,9 +227,6 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
                                         layout.stored_length(end) - begin);
   } else {
     error = change.zero(offset, end, what | FALLOC_FL_KEEP_SIZE);
-    if (error == EOPNOTSUPP && what == FALLOC_FL_ZERO_RANGE) {
-      error = change.zero(offset, end, hole);
-    }
   }
   if (error != 0 || keeps_size || end <= change.length()) {
     return error;

@@ -4,10 +4,11 @@
 
 namespace paes::volume {
 
-WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved)
+WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWriters others)
     : volume_(volume),
+      open_files_(others == OtherWriters::none),
       unsynced_(volume.backing(), volume.root()),
-      saves_all_blocks_(saved == SavedBlocks::always ||
+      saves_all_blocks_(saved == SavedBlocks::always || others == OtherWriters::some ||
                         !volume.backing().overwrites_in_place(volume.root())) {}
 
 std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
@@ -16,6 +17,10 @@ std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
   for (const int folder : folders) {
     if (const Result<struct stat> status = backing().status(folder, ""); status) {
       places.insert(static_cast<std::size_t>(status->st_ino) % folder_locks_.size());
+      continue;
+    }
+    for (std::size_t place = 0; place < folder_locks_.size(); ++place) {
+      places.insert(place);
     }
   }
   std::vector<std::unique_lock<std::mutex>> locks;

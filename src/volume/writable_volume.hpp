@@ -22,12 +22,18 @@ enum class SavedBlocks {
   always,
 };
 
+// Whether other programs change the backing files, too, such as one that synchronises them between
+// machines. Nothing is then believed about a file that was true a moment ago: not its id, which a
+// program that replaces the content replaces with it, and not that it has no holes. A change that
+// falls into one of our calls can still damage blocks, because nothing locks out other programs.
+enum class OtherWriters { none, some };
+
 // Safe to use from any number of threads.
 class WritableVolume {
  public:
   // `volume` outlives this.
-  explicit WritableVolume(const Volume& volume,
-                          SavedBlocks saved = SavedBlocks::where_room_may_end);
+  explicit WritableVolume(const Volume& volume, SavedBlocks saved = SavedBlocks::where_room_may_end,
+                          OtherWriters others = OtherWriters::none);
 
   [[nodiscard]] const Volume& volume() const noexcept { return volume_; }
   [[nodiscard]] const Backing& backing() const noexcept { return volume_.backing(); }
@@ -36,7 +42,8 @@ class WritableVolume {
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
 
   // Nobody else changes names in these folders until the answer is gone. Several steps on the
-  // backing tree are then one. Throws nothing; a folder without status is in no lock.
+  // backing tree are then one. The folders are open, so that none of them can become another. Where
+  // the system does not say which one it is, it might be any, and all are locked.
   [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_folders(
       const std::vector<int>& folders);
 

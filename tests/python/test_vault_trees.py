@@ -233,6 +233,7 @@ def test_a_part_is_checked_by_its_path(made):
         "text_bytes": 4,
         "damaged": 0,
         "unread": 0,
+        "leftovers": 0,
     }
 
 
@@ -386,6 +387,15 @@ def test_found_by_nobody(damaged, kind):
     code, said = damaged.fsck()
     assert code == 0, said
     fsck(damaged)
+
+
+def test_what_a_crash_leaves_over_is_no_damage(damaged):
+    hidden = f"gocryptfs.longname.paes-{0:016x}.name"
+    (folder_of(damaged) / hidden).mkdir()
+    assert damaged.fsck()[0] == 0
+    document = fsck(damaged)
+    assert (document["counts"]["damaged"], document["counts"]["leftovers"]) == (0, 1)
+    assert [one["path"] for one in document["leftovers"]] == [f"d/{hidden}"]
 
 
 def test_no_damage_no_finding(damaged):

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "volume/attribute_changes.hpp"
@@ -303,11 +304,125 @@ TEST_F(Interrupted, AFolderThatTookTheNameIsNotReplaced) {
   expect_intact();
 }
 
+// Where nothing had the name, an empty folder may have it by the time everything is locked.
+TEST_F(Interrupted, AnEmptyFolderThatTookTheNameIsReplaced) {
+  backing_->next = [this] {
+    EXPECT_EQ(make_folder(volume_.writable(), root_, "new", open_to_all), 0);
+  };
+  EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "new", 0), 0);
+  EXPECT_FALSE(backing_->next);
+  EXPECT_EQ(names_in(root_), (std::set<std::string>{"empty", "full", "new"}));
+  EXPECT_EQ(names_in(*volume_.folder(root_, "new")), std::set<std::string>{"s"});
+  EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
+}
+
 TEST_F(Interrupted, AFolderThatIsRemovedWhileItIsOpenedIsNotThere) {
   backing_->next = [this] { EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), 0); };
   EXPECT_EQ(volume_.folder(root_, "empty").error(), ENOENT);
   EXPECT_FALSE(backing_->next);
   EXPECT_EQ(volume_.findings(), std::vector<std::string>{});
+}
+
+// A file system that knows none of renameat2's flags, and whose IVs of folders cannot be removed
+// for a while.
+class FlaglessBacking final : public Backing {
+ public:
+  mutable int iv_error = 0;
+
+  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
+                           unsigned flags) const override {
+    return flags != 0 ? EINVAL : Backing::rename(folder, name, to_folder, to_name, 0);
+  }
+  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+    return iv_error != 0 && name == vault::folder_iv_name
+               ? iv_error
+               : Backing::remove(folder, name, is_folder);
+  }
+};
+
+class WithoutFlags : public ::testing::Test {
+ protected:
+  WithoutFlags() {
+    for (const char* const name : {"source", "empty", "full"}) {
+      EXPECT_EQ(make_folder(volume_.writable(), root_, name, open_to_all), 0);
+    }
+    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "source"), "s"));
+    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "full"), "precious"));
+  }
+  // Each name has a folder with these entries.
+  void expect(const std::map<std::string, std::set<std::string>>& folders) {
+    std::set<std::string> names;
+    for (const auto& [name, entries] : folders) {
+      names.insert(name);
+      const Result<Folder> folder = volume_.folder(root_, name);
+      ASSERT_TRUE(folder) << name;
+      EXPECT_EQ(names_in(*folder), entries) << name;
+    }
+    EXPECT_EQ(names_in(root_), names);
+    EXPECT_EQ(stored_in(root_), 1 + folders.size());
+    EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
+  }
+
+  ScratchFolder scratch_;
+  FlaglessBacking* backing_ = new FlaglessBacking;
+  WrittenVolume volume_{scratch_.path(), {}, std::unique_ptr<Backing>(backing_)};
+  Folder root_ = volume_.root();
+};
+
+TEST_F(WithoutFlags, NamesAreMovedAndNotExchanged) {
+  WritableVolume& volume = volume_.writable();
+  EXPECT_EQ(make_folder(volume, root_, "full", open_to_all), EEXIST);
+  EXPECT_EQ(rename(volume, root_, "source", root_, "full", RENAME_NOREPLACE), EEXIST);
+  EXPECT_EQ(rename(volume, root_, "source", root_, "full", RENAME_EXCHANGE), EINVAL);
+  EXPECT_EQ(rename(volume, root_, "source", *volume_.folder(root_, "source"), "in", 0), EINVAL);
+  EXPECT_EQ(rename(volume, root_, "source", root_, "full", 0), ENOTEMPTY);
+  expect({{"source", {"s"}}, {"empty", {}}, {"full", {"precious"}}});
+  EXPECT_EQ(rename(volume, root_, "source", root_, "moved", RENAME_NOREPLACE), 0);
+  expect({{"moved", {"s"}}, {"empty", {}}, {"full", {"precious"}}});
+}
+
+TEST_F(WithoutFlags, AFolderReplacesAnEmptyOne) {
+  EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "empty", 0), 0);
+  expect({{"empty", {"s"}}, {"full", {"precious"}}});
+}
+
+TEST_F(WithoutFlags, AFolderThatCannotBeRemovedIsPutBack) {
+  backing_->iv_error = EIO;
+  EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), EIO);
+  expect({{"source", {"s"}}, {"empty", {}}, {"full", {"precious"}}});
+  EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "empty", 0), EIO);
+  expect({{"source", {"s"}}, {"empty", {}}, {"full", {"precious"}}});
+  backing_->iv_error = 0;
+  EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), 0);
+  expect({{"source", {"s"}}, {"full", {"precious"}}});
+}
+
+// Does not say what a descriptor is.
+class SilentBacking final : public Backing {
+ public:
+  mutable int silent_about = -1;
+
+  [[nodiscard]] Result<struct stat> status(int folder, const char* name) const override {
+    return folder == silent_about && *name == '\0' ? Result<struct stat>(Failure{EIO})
+                                                   : Backing::status(folder, name);
+  }
+};
+
+TEST(FolderLocks, AFolderOfWhichNothingIsKnownMayBeAny) {
+  const ScratchFolder scratch;
+  auto own = std::make_unique<SilentBacking>();
+  const SilentBacking& backing = *own;
+  WrittenVolume volume(scratch.path(), {}, std::move(own));
+  const Folder root = volume.root();
+  ASSERT_EQ(make_folder(volume.writable(), root, "d", open_to_all), 0);
+  const Result<Folder> folder = volume.folder(root, "d");
+  ASSERT_TRUE(folder);
+  const std::mutex* const lock_of_root =
+      volume.writable().lock_folders({root.descriptor()}).at(0).mutex();
+  backing.silent_about = folder->descriptor();
+  const auto locks = volume.writable().lock_folders({folder->descriptor()});
+  EXPECT_TRUE(std::any_of(locks.begin(), locks.end(),
+                          [&](const auto& lock) { return lock.mutex() == lock_of_root; }));
 }
 
 TEST(HiddenFolder, WithEntriesIsNoLeftover) {
@@ -406,13 +521,13 @@ TEST(Attributes, PrivilegesAreTakenAway) {
   EXPECT_EQ(mode_after(06755), 0755U);
   EXPECT_EQ(mode_after(02745), 02745U);  // a mandatory lock, once
   EXPECT_EQ(mode_after(0644), 0644U);
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) ==
+  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
       0) {
-    EXPECT_EQ(mode_after(0755), 0755U);
-    EXPECT_EQ(
-        read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
-        ENODATA);
+    GTEST_SKIP() << "/var/tmp has no extended attributes, so only modes were looked at";
   }
+  EXPECT_EQ(mode_after(0755), 0755U);
+  EXPECT_EQ(read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
+            ENODATA);
 }
 
 // As a file system where the caller may not change attributes.
@@ -435,10 +550,11 @@ TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
     ASSERT_TRUE(place);
     EXPECT_EQ(remove_privileges(volume.volume(), place->number()), 0) << name;
   }
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) ==
+  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
       0) {
-    EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
+    GTEST_SKIP() << "/var/tmp has no extended attributes, so there was none to keep";
   }
+  EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
 }
 
 // Counts what is synced, and fails it when asked to.

@@ -349,6 +349,13 @@ class TreeExerciser {
         (flags == RENAME_EXCHANGE && !has_to)) {
       return "a rename that cannot be";
     }
+    for (const int wrong : {EINVAL, ENOTEMPTY, EISDIR, ENOTDIR}) {
+      // Names may change places whatever they have, and one that stays as it is replaces nothing.
+      if (!is_same && (wrong == EINVAL || flags != RENAME_EXCHANGE) &&
+          is_error_right(from, to, flags, wrong)) {
+        return "a rename that should say " + std::to_string(wrong);
+      }
+    }
     if (is_same) {
       return {};
     }

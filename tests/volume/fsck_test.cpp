@@ -9,6 +9,8 @@
 
 #include "made_volume.hpp"
 #include "refusal.hpp"
+#include "volume/folder.hpp"
+#include "volume/own_files.hpp"
 
 namespace paes::volume {
 namespace {
@@ -19,19 +21,24 @@ struct Checked {
   FsckCounts counts;
   std::vector<std::string> damaged;
   std::vector<std::string> unread;
+  std::vector<std::string> leftovers;
 };
 
 Checked check(const Volume& volume, const std::vector<std::string>& paths = {},
               unsigned threads = 1) {
   Findings damaged;
   Findings unread;
+  Findings leftovers;
   FsckWatch watch;
   watch.damaged = damaged.report();
+  watch.leftover = leftovers.report();
   watch.unread = unread.report();
   const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, threads);
   const FsckCounts counts = fsck(volume, paths, *executor, watch);
-  Checked checked{counts, damaged.take(), unread.take()};
+  Checked checked{counts, damaged.take(), unread.take(), leftovers.take()};
   std::sort(checked.damaged.begin(), checked.damaged.end());
+  std::sort(checked.leftovers.begin(), checked.leftovers.end());
+  EXPECT_EQ(counts.leftovers, checked.leftovers.size());
   EXPECT_EQ(counts.damaged, checked.damaged.size());
   EXPECT_EQ(counts.unread, checked.unread.size());
   return checked;
@@ -204,6 +211,50 @@ TEST(VolumeFsck, FilesOfLongNamesThatNothingHas) {
   std::filesystem::remove(stored);
   EXPECT_EQ(check(made.open()).damaged,
             Names{"d/" + stored.filename().string() + ".name: what has this long name is missing"});
+}
+
+// Under hidden names: an IV that was not complete, and folders that were new, or almost gone.
+TEST(VolumeFsck, WhatACrashLeavesIsNoDamage) {
+  for (const NamedFeatures& tested : all_features()) {
+    if (tested.features.has_plaintext_names) {
+      continue;  // such a name is any user's there
+    }
+    SCOPED_TRACE(tested.name);
+    MadeVolume made(tested.features);
+    made.folder("d");
+    const std::filesystem::path folder = made.stored("d");
+    Names hidden(3);
+    for (std::string& name : hidden) {
+      name = new_hidden_name();
+    }
+    MadeVolume::write(folder / hidden[0], to_text("half"));
+    std::filesystem::create_directory(folder / hidden[1]);
+    std::filesystem::create_directory(folder / hidden[2]);
+    if (made.has_ivs()) {
+      MadeVolume::write(folder / hidden[2] / "gocryptfs.diriv", Text(16, 1));
+    }
+    Findings findings;
+    const Volume volume = made.open(findings.report());
+    const Checked all = check(volume);
+    EXPECT_EQ(all.damaged, Names{});
+    Names expected;
+    for (const std::string& name : hidden) {
+      expected.push_back("d/" + name + ": nothing needs it");
+    }
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(all.leftovers, expected);
+    EXPECT_EQ(all.counts.folders, 2U);
+    // Whoever lists the folder hears nothing of it.
+    const Result<Folder> opened =
+        Folder::open(volume, volume.root(), folder.filename().c_str(), "d");
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->list("d", [](const FolderEntry& entry) { ADD_FAILURE() << entry.name; }), 0);
+    EXPECT_EQ(findings.take(), Names{});
+    // What has entries may be missed by somebody.
+    MadeVolume::write(folder / hidden[1] / "entry", to_text("anything"));
+    EXPECT_EQ(check(volume).damaged,
+              Names{"d/" + hidden[1] + ": a folder without a name has entries"});
+  }
 }
 
 // What a process may have open at once, lowered for as long as this lives.

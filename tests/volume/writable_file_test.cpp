@@ -23,7 +23,8 @@ using test::text_of;
 using test::WrittenVolume;
 using vault::block_bytes;
 
-// Writes at most so many bytes, then says `error`; as a file system that is full.
+// Writes at most so many bytes, then says `error`; as a file system that is full and takes room
+// also for what is written over. So its volumes have to save all blocks.
 class FullBacking final : public Backing {
  public:
   mutable std::int64_t room = -1;  // negative: all there is
@@ -41,6 +42,39 @@ class FullBacking final : public Backing {
     const auto bytes = std::min(from.size(), static_cast<std::size_t>(room));
     room -= static_cast<std::int64_t>(bytes);
     return Backing::write(file, offset, from.first(bytes));
+  }
+};
+
+// A file system that is full but for so many pages, as tmpfs and ext4 are: what the file has
+// already can be written over, and everything else is refused for as long as it is full.
+class NearlyFullBacking final : public Backing {
+ public:
+  mutable std::int64_t pages = -1;  // negative: all there are
+
+  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+                                          Bytes from) const override {
+    if (pages < 0) {
+      return Backing::write(file, offset, from);
+    }
+    constexpr std::size_t page_bytes = 4096;
+    std::size_t done = 0;
+    while (done < from.size()) {
+      std::size_t next = test::bytes_without_room(file, offset + done, from.size() - done);
+      if (next == 0) {
+        if (pages == 0) {
+          break;
+        }
+        --pages;
+        next = std::min(from.size() - done, page_bytes - (offset + done) % page_bytes);
+      }
+      const Result<std::size_t> written =
+          Backing::write(file, offset + done, from.subspan(done, next));
+      if (!written) {
+        return written;
+      }
+      done += *written;
+    }
+    return done == 0 ? Result<std::size_t>(Failure{ENOSPC}) : Result<std::size_t>(done);
   }
 };
 
@@ -198,6 +232,70 @@ TEST(WritableFile, RangesBecomeZeros) {
   }
 }
 
+// Cannot make holes.
+class UnpunchedBacking final : public Backing {
+ public:
+  int error = EOPNOTSUPP;
+
+  [[nodiscard]] int allocate(int, int, std::uint64_t, std::uint64_t) const override {
+    return error;
+  }
+};
+
+constexpr int zeroing_modes[] = {FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE};
+
+TEST(WritableFile, ARangeWithADamagedEdgeStays) {
+  for (const int mode : zeroing_modes) {
+    const ScratchFolder scratch;
+    WrittenVolume volume(scratch.path());
+    Result<WritableFile> file = volume.create(volume.root(), "f");
+    ASSERT_TRUE(file);
+    const Text text = random_text(5 * block_bytes);
+    ASSERT_EQ(*file->write(0, text, "f"), text.size());
+    const std::uint8_t wrong = 0x55;
+    const std::uint64_t last = volume.volume().content().layout().offset_of(4);
+    ASSERT_EQ(pwrite(file->descriptor(), &wrong, 1, static_cast<off_t>(last + 100)), 1);
+    EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), EIO);
+    Text whole(4 * block_bytes);
+    ASSERT_EQ(*file->read(0, whole, "f"), whole.size());
+    EXPECT_EQ(whole == Text(text.begin(), text.begin() + 4 * block_bytes), true);
+  }
+}
+
+TEST(WritableFile, ARangeThatCannotBecomeAHoleStays) {
+  for (const int mode : zeroing_modes) {
+    for (const int error : {EOPNOTSUPP, EIO, ENOSPC}) {
+      const ScratchFolder scratch;
+      auto own = std::make_unique<UnpunchedBacking>();
+      own->error = error;
+      WrittenVolume volume(scratch.path(), {}, std::move(own), SavedBlocks::where_room_may_end);
+      Result<WritableFile> file = volume.create(volume.root(), "f");
+      ASSERT_TRUE(file);
+      const Text text = random_text(4 * block_bytes + 100);
+      ASSERT_EQ(*file->write(0, text, "f"), text.size());
+      EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), error);
+      EXPECT_EQ(text_of(*file) == text, true);
+    }
+  }
+}
+
+TEST(WritableFile, ARangeWhoseLastEdgeFindsNoRoomStays) {
+  for (const int mode : zeroing_modes) {
+    const ScratchFolder scratch;
+    auto own = std::make_unique<FullBacking>();
+    const FullBacking& full = *own;
+    WrittenVolume volume(scratch.path(), {}, std::move(own), SavedBlocks::always);
+    Result<WritableFile> file = volume.create(volume.root(), "f");
+    ASSERT_TRUE(file);
+    const Text text = random_text(5 * block_bytes);
+    ASSERT_EQ(*file->write(0, text, "f"), text.size());
+    full.room = static_cast<std::int64_t>(volume.volume().content().layout().stride()) + 100;
+    EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), ENOSPC);
+    EXPECT_LT(full.room, 0);
+    EXPECT_EQ(text_of(*file) == text, true);
+  }
+}
+
 TEST(WritableFile, AllocatesWithAndWithoutGrowing) {
   const ScratchFolder scratch;
   WrittenVolume volume(scratch.path());
@@ -257,7 +355,7 @@ void write_without_room(std::size_t length, std::size_t offset, std::size_t byte
     const ScratchFolder scratch;
     auto backing = std::make_unique<FullBacking>();
     FullBacking& full = *backing;
-    WrittenVolume volume(scratch.path(), {}, std::move(backing));
+    WrittenVolume volume(scratch.path(), {}, std::move(backing), SavedBlocks::always);
     const Folder root = volume.root();
     Result<WritableFile> file = volume.create(root, "f");
     ASSERT_TRUE(file);
@@ -298,6 +396,79 @@ TEST(WritableFile, WithoutRoomTheTextIsAsReported) {
   }
 }
 
+// As write_without_room, with a file system that is really full, and with what a mount saves of the
+// blocks that are written over.
+void write_into_full_file_system(const std::function<Text(WritableFile&)>& make, std::size_t offset,
+                                 std::size_t bytes) {
+  const Text with = random_text(bytes, 5);
+  bool had_room = false;
+  for (std::int64_t pages = 0; !had_room && !testing::Test::HasFailure(); ++pages) {
+    SCOPED_TRACE(testing::Message() << "offset " << offset << ", " << bytes << " bytes, room for "
+                                    << pages << " pages");
+    const ScratchFolder scratch;
+    auto own = std::make_unique<NearlyFullBacking>();
+    const NearlyFullBacking& full = *own;
+    WrittenVolume volume(scratch.path(), {}, std::move(own), SavedBlocks::where_room_may_end);
+    const Folder root = volume.root();
+    Text before;
+    {
+      Result<WritableFile> file = volume.create(root, "f");
+      ASSERT_TRUE(file);
+      before = make(*file);
+    }
+    // What was known of the file is forgotten by now.
+    Result<WritableFile> file = volume.open(root, "f");
+    ASSERT_TRUE(file);
+    full.pages = pages;
+    const Result<std::size_t> written = file->write(offset, with, "f");
+    const std::size_t done = written ? *written : 0;
+    EXPECT_TRUE(written || written.error() == ENOSPC) << written.error();
+    had_room = done == bytes;
+    const Text expected =
+        done == 0 ? before
+                  : overlaid(before, offset,
+                             Text(with.begin(), with.begin() + static_cast<std::ptrdiff_t>(done)));
+    EXPECT_EQ(text_of(*file) == expected, true) << done << " bytes were written";
+    EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{});
+    full.pages = -1;
+  }
+}
+
+TEST(WritableFile, AFullFileSystemTakesNothingAway) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{100}, std::size_t{5000},
+                                   std::size_t{16384}, std::size_t{20000}}) {
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{4096}, std::size_t{4900},
+                                     std::size_t{16384}, std::size_t{30000}}) {
+      for (const std::size_t bytes : {std::size_t{10}, std::size_t{4096}, std::size_t{20000}}) {
+        write_into_full_file_system(
+            [&](WritableFile& file) {
+              const Text text = random_text(length, 4);
+              EXPECT_EQ(*file.write(0, text, "f"), length);
+              return text;
+            },
+            offset, bytes);
+      }
+    }
+  }
+}
+
+// Room that lies beyond the end says nothing about holes.
+TEST(WritableFile, AFullFileSystemTakesNothingAwayFromHoles) {
+  for (const std::size_t offset : {std::size_t{0}, 2 * block_bytes, 3 * block_bytes + 50}) {
+    write_into_full_file_system(
+        [](WritableFile& file) {
+          Text text = random_text(10 * block_bytes, 4);
+          EXPECT_EQ(*file.write(0, text, "f"), text.size());
+          constexpr int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+          EXPECT_EQ(file.allocate(hole, 2 * block_bytes, 5 * block_bytes, "f"), 0);
+          EXPECT_EQ(file.allocate(FALLOC_FL_KEEP_SIZE, text.size(), 200000, "f"), 0);
+          std::fill_n(text.begin() + 2 * block_bytes, 5 * block_bytes, 0);
+          return text;
+        },
+        offset, 6 * block_bytes);
+  }
+}
+
 TEST(WritableFile, WithoutRoomALengthStays) {
   for (const std::size_t length : {std::size_t{0}, std::size_t{5000}, std::size_t{8192}}) {
     for (const std::size_t to : {std::size_t{10}, std::size_t{4097}, std::size_t{5001},
@@ -306,7 +477,7 @@ TEST(WritableFile, WithoutRoomALengthStays) {
         const ScratchFolder scratch;
         auto backing = std::make_unique<FullBacking>();
         FullBacking& full = *backing;
-        WrittenVolume volume(scratch.path(), {}, std::move(backing));
+        WrittenVolume volume(scratch.path(), {}, std::move(backing), SavedBlocks::always);
         Result<WritableFile> file = volume.create(volume.root(), "f");
         ASSERT_TRUE(file);
         Text text = random_text(length, 4);
@@ -408,6 +579,42 @@ TEST(WritableFile, EverythingThatIsWrittenIsReadAgain) {
   }
 }
 
+TEST(WritableFile, WhatOtherProgramsWriteGetsNoBlocksOfItsFormerId) {
+  const ScratchFolder scratch;
+  WrittenVolume volume(scratch.path(), {}, std::make_unique<Backing>(),
+                       SavedBlocks::where_room_may_end, OtherWriters::some);
+  Result<WritableFile> file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(*file->write(0, random_text(5 * block_bytes, 2), "f"), 5 * block_bytes);
+  Text expected;
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    {
+      WrittenVolume other(scratch.path());
+      Result<WritableFile> same = other.open(other.root(), "f");
+      ASSERT_TRUE(same);
+      ASSERT_EQ(same->set_length(0, "f"), 0);
+      expected = random_text(6 * block_bytes + 100, 10 + round);
+      ASSERT_EQ(*same->write(0, expected, "f"), expected.size());
+    }
+    // A block in place, a part of one, a longer text, a shorter one.
+    switch (round) {
+      case 0:
+      case 1: {
+        const std::size_t offset = round == 0 ? block_bytes : 2 * block_bytes + 7;
+        const Text with = random_text(block_bytes, 20 + round);
+        ASSERT_EQ(*file->write(offset, with, "f"), with.size());
+        expected = overlaid(expected, offset, with);
+        break;
+      }
+      default:
+        expected.resize(round == 2 ? 9 * block_bytes + 1 : 5000);
+        ASSERT_EQ(file->set_length(expected.size(), "f"), 0);
+    }
+    EXPECT_EQ(text_of(*file) == expected, true) << round;
+    EXPECT_EQ(test::fsck_findings(volume.volume()), std::vector<std::string>{}) << round;
+  }
+}
+
 TEST(OpenFiles, HandlesOfOneFileShare) {
   const ScratchFolder scratch;
   WrittenVolume volume(scratch.path());
@@ -419,6 +626,10 @@ TEST(OpenFiles, HandlesOfOneFileShare) {
   EXPECT_TRUE(file->shares_file_with(*same));
   EXPECT_FALSE(file->shares_file_with(*other));
 }
+
+// For a thread that should wait to show that it does not. More time makes it only more likely that
+// a fault is seen.
+void give_time() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
 TEST(BlockLocks, WhoChangesABlockWaitsForItsReaders) {
   BlockLocks locks;
@@ -441,6 +652,7 @@ TEST(BlockLocks, WhoChangesABlockWaitsForItsReaders) {
   // Blocks without a conflict are free meanwhile.
   { const BlockLocks::Lock free = locks.to_change({6, 9}); }
   { const BlockLocks::Lock free = locks.to_read({0, 4}); }
+  give_time();
   note(0);
   first.reset();
   changer.join();

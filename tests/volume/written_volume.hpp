@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -76,14 +77,15 @@ class WrittenVolume {
  public:
   explicit WrittenVolume(const std::string& root, const vault::Features& features = {},
                          std::unique_ptr<Backing> backing = std::make_unique<Backing>(),
-                         SavedBlocks saved = SavedBlocks::always)
+                         SavedBlocks saved = SavedBlocks::where_room_may_end,
+                         OtherWriters others = OtherWriters::none)
       : volume_(Descriptor(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), features,
                 fixed_key(), a_kernel(), std::move(backing),
                 [this](const Finding& finding) {
                   const std::lock_guard lock(mutex_);
                   findings_.push_back(finding.path + ": " + finding.what);
                 }),
-        writable_(volume_, saved) {
+        writable_(volume_, saved, others) {
     const std::string iv_path = root + "/" + std::string(vault::folder_iv_name);
     if (has_folder_ivs(volume_) && access(iv_path.c_str(), F_OK) != 0) {
       const Text iv = random_text(16, 5);
@@ -131,6 +133,19 @@ class WrittenVolume {
   WritableVolume writable_;
 };
 
+// How many of so many bytes from `offset` on a full file system takes: those before the first page
+// that the file does not have yet.
+inline std::size_t bytes_without_room(int file, std::uint64_t offset, std::size_t bytes) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t end = offset + bytes;
+  for (std::uint64_t at = offset / page * page; at < end; at += page) {
+    if (lseek(file, static_cast<off_t>(at), SEEK_DATA) != static_cast<off_t>(at)) {
+      return static_cast<std::size_t>(std::max(at, offset) - offset);
+    }
+  }
+  return bytes;
+}
+
 // The whole text. Throws where the file cannot be read.
 inline Text text_of(const WritableFile& file) {
   const Result<std::uint64_t> length = file.length();
@@ -152,7 +167,7 @@ inline std::vector<std::string> fsck_findings(const Volume& volume) {
     found.push_back(finding.path + ": " + finding.what);
   };
   (void)fsck(volume, {}, serial_executor(),
-             {.damaged = note, .unread = note, .stops = [] { return false; }});
+             {.damaged = note, .leftover = {}, .unread = note, .stops = [] { return false; }});
   return found;
 }
 
