@@ -143,6 +143,8 @@ int run(Request& request) {
   if (request.allows_others) {
     check_may_allow_others();
   }
+  check_may_allow(request.has_suid, "suid");
+  check_may_allow(request.has_devices, "dev");
   if (request.in_foreground) {
     return mount_until_unmounted(request, paths, nullptr);
   }

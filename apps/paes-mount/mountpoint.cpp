@@ -115,4 +115,10 @@ void check_may_allow_others() {
        "root can allow it to all users with a line 'user_allow_other' in /etc/fuse.conf");
 }
 
+void check_may_allow(bool is_wanted, const char* option) {
+  if (is_wanted && geteuid() != 0) {
+    fail(std::string("-o ") + option, "only root may mount with it");
+  }
+}
+
 }  // namespace paes::mount
