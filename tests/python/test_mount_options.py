@@ -1,5 +1,5 @@
-# What the system lets a mount of paes-mount do: suid, dev, exec, ro and rw as /proc/self/mountinfo has them, and
-# who may ask for them.
+# What the system lets a mount of paes-mount do: suid, dev, exec, ro and rw as /proc/self/mountinfo has them,
+# and what root may set for its cache.
 import os
 import shutil
 import stat
@@ -88,3 +88,44 @@ def test_only_root_allows_them(public_folder, option):  # noqa: F811
     )
     assert done.returncode == program.FAILURE
     program.assert_error_lines(done.stderr, f"-o {option}: only root may mount with it")
+
+
+# ---- what root sets for the cache
+
+
+def bdi_of(point):
+    device = os.stat(point).st_dev
+    folder = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}")
+    if not folder.is_dir():
+        pytest.skip("/sys/class/bdi is missing here")
+    if not os.access(folder / "read_ahead_kb", os.W_OK) or os.statvfs(folder).f_flag & os.ST_RDONLY:
+        pytest.skip("/sys can only be read here")
+    return folder
+
+
+def value_of(path):
+    return int(path.read_text())
+
+
+@needs_mounts
+@needs_root
+def test_cache_of_a_mount_that_writes(vault, mounts):  # noqa: F811
+    bdi = bdi_of(mounts.by_paes(vault, "-w"))
+    assert value_of(bdi / "read_ahead_kb") == 1024
+    assert value_of(bdi / "max_ratio") == 100
+
+
+@needs_mounts
+@needs_root
+def test_strict_limit_of_a_mount_that_writes(vault, mounts):  # noqa: F811
+    bdi = bdi_of(mounts.by_paes(vault, "-w"))
+    if not (bdi / "strict_limit").exists():
+        pytest.skip("this system has no strict_limit, which exists since Linux 6.2")
+    assert value_of(bdi / "strict_limit") == 0
+
+
+@needs_mounts
+@needs_root
+def test_cache_of_a_mount_that_reads(vault, mounts):  # noqa: F811
+    bdi = bdi_of(mounts.by_paes(vault))
+    assert value_of(bdi / "read_ahead_kb") == 1024
