@@ -1,7 +1,7 @@
 # Completion of paes(1) for bash. Installed as bash-completion/completions/paes.
 _paes() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local command=${COMP_WORDS[1]} words
+  local command=${COMP_WORDS[1]} words kind=-f
   COMPREPLY=()
   local recipients="-r --recipient -R --recipients-file"
   local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
@@ -19,7 +19,7 @@ _paes() {
     des-ede3-{ecb,cbc,cfb,ofb,ctr})
 
   if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen age cipher vault mount devices --help --version"
+    words="encrypt decrypt verify inspect rekey keygen age cipher vault mount umount devices --help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -39,7 +39,7 @@ _paes() {
     --device) words="auto cpu cuda hybrid" ;;
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     -r | --recipient | --passphrase-fd | --new-passphrase-fd | -j | -T | --threads | --grain | --range | \
-      --remove | --max-work-factor | --work-factor | --long-name-max | --iv | --unit | --iter | --size | --idle | --fsname | -t) return ;;
+      --remove | --max-work-factor | --work-factor | --long-name-max | --iv | --unit | --iter | --size | --idle | --fsname | -t | --timeout) return ;;
     -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
       --new-identity | \
       --config | --master-key | --master-key-out | \
@@ -70,6 +70,7 @@ _paes() {
           mount) words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared
               --acl --fsname --kernel -t --threads -o
             --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
+          umount) words="--lazy --timeout --help" ;;
           devices) words="--json --help" ;;
         esac
       elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then
@@ -92,7 +93,8 @@ _paes() {
     fi
     compopt -o filenames 2>/dev/null
   else
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    [[ $command == umount ]] && kind=-d
+    mapfile -t COMPREPLY < <(compgen "$kind" -- "$current")
     compopt -o filenames 2>/dev/null
   fi
 }

@@ -4,7 +4,7 @@ function __paes_kernels
     paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
-set -l commands encrypt decrypt verify inspect rekey keygen age cipher vault mount devices
+set -l commands encrypt decrypt verify inspect rekey keygen age cipher vault mount umount devices
 complete -c paes -n __fish_use_subcommand -f
 complete -c paes -n __fish_use_subcommand -a encrypt -d 'encrypt files'
 complete -c paes -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate files'
@@ -16,6 +16,7 @@ complete -c paes -n __fish_use_subcommand -a age -d 'take the arguments of age(1
 complete -c paes -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
 complete -c paes -n __fish_use_subcommand -a vault -d 'make and look after encrypted folders'
 complete -c paes -n __fish_use_subcommand -a mount -d 'mount a vault'
+complete -c paes -n __fish_use_subcommand -a umount -d 'unmount vaults, and wait until all is written'
 complete -c paes -n __fish_use_subcommand -a devices -d 'list the kernels'
 
 set -l seals '__fish_seen_subcommand_from encrypt rekey'
@@ -99,6 +100,9 @@ complete -c paes -n $mounts -l passphrase-fd -x -d 'read the passphrase from thi
 complete -c paes -n $mounts -l master-key -r -d 'the file of the master key'
 complete -c paes -n $mounts -l max-work-factor -x -d 'largest scrypt work factor'
 complete -c paes -n $mounts -l version -d 'print the version'
+set -l unmounts '__fish_seen_subcommand_from umount'
+complete -c paes -n $unmounts -l lazy -d 'let those who use it finish'
+complete -c paes -n $unmounts -l timeout -x -d 'seconds to wait for its program'
 
 set -l raw '__fish_seen_subcommand_from cipher'
 set -l ciphers aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,cbc,cfb,ofb,ctr}
@@ -125,7 +129,7 @@ complete -c paes -n $keygen -l passphrase-file -r -d 'encrypt the key with this 
 complete -c paes -n $keygen -l passphrase-fd -x -d 'the same from a descriptor'
 complete -c paes -n $keygen -l post-quantum -d 'a key that is safe from quantum computers'
 complete -c paes -n $keygen -s y -l recipients -d 'print public keys of secret keys'
-complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault mount" -l json -d 'print JSON'
+complete -c paes -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from age vault mount umount" -l json -d 'print JSON'
 set -l vault_commands init passwd info fsck
 set -l vault "__fish_seen_subcommand_from vault; and not __fish_seen_subcommand_from $vault_commands"
 complete -c paes -n $vault -f

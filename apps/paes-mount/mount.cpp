@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -21,6 +22,8 @@
 #include "paes-mount/session.hpp"
 #include "paes/error.hpp"
 #include "paes/key_proof.hpp"
+#include "paes/mount_presence.hpp"
+#include "paes/mount_table.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "volume/volume.hpp"
@@ -67,8 +70,22 @@ volume::Volume open_volume(const Request& request, const MountPaths& paths, Mess
                         [&messages](const volume::Finding& found) { messages.damage(found); });
 }
 
+// `paes umount` finds this program by the device of its mount.
+void announce(cli::MountPresence& presence, const std::string& mountpoint) noexcept {
+  try {
+    const std::vector<cli::MountedPlace> table = cli::read_mount_table();
+    const cli::MountedPlace* const place = cli::find_mounted(table, mountpoint);
+    if (place != nullptr && place->type == cli::type_of_vaults) {
+      presence.announce(place->device);
+    }
+  } catch (const std::exception&) {
+    return;  // without /proc; the mount works all the same
+  }
+}
+
 // With what was asked for and found. The keys are wiped when this returns.
 int mount_until_unmounted(const Request& request, const MountPaths& paths, Background* background) {
+  cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
   Messages messages;
   const volume::Volume volume = open_volume(request, paths, messages);
@@ -94,6 +111,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     Session session(mounted,
                     {paths.mountpoint, request.mount_options(paths.vault),
                      request.threads != 0 ? request.threads : default_threads(), request.idle});
+    announce(presence, paths.mountpoint);
     session.start(cli::cancel());
     if (background != nullptr) {
       messages.use_syslog();
@@ -103,6 +121,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     session.wait(cli::cancel());
     messages.note("unmounts " + paths.mountpoint);
   }
+  presence.withdraw();
   if (mounted.is_writable()) {
     if (const int error = mounted.sync(); error != 0) {
       std::string line =
@@ -113,6 +132,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
       throw Error(ErrorCode::failure, line);
     }
   }
+  presence.report_written();
   return cli::exit_done;
 }
 
@@ -123,6 +143,8 @@ int run(Request& request) {
   if (request.allows_others) {
     check_may_allow_others();
   }
+  check_may_allow(request.has_suid, "suid");
+  check_may_allow(request.has_devices, "dev");
   if (request.in_foreground) {
     return mount_until_unmounted(request, paths, nullptr);
   }

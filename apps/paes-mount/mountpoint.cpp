@@ -16,6 +16,7 @@
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
+#include "paes/mount_table.hpp"
 
 namespace paes::mount {
 
@@ -48,11 +49,6 @@ std::string real_folder(const std::string& path) {
     fail(path, "is no folder");
   }
   return real.get();
-}
-
-bool is_within(std::string_view path, std::string_view folder) {
-  return folder == "/" || path == folder ||
-         (path.starts_with(folder) && path[folder.size()] == '/');
 }
 
 void check_empty(const std::string& path) {
@@ -90,10 +86,10 @@ void check_may_mount() {
 MountPaths check_paths(const std::string& vault, const std::string& mountpoint,
                        bool may_have_files) {
   MountPaths paths{real_folder(vault), real_folder(mountpoint)};
-  if (is_within(paths.mountpoint, paths.vault)) {
+  if (cli::lies_within(paths.mountpoint, paths.vault)) {
     fail(mountpoint, "lies in the vault itself");
   }
-  if (is_within(paths.vault, paths.mountpoint)) {
+  if (cli::lies_within(paths.vault, paths.mountpoint)) {
     fail(mountpoint, "contains the vault, which the mount would hide");
   }
   if (!may_have_files) {
@@ -117,6 +113,12 @@ void check_may_allow_others() {
   }
   fail("allow_other", "only root may mount for other users here",
        "root can allow it to all users with a line 'user_allow_other' in /etc/fuse.conf");
+}
+
+void check_may_allow(bool is_wanted, const char* option) {
+  if (is_wanted && geteuid() != 0) {
+    fail(std::string("-o ") + option, "only root may mount with it");
+  }
 }
 
 }  // namespace paes::mount

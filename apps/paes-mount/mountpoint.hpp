@@ -21,4 +21,8 @@ struct MountPaths {
 // Throws Error(failure) if the system lets this user not mount for others, too.
 void check_may_allow_others();
 
+// Throws Error(failure) if `is_wanted` and this user is not root: files with the set-user-ID bit
+// and device files are worth what their owner is, and an ordinary user makes them at will.
+void check_may_allow(bool is_wanted, const char* option);
+
 }  // namespace paes::mount

@@ -27,7 +27,6 @@ constexpr std::array ignored = {"defaults",      "auto",     "noauto",     "user
                                 "nostrictatime", "lazytime", "nolazytime", "iversion",
                                 "noiversion",    "silent",   "loud",       "default_permissions",
                                 "quiet",         "q"};
-constexpr std::array flags = {"suid", "nosuid", "dev", "nodev", "exec", "noexec"};
 
 constexpr std::string_view not_supported = "paes does not have that";
 // gocryptfs's options, and what to say in their place.
@@ -222,9 +221,13 @@ void Request::take(std::string_view option) {
     if (contains(ignored, name)) {
       return;
     }
-    if (contains(flags, name)) {
-      has_suid = name == "suid" || (has_suid && name != "nosuid");
-      return flags_.push_back(name);
+    for (const auto& [known, allowed] :
+         {std::pair("suid", &has_suid), std::pair("dev", &has_devices),
+          std::pair("exec", &can_execute)}) {
+      if (name == known || name == std::string("no") + known) {
+        *allowed = name == known;  // the last one counts
+        return;
+      }
     }
     if (name == "rw" || name == "ro") {
       can_write = name == "rw" && !only_reads_;
@@ -272,9 +275,10 @@ std::string Request::mount_options(const std::string& vault_path) const {
   std::string options = (can_write ? "rw" : "ro") +
                         std::string(",default_permissions,subtype=paes-mount,fsname=") +
                         escaped(source.empty() ? vault_path : source);
-  for (const std::string& flag : flags_) {
-    options += "," + flag;
-  }
+  // All are named, so that no default of libfuse or fusermount3 decides.
+  options += has_suid ? ",suid" : ",nosuid";
+  options += has_devices ? ",dev" : ",nodev";
+  options += can_execute ? ",exec" : ",noexec";
   if (allows_others) {
     options += ",allow_other";
   }

@@ -27,7 +27,10 @@ class Request {
   bool can_write = false;
   bool writes_through = false;  // the system holds nothing back
   bool has_acls = false;
+  // What the system allows on the mount.
   bool has_suid = false;
+  bool has_devices = false;
+  bool can_execute = true;
   unsigned threads = 0;  // 0: as many as fit the machine
   std::string kernel = "auto";
   std::string source;  // what mount(8) lists; empty: the vault's path
@@ -43,7 +46,6 @@ class Request {
   std::string idle_;
   std::string cache_;
   bool only_reads_ = false;
-  std::vector<std::string> flags_;  // of the mount, such as noexec
 };
 
 // For a word that is an option of gocryptfs, after a dash or two or in a list: how to say it here.

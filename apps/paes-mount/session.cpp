@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include <functional>
 
 #include "core/secret.hpp"
+#include "paes-mount/bdi.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -35,9 +35,6 @@ constexpr unsigned long clone_channel = _IOR(229, 0, std::uint32_t);
 
 // Wakes a thread that waits for a request. Its handler does nothing.
 constexpr int waking_signal = SIGUSR1;
-
-// Where the system keeps how far it reads ahead of whoever reads on. Only root may change it.
-constexpr const char* read_ahead_kib = "1024\n";
 
 // The channel of a thread. A reply has to take the channel on which its request came.
 thread_local int own_channel = -1;
@@ -94,17 +91,6 @@ class SignalsBlocked {
  private:
   sigset_t before_{};
 };
-
-void read_further_ahead(const struct stat& mounted) {
-  const std::string path = "/sys/class/bdi/" + std::to_string(major(mounted.st_dev)) + ":" +
-                           std::to_string(minor(mounted.st_dev)) + "/read_ahead_kb";
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.is_open()) {
-    // Without it, reading is slower and nothing else.
-    [[maybe_unused]] const ssize_t written =
-        ::write(file.number(), read_ahead_kib, std::strlen(read_ahead_kib));
-  }
-}
 
 }  // namespace
 
@@ -214,7 +200,7 @@ void Session::start(const Cancel& cancel) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
   }
-  read_further_ahead(mounted);
+  tune_cache(mounted.st_dev, mounted_.is_writable());
 }
 
 void Session::work(int channel) noexcept {

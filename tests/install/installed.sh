@@ -19,7 +19,7 @@ mv "$folder/first" "$folder/prefix"
 prefix=$folder/prefix
 lib=$(dirname "$(find "$prefix" -name libpaes.so)")
 
-for file in bin/paes share/man/man1/paes.1 share/man/man1/paes-vault.1 share/bash-completion/completions/paes include/paes/file.hpp; do
+for file in bin/paes share/man/man1/paes.1 share/man/man1/paes-vault.1 share/man/man1/paes-umount.1 share/bash-completion/completions/paes include/paes/file.hpp; do
   [ -e "$prefix/$file" ] || complain "$file is not installed"
 done
 ! grep -rlF "$folder/first" "$prefix" || complain "these files name the folder they were installed to"

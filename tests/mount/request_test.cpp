@@ -52,13 +52,14 @@ TEST(Request, TakesWhatFstabHas) {
   EXPECT_EQ(request.vault.place.configuration_path(), "c");
   EXPECT_EQ(request.vault.place.folder(), "vault");
   EXPECT_EQ(request.mountpoint, "mnt");
-  EXPECT_EQ(request.mount_options("/vault"),
-            "ro,default_permissions,subtype=paes-mount,fsname=a\\,b,noexec,allow_other");
+  EXPECT_EQ(
+      request.mount_options("/vault"),
+      "ro,default_permissions,subtype=paes-mount,fsname=a\\,b,nosuid,nodev,noexec,allow_other");
 }
 
 TEST(Request, NamesTheVaultAsTheSource) {
   EXPECT_EQ(parsed({"v", "m"}).mount_options("/a,b\\c"),
-            "ro,default_permissions,subtype=paes-mount,fsname=/a\\,b\\\\c");
+            "ro,default_permissions,subtype=paes-mount,fsname=/a\\,b\\\\c,nosuid,nodev,exec");
 }
 
 TEST(Request, LastOfSuidAndNosuidCounts) {

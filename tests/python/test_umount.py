@@ -1,0 +1,375 @@
+# `paes umount`: it returns when the program of a mount is gone and everything is written, and otherwise it
+# says in one line why not. Whatever a test leaves mounted or running is unmounted and ended after it.
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import program
+import pytest
+from test_mount import (
+    LIMIT_S,
+    MOUNT,
+    Mounts,
+    has_ended,
+    is_mounted,
+    needs_root,
+    needs_runuser,
+    processes_of,
+    wait_ended,
+)
+
+
+def why_not():
+    if not os.access(MOUNT, os.X_OK):
+        return "paes-mount was not built (Debian packages libfuse3-dev and pkg-config)"
+    if shutil.which("fusermount3") is None:
+        return "fusermount3 is missing (Debian package fuse3)"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return f"/dev/fuse cannot be used: {error.strerror}"
+    return None
+
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+
+
+@pytest.fixture
+def mounts(tmp_path):
+    made = Mounts(tmp_path)
+    yield made
+    made.end()
+
+
+class Vault:
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "vault"
+        self.path.mkdir()
+        self.passfile = folder / "passphrase"
+        self.passfile.write_text("correct horse\n")
+        program.succeed("vault", "init", "--work-factor", 10, "--passphrase-file", self.passfile, self.path)
+
+
+@pytest.fixture
+def vault(tmp_path):
+    return Vault(tmp_path / "own")
+
+
+@contextlib.contextmanager
+def holder(code, *arguments, **options):
+    """A process that holds something, once it says so."""
+    words = [sys.executable, "-S", "-c", code + "\nprint('holds', flush=True)\ninput()", *map(str, arguments)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+    try:
+        assert process.stdout.readline() == b"holds\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=LIMIT_S)
+
+
+def umount(*words, code=0, says="", **options):
+    result = program.run("umount", *words, **options)
+    assert (result.code, result.out) == (code, b""), result.err
+    if code == 0:
+        assert result.err == ""
+    elif code == program.FAILURE:
+        program.assert_error_lines(result.err, says)
+    return result.err
+
+
+# ---- it waits
+
+
+def test_returns_when_the_program_is_gone(vault, mounts):
+    point = mounts.by_paes(vault, "-w")
+    (pid,) = processes_of(point)
+    text = os.urandom(5 << 20)
+    (point / "file").write_bytes(text)
+    umount(point)
+    assert has_ended(pid) and not is_mounted(point)
+    program.succeed("vault", "fsck", "--passphrase-file", vault.passfile, vault.path)
+    again = mounts.by_paes(vault)
+    assert (again / "file").read_bytes() == text
+    umount(again)
+
+
+def test_in_the_foreground(vault, mounts):
+    point, process = mounts.in_foreground(vault)
+    umount(point)
+    assert has_ended(process.pid)
+    assert process.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize("name", ["with a space", "back\\slash\\040", "line\nfeed", "-z"])
+def test_odd_names(vault, mounts, tmp_path, name):
+    point = tmp_path / name
+    point.mkdir()
+    mounts.points.append(point)
+    program.succeed("mount", "--passphrase-file", vault.passfile, vault.path, point)
+    (pid,) = processes_of(point)
+    umount("--", name, cwd=tmp_path)
+    assert has_ended(pid)
+
+
+@pytest.mark.parametrize("end", ["/", "/.", "//./"])
+def test_other_names_of_the_folder(vault, mounts, tmp_path, end):
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    (tmp_path / "link").symlink_to(point)
+    umount(f"{tmp_path}/link{end}")
+    assert has_ended(pid)
+
+
+def test_several(vault, mounts, tmp_path):
+    points = [mounts.by_paes(vault), mounts.by_paes(vault)]
+    pids = [pid for point in points for pid in processes_of(point)]
+    said = umount(points[0], tmp_path, points[1], code=program.SOME_FAILED)
+    program.assert_error_lines(said, f"{tmp_path}: nothing is mounted there")
+    assert all(map(has_ended, pids))
+
+
+def test_a_killed_program(vault, mounts):
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    os.kill(pid, signal.SIGKILL)
+    wait_ended(pid)
+    umount(point)
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    program.wait_until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "a stop")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_the_wait_has_an_end(vault, mounts):
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    with stopped(pid):
+        umount("--timeout", 1, point, code=program.FAILURE, says=rf"{point}: is unmounted, .*\({pid}\) still works after 1 s")
+        assert not is_mounted(point) and not has_ended(pid)
+    wait_ended(pid)
+
+
+def test_a_program_that_dies_meanwhile(vault, mounts):
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    with stopped(pid):
+        waiting = program.start("umount", point, stderr=subprocess.PIPE, text=True)
+        program.wait_until(lambda: not is_mounted(point), "the mount to go", LIMIT_S)
+        os.kill(pid, signal.SIGKILL)
+        said = waiting.communicate(timeout=LIMIT_S)[1]
+    assert waiting.returncode == program.FAILURE
+    program.assert_error_lines(said, "ended before all was written")
+
+
+def test_a_signal_ends_the_wait(vault, mounts):
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    with stopped(pid):
+        waiting = program.start("umount", point, stderr=subprocess.PIPE, text=True)
+        program.wait_until(lambda: not is_mounted(point), "the mount to go", LIMIT_S)
+        waiting.send_signal(signal.SIGTERM)
+        said = waiting.communicate(timeout=LIMIT_S)[1]
+    assert program.died_of(waiting.returncode, signal.SIGTERM)
+    program.assert_error_lines(said, "interrupted")
+    wait_ended(pid)
+
+
+# ---- it is in use
+
+HOLDING = {
+    "a file": "import sys; file = open(sys.argv[1] + '/file')",
+    "a folder": "import os, sys; folder = os.open(sys.argv[1], os.O_RDONLY)",
+    "its folder": "import os, sys; os.chdir(sys.argv[1])",
+    "a map": "import mmap, os, sys; number = os.open(sys.argv[1] + '/file', os.O_RDONLY);"
+             " mapped = mmap.mmap(number, 0, prot=mmap.PROT_READ); os.close(number)",
+}
+
+
+@pytest.mark.parametrize("what", HOLDING)
+def test_who_holds_it(vault, mounts, what):
+    point = mounts.by_paes(vault, "-w")
+    (pid,) = processes_of(point)
+    (point / "file").write_bytes(b"text" * 5000)
+    with holder(HOLDING[what], point) as process:
+        name = Path(f"/proc/{process.pid}/comm").read_text().strip()
+        said = umount(point, code=program.FAILURE, says="--lazy")
+        assert f"{point}: is in use by {name} ({process.pid})\n" in said
+        assert is_mounted(point) and (point / "file").read_bytes() == b"text" * 5000
+    umount(point)
+    assert has_ended(pid)
+
+
+@needs_root
+def test_a_mount_in_it(vault, mounts, tmp_path):
+    point = mounts.by_paes(vault, "-w")
+    (point / "folder").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", point / "folder"], check=True)
+    try:
+        umount(point, code=program.FAILURE, says=f"in use by the mount {point}/folder")
+    finally:
+        subprocess.run(["umount", point / "folder"], check=True)
+    umount(point)
+
+
+def test_lazy(vault, mounts):
+    point = mounts.by_paes(vault, "-w")
+    (pid,) = processes_of(point)
+    (point / "file").write_bytes(b"text" * 5000)
+    with holder("import sys; file = open(sys.argv[1] + '/file', 'r+b', buffering=0)", point) as process:
+        # What it has open, as this process reaches it through /proc.
+        result = program.run("umount", "--lazy", point)
+        assert (result.code, result.out) == (0, b"")
+        assert "is unmounted for all but " in result.err and f"({process.pid})" in result.err
+        assert not is_mounted(point) and not has_ended(pid)
+        (number,) = [one.name for one in Path(f"/proc/{process.pid}/fd").iterdir() if os.readlink(one).endswith("/file")]
+        with open(f"/proc/{process.pid}/fd/{number}", "rb") as file:
+            assert file.read() == b"text" * 5000
+    wait_ended(pid)
+    program.succeed("vault", "fsck", "--passphrase-file", vault.passfile, vault.path)
+
+
+def test_lazy_waits_when_nobody_uses_it(vault, mounts):
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    umount("--lazy", point)
+    assert has_ended(pid)
+
+
+# ---- it is not to be unmounted
+
+
+def test_nothing_is_mounted_there(vault, mounts, tmp_path):
+    point = mounts.by_paes(vault, "-w")
+    (point / "folder").mkdir()
+    umount(tmp_path, code=program.FAILURE, says=f"{tmp_path}: nothing is mounted there$")
+    umount(point / "folder", code=program.FAILURE, says=f"it lies in the mount {point}$")
+    umount(vault.path, code=program.FAILURE, says=f"this vault is mounted on {point}$")
+    umount(tmp_path / "missing", code=program.FAILURE, says="missing: No such file")
+    assert is_mounted(point)
+
+
+def test_what_others_have_mounted():
+    umount("/proc", code=program.FAILURE, says="/proc: is no mount of paes: its type is proc\n")
+    assert is_mounted("/proc")
+
+
+def test_requests_that_make_no_sense(tmp_path):
+    for words in ([], ["--timeout", "x", tmp_path], ["--timeout", "010", tmp_path], ["--bogus", tmp_path], [""]):
+        result = program.run("umount", *words)
+        assert result.code == program.USAGE, words
+        program.assert_error_lines(result.err, "umount: ")
+
+
+# ---- users and containers
+
+
+@needs_root
+def test_a_program_in_another_network(vault, mounts):
+    """Its socket is not there for us, and nobody claims then that it has ended."""
+    point = mounts.by_paes(vault)
+    (pid,) = processes_of(point)
+    umount(point, prefix=["unshare", "--net"], code=program.FAILURE, says="is unmounted, but its program cannot be seen")
+    wait_ended(pid)
+
+
+@pytest.fixture
+def public_folder():
+    """Where everybody may go: pytest's own folders are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="paes-umount-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+# A space of mounts in which everybody may open /dev/fuse.
+OPEN_FUSE = """
+set -e
+mount -t tmpfs none "$1"
+mknod "$1/fuse" c 10 229
+chmod 666 "$1/fuse"
+mount --bind "$1/fuse" /dev/fuse
+echo holds
+read line
+"""
+
+
+@pytest.fixture
+def ordinary(public_folder):
+    """run(words...) as an ordinary user, or with root=True as root, in that space of mounts."""
+    (public_folder / "devices").mkdir()
+    keeper = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", OPEN_FUSE, "sh", public_folder / "devices"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )
+    inside = ["nsenter", "--mount", f"--target={keeper.pid}", "--"]
+    as_nobody = [*inside, "runuser", "-u", "nobody", "--"]
+
+    def run(*words, root=False):
+        return subprocess.run(
+            [*(inside if root else as_nobody), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, env=program.clean_environment(), timeout=LIMIT_S, check=False,
+        )
+
+    run.prefix = as_nobody
+    try:
+        if keeper.stdout.readline() != b"holds\n":
+            pytest.skip("this root may make no device files")
+        yield run
+        run("umount", "-l", public_folder / "text", root=True)
+    finally:
+        keeper.communicate(b"\n", timeout=LIMIT_S)
+
+
+@needs_root
+@needs_runuser
+def test_ordinary_users(public_folder, ordinary):
+    vault = Vault(public_folder / "own")
+    point = public_folder / "text"
+    point.mkdir()
+    for path in (vault.path, *vault.path.rglob("*"), vault.passfile, point):
+        shutil.chown(path, "nobody")
+    paes, paes_mount = (shutil.copy(binary, public_folder) for binary in (program.PAES, MOUNT))
+    mounting = [paes_mount, "-w", "--passphrase-file", vault.passfile, vault.path, point]
+
+    def succeed(*words, **options):
+        done = ordinary(*words, **options)
+        assert done.returncode == 0, done.stderr
+
+    def refused(says):
+        done = ordinary(paes, "umount", point)
+        assert done.returncode == program.FAILURE
+        program.assert_error_lines(done.stderr, says)
+
+    succeed(*mounting)
+    (pid,) = processes_of(point)
+    succeed("cp", vault.passfile, point / "file")
+    succeed(paes, "umount", point)
+    assert has_ended(pid)
+
+    succeed(*mounting)
+    (pid,) = processes_of(point)
+    words = [*ordinary.prefix, "sh", "-c", 'exec 3<"$1/file"; echo holds; read line', "sh", point]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"holds\n"
+        refused(r"is in use by sh \(\d+\)\n")
+        process.communicate(b"\n", timeout=LIMIT_S)
+    succeed(paes, "umount", point, root=True)
+    assert has_ended(pid)
+
+    succeed(*mounting[:2], "--allow-other", *mounting[2:], root=True)
+    refused("user 0 has mounted it")
+    succeed(paes, "umount", point, root=True)
