@@ -58,9 +58,9 @@ GPUS = {
 }
 ARCHITECTURES = sorted({gpu["architecture"] for gpu in GPUS.values()})
 # KiB of shared memory that a thread block may have (CUDA C++ Programming Guide, technical specifications). Four tables
-# of AES, and the last round's, need 160 (cuda_tables.cu, with_cores).
+# of AES need 128 (cuda_tables.cu, with_cores).
 SHARED_KIB = {80: 163, 89: 99, 90: 227}
-FOUR_TABLES_KIB = 160
+FOUR_TABLES_KIB = 128
 BYTE_TABLES_KIB = 200  # of GCM, with multiples of the hash key by eight bits (ghash_tables.hpp)
 
 # What executes an instruction. Those that are not named take only an issue slot: branches, barriers, special

@@ -22,8 +22,8 @@
 #include <cstring>
 
 #include "cipher/aes_key.hpp"
-#include "cipher/aes_sbox_three_input.hpp"
 #include "core/secret.hpp"
+#include "cuda/aes_logic.hpp"
 #include "cuda/grid.hpp"
 #include "cuda/lanes.hpp"
 
@@ -81,23 +81,6 @@ PAES_DEVICE void to_blocks(AesSlices& state, Words<16> (&block)[8]) {
 }
 
 // ---- The steps of a round.
-
-struct AesGates {
-  template <unsigned Table>
-  [[gnu::always_inline]] static constexpr std::uint32_t lut3(std::uint32_t a, std::uint32_t b,
-                                                             std::uint32_t c) noexcept {
-    return cuda::lut3<Table>(a, b, c);
-  }
-};
-
-// A^-1, the inverse of the S-box's matrix (FIPS 197, section 5.3.2).
-PAES_DEVICE void inverse_matrix(std::uint32_t (&x)[8]) {
-  const std::uint32_t y[8] = {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
-  PAES_UNROLL
-  for (unsigned i = 0; i < 8; ++i) {
-    x[i] = xor3(y[(i + 2) % 8], y[(i + 5) % 8], y[(i + 7) % 8]);
-  }
-}
 
 // S(x) = A x^-1 + c. The inverse applies A^-1 before and after the forward circuit. The round key
 // before has already added c to the input.
