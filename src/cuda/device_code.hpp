@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "cipher/block.hpp"
 
@@ -84,6 +86,42 @@ PAES_DEVICE unsigned uniform(unsigned value) {
   return value;
 #endif
 }
+
+// What `make(lane)` returns for each lane of the warp, in words. Each lane makes its own and gets
+// those of others from them; the emulation, which runs one lane after the other, makes them again.
+template <class Make>
+class OfLanes {
+ public:
+  using Value = decltype(std::declval<const Make&>()(0U));
+  static_assert(std::is_trivially_copyable_v<Value> && alignof(Value) == alignof(std::uint32_t));
+
+  PAES_DEVICE OfLanes(unsigned lane, const Make& make)
+#if defined(__CUDA_ARCH__)
+      : own_(make(lane)) {
+  }
+  // All lanes call this together, with the same number.
+  [[nodiscard]] PAES_DEVICE Value of(unsigned lane) const {
+    Value value = own_;
+    auto* const words = reinterpret_cast<std::uint32_t*>(&value);
+    PAES_UNROLL
+    for (unsigned i = 0; i < sizeof(Value) / sizeof(std::uint32_t); ++i) {
+      words[i] = __shfl_sync(0xffffffff, words[i], static_cast<int>(lane));
+    }
+    return value;
+  }
+
+ private:
+  Value own_;
+#else
+      : make_(make) {
+    (void)lane;
+  }
+  [[nodiscard]] Value of(unsigned lane) const { return make_(lane); }
+
+ private:
+  const Make& make_;
+#endif
+};
 
 // A block of the cipher as 32-bit words, the first byte in memory the lowest of the first word.
 template <unsigned Bytes>
