@@ -58,9 +58,9 @@ GPUS = {
 }
 ARCHITECTURES = sorted({gpu["architecture"] for gpu in GPUS.values()})
 # KiB of shared memory that a thread block may have (CUDA C++ Programming Guide, technical specifications). Four tables
-# of AES, and the last round's, need 160 (cuda_tables.cu, with_cores).
+# of AES need 128 (cuda_tables.cu, with_cores).
 SHARED_KIB = {80: 163, 89: 99, 90: 227}
-FOUR_TABLES_KIB = 160
+FOUR_TABLES_KIB = 128
 BYTE_TABLES_KIB = 200  # of GCM, with multiples of the hash key by eight bits (ghash_tables.hpp)
 
 # What executes an instruction. Those that are not named take only an issue slot: branches, barriers, special
@@ -132,7 +132,17 @@ def trips(kernel, what, bits, architecture):
             # Two rounds at a time where keys are too many for uniform registers (cuda_tables.cu).
             return (6,) if bits == 256 and not blocks_a_start(kernel, what) else ()
         return (ROUNDS[bits] - (3 if blocks_a_start(kernel, what) else 1),)
+    if shares_tiles(kernel, what):
+        return ((TILES_A_START, (ROUNDS[bits] - 3,)),)
     return (ROUNDS[bits] - 1,)
+
+
+# A lane makes what the counters of a tile share, for one of as many tiles as a warp has lanes (cuda/sliced_loop.hpp).
+TILES_A_START = 32
+
+
+def shares_tiles(kernel, what):
+    return kernel == "cuda_bitslice" and what == "CTR"
 
 
 def blocks_a_start(kernel, what):
@@ -156,6 +166,10 @@ def count(lines, kernel, what, bits, architecture):
         return stores(instruction) or (tiles and loads(instruction))
 
     candidates = sass.main_loops(blocks, loops, stores)
+    if shares_tiles(kernel, what):
+        # The loop around it makes the starts.
+        candidates = [min((outer for outer in loops if outer.contains(loop)), key=lambda one: len(one.body))
+                      for loop in candidates]
     if not candidates:
         raise sass.SassError(f"sass: {kernel}: {what}: no loop stores whole blocks")
     best = None

@@ -1,18 +1,20 @@
 // The device kernel `cuda_tables`, the fast one for AES: T-tables (cipher/aes_tables.hpp says what
 // they are) in shared memory, 32 copies of each. Entry b of a table is a row of 32 equal words, one
 // in each bank, and a lane reads only the word in its own bank. So look-ups never conflict,
-// whatever the data, and their time does not depend on it.
+// whatever the data, and their time does not depend on it. A row has 128 bytes, so that an address
+// (byte << 7 | lane << 2) is one sum of products of bytes.
 //
-// Where shared memory has room there are four tables. Two lie side by side in rows of 256 bytes, so
-// that one byte permutation makes an address (byte << 8 | lane << 2), and the other two 64 KiB
-// further. Otherwise there is one table, with rows of 128 bytes, and a rotation replaces each of
-// the other three.
+// Where shared memory has room there are four tables. Then look-ups are what takes longest, and the
+// last round, whose look-ups would bring one byte each, is done by logic instead (aes_logic.hpp).
+// Otherwise there is one table, a rotation replaces each of the other three, and the last round of
+// decryption has a table of its own.
 //
 // Round keys come from constant memory, where each slot has a part of its own. A launch first
 // copies them there, on its stream, from the key's image in device memory.
 #include <cstring>
 
 #include "cipher/aes_tables.hpp"
+#include "cuda/aes_logic.hpp"
 #include "cuda/gcm_runs.hpp"
 #include "cuda/grid.hpp"
 
@@ -71,7 +73,8 @@ class AesTablesCore {
   using Keys = AesTablesKeys;
   static constexpr unsigned threads = Tables == 4 ? 1024 : 512;
   static constexpr unsigned table_bytes = Tables * 32768;
-  static constexpr unsigned shared_bytes = table_bytes + (Inverse ? 32768 : 0);
+  static constexpr bool looks_up_last = Tables == 1;  // in the last round
+  static constexpr unsigned shared_bytes = table_bytes + (looks_up_last && Inverse ? 32768 : 0);
   using FillsNoKeys = void;
   // All keys of more rounds do not fit the 63 uniform registers, from which instructions take them
   // for nothing. Those that do not fit would be moved for each block.
@@ -80,13 +83,13 @@ class AesTablesCore {
   PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& /*keys*/, const Thread& thread) {
     auto* const words = reinterpret_cast<std::uint32_t*>(shared);
     for (unsigned at = thread.index; at < table_bytes / 4; at += thread.threads) {
-      const unsigned table = Tables == 4 ? (at >> 14) * 2 + ((at >> 5) & 1) : 0;
-      const unsigned byte = Tables == 4 ? (at >> 6) & 255 : at >> 5;
+      const unsigned table = at >> 13;
+      const unsigned byte = (at >> 5) & 255;
       const std::uint32_t entry =
           Inverse ? aes_table_entries.inverse[byte] : aes_table_entries.forward[byte];
       words[at] = shift_left(entry, entry, 8 * table);
     }
-    if constexpr (Inverse) {
+    if constexpr (looks_up_last && Inverse) {
       for (unsigned at = thread.index; at < 8192; at += thread.threads) {
         words[table_bytes / 4 + at] = aes_table_entries.inverse_last[at >> 5];
       }
@@ -94,7 +97,10 @@ class AesTablesCore {
   }
 
   PAES_DEVICE AesTablesCore(const std::uint8_t* shared, const Keys& keys, const Thread& thread)
-      : shared_(shared), key_(keys.in_slot()), rounds_(keys.rounds), lane_(thread.lane() * 4) {}
+      : tables_(shared),
+        key_(keys.in_slot()),
+        rounds_(keys.rounds),
+        lane_(tables_.address() + thread.lane() * 4) {}
 
   PAES_DEVICE void crypt(Words<16> (&state)[blocks]) const {
     Words<16>& s = state[0];
@@ -177,37 +183,32 @@ class AesTablesCore {
     return (column + (Inverse ? 4 - row : row)) % 4;
   }
 
-  PAES_DEVICE std::uint32_t load(std::uint32_t address) const {
-    return *reinterpret_cast<const std::uint32_t*>(shared_ + address);
-  }
-
   // Table `row` at byte `row` of the column.
   PAES_DEVICE std::uint32_t look_up(std::uint32_t column, unsigned row) const {
     return look_up(column, row, row);
   }
   PAES_DEVICE std::uint32_t look_up(std::uint32_t column, unsigned row, unsigned table) const {
     if constexpr (Tables == 4) {
-      return load(byte_permute(column, lane_, 0x5504 | (row << 4)) + (table >> 1) * 65536 +
-                  (table & 1) * 128);
+      return tables_.word(place(column, row) + table * 32768);
     } else {
-      const std::uint32_t entry = load(narrow_address(column, row));
+      const std::uint32_t entry = tables_.word(place(column, row));
       return shift_left(entry, entry, 8 * table);
     }
   }
-  // byte << 7 | lane << 2.
-  PAES_DEVICE std::uint32_t narrow_address(std::uint32_t column, unsigned row) const {
-    return byte_permute(column, lane_ * 2, 0x5504 | (row << 4)) >> 1;
+  // byte << 7 | lane << 2, where the first table has this lane's copy of the byte's entry. One
+  // instruction makes the whole address, and the pipe that executes it has nothing else to do.
+  PAES_DEVICE std::uint32_t place(std::uint32_t column, unsigned row) const {
+    return dot_bytes(column, 128U << (8 * row), lane_);
   }
 
   // One byte of the last round's column, at its place in the word. The caller drops the other
   // bytes.
   PAES_DEVICE std::uint32_t last_look_up(std::uint32_t column, unsigned row) const {
     if constexpr (Inverse) {
-      return load(table_bytes + narrow_address(column, row));
+      return tables_.word(table_bytes + place(column, row));
     } else {
-      // Table t has the S-box's byte itself in bytes t + 1 and t + 2.
-      constexpr unsigned table = 0;
-      return look_up(column, row, row == 0 || row == 3 ? table + 2 : table);
+      // The table has the S-box's byte itself in bytes 1 and 2.
+      return look_up(column, row, row == 0 || row == 3 ? 2 : 0);
     }
   }
 
@@ -247,22 +248,33 @@ class AesTablesCore {
         round(s, key_ + std::size_t{4} * r);
       }
     }
-    Words<16> last = {};
-    PAES_UNROLL
-    for (unsigned column = 0; column < 4; ++column) {
-      const std::uint32_t low = byte_permute(last_look_up(s.word[source(column, 0)], 0),
-                                             last_look_up(s.word[source(column, 1)], 1), 0x5550);
-      const std::uint32_t high = byte_permute(last_look_up(s.word[source(column, 2)], 2),
-                                              last_look_up(s.word[source(column, 3)], 3), 0x7244);
-      last.word[column] = byte_permute(low, high, 0x7610) ^ key_[std::size_t{4} * rounds + column];
-    }
-    s = last;
+    last_round(s, key_ + std::size_t{4} * rounds);
   }
 
-  const std::uint8_t* shared_;
+  PAES_DEVICE void last_round(Words<16>& s, const std::uint32_t* key) const {
+    Words<16> last = {};
+    if constexpr (!looks_up_last) {
+      last = shift_rows_and_sub_bytes<Inverse>(s);
+    } else {
+      PAES_UNROLL
+      for (unsigned column = 0; column < 4; ++column) {
+        const std::uint32_t low = byte_permute(last_look_up(s.word[source(column, 0)], 0),
+                                               last_look_up(s.word[source(column, 1)], 1), 0x5550);
+        const std::uint32_t high = byte_permute(last_look_up(s.word[source(column, 2)], 2),
+                                                last_look_up(s.word[source(column, 3)], 3), 0x7244);
+        last.word[column] = byte_permute(low, high, 0x7610);
+      }
+    }
+    PAES_UNROLL
+    for (unsigned column = 0; column < 4; ++column) {
+      s.word[column] = last.word[column] ^ key[column];
+    }
+  }
+
+  SharedWords tables_;
   const std::uint32_t* key_;
   unsigned rounds_;
-  std::uint32_t lane_;  // times 4
+  std::uint32_t lane_;  // the address of this lane's copies
 };
 
 struct Image {

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "cipher/block.hpp"
 
@@ -43,6 +45,19 @@ PAES_DEVICE std::uint32_t byte_permute(std::uint32_t x, std::uint32_t y, std::ui
 #endif
 }
 
+// The sum of the products of equal bytes of `x` and `y`, added to `sum` (IDP.4A). On a device it
+// runs beside logic and byte permutations, on the pipe that multiplies.
+PAES_DEVICE std::uint32_t dot_bytes(std::uint32_t x, std::uint32_t y, std::uint32_t sum) {
+#if defined(__CUDA_ARCH__)
+  return __dp4a(x, y, sum);
+#else
+  for (unsigned i = 0; i < 4; ++i) {
+    sum += ((x >> (8 * i)) & 0xff) * ((y >> (8 * i)) & 0xff);
+  }
+  return sum;
+#endif
+}
+
 PAES_DEVICE std::uint32_t swap_bytes(std::uint32_t word) { return byte_permute(word, 0, 0x0123); }
 
 // shift_left: the upper 32 bits of high:low << bits. shift_right: the lower 32 bits of high:low >>
@@ -71,6 +86,42 @@ PAES_DEVICE unsigned uniform(unsigned value) {
   return value;
 #endif
 }
+
+// What `make(lane)` returns for each lane of the warp, in words. Each lane makes its own and gets
+// those of others from them; the emulation, which runs one lane after the other, makes them again.
+template <class Make>
+class OfLanes {
+ public:
+  using Value = decltype(std::declval<const Make&>()(0U));
+  static_assert(std::is_trivially_copyable_v<Value> && alignof(Value) == alignof(std::uint32_t));
+
+  PAES_DEVICE OfLanes(unsigned lane, const Make& make)
+#if defined(__CUDA_ARCH__)
+      : own_(make(lane)) {
+  }
+  // All lanes call this together, with the same number.
+  [[nodiscard]] PAES_DEVICE Value of(unsigned lane) const {
+    Value value = own_;
+    auto* const words = reinterpret_cast<std::uint32_t*>(&value);
+    PAES_UNROLL
+    for (unsigned i = 0; i < sizeof(Value) / sizeof(std::uint32_t); ++i) {
+      words[i] = __shfl_sync(0xffffffff, words[i], static_cast<int>(lane));
+    }
+    return value;
+  }
+
+ private:
+  Value own_;
+#else
+      : make_(make) {
+    (void)lane;
+  }
+  [[nodiscard]] Value of(unsigned lane) const { return make_(lane); }
+
+ private:
+  const Make& make_;
+#endif
+};
 
 // A block of the cipher as 32-bit words, the first byte in memory the lowest of the first word.
 template <unsigned Bytes>
@@ -118,6 +169,34 @@ PAES_DEVICE void store_words(void* address, const Words<Bytes>& words) {
 #endif
 }
 
+// Words in memory that a thread block shares, by their 32-bit addresses. With a pointer the
+// compiler may add the memory's own address to every place in it.
+class SharedWords {
+ public:
+  PAES_DEVICE explicit SharedWords(const std::uint8_t* memory)
+#if defined(__CUDA_ARCH__)
+      : address_(static_cast<std::uint32_t>(__cvta_generic_to_shared(memory))) {
+  }
+  [[nodiscard]] PAES_DEVICE std::uint32_t address() const { return address_; }
+  [[nodiscard]] PAES_DEVICE std::uint32_t word(std::uint32_t address) const {
+    return *static_cast<const std::uint32_t*>(__cvta_shared_to_generic(address));
+  }
+
+ private:
+  std::uint32_t address_;
+#else
+      : memory_(memory) {
+  }
+  [[nodiscard]] std::uint32_t address() const { return 0; }
+  [[nodiscard]] std::uint32_t word(std::uint32_t address) const {
+    return *reinterpret_cast<const std::uint32_t*>(memory_ + address);
+  }
+
+ private:
+  const std::uint8_t* memory_;
+#endif
+};
+
 // These load, store or keep only the first `bytes` of a block. What they return has zeros for the
 // others. Indices are constants, because otherwise the words would have to leave their registers.
 template <unsigned Bytes>
@@ -153,15 +232,11 @@ PAES_DEVICE Words<Bytes> first_bytes(const Words<Bytes>& words, unsigned bytes) 
   return first;
 }
 
-// The words of a block that launch parameters carry.
+// The words of a block that launch parameters carry. They are read as words, because the compiler
+// would keep every byte in a register of its own.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> words_of(const Block& block) {
-  Words<Bytes> words = {};
-  PAES_UNROLL
-  for (unsigned i = 0; i < Bytes; ++i) {
-    words.word[i / 4] |= std::uint32_t{block.bytes[i]} << (8 * (i % 4));
-  }
-  return words;
+  return load_words<Bytes>(&block);
 }
 
 }  // namespace

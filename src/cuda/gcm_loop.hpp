@@ -35,9 +35,10 @@ template <TextFlow Flow>
     before = 1;
   } else {
     const std::uint64_t blocks = (job.text_bytes + block_bytes - 1) / block_bytes;
-    const std::uint64_t after = (hash_chunks(blocks) - index - 1) * hash_chunk_blocks;
+    const std::uint32_t chunk = job.chunk_blocks;
+    const std::uint64_t after = (hash_chunks(blocks, chunk) - index - 1) * chunk;
     const std::uint64_t end = blocks == 0 ? 0 : blocks - after;
-    before = index == 0 ? 0 : end - hash_chunk_blocks;
+    before = index == 0 ? 0 : end - chunk;
     first = before * block_bytes;
     unit.bytes = (end * block_bytes < job.text_bytes ? end * block_bytes : job.text_bytes) - first;
   }

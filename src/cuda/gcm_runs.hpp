@@ -59,11 +59,14 @@ int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys&
 template <class RunText>
 int run_gcm_levels(const Launch& launch, const GcmJob& job, const HashLevel* levels,
                    const RunText& run_text) {
-  std::uint64_t count = hash_chunks((job.text_bytes + block_bytes - 1) / block_bytes);
-  if (takes_messages(job.operation) || count <= 1) {
-    return run_text(job, levels);
-  }
+  const std::uint64_t blocks = (job.text_bytes + block_bytes - 1) / block_bytes;
   GcmJob part = job;
+  part.chunk_blocks = text_chunk_blocks(blocks);
+  std::uint64_t count = hash_chunks(blocks, part.chunk_blocks);
+  if (takes_messages(job.operation) || count <= 1) {
+    return run_text(part, levels);
+  }
+  const bool is_short = part.chunk_blocks == short_chunk_blocks;
   Block* hashes = job.scratch;
   part.tags = hashes;
   int error = run_text(part, levels);
@@ -73,9 +76,10 @@ int run_gcm_levels(const Launch& launch, const GcmJob& job, const HashLevel* lev
     next.in = hashes;
     next.text_bytes = count * block_bytes;
     hashes += count;
-    count = hash_chunks(count);
+    count = hash_chunks(count, hash_chunk_blocks);
     next.tags = count == 1 ? job.tags : hashes;
-    error = run_gcm_on_grid<GcmCore<NoCipher>, TextFlow::hash>(launch, next, {{}, levels + level});
+    error = run_gcm_on_grid<GcmCore<NoCipher>, TextFlow::hash>(
+        launch, next, {{}, levels + (is_short ? short_chunk_level : level)});
   }
   return error;
 }
@@ -122,6 +126,9 @@ inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
   Block base = h;  // of the level
   const WipeOnExit wiped_base(base.bytes);
   for (unsigned number = 0; number < hash_levels; ++number) {
+    if (number == short_chunk_level) {
+      base = ghash_power(h, short_chunk_blocks);
+    }
     HashLevel& level = levels[number];
     // On level 0 the last block is multiplied by H. On higher levels the last chunk's hash is not
     // multiplied.

@@ -7,7 +7,8 @@
 //
 // Each lane of a warp hashes every 32nd block by Horner's rule with H^32. Then lane l multiplies by
 // H^(32 - l), and the sum over the lanes is the hash. The hashes of chunks are joined in the same
-// way, with H^1024 in place of H, and those hashes once more (hash_levels).
+// way, with H^1024 (H^256 for short chunks) in place of H, and those hashes once more
+// (hash_levels).
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -22,8 +23,8 @@ struct alignas(16) FieldWords {
 };
 
 struct HashLevel {
-  // the multiples of G^32 by eight bits, where G is H on level 0, H^1024 on level 1, and so on;
-  // those by four bits are every 16th
+  // the multiples of G^32 by eight bits, where G is the level's power of H (hash_levels in
+  // job.hpp); those by four bits are every 16th
   FieldWords horner[256];
   FieldWords join[16][warp_lanes];  // of each lane's power
 };

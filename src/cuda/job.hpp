@@ -62,6 +62,22 @@ inline constexpr std::uint32_t tweak_step = 32;
          operation == GcmOperation::verify;
 }
 
+// A warp hashes a chunk of this many blocks. The chunks' hashes are then hashed in the same way,
+// 1024 at a time.
+inline constexpr std::uint32_t hash_chunk_blocks = 1024;
+// The chunks of a text of at most 4 MiB are shorter, because larger ones would be too few to keep a
+// device busy. Their hashes are hashed at once.
+inline constexpr std::uint32_t short_chunk_blocks = 256;
+// A key has tables for H, H^1024 and H^(1024^2), and for H^256 where chunks are short.
+inline constexpr unsigned hash_levels = 4;
+inline constexpr unsigned short_chunk_level = 3;
+
+// The chunks of a text of so many blocks.
+[[nodiscard]] constexpr std::uint32_t text_chunk_blocks(std::uint64_t blocks) noexcept {
+  return blocks <= std::uint64_t{short_chunk_blocks} * hash_chunk_blocks ? short_chunk_blocks
+                                                                         : hash_chunk_blocks;
+}
+
 // GCM: many whole messages, or a part of one.
 struct GcmJob {
   GcmOperation operation;
@@ -86,20 +102,19 @@ struct GcmJob {
   Block* tags;
   // encrypt, decrypt, hash: room for gcm_scratch_count() blocks.
   Block* scratch;
+  // The same: of a chunk. run_gcm_levels() sets it.
+  std::uint32_t chunk_blocks = hash_chunk_blocks;
 };
 
-// A warp hashes a chunk of this many blocks. The chunks' hashes are then hashed in the same way,
-// 1024 at a time.
-inline constexpr std::uint32_t hash_chunk_blocks = 1024;
-inline constexpr unsigned hash_levels = 3;
-
-[[nodiscard]] constexpr std::uint64_t hash_chunks(std::uint64_t blocks) noexcept {
-  return (blocks + hash_chunk_blocks - 1) / hash_chunk_blocks;
+[[nodiscard]] constexpr std::uint64_t hash_chunks(std::uint64_t blocks,
+                                                  std::uint32_t chunk_blocks) noexcept {
+  return (blocks + chunk_blocks - 1) / chunk_blocks;
 }
 [[nodiscard]] constexpr std::uint64_t gcm_scratch_count(std::uint64_t text_bytes) noexcept {
+  std::uint64_t blocks = (text_bytes + block_bytes - 1) / block_bytes;
   std::uint64_t count = 0;
-  for (std::uint64_t blocks = (text_bytes + block_bytes - 1) / block_bytes; blocks > 1;) {
-    blocks = hash_chunks(blocks);
+  for (std::uint32_t chunk = text_chunk_blocks(blocks); blocks > 1; chunk = hash_chunk_blocks) {
+    blocks = hash_chunks(blocks, chunk);
     count += blocks;
   }
   return count;
@@ -107,7 +122,8 @@ inline constexpr unsigned hash_levels = 3;
 
 // How many warps a job keeps busy: one for each message or chunk, and one for a part without text.
 [[nodiscard]] constexpr std::uint64_t hash_units(const GcmJob& job) noexcept {
-  const std::uint64_t chunks = hash_chunks((job.text_bytes + block_bytes - 1) / block_bytes);
+  const std::uint64_t chunks =
+      hash_chunks((job.text_bytes + block_bytes - 1) / block_bytes, job.chunk_blocks);
   return takes_messages(job.operation) ? job.count : chunks == 0 ? 1 : chunks;
 }
 

@@ -38,6 +38,23 @@ template <unsigned Table>
   return lut3<0xca>(mask, a, b);
 }
 
+// a ^ (b & mask).
+[[gnu::always_inline]] constexpr std::uint32_t add_masked(std::uint32_t a, std::uint32_t b,
+                                                          std::uint32_t mask) noexcept {
+  return lut3<0x78>(a, b, mask);
+}
+
+// Bit `bit` of each byte, in all bits of the byte (PRMT, which can repeat a byte's highest bit).
+PAES_DEVICE std::uint32_t spread_bit(std::uint32_t word, unsigned bit) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t result;
+  asm("prmt.b32 %0, %1, %1, 0xba98;" : "=r"(result) : "r"(word << (7 - bit)));
+  return result;
+#else
+  return (word >> bit & 0x01010101) * 0xff;
+#endif
+}
+
 // `a` and `b` are rows of a matrix of bits whose numbers differ by Distance. Exchanges the bits of
 // `a` in the upper half of each group of 2 * Distance with those of `b` in the lower half.
 template <unsigned Distance>

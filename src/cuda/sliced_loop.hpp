@@ -140,10 +140,82 @@ PAES_DEVICE void run_tiles(const Core& core, const Job& job, const Thread& threa
   }
 }
 
+// The blocks of a thread in a tile whose first block may lie before the text.
+template <class Core>
+PAES_DEVICE void store_counter_tile(const Job& job, std::uint64_t first,
+                                    const Words<16> (&state)[Core::blocks]) {
+  const auto* const in = static_cast<const std::uint8_t*>(job.in);
+  auto* const out = static_cast<std::uint8_t*>(job.out);
+  const std::uint64_t full = job.bytes / 16;
+  Words<16> last = {};
+  bool has_last = false;
+  PAES_UNROLL
+  for (unsigned i = 0; i < Core::blocks; ++i) {
+    // Before the text this is a number above all blocks.
+    const std::uint64_t index = first + std::uint64_t{i} * warp_lanes;
+    if (index < full) {
+      store_words(out + index * 16, state[i] ^ load_words<16>(in + index * 16));
+    } else if (index == full) {
+      last = state[i];
+      has_last = true;
+    }
+  }
+  if (const auto rest = static_cast<unsigned>(job.bytes % 16); has_last && rest != 0) {
+    store_partial(out + full * 16, last ^ load_partial<16>(in + full * 16, rest), rest);
+  }
+}
+
+// Counter mode of a Core to which counters that differ in their last byte alone cost less. A tile
+// has all 256 of them, so the first one may begin before the text. What a tile's counters share is
+// made by one lane, for 32 tiles at once.
+template <class Core>
+PAES_DEVICE void run_counter_tiles(const Core& core, const Job& job, const Thread& thread) {
+  constexpr unsigned tile_blocks = 256;
+  static_assert(Core::block_bytes == 16 && warp_lanes * Core::blocks == tile_blocks);
+  Counter counter = counter_of(words_of<16>(job.counter), job.counter_bits == 32);
+  const std::uint64_t before = counter.low % tile_blocks;
+  counter.low -= before;
+  const std::uint64_t tiles = (before + (job.bytes + 15) / 16 + tile_blocks - 1) / tile_blocks;
+  const unsigned warps = thread.threads / warp_lanes;  // of a thread block
+  const std::uint64_t stride = std::uint64_t{thread.blocks} * warps;
+  const unsigned lane = thread.lane();
+  const auto own = core.start_lane(lane);
+  PAES_KEEP_LOOP
+  for (std::uint64_t group =
+           std::uint64_t{thread.block} * warps + uniform(thread.index / warp_lanes);
+       group < tiles; group += stride * warp_lanes) {
+    const auto start_of = [&](unsigned of_lane) {
+      return core.start_tile(counter_block<16>(counter, (group + stride * of_lane) * tile_blocks));
+    };
+    const OfLanes starts(lane, start_of);
+    std::uint64_t tile = group;
+    PAES_KEEP_LOOP
+    for (unsigned i = 0; i < warp_lanes && tile < tiles; ++i, tile += stride) {
+      Words<16> state[Core::blocks];
+      core.crypt_counters(starts.of(i), own, state);
+      const std::uint64_t first = tile * tile_blocks - before + lane;
+      const std::uint64_t last = first + std::uint64_t{warp_lanes} * (Core::blocks - 1);
+      if (tile * tile_blocks >= before && last < job.bytes / 16) {
+        const auto* const in = static_cast<const std::uint8_t*>(job.in) + first * 16;
+        auto* const out = static_cast<std::uint8_t*>(job.out) + first * 16;
+        PAES_UNROLL
+        for (unsigned n = 0; n < Core::blocks; ++n) {
+          const std::size_t at = std::size_t{n} * warp_lanes * 16;
+          store_words(out + at, state[n] ^ load_words<16>(in + at));
+        }
+      } else {
+        store_counter_tile<Core>(job, first, state);
+      }
+    }
+  }
+}
+
 // One thread's work, in whichever way its Core takes it.
 template <class Core, Operation Which>
 PAES_DEVICE void run_core(const Core& core, const Job& job, const Thread& thread) {
-  if constexpr (requires { typename Core::TakesTiles; }) {
+  if constexpr (Which == Operation::ctr && requires { typename Core::SharesTiles; }) {
+    run_counter_tiles(core, job, thread);
+  } else if constexpr (requires { typename Core::TakesTiles; }) {
     run_tiles<Core, Which>(core, job, thread);
   } else {
     run_thread<Core, Which>(core, job, thread);

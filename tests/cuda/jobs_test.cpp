@@ -261,7 +261,8 @@ TEST_P(Jobs, ManyMessages) {
   }
 }
 
-// More than 1024 chunks of 1024 blocks, so that the hashes of chunks' hashes are hashed, too.
+// Around one short chunk and one of 1024 blocks, around 1024 short chunks, from where on chunks are
+// longer, and more than 1024 of those, so that the hashes of chunks' hashes are hashed, too.
 TEST_P(Jobs, HashesOfLongTexts) {
   if (!kernel().has_gcm()) {
     GTEST_SKIP() << "NOT RUN: " << kernel().name << ": lacks GCM";
@@ -271,8 +272,9 @@ TEST_P(Jobs, HashesOfLongTexts) {
   const Buffer hashed = reference_ecb(key(), Buffer(16));
   std::copy(hashed.begin(), hashed.end(), h.bytes);
   for (const std::size_t blocks :
-       {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{1024}, std::size_t{1025},
-        std::size_t{5000}, std::size_t{1024} * 1024 + 1}) {
+       {std::size_t{0}, std::size_t{1}, std::size_t{256}, std::size_t{257}, std::size_t{1025},
+        std::size_t{5000}, std::size_t{256} * 1024, std::size_t{256} * 1024 + 1,
+        std::size_t{1024} * 1024 + 1}) {
     const Buffer text = varied_bytes(blocks * 16, 14);
     HashValue expected = {};
     ghash_update(h, expected, text.data(), blocks);

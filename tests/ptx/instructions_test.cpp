@@ -35,6 +35,12 @@ TEST(PtxInstructions, BytesArePermuted) {
   EXPECT_EQ(permute_bytes(0x00008001, 0, 0x9898), 0xff00ff00U);
 }
 
+TEST(PtxInstructions, ProductsOfBytesAreAdded) {
+  EXPECT_EQ(dot_bytes(0x04030201, 0x40302010, 5), 5U + 0x10 + 2 * 0x20 + 3 * 0x30 + 4 * 0x40);
+  EXPECT_EQ(dot_bytes(0xffffffff, 0xffffffff, 0), 4U * 255 * 255);
+  EXPECT_EQ(dot_bytes(0x00ff0000, 0x00800000, 0xfffffffc), 0xffU * 0x80 - 4);
+}
+
 TEST(PtxInstructions, TablesOfThreeInputs) {
   for (b32 i = 0; i < 8; ++i) {
     const b32 a = (i & 4) != 0 ? ~0U : 0;

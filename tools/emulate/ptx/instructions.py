@@ -81,6 +81,7 @@ def instructions():
     add("shf.l.wrap.b32", "b32", "b32 b32 u32", "funnel_left({0}, {1}, {2})")
     add("shf.r.wrap.b32", "b32", "b32 b32 u32", "funnel_right({0}, {1}, {2})")
     add("prmt.b32", "b32", "b32 b32 b32", "permute_bytes({0}, {1}, {2})")
+    add("dp4a.u32.u32", "b32", "b32 b32 b32", "dot_bytes({0}, {1}, {2})")
     add("lop3.b32", "b32", "b32 b32 b32 table", "lut3<{3}>({0}, {1}, {2})")
     add("mov.pred", "pred", "pred", "{0}")
     add("not.pred", "pred", "pred", "!{0}")

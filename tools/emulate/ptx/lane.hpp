@@ -313,6 +313,13 @@ template <class T>
   }
   return result;
 }
+// The products of bytes without a sign, all added to `sum`.
+[[nodiscard]] constexpr b32 dot_bytes(b32 a, b32 b, b32 sum) {
+  for (unsigned at = 0; at < 32; at += 8) {
+    sum += (a >> at & 0xff) * (b >> at & 0xff);
+  }
+  return sum;
+}
 // Bit (a << 2 | b << 1 | c) of the table, for each bit.
 template <unsigned Table>
 [[nodiscard]] inline b32 lut3(b32 a, b32 b, b32 c) {
