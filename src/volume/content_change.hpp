@@ -90,8 +90,9 @@ class ContentChange {
   [[nodiscard]] int seal_parts(SealedRun& run);
   // Fills up the last block with zeros.
   [[nodiscard]] int pad_last_block();
-  // The header of a file that had no text, and by the same call the first block, of zeros. The format
-  // stores an empty file as nothing at all, so a crash should not leave a mere header either.
+  // The header of a file that had no text, and by the same call the first block, of zeros. The
+  // format stores an empty file as nothing at all, so a crash should not leave a mere header
+  // either.
   [[nodiscard]] int begin_text();
   [[nodiscard]] Result<std::size_t> after_failure(const SealedRun& run,
                                                   const WriteOutcome& written);
