@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "paes-mount/handles.hpp"
 #include "volume/attribute_changes.hpp"
@@ -72,12 +73,24 @@ Result<std::unique_ptr<MountedVault::OpenFile>> MountedVault::open_file(const Sh
 
 void MountedVault::write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file) {
   const OpenFile& opened = *handle_of<OpenFile>(*file);
-  const Result<std::size_t> written =
-      opened.file->write(static_cast<std::uint64_t>(offset), text, opened.path);
+  const auto begin = static_cast<std::uint64_t>(offset);
+  Result<std::size_t> written = opened.file->write(begin, text, opened.path);
+  if (file->writepage == 0) {
+    return written ? (void)fuse_reply_write(request, *written) : refuse(request, written.error());
+  }
+  // What the system has held back is written at last. It takes all of it for written unless there
+  // is an error, which whoever syncs or closes the file gets. So the rest is tried, too.
+  for (std::size_t done = written ? *written : 0; written && done < text.size();) {
+    written = opened.file->write(begin + done, text.subspan(done), opened.path);
+    done += written ? *written : 0;
+  }
   if (!written) {
+    lost_.store(written.error());
+    volume_->report({opened.path, "what was written to it cannot be stored: " +
+                                      std::generic_category().message(written.error())});
     return refuse(request, written.error());
   }
-  (void)fuse_reply_write(request, *written);
+  (void)fuse_reply_write(request, text.size());
 }
 
 void MountedVault::sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file) {
@@ -114,30 +127,21 @@ void MountedVault::copy_range(fuse_req_t request, off_t from_offset, const fuse_
 void MountedVault::write_back() {
   for (const SharedNode& node : nodes_.with_open_files()) {
     // Before the system forgets what it has of a file, it writes that. It waits for the writes.
-    (void)fuse_lowlevel_notify_inval_inode(session, number_of(*node), 0, 0);
+    const int error = -fuse_lowlevel_notify_inval_inode(session, number_of(*node), 0, 0);
+    if (error != 0 && error != ENOENT) {  // the latter: the system has forgotten the file
+      lost_.store(error);
+    }
   }
 }
 
 int MountedVault::sync() {
   const int error = writable_.unsynced().sync();
   const int second = volume_->backing().sync_file_system(volume_->root());
-  return error != 0 ? error : second;
+  const int lost = lost_.load();
+  return lost != 0 ? lost : error != 0 ? error : second;
 }
 
 // ---- attributes
-
-template <typename Use>
-int MountedVault::with_place(const SharedNode& node, const Use& use) {
-  if (node->type == S_IFDIR) {
-    const Result<SharedFolder> folder = nodes_.folder(node);
-    return folder ? use((*folder)->folder.descriptor()) : folder.error();
-  }
-  if (const std::shared_ptr<WritableFile> file = node->open_file()) {
-    return use(file->descriptor());
-  }
-  const Result<Descriptor> opened = open_backing(node, O_PATH);
-  return opened ? use(opened->number()) : opened.error();
-}
 
 int MountedVault::set_length(const SharedNode& node, OpenFile* opened, off_t bytes) {
   const auto length = static_cast<std::uint64_t>(bytes);
@@ -200,7 +204,7 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
     return now.error();
   };
   const int error =
-      opened != nullptr ? change(opened->file->descriptor()) : with_place(node, change);
+      opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
   if (error != 0) {
     return refuse(request, error);
   }
@@ -214,7 +218,7 @@ void MountedVault::set_attribute(fuse_req_t request, fuse_ino_t number, const ch
   if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
     return refuse(request, EOPNOTSUPP);
   }
-  refuse(request, with_place(node_of(number), [&](int place) {
+  refuse(request, with_place(node_of(number), O_PATH, [&](int place) {
            return volume::set_attribute(*volume_, place, name, value, flags);
          }));
 }
@@ -223,7 +227,7 @@ void MountedVault::remove_attribute(fuse_req_t request, fuse_ino_t number, const
   if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
     return refuse(request, EOPNOTSUPP);
   }
-  refuse(request, with_place(node_of(number), [&](int place) {
+  refuse(request, with_place(node_of(number), O_PATH, [&](int place) {
            return volume::remove_attribute(*volume_, place, name);
          }));
 }
