@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "paes-mount/handles.hpp"
+#include "paes-mount/privileges.hpp"
 #include "volume/attribute_changes.hpp"
 
 namespace paes::mount {
@@ -19,6 +20,11 @@ using volume::WritableFile;
 namespace {
 
 constexpr const char* capabilities = "security.capability";
+
+// Of requests that do not say so themselves.
+bool may_keep_privileges(fuse_req_t request) noexcept {
+  return !has_to_take_privileges() || fuse_req_ctx(request)->uid == 0;
+}
 
 }  // namespace
 
@@ -71,8 +77,26 @@ Result<std::unique_ptr<MountedVault::OpenFile>> MountedVault::open_file(const Sh
   return new_handle(node, std::move(*file), can_write);
 }
 
+// Before something is written. 0 or an errno.
+int MountedVault::take_privileges(const OpenFile& opened) {
+  const int descriptor = opened.file->descriptor();
+  const Result<struct stat> status = volume_->backing().status(descriptor, "");
+  if (!status || (status->st_mode & (S_ISUID | S_ISGID)) == 0) {
+    return status.error();
+  }
+  const int error = volume::remove_privileges(*volume_, descriptor);
+  if (error == 0) {
+    // The system does not expect another mode. There are no locks in the way of attributes alone.
+    (void)fuse_lowlevel_notify_inval_inode(session, number_of(*opened.node), -1, 0);
+  }
+  return error;
+}
+
 void MountedVault::write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file) {
   const OpenFile& opened = *handle_of<OpenFile>(*file);
+  if (const int error = takes_privileges() ? take_privileges(opened) : 0; error != 0) {
+    return refuse(request, error);
+  }
   const auto begin = static_cast<std::uint64_t>(offset);
   Result<std::size_t> written = opened.file->write(begin, text, opened.path);
   if (file->writepage == 0) {
@@ -105,6 +129,9 @@ void MountedVault::sync_folder(fuse_req_t request, const fuse_file_info* file) {
 void MountedVault::allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,
                             const fuse_file_info* file) {
   const OpenFile& opened = *handle_of<OpenFile>(*file);
+  if (const int error = may_keep_privileges(request) ? 0 : take_privileges(opened); error != 0) {
+    return refuse(request, error);
+  }
   refuse(request, opened.file->allocate(mode, static_cast<std::uint64_t>(offset),
                                         static_cast<std::uint64_t>(bytes), opened.path));
 }
@@ -115,6 +142,9 @@ void MountedVault::copy_range(fuse_req_t request, off_t from_offset, const fuse_
   constexpr std::size_t most = std::size_t{16} << 20;
   const OpenFile& source = *handle_of<OpenFile>(*from);
   const OpenFile& target = *handle_of<OpenFile>(*to);
+  if (const int error = may_keep_privileges(request) ? 0 : take_privileges(target); error != 0) {
+    return refuse(request, error);
+  }
   const Result<std::size_t> copied = volume::copy_range(
       *source.file, static_cast<std::uint64_t>(from_offset), source.path, *target.file,
       static_cast<std::uint64_t>(to_offset), target.path, std::min(bytes, most));
@@ -168,6 +198,11 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
       const auto user = (which & FUSE_SET_ATTR_UID) != 0 ? wanted.st_uid : static_cast<uid_t>(-1);
       const auto group = (which & FUSE_SET_ATTR_GID) != 0 ? wanted.st_gid : static_cast<gid_t>(-1);
       if (const int error = backing.set_owner(place, "", user, group); error != 0) {
+        return error;
+      }
+    }
+    if (takes_privileges()) {
+      if (const int error = volume::remove_privileges(*volume_, place); error != 0) {
         return error;
       }
     }

@@ -159,6 +159,7 @@ class MountedVault {
   [[nodiscard]] std::unique_ptr<OpenFile> new_handle(const SharedNode& node,
                                                      volume::WritableFile file, bool can_write);
   void write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file);
+  [[nodiscard]] int take_privileges(const OpenFile& opened);
   void sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file);
   void sync_folder(fuse_req_t request, const fuse_file_info* file);
   void allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,

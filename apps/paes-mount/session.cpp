@@ -24,6 +24,7 @@
 #include <functional>
 
 #include "core/secret.hpp"
+#include "paes-mount/privileges.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -42,7 +43,10 @@ constexpr const char* read_ahead_kib = "1024\n";
 // The channel of a thread. A reply has to take the channel on which its request came.
 thread_local int own_channel = -1;
 
-ssize_t write_reply(int, iovec* parts, int count, void*) {
+ssize_t write_reply(int, iovec* parts, int count, void* vault) {
+  if (static_cast<const MountedVault*>(vault)->is_writable()) {
+    offer_to_take_privileges(parts, static_cast<std::size_t>(count));
+  }
   return writev(own_channel, parts, count);
 }
 ssize_t read_request(int, void* into, size_t bytes, void*) {
@@ -241,6 +245,7 @@ void Session::work(int channel) noexcept {
   while (fuse_session_exited(session_) == 0) {
     const int bytes = fuse_session_receive_buf(session_, &request);
     if (bytes > 0) {
+      note_request(request.mem, static_cast<std::size_t>(bytes));
       fuse_session_process_buf(session_, &request);
     } else if (bytes == 0 || (bytes != -EINTR && bytes != -EAGAIN && !is_connected(channel))) {
       break;  // unmounted

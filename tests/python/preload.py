@@ -175,6 +175,33 @@ ssize_t read(int descriptor, void *into, size_t bytes) {
 }
 """
 
+# At the end, the file $REQUESTS gets a line "OPCODE COUNT" for each kind of request of /dev/fuse.
+REQUESTS = r"""
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static _Atomic long counts[64];
+ssize_t read(int descriptor, void *into, size_t bytes) {
+  const ssize_t count = syscall(SYS_read, descriptor, into, bytes);
+  if (count >= 40 && bytes > 65536) {  // nothing else reads so much at once
+    const uint32_t opcode = ((const uint32_t *)into)[1];
+    if (opcode < 64) ++counts[opcode];
+  }
+  return count;
+}
+__attribute__((destructor)) static void tell(void) {
+  FILE *file = fopen(getenv("REQUESTS"), "w");
+  for (int i = 0; i < 64; ++i) {
+    if (counts[i] != 0) fprintf(file, "%d %ld\n", i, counts[i]);
+  }
+  fclose(file);
+}
+"""
+
 # Dies as it calls what -DFUNCTION="name" says.
 KILLED = OPENAT + """
 #include <signal.h>

@@ -257,6 +257,26 @@ def test_attributes_are_changed(own_vault, mounts, model, cache):
     check_same(mounts, own_vault, point, model)
 
 
+PRIVILEGED = ("written", "cut", "cut open", "emptied", "owned", "allocated", "copied")
+
+
+def test_writes_ask_for_no_capabilities(own_vault, mounts, preloaded, tmp_path):
+    """One request a write would take longer than the write itself."""
+    if tuple(int(part) for part in os.uname().release.split(".")[:2]) < (5, 11):
+        pytest.skip("this system asks for them before each write")
+    counts = tmp_path / "counts"
+    point, process = mounts.in_foreground(own_vault, "-w", prefix=preloaded(preload.REQUESTS), REQUESTS=str(counts))
+    with opened(point / "file", os.O_RDWR | os.O_CREAT) as file:
+        for turn in range(200):
+            os.pwrite(file, b"x" * 4096, turn * 4096)
+    unmount_when_free(point)
+    assert process.wait(LIMIT_S) == 0
+    seen = dict(map(int, line.split()) for line in counts.read_text().splitlines())
+    opcodes = {"write": 16, "getxattr": 22}
+    assert seen[opcodes["write"]] > 0
+    assert seen.get(opcodes["getxattr"], 0) < 20
+
+
 @needs_root
 def test_owners_and_privileges(own_vault, mounts, model):
     point = mounts.by_paes(own_vault, "-w", "--allow-other", "-o", "suid")
@@ -280,15 +300,18 @@ def test_owners_and_privileges(own_vault, mounts, model):
         )
         os.chown(root / "made" / "file", 1, -1)
         os.chown(root / "made" / "link", 3, 4, follow_symlinks=False)
-        for name in ("written", "cut", "emptied", "owned"):
+        for name in PRIVILEGED:
             (root / name).write_bytes(b"x" * 5000)
             os.chown(root / name, 65534, 65534)
             (root / name).chmod(0o6777)
         as_user(
             root, "open('written', 'r+').write('y')", "os.truncate('cut', 10)", "open('emptied', 'w').close()",
+            "f = os.open('allocated', os.O_RDWR)", "os.posix_fallocate(f, 0, 9000)",
+            "t = os.open('copied', os.O_RDWR)", "os.copy_file_range(f, t, 4096)",
+            "os.ftruncate(os.open('cut open', os.O_RDWR), 10)",
         )
         os.chown(root / "owned", 5, 6)
-    for name in ("written", "cut", "emptied", "owned"):
+    for name in PRIVILEGED:
         assert stat.S_IMODE((point / name).stat().st_mode) == stat.S_IMODE((model / name).stat().st_mode) == 0o777
     check_same(mounts, own_vault, point, model)
 
