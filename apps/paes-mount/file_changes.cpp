@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "paes-mount/handles.hpp"
+#include "paes-mount/privileges.hpp"
 #include "volume/attribute_changes.hpp"
 
 namespace paes::mount {
@@ -18,6 +20,11 @@ using volume::WritableFile;
 namespace {
 
 constexpr const char* capabilities = "security.capability";
+
+// Of requests that do not say so themselves.
+bool may_keep_privileges(fuse_req_t request) noexcept {
+  return !has_to_take_privileges() || fuse_req_ctx(request)->uid == 0;
+}
 
 }  // namespace
 
@@ -70,14 +77,44 @@ Result<std::unique_ptr<MountedVault::OpenFile>> MountedVault::open_file(const Sh
   return new_handle(node, std::move(*file), can_write);
 }
 
+// Before something is written. 0 or an errno.
+int MountedVault::take_privileges(const OpenFile& opened) {
+  const int descriptor = opened.file->descriptor();
+  const Result<struct stat> status = volume_->backing().status(descriptor, "");
+  if (!status || (status->st_mode & (S_ISUID | S_ISGID)) == 0) {
+    return status.error();
+  }
+  const int error = volume::remove_privileges(*volume_, descriptor);
+  if (error == 0) {
+    // The system does not expect another mode. There are no locks in the way of attributes alone.
+    (void)fuse_lowlevel_notify_inval_inode(session, number_of(*opened.node), -1, 0);
+  }
+  return error;
+}
+
 void MountedVault::write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file) {
   const OpenFile& opened = *handle_of<OpenFile>(*file);
-  const Result<std::size_t> written =
-      opened.file->write(static_cast<std::uint64_t>(offset), text, opened.path);
+  if (const int error = takes_privileges() ? take_privileges(opened) : 0; error != 0) {
+    return refuse(request, error);
+  }
+  const auto begin = static_cast<std::uint64_t>(offset);
+  Result<std::size_t> written = opened.file->write(begin, text, opened.path);
+  if (file->writepage == 0) {
+    return written ? (void)fuse_reply_write(request, *written) : refuse(request, written.error());
+  }
+  // What the system has held back is written at last. It takes all of it for written unless there
+  // is an error, which whoever syncs or closes the file gets. So the rest is tried, too.
+  for (std::size_t done = written ? *written : 0; written && done < text.size();) {
+    written = opened.file->write(begin + done, text.subspan(done), opened.path);
+    done += written ? *written : 0;
+  }
   if (!written) {
+    lost_.store(written.error());
+    volume_->report({opened.path, "what was written to it cannot be stored: " +
+                                      std::generic_category().message(written.error())});
     return refuse(request, written.error());
   }
-  (void)fuse_reply_write(request, *written);
+  (void)fuse_reply_write(request, text.size());
 }
 
 void MountedVault::sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file) {
@@ -92,6 +129,9 @@ void MountedVault::sync_folder(fuse_req_t request, const fuse_file_info* file) {
 void MountedVault::allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,
                             const fuse_file_info* file) {
   const OpenFile& opened = *handle_of<OpenFile>(*file);
+  if (const int error = may_keep_privileges(request) ? 0 : take_privileges(opened); error != 0) {
+    return refuse(request, error);
+  }
   refuse(request, opened.file->allocate(mode, static_cast<std::uint64_t>(offset),
                                         static_cast<std::uint64_t>(bytes), opened.path));
 }
@@ -102,6 +142,9 @@ void MountedVault::copy_range(fuse_req_t request, off_t from_offset, const fuse_
   constexpr std::size_t most = std::size_t{16} << 20;
   const OpenFile& source = *handle_of<OpenFile>(*from);
   const OpenFile& target = *handle_of<OpenFile>(*to);
+  if (const int error = may_keep_privileges(request) ? 0 : take_privileges(target); error != 0) {
+    return refuse(request, error);
+  }
   const Result<std::size_t> copied = volume::copy_range(
       *source.file, static_cast<std::uint64_t>(from_offset), source.path, *target.file,
       static_cast<std::uint64_t>(to_offset), target.path, std::min(bytes, most));
@@ -114,30 +157,21 @@ void MountedVault::copy_range(fuse_req_t request, off_t from_offset, const fuse_
 void MountedVault::write_back() {
   for (const SharedNode& node : nodes_.with_open_files()) {
     // Before the system forgets what it has of a file, it writes that. It waits for the writes.
-    (void)fuse_lowlevel_notify_inval_inode(session, number_of(*node), 0, 0);
+    const int error = -fuse_lowlevel_notify_inval_inode(session, number_of(*node), 0, 0);
+    if (error != 0 && error != ENOENT) {  // the latter: the system has forgotten the file
+      lost_.store(error);
+    }
   }
 }
 
 int MountedVault::sync() {
   const int error = writable_.unsynced().sync();
   const int second = volume_->backing().sync_file_system(volume_->root());
-  return error != 0 ? error : second;
+  const int lost = lost_.load();
+  return lost != 0 ? lost : error != 0 ? error : second;
 }
 
 // ---- attributes
-
-template <typename Use>
-int MountedVault::with_place(const SharedNode& node, const Use& use) {
-  if (node->type == S_IFDIR) {
-    const Result<SharedFolder> folder = nodes_.folder(node);
-    return folder ? use((*folder)->folder.descriptor()) : folder.error();
-  }
-  if (const std::shared_ptr<WritableFile> file = node->open_file()) {
-    return use(file->descriptor());
-  }
-  const Result<Descriptor> opened = open_backing(node, O_PATH);
-  return opened ? use(opened->number()) : opened.error();
-}
 
 int MountedVault::set_length(const SharedNode& node, OpenFile* opened, off_t bytes) {
   const auto length = static_cast<std::uint64_t>(bytes);
@@ -164,6 +198,11 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
       const auto user = (which & FUSE_SET_ATTR_UID) != 0 ? wanted.st_uid : static_cast<uid_t>(-1);
       const auto group = (which & FUSE_SET_ATTR_GID) != 0 ? wanted.st_gid : static_cast<gid_t>(-1);
       if (const int error = backing.set_owner(place, "", user, group); error != 0) {
+        return error;
+      }
+    }
+    if (takes_privileges()) {
+      if (const int error = volume::remove_privileges(*volume_, place); error != 0) {
         return error;
       }
     }
@@ -200,7 +239,7 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
     return now.error();
   };
   const int error =
-      opened != nullptr ? change(opened->file->descriptor()) : with_place(node, change);
+      opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
   if (error != 0) {
     return refuse(request, error);
   }
@@ -214,7 +253,7 @@ void MountedVault::set_attribute(fuse_req_t request, fuse_ino_t number, const ch
   if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
     return refuse(request, EOPNOTSUPP);
   }
-  refuse(request, with_place(node_of(number), [&](int place) {
+  refuse(request, with_place(node_of(number), O_PATH, [&](int place) {
            return volume::set_attribute(*volume_, place, name, value, flags);
          }));
 }
@@ -223,7 +262,7 @@ void MountedVault::remove_attribute(fuse_req_t request, fuse_ino_t number, const
   if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
     return refuse(request, EOPNOTSUPP);
   }
-  refuse(request, with_place(node_of(number), [&](int place) {
+  refuse(request, with_place(node_of(number), O_PATH, [&](int place) {
            return volume::remove_attribute(*volume_, place, name);
          }));
 }

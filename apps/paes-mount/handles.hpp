@@ -43,11 +43,12 @@ class MountedVault::OwnChange {
   // `descriptor` outlives this.
   OwnChange(const volume::Volume& volume, SharedNode node, int descriptor)
       : volume_(&volume), node_(std::move(node)), descriptor_(descriptor) {
-    node_->begin_change();
+    const std::uint64_t changes = node_->changes();
+    const volume::Result<struct stat> before = volume_->backing().status(descriptor_, "");
+    node_->begin_change(before ? &*before : nullptr, changes);
   }
   ~OwnChange() {
-    const volume::Result<struct stat> after = volume_->backing().status(descriptor_, "");
-    node_->end_change(after ? &*after : nullptr);
+    node_->end_change([&] { return volume_->backing().status(descriptor_, ""); });
   }
   OwnChange(const OwnChange&) = delete;
   OwnChange& operator=(const OwnChange&) = delete;
@@ -57,6 +58,47 @@ class MountedVault::OwnChange {
   SharedNode node_;
   int descriptor_;
 };
+
+// A lookup of a node, which is taken back unless the system gets to know of it.
+class MountedVault::Lookup {
+ public:
+  Lookup(NodeTable& nodes, SharedNode node) noexcept : nodes_(&nodes), node_(std::move(node)) {}
+  Lookup(Lookup&& other) noexcept : nodes_(other.nodes_), node_(std::move(other.node_)) {}
+  Lookup& operator=(Lookup&&) = delete;
+  ~Lookup() {
+    if (node_ != nullptr) {
+      nodes_->forget(*node_, 1);
+    }
+  }
+
+  [[nodiscard]] const SharedNode& node() const noexcept { return node_; }
+  Node* operator->() const noexcept { return node_.get(); }
+  Node& operator*() const noexcept { return *node_; }
+
+  // The system has it. The node may be forgotten, and gone, from now on.
+  void given() noexcept { node_.reset(); }
+
+ private:
+  NodeTable* nodes_;
+  SharedNode node_;
+};
+
+// Calls `use` with a descriptor through which a node's attributes are found, perhaps a mere place
+// (O_PATH): a folder that is kept, a file that is open, whose name may be gone, or what is opened
+// for this call. Its answer is 0 or an errno.
+template <typename Use>
+int MountedVault::with_place(const SharedNode& node, int flags, const Use& use) {
+  if (node->type == S_IFDIR) {
+    const volume::Result<SharedFolder> folder = nodes_.folder(node);
+    return folder ? use((*folder)->folder.descriptor()) : folder.error();
+  }
+  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
+    return use(file->descriptor());
+  }
+  const volume::Result<Descriptor> opened =
+      flags == O_PATH ? open_backing(node, O_PATH) : open_for_attributes(node);
+  return opened ? use(opened->number()) : opened.error();
+}
 
 struct MountedVault::OpenFile {
   SharedNode node;
@@ -86,8 +128,14 @@ struct MountedVault::Answers {
   static void answer(fuse_req_t request, const Work& work) noexcept {
     MountedVault& mounted = of(fuse_req_userdata(request));
     mounted.last_request_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
+    answer_unused(request, work);
+  }
+
+  // The same for a request that does not count as use of the mount.
+  template <typename Work>
+  static void answer_unused(fuse_req_t request, const Work& work) noexcept {
     try {
-      work(mounted);
+      work(of(fuse_req_userdata(request)));
     } catch (const std::bad_alloc&) {
       refuse(request, ENOMEM);
     } catch (...) {

@@ -107,9 +107,17 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
   }
 
+  const auto fail = [&](const std::string& what, int error) {
+    const std::string line = what + ": " + std::generic_category().message(error);
+    if (background != nullptr) {
+      messages.note(line);  // nobody sees standard error any more
+    }
+    throw Error(ErrorCode::failure, line);
+  };
+  int failure = 0;
   {
     Session session(mounted,
-                    {paths.mountpoint, request.mount_options(paths.vault),
+                    {paths.mountpoint, paths.place.number(), request.mount_options(paths.vault),
                      request.threads != 0 ? request.threads : default_threads(), request.idle});
     announce(presence, paths.mountpoint);
     session.start(cli::cancel());
@@ -119,18 +127,17 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     }
     messages.note("mounted on " + paths.mountpoint);
     session.wait(cli::cancel());
+    failure = session.failure();
     messages.note("unmounts " + paths.mountpoint);
   }
   presence.withdraw();
   if (mounted.is_writable()) {
     if (const int error = mounted.sync(); error != 0) {
-      std::string line =
-          paths.vault + ": cannot be synced: " + std::generic_category().message(error);
-      if (background != nullptr) {
-        messages.note(line);  // nobody sees standard error any more
-      }
-      throw Error(ErrorCode::failure, line);
+      fail(paths.vault + ": cannot be synced", error);
     }
+  }
+  if (failure != 0) {
+    fail(paths.mountpoint + ": what the system asks cannot be received", failure);
   }
   presence.report_written();
   return cli::exit_done;

@@ -106,7 +106,9 @@ struct MountedVault::Calls : Answers {
   }
 
   static void getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
-    answer(request, [&](MountedVault& mounted) { mounted.get_attributes(request, number, file); });
+    const auto get = [&](MountedVault& mounted) { mounted.get_attributes(request, number, file); };
+    // Whoever watches the machine's mounts, df for one, asks for those of the root over and over.
+    number == FUSE_ROOT_ID ? answer_unused(request, get) : answer(request, get);
   }
 
   static void readlink(fuse_req_t request, fuse_ino_t number) {
@@ -154,11 +156,8 @@ struct MountedVault::Calls : Answers {
   }
 
   static void statfs(fuse_req_t request, fuse_ino_t) {
-    // It does not count as use: desktops ask for it for ever.
-    MountedVault& mounted = of(fuse_req_userdata(request));
-    const steady_clock::time_point before = mounted.last_request_.load();
-    answer(request, [&](MountedVault&) { mounted.get_statistics(request); });
-    mounted.last_request_.store(before);
+    // Desktops ask for it for ever.
+    answer_unused(request, [&](MountedVault& mounted) { mounted.get_statistics(request); });
   }
 
   static void getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes) {
@@ -316,8 +315,9 @@ Result<Descriptor> MountedVault::open_for_attributes(const SharedNode& node) {
   return open_backing(node, O_PATH);
 }
 
-SharedNode MountedVault::enter(const SharedNode& parent, const volume::Folder& folder,
-                               std::string_view name, const char* stored, struct stat& status) {
+MountedVault::Lookup MountedVault::enter(const SharedNode& parent, const volume::Folder& folder,
+                                         std::string_view name, const char* stored,
+                                         struct stat& status) {
   if (options_.access == Access::write_back && S_ISREG(status.st_mode)) {
     if (const SharedNode known = nodes_.known(key_of(status)); known != nullptr) {
       const std::uint64_t changes = known->changes();
@@ -333,9 +333,9 @@ SharedNode MountedVault::enter(const SharedNode& parent, const volume::Folder& f
       }
     }
   }
-  SharedNode node = nodes_.enter(parent, name, stored, status);
-  node->note_first(status);
-  return node;
+  Lookup found(nodes_, nodes_.enter(parent, name, stored, status));
+  found->note_first(status);
+  return found;
 }
 
 // ---- what the system is told of a node
@@ -421,11 +421,11 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!status) {
     return refuse(request, status.error());
   }
-  const SharedNode node = enter(parent, (*folder)->folder, name, stored->name.c_str(), *status);
-  node->told(*status);
-  const fuse_entry_param entry = entry_of(*node, *status);
-  if (fuse_reply_entry(request, &entry) != 0) {
-    nodes_.forget(*node, 1);
+  Lookup found = enter(parent, (*folder)->folder, name, stored->name.c_str(), *status);
+  found->told(*status);
+  const fuse_entry_param entry = entry_of(*found, *status);
+  if (fuse_reply_entry(request, &entry) == 0) {
+    found.given();
   }
 }
 
@@ -555,20 +555,20 @@ class MountedVault::EntriesReply {
 void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
                                const fuse_file_info* file, bool with_attributes) {
   EntriesReply reply(request, bytes);
-  std::vector<SharedNode> entered;
+  std::vector<Lookup> entered;
   if (const int error = fill(*handle_of<Listing>(*file), offset, with_attributes, reply, entered);
       error != 0) {
     return refuse(request, error);
   }
-  if (!reply.send()) {
-    for (const SharedNode& node : entered) {
-      nodes_.forget(*node, 1);
+  if (reply.send()) {
+    for (Lookup& found : entered) {
+      found.given();
     }
   }
 }
 
 int MountedVault::fill(Listing& listing, off_t offset, bool with_attributes, EntriesReply& reply,
-                       std::vector<SharedNode>& entered) {
+                       std::vector<Lookup>& entered) {
   const volume::Folder& folder = listing.folder->folder;
   const volume::Backing& backing = volume_->backing();
   const std::lock_guard lock(listing.mutex);
@@ -617,11 +617,10 @@ int MountedVault::fill(Listing& listing, off_t offset, bool with_attributes, Ent
         continue;
       }
       if (status) {
-        const SharedNode node =
-            enter(listing.node, folder, listed.name, listed.stored.c_str(), *status);
-        node->told(*status);
-        entry = entry_of(*node, *status);
-        entered.push_back(node);
+        Lookup found = enter(listing.node, folder, listed.name, listed.stored.c_str(), *status);
+        found->told(*status);
+        entry = entry_of(*found, *status);
+        entered.push_back(std::move(found));
       }
     }
     reply.add(listed.name, entry, next, with_attributes);
@@ -649,49 +648,37 @@ void MountedVault::get_attribute(fuse_req_t request, fuse_ino_t number, const ch
     return refuse(request, EOPNOTSUPP);
   }
   const SharedNode node = node_of(number);
-  const auto reply = [&](int descriptor) {
-    const Result<std::vector<std::uint8_t>> value =
-        volume::read_attribute(*volume_, descriptor, name, nodes_.path_of(*node));
-    if (!value) {
-      return refuse(request, value.error());
+  std::vector<std::uint8_t> value;
+  const int error = with_place(node, O_RDONLY, [&](int place) {
+    Result<std::vector<std::uint8_t>> read =
+        volume::read_attribute(*volume_, place, name, nodes_.path_of(*node));
+    if (read) {
+      value = std::move(*read);
     }
-    reply_sized(request, *value, bytes);
-  };
-  if (node->type == S_IFDIR) {
-    const Result<SharedFolder> folder = nodes_.folder(node);
-    return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
+    return read.error();
+  });
+  if (error != 0) {
+    return refuse(request, error);
   }
-  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    return reply(file->descriptor());  // its name may be gone
-  }
-  const Result<Descriptor> opened = open_for_attributes(node);
-  return opened ? reply(opened->number()) : refuse(request, opened.error());
+  reply_sized(request, value, bytes);
 }
 
 void MountedVault::list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
   const SharedNode node = node_of(number);
-  const auto reply = [&](int descriptor) {
+  std::string all;
+  const int error = with_place(node, O_RDONLY, [&](int place) {
     const Result<std::vector<std::string>> names =
-        volume::list_attributes(*volume_, descriptor, nodes_.path_of(*node));
-    if (!names) {
-      return refuse(request, names.error());
-    }
-    std::string all;
-    for (const std::string& name : *names) {
-      all += name;
+        volume::list_attributes(*volume_, place, nodes_.path_of(*node));
+    for (std::size_t i = 0; names && i < names->size(); ++i) {
+      all += (*names)[i];
       all += '\0';
     }
-    reply_sized(request, {reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, bytes);
-  };
-  if (node->type == S_IFDIR) {
-    const Result<SharedFolder> folder = nodes_.folder(node);
-    return folder ? reply((*folder)->folder.descriptor()) : refuse(request, folder.error());
+    return names.error();
+  });
+  if (error != 0) {
+    return refuse(request, error);
   }
-  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    return reply(file->descriptor());  // its name may be gone
-  }
-  const Result<Descriptor> opened = open_for_attributes(node);
-  return opened ? reply(opened->number()) : refuse(request, opened.error());
+  reply_sized(request, {reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, bytes);
 }
 
 }  // namespace paes::mount

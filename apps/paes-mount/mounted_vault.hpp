@@ -62,10 +62,13 @@ class MountedVault {
 
   [[nodiscard]] bool is_writable() const noexcept { return options_.access != Access::read; }
 
+  // What the system writes from now on is the last that it holds.
+  void begin_last_writes() noexcept { lost_.store(0); }
   // Has the system write what it still holds of all files that are open. The caller is no thread
   // that answers requests.
   void write_back();
-  // Syncs the backing tree. 0 or an errno.
+  // Syncs the backing tree. 0 or an errno, also of last writes that have failed: nobody else gets
+  // to know of those.
   [[nodiscard]] int sync();
 
   // Files and folders that are open.
@@ -80,6 +83,7 @@ class MountedVault {
 
   // handles.hpp
   class OwnChange;
+  class Lookup;
   struct OpenFile;
   struct Listing;
   class EntriesReply;
@@ -100,6 +104,8 @@ class MountedVault {
   [[nodiscard]] volume::Result<struct stat> status_of(const SharedNode& node);
   [[nodiscard]] volume::Result<Descriptor> open_backing(const SharedNode& node, int flags);
   [[nodiscard]] volume::Result<Descriptor> open_for_attributes(const SharedNode& node);
+  template <typename Use>
+  [[nodiscard]] int with_place(const SharedNode& node, int flags, const Use& use);
   // Calls `open` again after folders were closed, if the process had no descriptor left.
   template <typename Open>
   [[nodiscard]] auto with_descriptors(const Open& open);
@@ -120,14 +126,14 @@ class MountedVault {
   // Adds the listing's entries from a position on, as many as the reply has room for. Their nodes
   // are in `entered`. 0 or an errno.
   [[nodiscard]] int fill(Listing& listing, off_t offset, bool with_attributes, EntriesReply& reply,
-                         std::vector<SharedNode>& entered);
+                         std::vector<Lookup>& entered);
   void get_statistics(fuse_req_t request);
   void get_attribute(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes);
   void list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes);
 
   // Enters what was found, as NodeTable does; a file that others have changed as another node.
-  [[nodiscard]] SharedNode enter(const SharedNode& parent, const volume::Folder& folder,
-                                 std::string_view name, const char* stored, struct stat& status);
+  [[nodiscard]] Lookup enter(const SharedNode& parent, const volume::Folder& folder,
+                             std::string_view name, const char* stored, struct stat& status);
 
   // name_changes.cpp
   template <typename Make>
@@ -153,6 +159,7 @@ class MountedVault {
   [[nodiscard]] std::unique_ptr<OpenFile> new_handle(const SharedNode& node,
                                                      volume::WritableFile file, bool can_write);
   void write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file);
+  [[nodiscard]] int take_privileges(const OpenFile& opened);
   void sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file);
   void sync_folder(fuse_req_t request, const fuse_file_info* file);
   void allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,
@@ -160,9 +167,6 @@ class MountedVault {
   void copy_range(fuse_req_t request, off_t from_offset, const fuse_file_info* from,
                   off_t to_offset, const fuse_file_info* to, std::size_t bytes);
   [[nodiscard]] int set_length(const SharedNode& node, OpenFile* opened, off_t bytes);
-  // Calls `use` with a descriptor of the node, perhaps a mere place. Its answer, or an errno.
-  template <typename Use>
-  [[nodiscard]] int with_place(const SharedNode& node, const Use& use);
   void set_attributes(fuse_req_t request, fuse_ino_t number, const struct stat& wanted, int which,
                       const fuse_file_info* file);
   void set_attribute(fuse_req_t request, fuse_ino_t number, const char* name, Bytes value,
@@ -174,6 +178,7 @@ class MountedVault {
   volume::WritableVolume writable_;
   NodeTable nodes_;
   std::atomic<std::uint64_t> handles_{0};
+  std::atomic<int> lost_{0};  // the errno of what the system held back and could not be stored
   std::atomic<std::chrono::steady_clock::time_point> last_request_;
   std::mutex devices_mutex_;
   std::vector<dev_t> devices_;  // of the backing tree, the root's first

@@ -51,8 +51,9 @@ std::string real_folder(const std::string& path) {
   return real.get();
 }
 
-void check_empty(const std::string& path) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), &closedir);
+void check_empty(const std::string& path, int place) {
+  const int list = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(list < 0 ? nullptr : fdopendir(list), &closedir);
   if (folder == nullptr) {
     throw_errno(path);
   }
@@ -85,15 +86,20 @@ void check_may_mount() {
 
 MountPaths check_paths(const std::string& vault, const std::string& mountpoint,
                        bool may_have_files) {
-  MountPaths paths{real_folder(vault), real_folder(mountpoint)};
+  MountPaths paths{real_folder(vault), real_folder(mountpoint), {}};
   if (cli::lies_within(paths.mountpoint, paths.vault)) {
     fail(mountpoint, "lies in the vault itself");
   }
   if (cli::lies_within(paths.vault, paths.mountpoint)) {
     fail(mountpoint, "contains the vault, which the mount would hide");
   }
+  constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  paths.place = Descriptor(open(paths.mountpoint.c_str(), flags));
+  if (!paths.place.is_open()) {
+    throw_errno(paths.mountpoint);
+  }
   if (!may_have_files) {
-    check_empty(paths.mountpoint);
+    check_empty(paths.mountpoint, paths.place.number());
   }
   check_may_mount();
   return paths;

@@ -4,12 +4,15 @@
 
 #include <string>
 
+#include "core/descriptor.hpp"
+
 namespace paes::mount {
 
 // Absolute paths without symbolic links.
 struct MountPaths {
   std::string vault;
   std::string mountpoint;
+  Descriptor place;  // the folder that the latter led to, open (O_PATH)
 };
 
 // Throws Error(failure) unless both are folders, neither of them lies in the other, and the

@@ -63,12 +63,12 @@ void MountedVault::make(fuse_req_t request, fuse_ino_t parent_number, const char
   if (is_new) {
     retire(*status);
   }
-  const SharedNode node = nodes_.enter(parent, name, stored->name, *status);
-  node->note_first(*status);
-  node->told(*status);
-  const fuse_entry_param entry = entry_of(*node, *status);
-  if (fuse_reply_entry(request, &entry) != 0) {
-    nodes_.forget(*node, 1);
+  Lookup made(nodes_, nodes_.enter(parent, name, stored->name, *status));
+  made->note_first(*status);
+  made->told(*status);
+  const fuse_entry_param entry = entry_of(*made, *status);
+  if (fuse_reply_entry(request, &entry) == 0) {
+    made.given();
   }
 }
 
@@ -105,14 +105,14 @@ void MountedVault::create(fuse_req_t request, fuse_ino_t parent_number, const ch
     return refuse(request, status.error());
   }
   retire(*status);
-  const SharedNode node = nodes_.enter(parent, name, stored->name, *status);
-  std::unique_ptr<OpenFile> handle = new_handle(node, std::move(*made), true);
-  node->told(*status);
+  Lookup found(nodes_, nodes_.enter(parent, name, stored->name, *status));
+  std::unique_ptr<OpenFile> handle = new_handle(found.node(), std::move(*made), true);
+  found->told(*status);
   file->keep_cache = options_.access == Access::write_back ? 1 : 0;
-  const fuse_entry_param shown_entry = entry_of(*node, *status);
-  if (!Answers::give_handle(*this, std::move(handle), file,
-                            [&] { return fuse_reply_create(request, &shown_entry, file); })) {
-    nodes_.forget(*node, 1);
+  const fuse_entry_param shown_entry = entry_of(*found, *status);
+  if (Answers::give_handle(*this, std::move(handle), file,
+                           [&] { return fuse_reply_create(request, &shown_entry, file); })) {
+    found.given();
   }
 }
 

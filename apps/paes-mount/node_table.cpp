@@ -11,6 +11,23 @@ namespace paes::mount {
 using volume::Failure;
 using volume::Result;
 
+// The last reference to a folder may be that of what lies in it. Each destructor that would run
+// within another one leaves its place to the outermost, so that no tree is too deep for the stack.
+Node::~Node() {
+  using Place = std::shared_ptr<const NodePlace>;
+  thread_local Place* left_to_outermost = nullptr;
+  if (left_to_outermost != nullptr) {
+    *left_to_outermost = std::move(place_);
+    return;
+  }
+  Place above;  // at most one: a place has one folder
+  left_to_outermost = &above;
+  for (Place place = std::move(place_); place != nullptr; place = std::move(above)) {
+    place.reset();
+  }
+  left_to_outermost = nullptr;
+}
+
 std::shared_ptr<const NodePlace> Node::place() const {
   const std::lock_guard lock(mutex_);
   return place_;
@@ -43,19 +60,11 @@ std::shared_ptr<volume::WritableFile> Node::open_file(bool can_write) const {
   return nullptr;
 }
 
-void Node::begin_change() {
+void Node::begin_change(const struct stat* before, std::uint64_t changes) {
   const std::lock_guard lock(mutex_);
+  is_foreign_ = is_foreign_ || (before != nullptr && differs_from_own(*before, changes));
   ++changing_;
   ++changes_;
-}
-
-void Node::end_change(const struct stat* after) {
-  const std::lock_guard lock(mutex_);
-  --changing_;
-  is_own_known_ = after != nullptr;
-  if (after != nullptr) {
-    own_ = BackingState(*after, 0);
-  }
 }
 
 std::uint64_t Node::changes() const {
@@ -73,6 +82,10 @@ void Node::note_first(const struct stat& backing) {
 
 bool Node::has_changed_outside(const struct stat& backing, std::uint64_t changes) const {
   const std::lock_guard lock(mutex_);
+  return (is_foreign_ && changing_ == 0) || differs_from_own(backing, changes);
+}
+
+bool Node::differs_from_own(const struct stat& backing, std::uint64_t changes) const {
   return changing_ == 0 && changes_ == changes && is_own_known_ &&
          !own_.has_content_of(BackingState(backing, 0));
 }
@@ -131,24 +144,33 @@ SharedNode NodeTable::enter(const SharedNode& parent, std::string_view name,
   SharedNode node;
   {
     const std::lock_guard lock(shard.mutex);
-    SharedNode& known = shard.nodes[key];
-    if (known == nullptr || known->type != (backing.st_mode & S_IFMT)) {
-      if (known != nullptr) {
-        shard.replaced.push_back(known);
+    const auto known = shard.nodes.find(key);
+    if (known == shard.nodes.end() || known->second->type != (backing.st_mode & S_IFMT)) {
+      // Without memory for it, nothing is entered.
+      node = std::make_shared<Node>(key, backing.st_mode, ++generations_,
+                                    std::make_shared<const NodePlace>(
+                                        NodePlace{parent, std::string(stored), std::string(name)}));
+      if (known == shard.nodes.end()) {
+        shard.nodes.emplace(key, node);
+      } else {
+        shard.replaced.push_back(known->second);
+        known->second = node;
       }
-      known = std::make_shared<Node>(key, backing.st_mode, ++generations_,
-                                     std::make_shared<const NodePlace>(NodePlace{
-                                         parent, std::string(stored), std::string(name)}));
-      known->lookups_ = 1;
-      return known;
+      node->lookups_ = 1;
+      return node;
     }
-    ++known->lookups_;
-    node = known;
+    node = known->second;
+    ++node->lookups_;
   }
   const std::shared_ptr<const NodePlace> place = node->place();
   if (place->parent != parent || place->stored != stored) {
-    move_to(*node, std::make_shared<const NodePlace>(
-                       NodePlace{parent, std::string(stored), std::string(name)}));
+    try {
+      move_to(*node, std::make_shared<const NodePlace>(
+                         NodePlace{parent, std::string(stored), std::string(name)}));
+    } catch (...) {
+      forget(*node, 1);
+      throw;
+    }
   }
   return node;
 }
@@ -168,7 +190,7 @@ void NodeTable::retire(const SharedNode& node) {
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.nodes.find(node->key);
   if (found != shard.nodes.end() && found->second == node) {
-    shard.replaced.push_back(std::move(found->second));
+    shard.replaced.push_back(found->second);
     shard.nodes.erase(found);
   }
 }
@@ -243,18 +265,33 @@ void NodeTable::forget(Node& node, std::uint64_t lookups) noexcept {
   }
 }
 
+// From the nearest folder above that is kept open down to this one: a loop, because a tree may be
+// deeper than a stack.
 Result<SharedFolder> NodeTable::folder(const SharedNode& node) {
-  if (SharedFolder kept = kept_folder(*node)) {
-    return kept;
+  std::vector<std::pair<SharedNode, std::shared_ptr<const NodePlace>>> closed;
+  SharedNode above = node;
+  SharedFolder folder = kept_folder(*above);
+  while (folder == nullptr) {
+    closed.emplace_back(above, above->place());
+    above = closed.back().second->parent;
+    folder = kept_folder(*above);
   }
-  const std::shared_ptr<const NodePlace> place = node->place();
-  Result<SharedFolder> parent = folder(place->parent);
-  if (!parent) {
-    return parent;
+  std::string path = closed.empty() ? std::string() : path_of(*above);
+  for (auto each = closed.rbegin(); each != closed.rend(); ++each) {
+    path = path_below(path, *each->second);
+    Result<SharedFolder> opened = open_in(*folder, each->first, each->second->stored, path);
+    if (!opened) {
+      return opened;
+    }
+    folder = std::move(*opened);
   }
+  return folder;
+}
+
+Result<SharedFolder> NodeTable::open_in(const OpenFolder& parent, const SharedNode& node,
+                                        const std::string& stored, const std::string& path) {
   const auto open = [&] {
-    return volume::Folder::open(*volume_, (*parent)->folder.descriptor(), place->stored.c_str(),
-                                path_of(*node));
+    return volume::Folder::open(*volume_, parent.folder.descriptor(), stored.c_str(), path);
   };
   Result<volume::Folder> opened = open();
   if (opened.error() == EMFILE || opened.error() == ENFILE) {
@@ -341,10 +378,13 @@ std::string NodeTable::path_of(const Node& node) const {
   }
   std::string path;
   for (auto place = places.rbegin(); place != places.rend(); ++place) {
-    path =
-        volume::path_of(path, path_names_ == PathNames::plain ? (*place)->name : (*place)->stored);
+    path = path_below(path, **place);
   }
   return path;
+}
+
+std::string NodeTable::path_below(const std::string& folder, const NodePlace& place) const {
+  return volume::path_of(folder, path_names_ == PathNames::plain ? place.name : place.stored);
 }
 
 std::size_t NodeTable::nodes() const {

@@ -103,6 +103,9 @@ class Node : public std::enable_shared_from_this<Node> {
   Node(const NodeKey& node_key, mode_t mode, std::uint32_t node_generation,
        std::shared_ptr<const NodePlace> place)
       : key(node_key), type(mode & S_IFMT), generation(node_generation), place_(std::move(place)) {}
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
 
   const NodeKey key;
   const mode_t type;               // S_IFREG, ...
@@ -123,18 +126,33 @@ class Node : public std::enable_shared_from_this<Node> {
   void opened(const OpenedFile& file);
   [[nodiscard]] std::shared_ptr<volume::WritableFile> open_file(bool can_write = false) const;
 
-  // Changes of a regular file's content or times through this mount. What such a file has after
-  // them is noted, so that changes by others can be told from them. `after` may be null, if nobody
-  // knows.
-  void begin_change();
-  void end_change(const struct stat* after);
+  // Changes of a regular file's content or attributes through this mount. What such a file has
+  // after them is noted, so that changes by others can be told from them. `before` is what it had
+  // while changes() was `changes`: what others have changed until then is not taken for our own
+  // later on. It may be null, if nobody knows.
+  void begin_change(const struct stat* before, std::uint64_t changes);
+  // `look` gives what the file has now, or nothing. It is called only by the last of all changes
+  // that go on at once, because what the others see may be out of date when they come to note it.
+  template <typename Look>
+  void end_change(const Look& look) {
+    const std::lock_guard lock(mutex_);
+    if (--changing_ != 0) {
+      return;
+    }
+    const volume::Result<struct stat> after = look();
+    is_own_known_ = bool(after);
+    if (after) {
+      own_ = BackingState(*after, 0);
+    }
+  }
   // How often one has begun.
   [[nodiscard]] std::uint64_t changes() const;
   // Notes what a file has that nobody has changed yet.
   void note_first(const struct stat& backing);
   // Whether others have changed the file: it has this size and time of modification now, and since
   // changes() was `changes` nothing was changed through this mount. False while it is open to be
-  // written.
+  // written. Once others are known to have changed it, that stays so: the system goes on with what
+  // it has of this node, until it looks up another.
   [[nodiscard]] bool has_changed_outside(const struct stat& backing, std::uint64_t changes) const;
 
   // Whether the system may keep what it has cached of the content since the call before this one.
@@ -147,12 +165,16 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   friend class NodeTable;
 
+  // What has_changed_outside says, as far as it is not known yet. The caller holds the lock.
+  [[nodiscard]] bool differs_from_own(const struct stat& backing, std::uint64_t changes) const;
+
   mutable std::mutex mutex_;  // guards all that follows but the atomic
   std::shared_ptr<const NodePlace> place_;
   SharedFolder folder_;  // kept open, or null
   std::vector<OpenedFile> open_files_;
   std::uint64_t changes_ = 0;
   unsigned changing_ = 0;
+  bool is_foreign_ = false;    // others have changed it since
   bool is_own_known_ = false;  // whether the next is
   BackingState own_;
   BackingState told_;
@@ -221,6 +243,11 @@ class NodeTable {
   [[nodiscard]] Shard& shard_of(const NodeKey& key) noexcept;
   void move_to(Node& node, std::shared_ptr<const NodePlace> place);
   [[nodiscard]] bool is_above(const Node& node, const NodePlace& place) const;
+  [[nodiscard]] volume::Result<SharedFolder> open_in(const OpenFolder& parent,
+                                                     const SharedNode& node,
+                                                     const std::string& stored,
+                                                     const std::string& path);
+  [[nodiscard]] std::string path_below(const std::string& folder, const NodePlace& place) const;
   [[nodiscard]] SharedFolder keep(const SharedNode& node, SharedFolder folder);
   void make_room_for(const SharedNode& node);
 

@@ -24,6 +24,7 @@
 
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
+#include "paes-mount/privileges.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -39,7 +40,10 @@ constexpr int waking_signal = SIGUSR1;
 // The channel of a thread. A reply has to take the channel on which its request came.
 thread_local int own_channel = -1;
 
-ssize_t write_reply(int, iovec* parts, int count, void*) {
+ssize_t write_reply(int, iovec* parts, int count, void* vault) {
+  if (static_cast<const MountedVault*>(vault)->is_writable()) {
+    offer_to_take_privileges(parts, static_cast<std::size_t>(count));
+  }
   return writev(own_channel, parts, count);
 }
 ssize_t read_request(int, void* into, size_t bytes, void*) {
@@ -65,6 +69,12 @@ void note_message(enum fuse_log_level, const char* format, va_list values) {
 std::string take_message() {
   const std::lock_guard lock(said_mutex);
   return std::exchange(said, {});
+}
+
+// Whether the mount is still there for the system.
+bool is_connected(int channel) noexcept {
+  pollfd event = {channel, POLLIN, 0};
+  return poll(&event, 1, 0) < 0 || (event.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
 
 extern "C" void on_waking_signal(int) {}
@@ -111,7 +121,7 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
   if (session_ == nullptr) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse refuses: " + take_message());
   }
-  if (fuse_session_mount(session_, options_.mountpoint.c_str()) != 0) {
+  if (fuse_session_mount(session_, target().c_str()) != 0) {
     fuse_session_destroy(session_);
     std::string why = take_message();
     throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " +
@@ -127,6 +137,18 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
 }
 
 Session::~Session() { stop(); }
+
+// What the system is given to mount on. As root it is the folder that was checked, whatever has its
+// path by now: whoever owns the folder above could put another there, which is to be hidden from
+// nobody. For others fusermount3 goes to the folder first and then checks whether it is theirs.
+std::string Session::target() const {
+  return geteuid() == 0 ? path_of_descriptor(options_.place) : options_.mountpoint;
+}
+
+int Session::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
 
 void Session::stop() noexcept {
   fuse_session_exit(session_);
@@ -188,11 +210,11 @@ void Session::start(const Cancel& cancel) {
     }
   }
   std::unique_lock lock(mutex_);
-  while (!is_ready_ && !has_ended_) {
+  while (!is_ready_ && failure_ == 0 && !is_unmounted_) {
     (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
     cancel.check();
   }
-  const bool has_ended = has_ended_;
+  const bool has_ended = failure_ != 0 || is_unmounted_;
   lock.unlock();
   struct stat mounted = {};
   if (has_ended || stat(options_.mountpoint.c_str(), &mounted) != 0) {
@@ -209,9 +231,16 @@ void Session::work(int channel) noexcept {
   while (fuse_session_exited(session_) == 0) {
     const int bytes = fuse_session_receive_buf(session_, &request);
     if (bytes > 0) {
+      note_request(request.mem, static_cast<std::size_t>(bytes));
       fuse_session_process_buf(session_, &request);
+    } else if (bytes == 0 || (bytes != -EINTR && bytes != -EAGAIN && !is_connected(channel))) {
+      break;  // unmounted
     } else if (bytes != -EINTR && bytes != -EAGAIN) {
-      break;  // unmounted, or a broken connection
+      // Something is wrong with this process, so the mount ends in order. Until then the thread
+      // goes on, because what the system holds has to be written, and there may be no other one.
+      to_end(-bytes);
+      constexpr std::chrono::milliseconds pause(10);
+      std::this_thread::sleep_for(pause);
     }
   }
   if (request.mem != nullptr) {
@@ -222,9 +251,17 @@ void Session::work(int channel) noexcept {
 }
 
 void Session::ended() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    --working_;
+    is_unmounted_ = true;
+  }
+  to_end(0);
+}
+
+void Session::to_end(int error) noexcept {
   const std::lock_guard lock(mutex_);
-  --working_;
-  has_ended_ = true;
+  failure_ = failure_ != 0 ? failure_ : error;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(end_.number(), &one, sizeof one);
   changed_.notify_all();
@@ -233,6 +270,7 @@ void Session::ended() noexcept {
 void Session::wait(const Cancel& cancel) {
   wait_for_end(cancel);
   if (mounted_.is_writable()) {
+    mounted_.begin_last_writes();
     write_back();
   }
 }
@@ -240,20 +278,18 @@ void Session::wait(const Cancel& cancel) {
 // Normal unmounting is best: the system writes what it holds, and the threads still answer. If
 // something is in use, or the mount is to be seen elsewhere, too, what is open is written.
 void Session::write_back() {
-  const auto end_comes = [&] {
-    pollfd event = {end_.number(), POLLIN, 0};
-    constexpr int patience_ms = 5000;
-    return poll(&event, 1, patience_ms) > 0;
-  };
-  {
-    const std::lock_guard lock(mutex_);
-    if (has_ended_) {
-      return;  // unmounted, and everything was written before
-    }
-  }
-  if (unmount_unless_busy() && end_comes()) {
+  std::unique_lock lock(mutex_);
+  if (is_unmounted_) {
     return;
   }
+  lock.unlock();
+  const bool is_gone = unmount_unless_busy();
+  lock.lock();
+  constexpr std::chrono::seconds patience(5);
+  if (is_gone && changed_.wait_for(lock, patience, [&] { return is_unmounted_; })) {
+    return;
+  }
+  lock.unlock();
   own_channel = fuse_session_fd(session_);
   mounted_.write_back();
 }
@@ -286,7 +322,7 @@ void Session::wait_for_end(const Cancel& cancel) {
 
 bool Session::unmount_unless_busy() const {
   if (geteuid() == 0) {
-    return umount2(options_.mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0;
+    return umount2(target().c_str(), 0) == 0;
   }
   std::string mountpoint = options_.mountpoint;
   std::array<std::string, 5> words = {"fusermount3", "-u", "-q", "--", mountpoint};

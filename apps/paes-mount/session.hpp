@@ -18,6 +18,7 @@ namespace paes::mount {
 
 struct SessionOptions {
   std::string mountpoint;     // absolute, without symbolic links
+  int place = -1;             // the same folder, open (O_PATH)
   std::string mount_options;  // as `mount -o` takes them, for the system
   unsigned threads = 4;
   // Unmounts after so long without a request, unless something is open or in use.
@@ -39,11 +40,16 @@ class Session {
   // Returns when a stop is requested, or the vault is unmounted, by somebody or for idleness. What
   // the system has been given to write by then is written.
   void wait(const Cancel& cancel);
+  // The errno for which a thread could not receive what the system asks, which ends a mount. 0:
+  // there was none.
+  [[nodiscard]] int failure() const;
 
  private:
   void work(int channel) noexcept;
   [[nodiscard]] Descriptor new_channel() const;
   void stop() noexcept;
+  [[nodiscard]] std::string target() const;
+  void to_end(int error) noexcept;
   void ended() noexcept;
   void wait_for_end(const Cancel& cancel);
   void write_back();
@@ -52,14 +58,15 @@ class Session {
   MountedVault& mounted_;
   SessionOptions options_;
   fuse_session* session_ = nullptr;
-  Descriptor end_;  // an event: becomes readable when a thread has stopped
+  Descriptor end_;  // an event: becomes readable when the mount is to end, or has ended
   std::vector<Descriptor> channels_;
   std::vector<std::thread> threads_;
-  std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;
   unsigned working_ = 0;
   bool is_ready_ = false;
-  bool has_ended_ = false;
+  int failure_ = 0;
+  bool is_unmounted_ = false;  // nobody can answer any more, and everything was written before
 };
 
 }  // namespace paes::mount

@@ -3,20 +3,57 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <new>
 #include <optional>
 #include <thread>
 
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 
+namespace {
+
+// Allocations of this thread until one fails. 0: none does.
+thread_local long allocations_left = 0;
+
+}  // namespace
+
+// Not inlined: g++ would take one without the other for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  const bool is_refused = allocations_left > 0 && --allocations_left == 0;
+  void* const memory = is_refused ? nullptr : std::malloc(bytes);
+  return memory != nullptr ? memory : throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
 namespace paes::mount {
 namespace {
+
+// Runs `work` in a thread whose stack is small, so that little depth is enough to overflow it.
+void with_small_stack(const std::function<void()>& work) {
+  constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+  pthread_t thread{};
+  const auto run = [](void* argument) -> void* {
+    (*static_cast<const std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)),
+            0);
+  (void)pthread_join(thread, nullptr);
+  (void)pthread_attr_destroy(&attributes);
+}
 
 namespace fs = std::filesystem;
 
@@ -233,6 +270,132 @@ TEST_F(Nodes, WhatTheSystemWasToldIsRemembered) {
   EXPECT_TRUE(node->are_as_told(known));
   known.st_size += 1;
   EXPECT_FALSE(node->are_as_told(known));
+}
+
+TEST_F(Nodes, WhatOthersChangedIsNotTakenForOurOwn) {
+  NodeTable table(*volume_, 8, PathNames::plain);
+  make_file("file", "text");
+  const SharedNode node = look_up(table, "file");
+  const struct stat first = status("file");
+  node->note_first(first);
+  struct stat theirs = first;
+  theirs.st_size += 1;
+  const auto change = [&](const struct stat& before, const struct stat& after) {
+    node->begin_change(&before, node->changes());
+    node->end_change([&] { return volume::Result<struct stat>(after); });
+  };
+  struct stat ours = first;
+  ours.st_mtim.tv_nsec ^= 1;
+  change(first, ours);
+  EXPECT_FALSE(node->has_changed_outside(ours, node->changes()));
+  change(theirs, theirs);  // of a mode, say, which leaves the content as it is
+  EXPECT_TRUE(node->has_changed_outside(theirs, node->changes()));
+  change(theirs, ours);
+  EXPECT_TRUE(node->has_changed_outside(ours, node->changes()));  // the system has not looked yet
+}
+
+TEST_F(Nodes, TheLastOfSeveralChangesSaysWhatAFileHas) {
+  NodeTable table(*volume_, 8, PathNames::plain);
+  make_file("file", "text");
+  const SharedNode node = look_up(table, "file");
+  const struct stat before = status("file");
+  struct stat after = before;
+  after.st_size += 2;
+  node->begin_change(&before, node->changes());
+  node->begin_change(&before, node->changes());
+  bool has_looked = false;
+  node->end_change([&] {
+    has_looked = true;
+    return volume::Result<struct stat>(before);
+  });
+  EXPECT_FALSE(has_looked);
+  EXPECT_FALSE(node->has_changed_outside(after, node->changes()));  // one still goes on
+  node->end_change([&] { return volume::Result<struct stat>(after); });
+  EXPECT_FALSE(node->has_changed_outside(after, node->changes()));
+  EXPECT_TRUE(node->has_changed_outside(before, node->changes()));
+}
+
+// A tree may be deeper than a stack, because the system needs only names and no paths.
+TEST_F(Nodes, ADeepTreeIsOpened) {
+  constexpr int depth = 1500;
+  std::string path;
+  std::vector<std::string> folders;
+  for (int level = 0; level < depth; ++level) {
+    path += level == 0 ? "d" : "/d";
+    folders.push_back((root_ / path).string());
+    ASSERT_EQ(mkdir(folders.back().c_str(), 0755), 0) << level;
+  }
+  with_small_stack([&] {
+    NodeTable table(*volume_, 1, PathNames::plain);
+    SharedNode node = table.root();
+    for (const std::string& folder : folders) {
+      struct stat found = {};
+      ASSERT_EQ(lstat(folder.c_str(), &found), 0);
+      node = table.enter(node, "d", "d", found);
+    }
+    EXPECT_TRUE(table.folder(node));
+    EXPECT_EQ(table.path_of(*node), path);
+  });
+  for (auto each = folders.rbegin(); each != folders.rend(); ++each) {
+    EXPECT_EQ(rmdir(each->c_str()), 0);
+  }
+}
+
+TEST_F(Nodes, ADeepTreeIsForgotten) {
+  constexpr ino_t depth = 20'000;
+  make_folder("d");
+  struct stat found = status("d");
+  with_small_stack([&] {
+    NodeTable table(*volume_, 1, PathNames::plain);
+    std::vector<SharedNode> nodes = {table.root()};
+    for (ino_t level = 0; level < depth; ++level) {
+      found.st_ino += 1;
+      nodes.push_back(table.enter(nodes.back(), "d", "d", found));
+    }
+    SharedNode deepest = nodes.back();
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+      table.forget(*nodes[i], 1);
+    }
+    nodes.clear();
+    EXPECT_EQ(table.nodes(), 0U);
+    deepest.reset();  // all that lie above go with it
+  });
+}
+
+TEST_F(Nodes, WithoutMemoryNothingIsCounted) {
+  make_file("file");
+  make_folder("other");
+  NodeTable table(*volume_, 8, PathNames::plain);
+  const SharedNode other = look_up(table, "other");
+  const std::string long_name(100, 'n');
+  const auto enter = [&](const SharedNode& parent, const struct stat& found) {
+    SharedNode node;
+    bool has_failed = false;
+    for (long fails_at = 1; node == nullptr; ++fails_at) {
+      allocations_left = fails_at;
+      try {
+        node = table.enter(parent, long_name, long_name, found);
+      } catch (const std::bad_alloc&) {
+        has_failed = true;
+      }
+      allocations_left = 0;
+      EXPECT_TRUE(table.with_open_files().empty());
+    }
+    EXPECT_TRUE(has_failed);
+    return node;
+  };
+  const struct stat found = status("file");
+  const SharedNode node = enter(table.root(), found);
+  EXPECT_EQ(enter(other, found), node);  // it moves
+  struct stat another = found;
+  another.st_mode = S_IFIFO | 0644;
+  const SharedNode replacing = enter(other, another);
+  EXPECT_EQ(table.nodes(), 3U);
+  table.forget(*node, 2);
+  EXPECT_EQ(table.nodes(), 2U);
+  table.forget(*replacing, 1);
+  table.forget(*other, 1);
+  EXPECT_EQ(table.nodes(), 0U);
 }
 
 TEST_F(Nodes, ThreadsLookUpAndForgetTheSame) {

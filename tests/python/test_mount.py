@@ -114,12 +114,13 @@ class Mounts:
         assert is_mounted(point) and done.stderr == ""
         return point
 
-    def in_foreground(self, vault, *options):
+    def in_foreground(self, vault, *options, prefix=(), **variables):
         """The mountpoint and the process, whose standard error is a pipe."""
         point = self.point()
-        words = [MOUNT, "-f", "--passphrase-file", vault.passfile, *options, vault.path, point]
+        words = [*prefix, MOUNT, "-f", "--passphrase-file", vault.passfile, *options, vault.path, point]
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=program.clean_environment()
+            words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=program.clean_environment(**variables),
         )
         self.started.append(process)
         program.wait_until(lambda: is_mounted(point) or process.poll() is not None, "the mount", LIMIT_S)
@@ -602,6 +603,19 @@ def test_idle_mount_is_unmounted(vault, mounts):
     assert not is_mounted(point)
 
 
+def test_idle_mount_that_is_watched_is_unmounted(vault, mounts):
+    """What df asks for again and again is no use of a mount."""
+    # The system asks for the attributes of the root at most once a second.
+    point, process = mounts.in_foreground(vault, "--shared", "--idle", "3s")
+    deadline = time.monotonic() + LIMIT_S
+    while process.poll() is None and time.monotonic() < deadline:
+        os.statvfs(point)
+        os.stat(point)
+        time.sleep(0.05)
+    assert process.wait(LIMIT_S) == 0 and time.monotonic() < deadline
+    assert not is_mounted(point)
+
+
 def test_idle_mount_in_use_stays(vault, mounts):
     """Somebody is in it, without any request."""
     point, process = mounts.in_foreground(vault, "-o", "idle=1")
@@ -726,6 +740,29 @@ def as_nobody(*words):
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 needs_runuser = pytest.mark.skipif(shutil.which("runuser") is None, reason="runuser is missing (Debian package util-linux)")
+
+
+@needs_root
+def test_mountpoint_that_is_replaced_meanwhile(vault, mounts, tmp_path):
+    """The folder that was checked is mounted on, and not what others put in its place."""
+    point, moved, passphrase = mounts.point(), tmp_path / "moved", tmp_path / "pipe"
+    os.mkfifo(passphrase)
+    words = [MOUNT, "-f", "--passphrase-file", passphrase, vault.path, point]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=program.clean_environment())
+    mounts.started.append(process)
+    with open(passphrase, "w", encoding="utf-8") as pipe:  # it has checked the folder by now
+        point.rename(moved)
+        mounts.points.append(moved)
+        point.mkdir()
+        (point / "file").write_text("of others")
+        pipe.write(PASSPHRASE + "\n")
+    program.wait_until(lambda: is_mounted(moved) or process.poll() is not None, "the mount", LIMIT_S)
+    assert process.poll() is None, process.stderr.read()
+    assert (point / "file").read_text() == "of others" and not is_mounted(point)
+    program.wait_until(lambda: (moved / "size 1").exists(), "the files", LIMIT_S)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LIMIT_S) == 0
+    assert not is_mounted(moved)
 
 
 @needs_root

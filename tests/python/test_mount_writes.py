@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 
+import preload
 import program
 import pytest
 from test_mount import (  # noqa: F401: fixtures among them
@@ -256,6 +257,26 @@ def test_attributes_are_changed(own_vault, mounts, model, cache):
     check_same(mounts, own_vault, point, model)
 
 
+PRIVILEGED = ("written", "cut", "cut open", "emptied", "owned", "allocated", "copied")
+
+
+def test_writes_ask_for_no_capabilities(own_vault, mounts, preloaded, tmp_path):
+    """One request a write would take longer than the write itself."""
+    if tuple(int(part) for part in os.uname().release.split(".")[:2]) < (5, 11):
+        pytest.skip("this system asks for them before each write")
+    counts = tmp_path / "counts"
+    point, process = mounts.in_foreground(own_vault, "-w", prefix=preloaded(preload.REQUESTS), REQUESTS=str(counts))
+    with opened(point / "file", os.O_RDWR | os.O_CREAT) as file:
+        for turn in range(200):
+            os.pwrite(file, b"x" * 4096, turn * 4096)
+    unmount_when_free(point)
+    assert process.wait(LIMIT_S) == 0
+    seen = dict(map(int, line.split()) for line in counts.read_text().splitlines())
+    opcodes = {"write": 16, "getxattr": 22}
+    assert seen[opcodes["write"]] > 0
+    assert seen.get(opcodes["getxattr"], 0) < 20
+
+
 @needs_root
 def test_owners_and_privileges(own_vault, mounts, model):
     point = mounts.by_paes(own_vault, "-w", "--allow-other", "-o", "suid")
@@ -279,15 +300,18 @@ def test_owners_and_privileges(own_vault, mounts, model):
         )
         os.chown(root / "made" / "file", 1, -1)
         os.chown(root / "made" / "link", 3, 4, follow_symlinks=False)
-        for name in ("written", "cut", "emptied", "owned"):
+        for name in PRIVILEGED:
             (root / name).write_bytes(b"x" * 5000)
             os.chown(root / name, 65534, 65534)
             (root / name).chmod(0o6777)
         as_user(
             root, "open('written', 'r+').write('y')", "os.truncate('cut', 10)", "open('emptied', 'w').close()",
+            "f = os.open('allocated', os.O_RDWR)", "os.posix_fallocate(f, 0, 9000)",
+            "t = os.open('copied', os.O_RDWR)", "os.copy_file_range(f, t, 4096)",
+            "os.ftruncate(os.open('cut open', os.O_RDWR), 10)",
         )
         os.chown(root / "owned", 5, 6)
-    for name in ("written", "cut", "emptied", "owned"):
+    for name in PRIVILEGED:
         assert stat.S_IMODE((point / name).stat().st_mode) == stat.S_IMODE((model / name).stat().st_mode) == 0o777
     check_same(mounts, own_vault, point, model)
 
@@ -575,13 +599,84 @@ def test_killed_after_a_sync(own_vault, mounts):
     check(own_vault)
 
 
-@needs_root
-def test_full_file_system(mounts, tmp_path, cache):
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_thread_that_fails(own_vault, mounts, preloaded, tmp_path, threads):
+    """Whatever ends a mount, what the system holds is written first."""
+    prefix = preloaded(preload.DEAF)
+    now = tmp_path / "now"
+    point, process = mounts.in_foreground(own_vault, "-w", "-o", f"threads={threads}", prefix=prefix, DEAF=str(now))
+    text = random.Random(5).randbytes(3_000_000)
+    with open(point / "file", "wb") as file:
+        file.write(text)
+        file.flush()
+        now.touch()
+        # A thread has to ask before it can fail.
+        with contextlib.suppress(OSError):
+            (point / "missing").exists()
+        assert process.wait(LIMIT_S) == program.FAILURE
+        with contextlib.suppress(OSError):
+            file.close()
+    assert "what the system asks cannot be received" in process.stderr.read()
+    assert not is_mounted(point)
+    check(own_vault)
+    again = mounts.by_paes(own_vault)
+    assert (again / "file").read_bytes() == text
+    end(mounts, again)
+
+
+def small_disk(mounts, tmp_path, size):
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2M", "none", disk], check=False).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], check=False).returncode != 0:
         pytest.skip("this machine lets nobody mount a tmpfs")
     mounts.points.append(disk)
+    return disk
+
+
+@needs_root
+def test_part_of_a_request_that_fits(mounts, tmp_path):
+    """The system takes what it held back for written unless it hears of an error, which a sync then tells."""
+    disk = small_disk(mounts, tmp_path, "2M")
+    vault = Vault(disk / "own")
+    point, process = mounts.in_foreground(vault, "-w")
+    (disk / "filled").write_bytes(bytes(1_400_000))
+    text = os.urandom(1 << 20)
+    with open(point / "large", "wb", buffering=0) as file:
+        assert file.write(text) == len(text)
+        with pytest.raises(OSError) as caught:
+            os.fsync(file.fileno())
+    assert caught.value.errno == errno.ENOSPC
+    (disk / "filled").unlink()
+    (point / "large").write_bytes(text)
+    unmount_when_free(point)
+    assert process.wait(LIMIT_S) == 0
+    assert "large: what was written to it cannot be stored" in process.stderr.read()
+    check(vault)
+    again = mounts.by_paes(vault)
+    assert (again / "large").read_bytes() == text
+    end(mounts, again)
+
+
+@needs_root
+def test_end_without_room(mounts, tmp_path):
+    """Whoever ends a mount is told what it could not write."""
+    disk = small_disk(mounts, tmp_path, "2M")
+    vault = Vault(disk / "own")
+    point, process = mounts.in_foreground(vault, "-w")
+    (disk / "filled").write_bytes(bytes(1_400_000))
+    with open(point / "large", "wb", buffering=0) as file:
+        file.write(os.urandom(1 << 20))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == -signal.SIGTERM  # a mount that has lost nothing ends with 0
+        with contextlib.suppress(OSError):
+            file.close()
+    assert os.strerror(errno.ENOSPC) in process.stderr.read()
+    check(vault)
+
+
+@needs_root
+def test_full_file_system(mounts, tmp_path, cache):
+    disk = small_disk(mounts, tmp_path, "2M")
     vault = Vault(disk / "own")
     point = mounts.by_paes(vault, "-w", *cache)
     kept = random.Random(3).randbytes(500_000)
@@ -613,6 +708,30 @@ def test_changes_by_others_between(own_vault, mounts):
         assert (point / "file").read_bytes() == text
         (point / "file").write_bytes(text + b"ours")
         assert (theirs / "file").read_bytes() == text + b"ours"
+    unmount_when_free(theirs)
+    end(mounts, point)
+    check(own_vault)
+
+
+@pytest.mark.parametrize("change", ["mode", "times", "owner", "length"])
+def test_changes_by_others_before_one_of_attributes(own_vault, mounts, change):
+    """Our change of the attributes does not make theirs of the content unseen."""
+    point = mounts.by_paes(own_vault, "-w")
+    theirs = mounts.by_gocryptfs(own_vault, "-sharedstorage")
+    (point / "file").write_bytes(b"a" * 10_000)
+    assert (point / "file").read_bytes() == b"a" * 10_000
+    (theirs / "file").write_bytes(b"b" * 10_000)
+    expected = b"b" * 10_000
+    if change == "mode":
+        (point / "file").chmod(0o600)
+    elif change == "times":
+        os.utime(point / "file", ns=(10**18, 10**18))
+    elif change == "owner":
+        os.chown(point / "file", os.getuid(), os.getgid())
+    else:
+        os.truncate(point / "file", 5000)
+        expected = expected[:5000]
+    assert (point / "file").read_bytes() == expected
     unmount_when_free(theirs)
     end(mounts, point)
     check(own_vault)

@@ -1,0 +1,82 @@
+#include "paes-mount/privileges.hpp"
+
+#include <linux/fuse.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace paes::mount {
+
+namespace {
+
+struct Received {
+  bool is_first = false;  // and the system knows the flag
+  bool takes = false;
+};
+
+thread_local Received received;
+std::atomic<bool> is_offered{false};
+
+// What follows a request's header, as far as it was received.
+template <typename Body>
+bool read_body(const void* request, std::size_t bytes, std::size_t body_bytes,
+               Body& body) noexcept {
+  if (bytes < sizeof(fuse_in_header) + body_bytes) {
+    return false;
+  }
+  std::memcpy(&body, static_cast<const std::uint8_t*>(request) + sizeof(fuse_in_header),
+              body_bytes);
+  return true;
+}
+
+}  // namespace
+
+void note_request(const void* request, std::size_t bytes) noexcept {
+  received = {};
+  fuse_in_header header{};
+  if (bytes < sizeof header) {
+    return;
+  }
+  std::memcpy(&header, request, sizeof header);
+  if (header.opcode == FUSE_INIT) {
+    // Only the flags of the first years are read, so a shorter body is enough.
+    fuse_init_in init{};
+    constexpr std::size_t first_bytes = offsetof(fuse_init_in, flags) + sizeof init.flags;
+    received.is_first =
+        read_body(request, bytes, first_bytes, init) && (init.flags & FUSE_HANDLE_KILLPRIV_V2) != 0;
+  } else if (header.opcode == FUSE_WRITE) {
+    fuse_write_in write{};
+    received.takes = read_body(request, bytes, sizeof write, write) &&
+                     (write.write_flags & FUSE_WRITE_KILL_SUIDGID) != 0;
+  } else if (header.opcode == FUSE_SETATTR) {
+    fuse_setattr_in attributes{};
+    received.takes = read_body(request, bytes, sizeof attributes, attributes) &&
+                     (attributes.valid & FATTR_KILL_SUIDGID) != 0;
+  }
+}
+
+void offer_to_take_privileges(const iovec* parts, std::size_t count) noexcept {
+  if (!received.is_first) {
+    return;
+  }
+  received.is_first = false;
+  // libfuse's answer: a header, and then the body in a part of its own.
+  constexpr std::size_t first_bytes = offsetof(fuse_init_out, flags) + sizeof(std::uint32_t);
+  if (count != 2 || parts[0].iov_len != sizeof(fuse_out_header) || parts[1].iov_len < first_bytes) {
+    return;
+  }
+  auto* const flags =
+      static_cast<std::uint8_t*>(parts[1].iov_base) + offsetof(fuse_init_out, flags);
+  std::uint32_t all = 0;
+  std::memcpy(&all, flags, sizeof all);
+  all |= FUSE_HANDLE_KILLPRIV_V2;
+  std::memcpy(flags, &all, sizeof all);
+  is_offered.store(true);
+}
+
+bool takes_privileges() noexcept { return received.takes; }
+bool has_to_take_privileges() noexcept { return is_offered.load(std::memory_order_relaxed); }
+
+}  // namespace paes::mount
