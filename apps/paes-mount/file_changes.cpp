@@ -240,10 +240,15 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   };
   const int error =
       opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
-  if (error != 0) {
+  if (error == ESTALE && (which & FUSE_SET_ATTR_CTIME) != 0 && nodes_.is_retired(*node)) {
+    // The system writes back the times of a file that has no name and is not open any more. Nobody
+    // can see them, and an error would come out of the next sync of the whole file system.
+    status.st_mode = node->type;
+  } else if (error != 0) {
     return refuse(request, error);
+  } else {
+    node->told(status);
   }
-  node->told(status);
   const struct stat told = shown(status);
   (void)fuse_reply_attr(request, &told, options_.lifetimes.attributes);
 }
