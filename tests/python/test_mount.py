@@ -845,6 +845,13 @@ def test_refusals(vault, mounts, tmp_path):
         done = subprocess.run([MOUNT, "--passphrase-file", vault.passfile, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert done.returncode == code, done.stderr
         program.assert_error_lines(done.stderr, says)
+        assert hint in done.stderr
+
+    fido2, reverse = tmp_path / "fido2", tmp_path / "reverse"
+    for folder in (fido2, reverse):
+        folder.mkdir()
+    (fido2 / "gocryptfs.conf").write_text('{"Version": 2, "FeatureFlags": ["FIDO2"]}')
+    (reverse / ".gocryptfs.reverse.conf").write_text("{}")
 
     try:
         refused("is not empty", vault.path, full)
@@ -858,6 +865,20 @@ def test_refusals(vault, mounts, tmp_path):
         refused("is no time", "--idle", "soon", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("unknown name", "--kernel", "bogus", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("MOUNTPOINT", vault.path, code=program.USAGE)
+        refused("FIDO2 token", fido2, tmp_path / "empty")
+        refused("reverse mode", reverse, tmp_path / "empty")
+        # As somebody types it who knows gocryptfs.
+        for words, hint in (
+            (["-ro"], "-ro is an option of gocryptfs: use -r\n"),
+            (["-allow_other"], "-allow_other is an option of gocryptfs: use --allow-other\n"),
+            (["-passfile", "file"], "-passfile is an option of gocryptfs: use --passphrase-file FILE\n"),
+            (["--masterkey=00"], "--masterkey is an option of gocryptfs: use --master-key FILE\n"),
+            (["-o", "fido2=x"], "fido2 is an option of gocryptfs: paes does not have that\n"),
+            (["-o", "reverse"], "reverse is an option of gocryptfs: paes does not have that\n"),
+            (["--config", "x", "--bogus"], "hint: paes-mount --help\n"),
+            (["-idle", "1m"], "-idle is an option of gocryptfs: use --idle TIME\n"),
+        ):
+            refused("", *words, vault.path, tmp_path / "empty", code=program.USAGE, hint=hint)
     finally:
         inside.rmdir()
     point = mounts.by_paes(vault, "-o", "nonempty", point=full)
@@ -914,13 +935,6 @@ def at_a_terminal(*words):
         process.kill()
         process.wait(LIMIT_S)
 
-        assert hint in done.stderr
-
-    fido2, reverse = tmp_path / "fido2", tmp_path / "reverse"
-    for folder in (fido2, reverse):
-        folder.mkdir()
-    (fido2 / "gocryptfs.conf").write_text('{"Version": 2, "FeatureFlags": ["FIDO2"]}')
-    (reverse / ".gocryptfs.reverse.conf").write_text("{}")
 
 def test_passphrase_at_the_terminal(vault, mounts):
     """The program asks there, and then leaves the terminal, whose end does not end it."""
@@ -934,20 +948,6 @@ def test_passphrase_at_the_terminal(vault, mounts):
 
 
 def test_asking_can_be_interrupted(vault, mounts):
-        refused("FIDO2 token", fido2, tmp_path / "empty")
-        refused("reverse mode", reverse, tmp_path / "empty")
-        # As somebody types it who knows gocryptfs.
-        for words, hint in (
-            (["-ro"], "-ro is an option of gocryptfs: use -r\n"),
-            (["-allow_other"], "-allow_other is an option of gocryptfs: use --allow-other\n"),
-            (["-passfile", "file"], "-passfile is an option of gocryptfs: use --passphrase-file FILE\n"),
-            (["--masterkey=00"], "--masterkey is an option of gocryptfs: use --master-key FILE\n"),
-            (["-o", "fido2=x"], "fido2 is an option of gocryptfs: paes does not have that\n"),
-            (["-o", "reverse"], "reverse is an option of gocryptfs: paes does not have that\n"),
-            (["--config", "x", "--bogus"], "hint: paes-mount --help\n"),
-            (["-idle", "1m"], "-idle is an option of gocryptfs: use --idle TIME\n"),
-        ):
-            refused("", *words, vault.path, tmp_path / "empty", code=program.USAGE, hint=hint)
     """Both of its processes end then."""
     point = mounts.point()
     with at_a_terminal(MOUNT, vault.path, point) as (process, terminal):
