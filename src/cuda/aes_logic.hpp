@@ -75,7 +75,7 @@ PAES_DEVICE Words<16> shift_rows_and_sub_bytes(Words<16> s) {
   columns_to_pairs(s.word);
   std::uint32_t x[8];
   PAES_UNROLL
-  for (unsigned i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     x[2 * i] = s.word[i];
     x[2 * i + 1] = s.word[i] >> 1;
   }
@@ -85,7 +85,7 @@ PAES_DEVICE Words<16> shift_rows_and_sub_bytes(Words<16> s) {
     sbox_three_input<AesGates>(x, no_key);
     inverse_matrix(x);
     PAES_UNROLL
-    for (unsigned i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       s.word[i] = select(even, x[2 * i], x[2 * i + 1] << 1);
     }
   } else {
