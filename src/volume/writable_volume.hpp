@@ -55,7 +55,8 @@ class WritableVolume {
   OpenFiles open_files_;
   Unsynced unsynced_;
   bool saves_all_blocks_;
-  // Each for many folders. ThreadSanitizer follows 64 locks of a thread, and one may hold all these.
+  // Each for many folders. ThreadSanitizer follows 64 locks of a thread, and one may hold all
+  // these.
   std::array<std::mutex, 32> folder_locks_;
 };
 
