@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* capabilities = "security.capability";
 
-// Of requests that do not say so themselves.
+// For requests that do not say so themselves.
 bool may_keep_privileges(fuse_req_t request) noexcept {
   return !has_to_take_privileges() || fuse_req_ctx(request)->uid == 0;
 }

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr char written_byte = 1;
-// Of one user, who has more than one client by mistake at most.
+// They are of one user, who has more than one client only by mistake.
 constexpr std::size_t most_clients = 64;
 // The mount that had this device before has gone, and its program is about to withdraw.
 constexpr int most_tries_for_name = 200;

@@ -29,10 +29,11 @@ LIMIT_S = 120
 BLOCK, HEADER, STRIDE = 4096, 18, 4128
 
 
-def why_not():
+def why_not(**packages):
+    """Why nothing can be mounted here, or None. `packages`: which Debian package has a program that is needed, too."""
     if not os.access(MOUNT, os.X_OK):
         return "paes-mount was not built (Debian packages libfuse3-dev and pkg-config)"
-    for name, package in (("gocryptfs", "gocryptfs"), ("fusermount3", "fuse3")):
+    for name, package in {"fusermount3": "fuse3", **packages}.items():
         if shutil.which(name) is None:
             return f"{name} is missing (Debian package {package})"
     try:
@@ -42,7 +43,11 @@ def why_not():
     return None
 
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+def why_not_beside_gocryptfs():
+    return why_not(gocryptfs="gocryptfs")
+
+
+pytestmark = pytest.mark.skipif(why_not_beside_gocryptfs() is not None, reason=str(why_not_beside_gocryptfs()))
 
 
 # ---- mounting and unmounting, whatever happens

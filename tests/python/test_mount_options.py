@@ -10,13 +10,12 @@ from pathlib import Path
 import program
 import pytest
 import recipes
-import test_umount
-from test_mount import LIMIT_S, MOUNT, needs_root, needs_runuser
-from test_umount import mounts, public_folder, umount, vault  # noqa: F401  (fixtures)
+from test_mount import LIMIT_S, MOUNT, needs_root, needs_runuser, why_not
+from test_umount import Vault, mounts, public_folder, umount, vault  # noqa: F401  (fixtures)
 
 UNITS = recipes.ROOT / "packaging/systemd"
 
-needs_mounts = pytest.mark.skipif(test_umount.why_not() is not None, reason=str(test_umount.why_not()))
+needs_mounts = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
 def allowed_on(point):
@@ -80,7 +79,7 @@ def test_device_files_open_with_dev(vault, mounts):  # noqa: F811
 @needs_runuser
 @pytest.mark.parametrize("option", ["suid", "dev"])
 def test_only_root_allows_them(public_folder, option):  # noqa: F811
-    vault = test_umount.Vault(public_folder / "own")  # noqa: F811
+    vault = Vault(public_folder / "own")  # noqa: F811
     point = public_folder / "text"
     point.mkdir()
     for path in (vault.path, *vault.path.rglob("*"), vault.passfile, point):

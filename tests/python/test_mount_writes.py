@@ -33,10 +33,10 @@ from test_mount import (  # noqa: F401: fixtures among them
     snapshot,
     unmount_when_free,
     wait_ended,
-    why_not,
+    why_not_beside_gocryptfs,
 )
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+pytestmark = pytest.mark.skipif(why_not_beside_gocryptfs() is not None, reason=str(why_not_beside_gocryptfs()))
 
 CACHES = {"back": [], "through": ["--cache=through"], "shared": ["--shared"]}
 TIMES = ("modified", "changed", "blocks")  # which are not the same in two trees
@@ -651,13 +651,19 @@ def small_disk(mounts, tmp_path, size):
     return disk
 
 
-@needs_root
-def test_part_of_a_request_that_fits(mounts, tmp_path):
-    """The system takes what it held back for written unless it hears of an error, which a sync then tells."""
+def on_a_disk_nearly_full(mounts, tmp_path):
+    """A mount, and its disk with the file that leaves too little room for 1 MiB."""
     disk = small_disk(mounts, tmp_path, "2M")
     vault = Vault(disk / "own")
     point, process = mounts.in_foreground(vault, "-w")
     (disk / "filled").write_bytes(bytes(1_400_000))
+    return disk, vault, point, process
+
+
+@needs_root
+def test_part_of_a_request_that_fits(mounts, tmp_path):
+    """The system takes what it held back for written unless it hears of an error, which a sync then tells."""
+    disk, vault, point, process = on_a_disk_nearly_full(mounts, tmp_path)
     text = os.urandom(1 << 20)
     with open(point / "large", "wb", buffering=0) as file:
         assert file.write(text) == len(text)
@@ -678,10 +684,7 @@ def test_part_of_a_request_that_fits(mounts, tmp_path):
 @needs_root
 def test_end_without_room(mounts, tmp_path):
     """Whoever ends a mount is told what it could not write."""
-    disk = small_disk(mounts, tmp_path, "2M")
-    vault = Vault(disk / "own")
-    point, process = mounts.in_foreground(vault, "-w")
-    (disk / "filled").write_bytes(bytes(1_400_000))
+    _, vault, point, process = on_a_disk_nearly_full(mounts, tmp_path)
     with open(point / "large", "wb", buffering=0) as file:
         file.write(os.urandom(1 << 20))
         process.send_signal(signal.SIGTERM)

@@ -21,19 +21,8 @@ from test_mount import (
     needs_runuser,
     processes_of,
     wait_ended,
+    why_not,
 )
-
-
-def why_not():
-    if not os.access(MOUNT, os.X_OK):
-        return "paes-mount was not built (Debian packages libfuse3-dev and pkg-config)"
-    if shutil.which("fusermount3") is None:
-        return "fusermount3 is missing (Debian package fuse3)"
-    try:
-        os.close(os.open("/dev/fuse", os.O_RDWR))
-    except OSError as error:
-        return f"/dev/fuse cannot be used: {error.strerror}"
-    return None
 
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
@@ -163,12 +152,18 @@ def test_the_wait_has_an_end(vault, mounts):
     wait_ended(pid)
 
 
+def umount_that_waits(point):
+    """Has unmounted, and waits for the program behind the mount."""
+    waiting = program.start("umount", point, stderr=subprocess.PIPE, text=True)
+    program.wait_until(lambda: not is_mounted(point), "the mount to go", LIMIT_S)
+    return waiting
+
+
 def test_a_program_that_dies_meanwhile(vault, mounts):
     point = mounts.by_paes(vault)
     (pid,) = processes_of(point)
     with stopped(pid):
-        waiting = program.start("umount", point, stderr=subprocess.PIPE, text=True)
-        program.wait_until(lambda: not is_mounted(point), "the mount to go", LIMIT_S)
+        waiting = umount_that_waits(point)
         os.kill(pid, signal.SIGKILL)
         said = waiting.communicate(timeout=LIMIT_S)[1]
     assert waiting.returncode == program.FAILURE
@@ -179,8 +174,7 @@ def test_a_signal_ends_the_wait(vault, mounts):
     point = mounts.by_paes(vault)
     (pid,) = processes_of(point)
     with stopped(pid):
-        waiting = program.start("umount", point, stderr=subprocess.PIPE, text=True)
-        program.wait_until(lambda: not is_mounted(point), "the mount to go", LIMIT_S)
+        waiting = umount_that_waits(point)
         waiting.send_signal(signal.SIGTERM)
         said = waiting.communicate(timeout=LIMIT_S)[1]
     assert program.died_of(waiting.returncode, signal.SIGTERM)
