@@ -421,6 +421,9 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!status) {
     return refuse(request, status.error());
   }
+  if (!S_ISDIR(status->st_mode)) {
+    listers_.has_asked(fuse_req_ctx(request)->pid);
+  }
   Lookup found = enter(parent, (*folder)->folder, name, stored->name.c_str(), *status);
   found->told(*status);
   const fuse_entry_param entry = entry_of(*found, *status);
@@ -523,20 +526,20 @@ void MountedVault::open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_
 // What a thread answers about the entries of a folder.
 class MountedVault::EntriesReply {
  public:
-  EntriesReply(fuse_req_t request, std::size_t bytes)
-      : request_(request), room_(reply_buffer(bytes)) {}
+  // `has_attributes`: each entry has room for them, whether they are there or not.
+  EntriesReply(fuse_req_t request, std::size_t bytes, bool has_attributes)
+      : request_(request), has_attributes_(has_attributes), room_(reply_buffer(bytes)) {}
 
-  [[nodiscard]] bool has_room_for(const std::string& name, bool with_attributes) const noexcept {
-    return (with_attributes ? fuse_add_direntry_plus(request_, nullptr, 0, name.c_str(), nullptr, 0)
+  [[nodiscard]] bool has_room_for(const std::string& name) const noexcept {
+    return (has_attributes_ ? fuse_add_direntry_plus(request_, nullptr, 0, name.c_str(), nullptr, 0)
                             : fuse_add_direntry(request_, nullptr, 0, name.c_str(), nullptr, 0)) <=
            room_.size() - used_;
   }
   // There is room. `next` is the position after the entry.
-  void add(const std::string& name, const fuse_entry_param& entry, off_t next,
-           bool with_attributes) noexcept {
+  void add(const std::string& name, const fuse_entry_param& entry, off_t next) noexcept {
     char* const to = reinterpret_cast<char*>(room_.data()) + used_;
     const std::size_t left = room_.size() - used_;
-    used_ += with_attributes
+    used_ += has_attributes_
                  ? fuse_add_direntry_plus(request_, to, left, name.c_str(), &entry, next)
                  : fuse_add_direntry(request_, to, left, name.c_str(), &entry.attr, next);
   }
@@ -546,6 +549,7 @@ class MountedVault::EntriesReply {
 
  private:
   fuse_req_t request_;
+  bool has_attributes_;
   MutableBytes room_;
   std::size_t used_ = 0;
 };
@@ -553,8 +557,12 @@ class MountedVault::EntriesReply {
 // As soon as the reply is there, another thread may be asked to close the listing. So nothing is
 // answered before its lock is free.
 void MountedVault::read_folder(fuse_req_t request, std::size_t bytes, off_t offset,
-                               const fuse_file_info* file, bool with_attributes) {
-  EntriesReply reply(request, bytes);
+                               const fuse_file_info* file, bool has_room_for_attributes) {
+  // The system knows who wants attributes from the second part of a folder on.
+  const bool with_attributes =
+      has_room_for_attributes &&
+      (offset != 0 || listers_.wants_attributes(fuse_req_ctx(request)->pid));
+  EntriesReply reply(request, bytes, has_room_for_attributes);
   std::vector<Lookup> entered;
   if (const int error = fill(*handle_of<Listing>(*file), offset, with_attributes, reply, entered);
       error != 0) {
@@ -597,16 +605,16 @@ int MountedVault::fill(Listing& listing, off_t offset, bool with_attributes, Ent
     if (position < first_entry) {
       const std::string name(position + 1, '.');
       const NodeKey& key = position == 0 ? own : parent;
-      if (!reply.has_room_for(name, with_attributes)) {
+      if (!reply.has_room_for(name)) {
         break;
       }
       entry.attr.st_ino = shown_inode(key.device, key.inode);
       entry.attr.st_mode = S_IFDIR;
-      reply.add(name, entry, next, with_attributes);
+      reply.add(name, entry, next);
       continue;
     }
     const volume::FolderEntry& listed = listing.entries[position - first_entry];
-    if (!reply.has_room_for(listed.name, with_attributes)) {
+    if (!reply.has_room_for(listed.name)) {
       break;
     }
     entry.attr.st_ino = shown_inode(own.device, listed.inode);
@@ -623,7 +631,7 @@ int MountedVault::fill(Listing& listing, off_t offset, bool with_attributes, Ent
         entered.push_back(std::move(found));
       }
     }
-    reply.add(listed.name, entry, next, with_attributes);
+    reply.add(listed.name, entry, next);
   }
   return 0;
 }

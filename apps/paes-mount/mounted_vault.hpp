@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "paes-mount/fuse.hpp"
+#include "paes-mount/listers.hpp"
 #include "paes-mount/node_table.hpp"
 #include "volume/changes.hpp"
 #include "volume/writable_volume.hpp"
@@ -122,9 +123,9 @@ class MountedVault {
   void read(fuse_req_t request, std::size_t bytes, off_t offset, const fuse_file_info* file);
   void open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file);
   void read_folder(fuse_req_t request, std::size_t bytes, off_t offset, const fuse_file_info* file,
-                   bool with_attributes);
-  // Adds the listing's entries from a position on, as many as the reply has room for. Their nodes
-  // are in `entered`. 0 or an errno.
+                   bool has_room_for_attributes);
+  // Adds the listing's entries from a position on, as many as the reply has room for. With
+  // attributes their nodes are in `entered`. 0 or an errno.
   [[nodiscard]] int fill(Listing& listing, off_t offset, bool with_attributes, EntriesReply& reply,
                          std::vector<Lookup>& entered);
   void get_statistics(fuse_req_t request);
@@ -177,6 +178,7 @@ class MountedVault {
   MountedVaultOptions options_;
   volume::WritableVolume writable_;
   NodeTable nodes_;
+  Listers listers_;
   std::atomic<std::uint64_t> handles_{0};
   std::atomic<int> lost_{0};  // the errno of what the system held back and could not be stored
   std::atomic<std::chrono::steady_clock::time_point> last_request_;
