@@ -229,6 +229,7 @@ def verify(folder, *words):
     """What systemd says of the units in this folder; what it says of the machine's own is not ours to mend."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is missing (Debian package systemd)")
+    ours = [path.name for path in folder.iterdir()]  # before systemd makes folders for the machine's own
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *words], capture_output=True, text=True, cwd=folder,
         env=program.clean_environment(XDG_RUNTIME_DIR=str(folder), HOME=str(folder)), timeout=LIMIT_S, check=False,
@@ -237,7 +238,6 @@ def verify(folder, *words):
         pytest.skip("this systemd-analyze is too old for --man")
     if "Failed to initialize manager" in done.stderr:
         pytest.skip(f"systemd-analyze cannot work here: {done.stderr.strip()}")
-    ours = [path.name for path in folder.iterdir()]
     findings = [line for line in done.stderr.splitlines() if any(name in line for name in ours)]
     return done.returncode, "\n".join(findings)
 
