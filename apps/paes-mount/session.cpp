@@ -210,9 +210,10 @@ void Session::start(const Cancel& cancel) {
     }
   }
   std::unique_lock lock(mutex_);
+  // Once the mount answers a stop is no failure to start.
   while (!is_ready_ && failure_ == 0 && !is_unmounted_) {
-    (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
     cancel.check();
+    (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
   }
   const bool has_ended = failure_ != 0 || is_unmounted_;
   lock.unlock();
