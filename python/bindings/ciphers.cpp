@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -78,18 +79,24 @@ class Cipher {
     check_room(out.size(), in.size());
     check_overlap(in, out.first(in.size()));
     const Turn turn(in_use_);
-    const std::size_t bytes = in.size();
-    while (in.size() > part_bytes()) {
-      run_part(in.first(part_bytes()), out);
-      in = in.subspan(part_bytes());
-      out = out.subspan(part_bytes());
-      // A message that a signal's handler has stopped has ended.
-      is_ended_ = true;
-      check_signals();
-      is_ended_ = false;
+    std::size_t done = 0;
+    try {
+      do {
+        if (done != 0) {
+          check_signals();
+        }
+        const Bytes part = in.subspan(done, std::min(in.size() - done, part_bytes()));
+        run_part(part, out.subspan(done));
+        done += part.size();
+      } while (done < in.size());
+    } catch (...) {
+      // A message that has stopped after a part has ended, by a signal's handler or because its
+      // last part has an impossible length: a caller who came again would have the first parts
+      // twice.
+      is_ended_ = is_ended_ || done != 0;
+      throw;
     }
-    run_part(in, out);
-    return bytes;
+    return done;
   }
 
   [[nodiscard]] std::size_t block_bytes() const noexcept { return cipher_.block_bytes(); }

@@ -353,6 +353,27 @@ def test_a_part_of_a_block_ends_a_message() -> None:
             cipher.update(bytes(16))
 
 
+@pytest.mark.parametrize(
+    ("name", "key_bytes", "options"),
+    [("aes-128-cbc", 16, {}), ("aes-128-xts", 32, {"unit_bytes": 4096})],
+)
+def test_a_long_call_that_is_refused_at_its_end_ends_the_message(
+    name: str, key_bytes: int, options: dict[str, Any]
+) -> None:
+    # Its first part, of 16 MiB, has been encrypted: the same text again would continue the message.
+    cipher = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
+    with pytest.raises(paes.UsageError, match="cannot be a message"):
+        cipher.update(bytes((16 << 20) + 5))
+    with pytest.raises(paes.UsageError, match="ended"):
+        cipher.update(bytes(4096))
+    # Of a call that is refused before anything is done, nothing stays.
+    cipher = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
+    with pytest.raises(paes.UsageError, match="cannot be a message"):
+        cipher.update(bytes(5))
+    again = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
+    assert cipher.update(bytes(4096)) == again.update(bytes(4096))
+
+
 def test_threads_of_a_cipher_change_nothing() -> None:
     text = varied_bytes(5_000_000)
     for name in ("aes-256-ctr", "aes-256-cbc", "aes-256-ecb"):
