@@ -214,6 +214,10 @@ class Message {
   [[nodiscard]] Bytes associated_data() const {
     return associated_data_ ? associated_data_->bytes() : Bytes();
   }
+  // How much work it is: associated data are hashed.
+  [[nodiscard]] std::size_t bytes_to_read() const {
+    return data().size() + associated_data().size();
+  }
   // Memory for the result, which may be that of the data.
   [[nodiscard]] MutableBytes take(const Room& room, std::size_t bytes) const {
     const MutableBytes out = room(bytes);
@@ -230,7 +234,7 @@ class Message {
 void encrypt(const Gcm& gcm, const Message& message, const Room& room) {
   const Bytes text = message.data();
   const MutableBytes sealed = message.take(room, text.size() + tag_bytes);
-  without_gil(text.size(), [&] {
+  without_gil(message.bytes_to_read(), [&] {
     gcm.seal(message.nonce(), message.associated_data(), text, sealed.first(text.size()),
              sealed.last(tag_bytes));
   });
@@ -242,7 +246,7 @@ void decrypt(const Gcm& gcm, const Message& message, const Room& room) {
     throw Error(ErrorCode::corrupt, "AES-GCM: the message is shorter than its tag");
   }
   const MutableBytes text = message.take(room, sealed.size() - tag_bytes);
-  const bool is_authentic = without_gil(sealed.size(), [&] {
+  const bool is_authentic = without_gil(message.bytes_to_read(), [&] {
     return gcm.open(message.nonce(), message.associated_data(), sealed.first(text.size()), text,
                     sealed.last(tag_bytes));
   });

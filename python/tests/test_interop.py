@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import io
 import itertools
+import mmap
 import re
 import struct
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -244,6 +248,41 @@ def test_aes_gcm_of_a_large_message() -> None:
     text = varied_bytes(9_000_001)
     sealed = paes.AESGCM(bytes(32)).encrypt(bytes(12), text, b"aad")
     assert aead.AESGCM(bytes(32)).decrypt(bytes(12), sealed, b"aad") == text
+
+
+def test_other_threads_go_on_while_associated_data_are_hashed() -> None:
+    gcm = paes.AESGCM(bytes(32))
+    keystream_engine = paes.Keystream()
+    messages = keystream_engine.open_sealed(
+        keystream_engine.bind("aes-256-gcm", b"k" * 32), bytes(12)
+    )
+    aad = mmap.mmap(-1, 1 << 30)  # memory that nobody touches takes no room
+    forged = bytes(20)
+    ticks = 0
+    is_over = False
+
+    def count() -> None:
+        nonlocal ticks
+        while not is_over:
+            time.sleep(0.001)
+            ticks += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        for call in (
+            lambda: gcm.encrypt(bytes(12), b"text", aad),
+            lambda: gcm.decrypt(bytes(12), forged, aad),
+            lambda: messages.seal(0, b"text", aad),
+            lambda: messages.open(0, forged, aad),
+        ):
+            before = ticks
+            with contextlib.suppress(InvalidTag):
+                call()
+            assert ticks - before > 5
+    finally:
+        is_over = True
+        thread.join()
 
 
 RAW = [
