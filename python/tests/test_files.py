@@ -308,6 +308,32 @@ def test_keygen(folder: Path) -> None:
     assert paes.Recipient.load(folder / "public.txt") == [recipient]
 
 
+PIPE_OF_KEYS = """
+import os, sys, threading, paes
+os.mkfifo("pipe")
+found = []
+reader = threading.Thread(target=lambda: found.extend(getattr(paes, sys.argv[1]).load("pipe")))
+reader.start()
+with open("pipe", "w") as pipe:
+    pipe.write(sys.argv[2])
+reader.join()
+print(len(found))
+"""
+
+
+@pytest.mark.parametrize("kind", ["Recipient", "Identity"])
+def test_keys_come_from_a_pipe_of_another_thread(
+    folder: Path,
+    key_file: Path,
+    recipient: paes.Recipient,
+    python: Callable[..., subprocess.CompletedProcess[str]],
+    kind: str,
+) -> None:
+    text = str(recipient) if kind == "Recipient" else key_file.read_text()
+    done = python(PIPE_OF_KEYS, kind, text)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
 INTERRUPTED = """
 import sys, paes
 paes.encrypt_file("text", "sealed", recipients=sys.argv[1],
