@@ -469,6 +469,17 @@ def test_targets_that_answer_wrongly(identity: paes.Identity, answer: int) -> No
     assert target.writes == 1
 
 
+def test_a_target_that_would_have_to_wait(identity: paes.Identity) -> None:
+    # Python's raw files say by None that they have taken nothing.
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with os.fdopen(reading, "rb"), os.fdopen(writing, "wb", buffering=0) as target:
+        file = paes.open(target, "wb", recipients=identity.recipient)
+        with pytest.raises(BlockingIOError, match="without waiting"):
+            file.write(BIG_TEXT)
+        file.abandon()
+
+
 def test_exceptions_of_a_target_come_through(identity: paes.Identity) -> None:
     def refuse(size: int) -> int:
         raise BrokenError(size)

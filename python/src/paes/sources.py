@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import operator
 import os
@@ -96,6 +97,10 @@ def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
         left = memoryview(data)
         while left:
             written = file.write(cast("bytes", left))
+            if written is None and isinstance(file, io.RawIOBase):
+                raise BlockingIOError(
+                    errno.EAGAIN, f"{name_of(file)}: cannot be written without waiting"
+                )
             if written is None:
                 return  # a file that takes all and does not count
             if not 0 < written <= len(left):
