@@ -180,6 +180,20 @@ def test_file_objects_that_tell_their_length_otherwise(
                 paes.open(SeeksSo(b"", answer), identity=identity)
 
 
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_what_open_returns_stays_where_it_is(
+    sealed: Path, identity: paes.Identity, buffering: int
+) -> None:
+    with sealed.open("rb", buffering=buffering) as source:
+        start = source.read(10)
+        with paes.open(source, identity=identity) as reader:
+            assert reader.read() == TEXT
+        assert paes.verify_file(source, identity=identity)
+        assert paes.inspect(source).text_bytes == len(TEXT)
+        assert source.tell() == 10
+        assert start + source.read() == sealed.read_bytes()
+
+
 def test_writer_is_a_raw_file(folder: Path, identity: paes.Identity) -> None:
     file = paes.open(folder / "new", "wb", recipients=identity.recipient)
     assert isinstance(file, io.RawIOBase)
