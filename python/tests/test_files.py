@@ -308,6 +308,29 @@ def test_keygen(folder: Path) -> None:
     assert paes.Recipient.load(folder / "public.txt") == [recipient]
 
 
+WITHOUT_THREADS = """
+import resource, paes
+recipient = paes.Identity.generate().recipient
+[pages, *_] = open("/proc/self/statm").read().split()
+room = int(pages) * resource.getpagesize() + (3 << 19)  # a thread's stack has 2 MiB or more
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+try:
+    paes.encrypt_file("text", "sealed", recipients=recipient, threads=1)
+except paes.FailureError as error:
+    print(error)
+"""
+
+
+def test_no_thread_for_a_long_call(
+    folder: Path, python: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (folder / "text").write_bytes(b"text")
+    done = python(WITHOUT_THREADS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("threads: none could be started")
+    assert entries(folder) == ["text"]
+
+
 PIPE_OF_KEYS = """
 import os, sys, threading, paes
 os.mkfifo("pipe")
