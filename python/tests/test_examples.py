@@ -102,7 +102,7 @@ def test_data_loader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    samples = [varied_bytes(1000 + number, seed=number) for number in range(300)]
+    samples = [b"", *(varied_bytes(1000 + number, seed=number) for number in range(300))]
     with (
         paes.open(folder / "samples.tar.paes", "wb", recipients=recipient) as file,
         tarfile.open(fileobj=file, mode="w|") as archive,
