@@ -25,7 +25,8 @@ class EncryptedTar(torch.utils.data.Dataset[torch.Tensor]):
         self._opened: tuple[int, paes.EncryptedReader] | None = None
         with (
             paes.open(path, identity=key_file) as file,
-            tarfile.open(fileobj=io.BufferedReader(file, 1 << 20)) as archive,
+            # Not compressed: in a compressed one the samples have no places.
+            tarfile.open(fileobj=io.BufferedReader(file, 1 << 20), mode="r:") as archive,
         ):
             self._places = [(one.offset_data, one.size) for one in archive if one.isfile()]
 
