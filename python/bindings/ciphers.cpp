@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -78,18 +79,24 @@ class Cipher {
     check_room(out.size(), in.size());
     check_overlap(in, out.first(in.size()));
     const Turn turn(in_use_);
-    const std::size_t bytes = in.size();
-    while (in.size() > part_bytes()) {
-      run_part(in.first(part_bytes()), out);
-      in = in.subspan(part_bytes());
-      out = out.subspan(part_bytes());
-      // A message that a signal's handler has stopped has ended.
-      is_ended_ = true;
-      check_signals();
-      is_ended_ = false;
+    std::size_t done = 0;
+    try {
+      do {
+        if (done != 0) {
+          check_signals();
+        }
+        const Bytes part = in.subspan(done, std::min(in.size() - done, part_bytes()));
+        run_part(part, out.subspan(done));
+        done += part.size();
+      } while (done < in.size());
+    } catch (...) {
+      // A message that has stopped after a part has ended, by a signal's handler or because its
+      // last part has an impossible length: a caller who came again would have the first parts
+      // twice.
+      is_ended_ = is_ended_ || done != 0;
+      throw;
     }
-    run_part(in, out);
-    return bytes;
+    return done;
   }
 
   [[nodiscard]] std::size_t block_bytes() const noexcept { return cipher_.block_bytes(); }
@@ -207,6 +214,10 @@ class Message {
   [[nodiscard]] Bytes associated_data() const {
     return associated_data_ ? associated_data_->bytes() : Bytes();
   }
+  // How much work it is: associated data are hashed.
+  [[nodiscard]] std::size_t bytes_to_read() const {
+    return data().size() + associated_data().size();
+  }
   // Memory for the result, which may be that of the data.
   [[nodiscard]] MutableBytes take(const Room& room, std::size_t bytes) const {
     const MutableBytes out = room(bytes);
@@ -223,7 +234,7 @@ class Message {
 void encrypt(const Gcm& gcm, const Message& message, const Room& room) {
   const Bytes text = message.data();
   const MutableBytes sealed = message.take(room, text.size() + tag_bytes);
-  without_gil(text.size(), [&] {
+  without_gil(message.bytes_to_read(), [&] {
     gcm.seal(message.nonce(), message.associated_data(), text, sealed.first(text.size()),
              sealed.last(tag_bytes));
   });
@@ -235,7 +246,7 @@ void decrypt(const Gcm& gcm, const Message& message, const Room& room) {
     throw Error(ErrorCode::corrupt, "AES-GCM: the message is shorter than its tag");
   }
   const MutableBytes text = message.take(room, sealed.size() - tag_bytes);
-  const bool is_authentic = without_gil(sealed.size(), [&] {
+  const bool is_authentic = without_gil(message.bytes_to_read(), [&] {
     return gcm.open(message.nonce(), message.associated_data(), sealed.first(text.size()), text,
                     sealed.last(tag_bytes));
   });

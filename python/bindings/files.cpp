@@ -297,7 +297,11 @@ void add_whole_files(nb::module_& module) {
   module.def(
       "inspect_file",
       [](nb::handle from) {
-        const FileInfo info = inspect_file(source_of(from));
+        const FileSource source = source_of(from);
+        const FileInfo info = [&] {
+          const Released released;
+          return inspect_file(source);
+        }();
         std::vector<std::pair<std::string, unsigned>> stanzas;
         for (const FileInfo::Stanza& stanza : info.stanzas) {
           stanzas.emplace_back(stanza.type, stanza.work_factor);

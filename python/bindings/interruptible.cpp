@@ -5,7 +5,10 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "paes/error.hpp"
 
 namespace paes::python {
 
@@ -16,7 +19,8 @@ constexpr std::chrono::milliseconds look_every{50};
 
 class Worker {
  public:
-  explicit Worker(std::function<void()> work)
+  // Throws Error(failure) if no thread can be started.
+  explicit Worker(std::function<void()> work) try
       : thread_([this, work = std::move(work)] {
           try {
             work();
@@ -26,7 +30,11 @@ class Worker {
           const std::lock_guard lock(mutex_);
           is_done_ = true;
           changed_.notify_all();
-        }) {}
+        }) {
+  } catch (const std::system_error&) {
+    throw Error(ErrorCode::failure, "threads: none could be started for a long call",
+                "look at the limits: ulimit -u, ulimit -v");
+  }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() {

@@ -14,10 +14,24 @@ namespace paes::python {
 
 namespace {
 
-std::vector<Identity> load(const PathArgument& file, const Passphrase* passphrase) {
+// A file may be a pipe that another thread of Python's writes, and an encrypted one takes a second
+// of key derivation: no call for a file holds the GIL.
+std::vector<Recipient> load_recipients(const PathArgument& file) {
   const std::string path = file.path();
-  const Released released;  // an encrypted file takes a second of key derivation
+  const Released released;
+  return Recipient::load(path);
+}
+
+std::vector<Identity> load_identities(const PathArgument& file, const Passphrase* passphrase) {
+  const std::string path = file.path();
+  const Released released;
   return passphrase == nullptr ? Identity::load(path) : Identity::load(path, *passphrase);
+}
+
+void save(const Identity& identity, const PathArgument& file) {
+  const std::string path = file.path();
+  const Released released;
+  identity.save(path);
 }
 
 }  // namespace
@@ -28,8 +42,7 @@ void add_keys(nb::module_& module) {
                         "(age-encryption.org/v1).")
       .def(nb::init<std::string_view>(), nb::arg("text"), "Raises UsageError for anything else.")
       .def_static(
-          "load", [](const PathArgument& file) { return Recipient::load(file.path()); },
-          nb::arg("path"),
+          "load", &load_recipients, nb::arg("path"),
           "The recipients in a file, one a line. Raises UsageError for what is none, FailureError "
           "if the file cannot be read.")
       .def("__str__", &Recipient::text)
@@ -53,17 +66,16 @@ void add_keys(nb::module_& module) {
       .def(nb::init<std::string_view>(), nb::arg("text"),
            "Raises UsageError for anything else, and never repeats the text.")
       .def_static("generate", &Identity::generate, "A new X25519 key.")
-      .def_static("load", &load, nb::arg("path"), nb::kw_only(),
+      .def_static("load", &load_identities, nb::arg("path"), nb::kw_only(),
                   nb::arg("passphrase").none() = nb::none(),
                   "The identities in a file, as `paes keygen`, age-keygen and ssh-keygen write it. "
-                  "Raises WrongKeyError if the passphrase is another, FailureError if the file "
-                  "cannot be read.")
+                  "Raises WrongKeyError if the passphrase is another, UsageError if one is needed, "
+                  "and for what is no file of keys, FailureError if the file cannot be read. An "
+                  "encrypted key of SSH's is opened only when a file needs it.")
       .def_prop_ro("recipient", &Identity::recipient, "Who can open what this identity opens.")
-      .def(
-          "save", [](const Identity& self, const PathArgument& file) { self.save(file.path()); },
-          nb::arg("path"),
-          "Writes a new file with the secret key, which only its owner can read. Raises "
-          "FailureError if something has that name.");
+      .def("save", &save, nb::arg("path"),
+           "Writes a new file with the secret key, which only its owner can read. Raises "
+           "FailureError if something has that name, UsageError for a key of SSH's.");
 
   nb::class_<CobblestoneKey>(
       module, "CobblestoneKey",

@@ -95,7 +95,7 @@ class Message {
     const Bytes text = data_.bytes();
     const MutableBytes out = room(text.size() + tag_bytes);
     check_overlap(text, out);
-    messages.with(text.size(), [&](SealedContext& context) {
+    messages.with(text.size() + associated_data_.size(), [&](SealedContext& context) {
       context.seal(number_, associated_data_.bytes(), text, out.first(text.size()),
                    out.last(tag_bytes));
     });
@@ -108,7 +108,8 @@ class Message {
     }
     const MutableBytes out = room(sealed.size() - tag_bytes);
     check_overlap(sealed, out);
-    const bool is_authentic = messages.with(sealed.size(), [&](SealedContext& context) {
+    const std::size_t bytes = sealed.size() + associated_data_.size();
+    const bool is_authentic = messages.with(bytes, [&](SealedContext& context) {
       return context.open(number_, associated_data_.bytes(), sealed.first(out.size()), out,
                           sealed.last(tag_bytes));
     });

@@ -4,9 +4,9 @@
     python3 backup.py list BACKUP KEY_FILE
     python3 backup.py restore BACKUP KEY_FILE FOLDER [NAME...]
 
-A backup has its name once all is in it and synced. Only a part of it is decrypted for a part of the
-folder. The key of RECIPIENT is needed for restoring alone, so it need not be on the machine that is
-backed up.
+A backup has its name once all is in it and synced. To restore a part of the folder, only that part
+of the backup is decrypted, and what tells where it lies. RECIPIENT is a public key. Its secret key
+is needed only to list and to restore, so it need not be on the machine that is backed up.
 """
 
 from __future__ import annotations

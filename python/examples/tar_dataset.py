@@ -25,7 +25,8 @@ class EncryptedTar(torch.utils.data.Dataset[torch.Tensor]):
         self._opened: tuple[int, paes.EncryptedReader] | None = None
         with (
             paes.open(path, identity=key_file) as file,
-            tarfile.open(fileobj=io.BufferedReader(file, 1 << 20)) as archive,
+            # Not compressed: in a compressed one the samples have no places.
+            tarfile.open(fileobj=io.BufferedReader(file, 1 << 20), mode="r:") as archive,
         ):
             self._places = [(one.offset_data, one.size) for one in archive if one.isfile()]
 
@@ -35,8 +36,11 @@ class EncryptedTar(torch.utils.data.Dataset[torch.Tensor]):
 
     def __getitem__(self, number: int) -> torch.Tensor:
         """Decrypt one sample."""
-        data = bytearray(self._places[number][1])
-        self._file().read_at_into(self._places[number][0], data)
+        place, size = self._places[number]
+        if size == 0:  # torch makes no tensor of a buffer without bytes
+            return torch.empty(0, dtype=torch.uint8)
+        data = bytearray(size)
+        self._file().read_at_into(place, data)
         return torch.frombuffer(data, dtype=torch.uint8)
 
     def _file(self) -> paes.EncryptedReader:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import IS_EXHAUSTIVE
@@ -92,6 +93,24 @@ def test_backup_that_fails(
         assert backup(*arguments).stderr.startswith("Back up a folder")
 
 
+def tar_dataset(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Gives the example's module."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return importlib.import_module("tar_dataset")
+
+
+def pack(path: Path, recipient: paes.Recipient, samples: list[bytes], mode: str) -> None:
+    with (
+        paes.open(path, "wb", recipients=recipient) as file,
+        tarfile.open(fileobj=file, mode=mode) as archive,
+    ):
+        for number, sample in enumerate(samples):
+            member = tarfile.TarInfo(f"{number:04}.bin")
+            member.size = len(sample)
+            archive.addfile(member, io.BytesIO(sample))
+
+
 @pytest.mark.skipif(not IS_EXHAUSTIVE, reason="torch is tried with PAES_EXHAUSTIVE=1 alone")
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_data_loader(
@@ -101,22 +120,23 @@ def test_data_loader(
     start: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    samples = [varied_bytes(1000 + number, seed=number) for number in range(300)]
-    with (
-        paes.open(folder / "samples.tar.paes", "wb", recipients=recipient) as file,
-        tarfile.open(fileobj=file, mode="w|") as archive,
-    ):
-        for number, sample in enumerate(samples):
-            member = tarfile.TarInfo(f"{number:04}.bin")
-            member.size = len(sample)
-            archive.addfile(member, io.BytesIO(sample))
-    monkeypatch.syspath_prepend(EXAMPLES)
-    module = importlib.import_module("tar_dataset")
+    module = tar_dataset(monkeypatch)
+    samples = [b"", *(varied_bytes(1000 + number, seed=number) for number in range(300))]
+    pack(folder / "samples.tar.paes", recipient, samples, "w|")
     samples_of_file = module.EncryptedTar(str(folder / "samples.tar.paes"), str(key_file))
     assert bytes(samples_of_file[7].numpy()) == samples[7]
-    loader = torch.utils.data.DataLoader(
+    loader = module.torch.utils.data.DataLoader(
         samples_of_file, batch_size=None, num_workers=3, multiprocessing_context=start, timeout=120
     )
     for _ in range(2):
         assert [bytes(tensor.numpy()) for tensor in loader] == samples
+
+
+@pytest.mark.skipif(not IS_EXHAUSTIVE, reason="torch is tried with PAES_EXHAUSTIVE=1 alone")
+def test_data_set_of_a_compressed_file(
+    folder: Path, key_file: Path, recipient: paes.Recipient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tar_dataset(monkeypatch)
+    pack(folder / "samples.tar.gz.paes", recipient, [b"sample"], "w|gz")
+    with pytest.raises(tarfile.ReadError):
+        module.EncryptedTar(str(folder / "samples.tar.gz.paes"), str(key_file))

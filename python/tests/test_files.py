@@ -308,6 +308,55 @@ def test_keygen(folder: Path) -> None:
     assert paes.Recipient.load(folder / "public.txt") == [recipient]
 
 
+WITHOUT_THREADS = """
+import resource, paes
+recipient = paes.Identity.generate().recipient
+[pages, *_] = open("/proc/self/statm").read().split()
+room = int(pages) * resource.getpagesize() + (3 << 19)  # a thread's stack has 2 MiB or more
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+try:
+    paes.encrypt_file("text", "sealed", recipients=recipient, threads=1)
+except paes.FailureError as error:
+    print(error)
+"""
+
+
+def test_no_thread_for_a_long_call(
+    folder: Path, python: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (folder / "text").write_bytes(b"text")
+    done = python(WITHOUT_THREADS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("threads: none could be started")
+    assert entries(folder) == ["text"]
+
+
+PIPE_OF_KEYS = """
+import os, sys, threading, paes
+os.mkfifo("pipe")
+found = []
+reader = threading.Thread(target=lambda: found.extend(getattr(paes, sys.argv[1]).load("pipe")))
+reader.start()
+with open("pipe", "w") as pipe:
+    pipe.write(sys.argv[2])
+reader.join()
+print(len(found))
+"""
+
+
+@pytest.mark.parametrize("kind", ["Recipient", "Identity"])
+def test_keys_come_from_a_pipe_of_another_thread(
+    folder: Path,
+    key_file: Path,
+    recipient: paes.Recipient,
+    python: Callable[..., subprocess.CompletedProcess[str]],
+    kind: str,
+) -> None:
+    text = str(recipient) if kind == "Recipient" else key_file.read_text()
+    done = python(PIPE_OF_KEYS, kind, text)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
 INTERRUPTED = """
 import sys, paes
 paes.encrypt_file("text", "sealed", recipients=sys.argv[1],

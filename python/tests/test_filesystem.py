@@ -114,6 +114,17 @@ def test_file_system(address: str, keys: dict[str, Any]) -> None:
     assert not fs.exists(path)
 
 
+def test_files_that_are_not_encrypted(address: str, keys: dict[str, Any]) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    fs.fs.pipe_file(f"{root}/plain", b"text")
+    assert fs.isfile(f"{root}/plain")
+    assert not fs.isdir(f"{root}/plain")
+    assert not fs.isfile(f"{root}/none")
+    assert not fs.isdir(f"{root}/none")
+    with pytest.raises(paes.CorruptError):
+        fs.info(f"{root}/plain")
+
+
 def test_files_are_copied_moved_and_removed(address: str, keys: dict[str, Any]) -> None:
     fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
     fs.makedirs(f"{root}/from/inner")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import io
 import itertools
+import mmap
 import re
 import struct
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -246,6 +250,41 @@ def test_aes_gcm_of_a_large_message() -> None:
     assert aead.AESGCM(bytes(32)).decrypt(bytes(12), sealed, b"aad") == text
 
 
+def test_other_threads_go_on_while_associated_data_are_hashed() -> None:
+    gcm = paes.AESGCM(bytes(32))
+    keystream_engine = paes.Keystream()
+    messages = keystream_engine.open_sealed(
+        keystream_engine.bind("aes-256-gcm", b"k" * 32), bytes(12)
+    )
+    aad = mmap.mmap(-1, 1 << 30)  # memory that nobody touches takes no room
+    forged = bytes(20)
+    ticks = 0
+    is_over = False
+
+    def count() -> None:
+        nonlocal ticks
+        while not is_over:
+            time.sleep(0.001)
+            ticks += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        for call in (
+            lambda: gcm.encrypt(bytes(12), b"text", aad),
+            lambda: gcm.decrypt(bytes(12), forged, aad),
+            lambda: messages.seal(0, b"text", aad),
+            lambda: messages.open(0, forged, aad),
+        ):
+            before = ticks
+            with contextlib.suppress(InvalidTag):
+                call()
+            assert ticks - before > 5
+    finally:
+        is_over = True
+        thread.join()
+
+
 RAW = [
     f"aes-{bits}-{mode}" for bits in (128, 192, 256) for mode in ("ecb", "cbc", "cfb", "ofb", "ctr")
 ] + [f"des-ede3-{mode}" for mode in ("ecb", "cbc", "cfb", "ofb", "ctr")]
@@ -351,6 +390,27 @@ def test_a_part_of_a_block_ends_a_message() -> None:
         assert cipher.update(b"") == b""
         with pytest.raises(paes.UsageError, match="ended"):
             cipher.update(bytes(16))
+
+
+@pytest.mark.parametrize(
+    ("name", "key_bytes", "options"),
+    [("aes-128-cbc", 16, {}), ("aes-128-xts", 32, {"unit_bytes": 4096})],
+)
+def test_a_long_call_that_is_refused_at_its_end_ends_the_message(
+    name: str, key_bytes: int, options: dict[str, Any]
+) -> None:
+    # Its first part, of 16 MiB, has been encrypted: the same text again would continue the message.
+    cipher = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
+    with pytest.raises(paes.UsageError, match="cannot be a message"):
+        cipher.update(bytes((16 << 20) + 5))
+    with pytest.raises(paes.UsageError, match="ended"):
+        cipher.update(bytes(4096))
+    # Of a call that is refused before anything is done, nothing stays.
+    cipher = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
+    with pytest.raises(paes.UsageError, match="cannot be a message"):
+        cipher.update(bytes(5))
+    again = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
+    assert cipher.update(bytes(4096)) == again.update(bytes(4096))
 
 
 def test_threads_of_a_cipher_change_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The keystream keystream_engine against the plain ciphers."""
+"""The keystream engine against the plain ciphers."""
 
 from __future__ import annotations
 

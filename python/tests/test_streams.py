@@ -180,6 +180,20 @@ def test_file_objects_that_tell_their_length_otherwise(
                 paes.open(SeeksSo(b"", answer), identity=identity)
 
 
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_what_open_returns_stays_where_it_is(
+    sealed: Path, identity: paes.Identity, buffering: int
+) -> None:
+    with sealed.open("rb", buffering=buffering) as source:
+        start = source.read(10)
+        with paes.open(source, identity=identity) as reader:
+            assert reader.read() == TEXT
+        assert paes.verify_file(source, identity=identity)
+        assert paes.inspect(source).text_bytes == len(TEXT)
+        assert source.tell() == 10
+        assert start + source.read() == sealed.read_bytes()
+
+
 def test_writer_is_a_raw_file(folder: Path, identity: paes.Identity) -> None:
     file = paes.open(folder / "new", "wb", recipients=identity.recipient)
     assert isinstance(file, io.RawIOBase)
@@ -467,6 +481,17 @@ def test_targets_that_answer_wrongly(identity: paes.Identity, answer: int) -> No
     with pytest.raises(OSError, match=f"write returned {answer}"):
         paes.open(target, "wb", recipients=identity.recipient).close()
     assert target.writes == 1
+
+
+def test_a_target_that_would_have_to_wait(identity: paes.Identity) -> None:
+    # Python's raw files say by None that they have taken nothing.
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with os.fdopen(reading, "rb"), os.fdopen(writing, "wb", buffering=0) as target:
+        file = paes.open(target, "wb", recipients=identity.recipient)
+        with pytest.raises(BlockingIOError, match="without waiting"):
+            file.write(BIG_TEXT)
+        file.abandon()
 
 
 def test_exceptions_of_a_target_come_through(identity: paes.Identity) -> None:

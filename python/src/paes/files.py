@@ -24,13 +24,15 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Verification:
-    """What verify_file has found. True if the file is authentic."""
+    """What verify_file has found. True if the file is authentic.
+
+    `damaged` has the ranges of bytes [first, end) of the text that are damaged or forged: at most
+    100, in order. `more_damaged_chunks` counts the damaged chunks beyond those.
+    """
 
     is_authentic: bool
     text_bytes: int
-    # The bytes [first, end) of the text that are damaged or forged: at most 100 ranges, in order.
     damaged: list[tuple[int, int]]
-    # Damaged chunks beyond those.
     more_damaged_chunks: int
 
     def __bool__(self) -> bool:
@@ -40,16 +42,23 @@ class Verification:
 
 @dataclass(frozen=True)
 class Stanza:
-    """How an envelope can be opened: "X25519" by an identity, "scrypt" by a passphrase."""
+    """How an envelope can be opened: "X25519" by an identity, "scrypt" by a passphrase.
+
+    The names are those of age-encryption.org/v1. `work_factor` is log2 N of scrypt (RFC 7914), and
+    0 for another type.
+    """
 
     type: str
-    # log2 N where the type is scrypt; else 0.
     work_factor: int
 
 
 @dataclass(frozen=True)
 class FileInfo:
-    """What a file says of itself without a key. None of it is authenticated."""
+    """What a file says of itself without a key. None of it is authenticated.
+
+    `key_bits`, 128 or 256, is AES's key. `payload_offset` is the byte at which the payload begins,
+    after the envelope. `stanzas` has one for each way to open the file.
+    """
 
     key_bits: int
     text_bytes: int
@@ -74,10 +83,10 @@ def encrypt_file(
 
     `source` is a path, or a file object with `seek` and `read`. Give exactly one of `recipients`
     (public keys of age or SSH), `passphrase` and `key`. `key_bits`, 128 or 256, is AES's key in the
-    file. `threads` 0 means every processor. `progress` is called
-    with the bytes done and their number in all (0: not known), in this thread. Ctrl-C, and an
-    exception of `progress`, end the work and leave nothing; the last call of `progress` comes when
-    the work is done.
+    file. `threads` 0 means every processor. `kernel` is a name that `paes devices` lists as
+    available, or auto. `progress` is called with the bytes done and their number in all (0: not
+    known), in this thread. Ctrl-C, and an exception of `progress`, end the work and leave nothing;
+    the last call of `progress` comes when the work is done.
 
     Returns the bytes of text. Raises UsageError, or FailureError if something has the name `to` and
     `overwrite` is false, or if the system fails.
@@ -105,7 +114,8 @@ def decrypt_file(
     would cost more than scrypt with N = 2**max_work_factor is refused. The rest is as in
     encrypt_file.
 
-    Returns the bytes of text. Raises WrongKeyError, and CorruptError if the file is damaged.
+    Returns the bytes of text. Raises as encrypt_file does, and WrongKeyError, and CorruptError if
+    the file is damaged.
     """
     given = open_with(identity, passphrase, key, max_work_factor)
     return _paes.decrypt_file(reading(source), to, given, threads, kernel, overwrite, progress)
@@ -124,8 +134,8 @@ def verify_file(
 ) -> Verification:
     """Authenticate all of a file, and go on where it is damaged.
 
-    The arguments are those of decrypt_file. Raises WrongKeyError, and CorruptError where it cannot
-    begin.
+    The arguments are those of decrypt_file. Raises UsageError, FailureError and WrongKeyError, and
+    CorruptError where it cannot begin.
     """
     given = open_with(identity, passphrase, key, max_work_factor)
     return Verification(*_paes.verify_file(reading(source), given, threads, kernel, progress))
@@ -134,7 +144,8 @@ def verify_file(
 def inspect(source: ReadSource) -> FileInfo:
     """Tell what a file says of itself without a key.
 
-    Raises CorruptError for what is no file of paes, and FailureError if it cannot be read.
+    Raises CorruptError for what is no file of paes, UsageError for a pipe and for an armored file,
+    and FailureError if it cannot be read.
     """
     key_bits, text_bytes, payload_offset, stanzas = _paes.inspect_file(reading(source))
     return FileInfo(key_bits, text_bytes, payload_offset, [Stanza(*stanza) for stanza in stanzas])

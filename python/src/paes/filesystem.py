@@ -173,6 +173,14 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         """Ask the file system below."""
         return bool(self.fs.exists(path, **options))
 
+    def isfile(self, path: str) -> bool:
+        """Ask the file system below, of which a file may be no encrypted one."""
+        return bool(self.fs.isfile(path))
+
+    def isdir(self, path: str) -> bool:
+        """Ask the file system below."""
+        return bool(self.fs.isdir(path))
+
     def _rm(self, path: str) -> None:
         self.fs.rm_file(path)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import operator
 import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 
 class Readable(Protocol):
@@ -49,7 +50,20 @@ def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int
     return _read_at(file), _length(file), name_of(file)
 
 
+def _is_plain(file: object) -> TypeGuard[io.FileIO | io.BufferedReader]:
+    # What the built-in open returns. A forked child and its parent share the file's position, so
+    # that it is not used.
+    return type(file) is io.FileIO or (
+        type(file) is io.BufferedReader and type(file.raw) is io.FileIO
+    )
+
+
 def _length(file: Readable) -> int:
+    if _is_plain(file):
+        place = file.tell()
+        length = file.seek(0, os.SEEK_END)
+        file.seek(place)
+        return length
     bytes_in_all = file.seek(0, os.SEEK_END)
     if bytes_in_all is None:  # such as of an mmap
         bytes_in_all = cast("Any", file).tell()
@@ -60,9 +74,7 @@ def _length(file: Readable) -> int:
 
 
 def _read_at(file: Readable) -> Callable[[int, int], bytes]:
-    # What the built-in open returns. A forked child and its parent share the file's position, so
-    # that it is not used.
-    if type(file) is io.FileIO or (type(file) is io.BufferedReader and type(file.raw) is io.FileIO):
+    if _is_plain(file):
         plain = file
         return lambda offset, size: os.pread(plain.fileno(), size, offset)
 
@@ -96,6 +108,10 @@ def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
         left = memoryview(data)
         while left:
             written = file.write(cast("bytes", left))
+            if written is None and isinstance(file, io.RawIOBase):
+                raise BlockingIOError(
+                    errno.EAGAIN, f"{name_of(file)}: cannot be written without waiting"
+                )
             if written is None:
                 return  # a file that takes all and does not count
             if not 0 < written <= len(left):
