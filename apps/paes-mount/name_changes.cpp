@@ -50,8 +50,12 @@ void MountedVault::make(fuse_req_t request, fuse_ino_t parent_number, const char
     return refuse(request, opened.error());
   }
   const volume::Folder& folder = (*opened)->folder;
-  if (const int error = make(folder); error != 0) {
-    return refuse(request, error);
+  const auto done = with_descriptors([&] {
+    const int error = make(folder);
+    return error == 0 ? Result<bool>(true) : Failure{error};
+  });
+  if (!done) {
+    return refuse(request, done.error());
   }
   const Result<volume::StoredName> stored = folder.stored_name(name);
   const Result<struct stat> status =

@@ -1,6 +1,7 @@
 #include "volume/changes.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -24,35 +25,93 @@ mode_t first_mode(const NewEntry& entry) noexcept {
   return entry.owner ? entry.mode & ~privileges : entry.mode;
 }
 
-// Gives what was just made to its owner, and then the privileges in `mode`. 0 or an errno.
-int give_to(const WritableVolume& volume, int folder, const char* stored,
-            const std::optional<Owner>& owner, mode_t mode) {
-  if (!owner) {
+// A folder keeps its privileges whoever gets it.
+NewEntry as_folder(const NewEntry& entry) noexcept { return {S_IFDIR, entry.owner}; }
+
+// Whether what is open, perhaps as a mere place, is what this process has just made with that mode,
+// as far as can be told. Another process that may change the folder can have given the name to
+// something else before it was opened: to a file that has other names, perhaps, or to a folder that
+// has entries.
+Result<bool> is_still_new(const WritableVolume& volume, int opened, mode_t mode, dev_t device) {
+  const Result<struct stat> status = volume.backing().status(opened, "");
+  if (!status) {
+    return Failure{status.error()};
+  }
+  if ((status->st_mode & S_IFMT) != (mode & S_IFMT) || status->st_uid != geteuid()) {
+    return false;
+  }
+  if (S_ISDIR(mode)) {
+    const int error = check_empty(volume.volume(), opened);
+    return error == 0 || error == ENOTEMPTY ? Result<bool>(error == 0) : Failure{error};
+  }
+  const bool is_device = S_ISCHR(mode) || S_ISBLK(mode);
+  return status->st_nlink == 1 && (!is_device || status->st_rdev == device);
+}
+
+// Gives what is open, perhaps as a mere place, to its owner, and then the privileges in its mode. 0
+// or an errno.
+int give(const WritableVolume& volume, int folder, int made, const NewEntry& entry) {
+  if (!entry.owner) {
     return 0;
   }
-  const Result<struct stat> parent = volume.backing().status(folder, "");
+  const Backing& backing = volume.backing();
+  const Result<struct stat> parent = backing.status(folder, "");
   if (!parent) {
     return parent.error();
   }
   const bool inherits = (parent->st_mode & S_ISGID) != 0;
-  const int error = volume.backing().set_owner(folder, stored, owner->user,
-                                               inherits ? static_cast<gid_t>(-1) : owner->group);
-  if (error != 0 || (mode & privileges) == 0) {
+  const int error = backing.set_owner(made, "", entry.owner->user,
+                                      inherits ? static_cast<gid_t>(-1) : entry.owner->group);
+  if (error != 0 || (entry.mode & privileges) == 0) {
     return error;
   }
-  const Result<struct stat> made = volume.backing().status(folder, stored);
-  if (!made) {
-    return made.error();
+  const Result<struct stat> given = backing.status(made, "");
+  if (!given) {
+    return given.error();
   }
-  return volume.backing().set_mode(
-      folder, stored, (made->st_mode & ~static_cast<mode_t>(S_IFMT)) | (mode & privileges));
+  return backing.set_mode(
+      made, "", (given->st_mode & ~static_cast<mode_t>(S_IFMT)) | (entry.mode & privileges));
 }
 
-// Runs `make` with the stored name once the file of a long name is there, and gives the result to
-// its owner. 0 or an errno.
+// The same for what was just made under a name and is not open. What has taken the name since then
+// is not given away. After an error nothing is left.
+int give_named(const WritableVolume& volume, int folder, const char* stored, const NewEntry& entry,
+               dev_t device) {
+  if (!entry.owner) {
+    return 0;
+  }
+  const Backing& backing = volume.backing();
+  const Result<Descriptor> made = backing.open(folder, stored, O_PATH);
+  int error = made.error();
+  if (made) {
+    const Result<bool> is_new = is_still_new(volume, made->number(), entry.mode, device);
+    error = is_new && *is_new ? give(volume, folder, made->number(), entry) : is_new.error();
+  }
+  if (error != 0) {
+    (void)backing.remove(folder, stored, S_ISDIR(entry.mode));
+  }
+  return error;
+}
+
+// A new file that has been given to its owner. After an error nothing is left.
+Result<Descriptor> create_given(const WritableVolume& volume, int folder, const char* stored,
+                                int flags, const NewEntry& entry) {
+  const mode_t mode = first_mode(entry) & ~static_cast<mode_t>(S_IFMT);
+  Result<Descriptor> made = volume.backing().create(folder, stored, flags, mode);
+  if (!made) {
+    return made;
+  }
+  if (const int error = give(volume, folder, made->number(), entry); error != 0) {
+    (void)volume.backing().remove(folder, stored, false);
+    return Failure{error};
+  }
+  return made;
+}
+
+// Runs `make` with the stored name once the file of a long name is there. 0 or an errno.
 template <typename Make>
 int make_entry(WritableVolume& volume, const Folder& folder, std::string_view name,
-               const NewEntry& entry, const Make& make) {
+               const Make& make) {
   const Result<StoredName> stored = folder.stored_name(name);
   if (!stored) {
     return stored.error();
@@ -62,16 +121,7 @@ int make_entry(WritableVolume& volume, const Folder& folder, std::string_view na
   if (const int error = long_name.make(); error != 0) {
     return error;
   }
-  if (const int error = make(stored->name.c_str()); error != 0) {
-    return long_name.undo(error);
-  }
-  const int error =
-      give_to(volume, folder.descriptor(), stored->name.c_str(), entry.owner, entry.mode);
-  if (error != 0) {
-    (void)volume.backing().remove(folder.descriptor(), stored->name.c_str(), false);
-    return long_name.undo(error);
-  }
-  return 0;
+  return long_name.undo(make(stored->name.c_str()));
 }
 
 // A folder that is complete before it gets its name.
@@ -108,13 +158,21 @@ class NewFolder {
       return content.error();
     }
     content_ = std::move(*content);
+    const Result<bool> is_new =
+        entry.owner ? is_still_new(volume_, content_.number(), S_IFDIR, 0) : Result<bool>(true);
+    if (!is_new) {
+      return is_new.error();
+    }
     vault::FolderIv iv;
     random_ivs(iv, iv.size());
     if (const int error = write_folder_iv(volume_, content_.number(), iv); error != 0) {
       return error;
     }
     has_iv_ = true;
-    if (const int error = give_to(volume_, parent_, hidden_.c_str(), entry.owner, 0); error != 0) {
+    if (!*is_new) {
+      return 0;
+    }
+    if (const int error = give(volume_, parent_, content_.number(), as_folder(entry)); error != 0) {
       return error;
     }
     if ((entry.mode & changeable) == changeable) {
@@ -141,9 +199,8 @@ class NewFolder {
 Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
                                  std::string_view name, const NewEntry& entry) {
   std::optional<WritableFile> file;
-  const int error = make_entry(volume, folder, name, entry, [&](const char* stored) {
-    Result<Descriptor> made =
-        volume.backing().create(folder.descriptor(), stored, O_RDWR, first_mode(entry));
+  const int error = make_entry(volume, folder, name, [&](const char* stored) {
+    Result<Descriptor> made = create_given(volume, folder.descriptor(), stored, O_RDWR, entry);
     if (!made) {
       return made.error();
     }
@@ -163,35 +220,25 @@ Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
 
 int make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,
                 const NewEntry& entry) {
-  const Result<StoredName> stored = folder.stored_name(name);
-  if (!stored) {
-    return stored.error();
-  }
   const int parent = folder.descriptor();
-  const auto locks = volume.lock_folders({parent});
-  LongNameFile long_name(volume, parent, *stored);
-  if (const int error = long_name.make(); error != 0) {
-    return error;
-  }
-  if (has_folder_ivs(volume.volume())) {
-    return long_name.undo(NewFolder(volume, parent).make(stored->name.c_str(), entry));
-  }
-  if (const int error = volume.backing().make_folder(parent, stored->name.c_str(), entry.mode);
-      error != 0) {
-    return long_name.undo(error);
-  }
-  const int error = give_to(volume, parent, stored->name.c_str(), entry.owner, 0);
-  if (error != 0) {
-    (void)volume.backing().remove(parent, stored->name.c_str(), true);
-    return long_name.undo(error);
-  }
-  return 0;
+  return make_entry(volume, folder, name, [&](const char* stored) {
+    if (has_folder_ivs(volume.volume())) {
+      return NewFolder(volume, parent).make(stored, entry);
+    }
+    const int error = volume.backing().make_folder(parent, stored, entry.mode);
+    return error == 0 ? give_named(volume, parent, stored, as_folder(entry), 0) : error;
+  });
 }
 
 int make_node(WritableVolume& volume, const Folder& folder, std::string_view name,
               const NewEntry& entry, dev_t device) {
-  return make_entry(volume, folder, name, entry, [&](const char* stored) {
-    return volume.backing().make_node(folder.descriptor(), stored, first_mode(entry), device);
+  const int parent = folder.descriptor();
+  return make_entry(volume, folder, name, [&](const char* stored) {
+    if (S_ISREG(entry.mode) || (entry.mode & S_IFMT) == 0) {
+      return create_given(volume, parent, stored, O_RDONLY, entry).error();
+    }
+    const int error = volume.backing().make_node(parent, stored, first_mode(entry), device);
+    return error == 0 ? give_named(volume, parent, stored, entry, device) : error;
   });
 }
 
@@ -208,14 +255,16 @@ int make_link(WritableVolume& volume, const Folder& folder, std::string_view nam
       opened.features().has_plaintext_names
           ? std::string(target)
           : vault::seal_link_target(opened.content(), target, opened.features());
-  return make_entry(volume, folder, name, {.mode = 0, .owner = owner}, [&](const char* stored) {
-    return volume.backing().make_link(folder.descriptor(), stored, sealed.c_str());
+  const int parent = folder.descriptor();
+  return make_entry(volume, folder, name, [&](const char* stored) {
+    const int error = volume.backing().make_link(parent, stored, sealed.c_str());
+    return error == 0 ? give_named(volume, parent, stored, {S_IFLNK, owner}, 0) : error;
   });
 }
 
 int add_name(WritableVolume& volume, int from, const char* stored, const Folder& folder,
              std::string_view name) {
-  return make_entry(volume, folder, name, {}, [&](const char* to_stored) {
+  return make_entry(volume, folder, name, [&](const char* to_stored) {
     // As in rename(): the old name may go, and then the file depends on what the new one needs.
     if (const int error = volume.unsynced().sync(); error != 0) {
       return error;

@@ -20,7 +20,8 @@ struct Owner {
 };
 
 // What something new gets. The process's umask applies to the mode. Without an owner it belongs to
-// whoever makes it, as far as the system is concerned.
+// whoever makes it, as far as the system is concerned. If another process gives its name to
+// something else in the backing tree meanwhile, that is not given to the owner.
 struct NewEntry {
   mode_t mode = 0;
   std::optional<Owner> owner;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,6 +25,18 @@ MountedPlace new_place() {
   return place;
 }
 
+// A mount of this process, announced and found.
+struct FoundPresence {
+  FoundPresence() {
+    presence.announce(place.device);
+    process = MountProcess::find(place);
+  }
+
+  MountedPlace place = new_place();
+  MountPresence presence;
+  std::optional<MountProcess> process;
+};
+
 auto in_seconds(int seconds) {
   return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
 }
@@ -33,14 +46,11 @@ constexpr int long_s = 120;
 TEST(MountPresence, NobodyIsThere) { EXPECT_FALSE(MountProcess::find(new_place())); }
 
 TEST(MountPresence, IsFoundUntilItWithdraws) {
-  const MountedPlace place = new_place();
-  MountPresence presence;
-  presence.announce(place.device);
-  const auto process = MountProcess::find(place);
-  ASSERT_TRUE(process);
-  EXPECT_EQ(process->number(), getpid());
-  presence.withdraw();
-  EXPECT_FALSE(MountProcess::find(place));
+  FoundPresence found;
+  ASSERT_TRUE(found.process);
+  EXPECT_EQ(found.process->number(), getpid());
+  found.presence.withdraw();
+  EXPECT_FALSE(MountProcess::find(found.place));
 }
 
 // How a program of its own ends that was found before.
@@ -81,28 +91,22 @@ TEST(MountPresence, TellsThatAllIsWritten) { EXPECT_EQ(end_of_program(true), End
 TEST(MountPresence, SilenceIsALoss) { EXPECT_EQ(end_of_program(false), End::lost); }
 
 TEST(MountPresence, StillRunsWhenTheTimeIsOver) {
-  const MountedPlace place = new_place();
-  MountPresence presence;
-  presence.announce(place.device);
-  auto process = MountProcess::find(place);
-  ASSERT_TRUE(process);
+  FoundPresence found;
+  ASSERT_TRUE(found.process);
   const Cancel cancel;
-  EXPECT_EQ(process->wait_for_end(cancel, in_seconds(0)), End::still_runs);
-  presence.withdraw();
-  presence.report_written();
+  EXPECT_EQ(found.process->wait_for_end(cancel, in_seconds(0)), End::still_runs);
+  found.presence.withdraw();
+  found.presence.report_written();
   // Everything is written, but this process has not ended.
-  EXPECT_EQ(process->wait_for_end(cancel, in_seconds(0)), End::still_runs);
+  EXPECT_EQ(found.process->wait_for_end(cancel, in_seconds(0)), End::still_runs);
 }
 
 TEST(MountPresence, StopsWaitingWhenAsked) {
-  const MountedPlace place = new_place();
-  MountPresence presence;
-  presence.announce(place.device);
-  auto process = MountProcess::find(place);
-  ASSERT_TRUE(process);
+  FoundPresence found;
+  ASSERT_TRUE(found.process);
   Cancel cancel;
   cancel.request();
-  EXPECT_THROW((void)process->wait_for_end(cancel, in_seconds(long_s)), Error);
+  EXPECT_THROW((void)found.process->wait_for_end(cancel, in_seconds(long_s)), Error);
 }
 
 TEST(MountPresence, AnotherUsersMountIsNotIts) {

@@ -719,6 +719,34 @@ def test_full_file_system(mounts, tmp_path, cache):
     end(mounts, again)
 
 
+def test_few_descriptors(own_vault, mounts):
+    """Folders that are open but not used give way to what is made."""
+    point = mounts.by_paes(own_vault, "-w", prefix=["prlimit", "--nofile=64:64"])
+    folders = [point / str(number) for number in range(12)]
+    for folder in folders:
+        folder.mkdir()
+    (point / "file").write_text("text")
+    with opened(point, os.O_RDONLY | os.O_DIRECTORY) as folder:
+        os.fsync(folder)
+    held = []
+    try:
+        with contextlib.suppress(OSError):
+            while len(held) < 64:
+                held.append(os.open(point / "file", os.O_RDONLY))
+        assert len(held) < 64
+        for _ in range(14):
+            os.close(held.pop())
+        for folder in folders:
+            os.listdir(folder)
+        for folder in folders[:4]:
+            (folder / "made").mkdir()
+    finally:
+        for file in held:
+            os.close(file)
+    end(mounts, point)
+    check(own_vault)
+
+
 def test_changes_by_others_between(own_vault, mounts):
     """A file that is not open may be changed below: the mount shows what it has then."""
     point = mounts.by_paes(own_vault, "-w", "--shared")

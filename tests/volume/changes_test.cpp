@@ -251,6 +251,25 @@ INSTANTIATE_TEST_SUITE_P(Names, Changes, ::testing::Bool(), [](const auto& teste
   return tested.param ? "long_names" : "short_names";
 });
 
+// A volume on a backing tree of its own kind. It has a folder "empty", a folder "full" with a file
+// "precious", and a folder "source" with a file "s".
+template <typename TestedBacking>
+class ThreeFolders : public ::testing::Test {
+ protected:
+  ThreeFolders() {
+    for (const char* const name : {"empty", "full", "source"}) {
+      EXPECT_EQ(make_folder(volume_.writable(), root_, name, open_to_all), 0);
+    }
+    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "full"), "precious"));
+    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "source"), "s"));
+  }
+
+  ScratchFolder scratch_;
+  TestedBacking* backing_ = new TestedBacking;
+  WrittenVolume volume_{scratch_.path(), {}, std::unique_ptr<Backing>(backing_)};
+  Folder root_ = volume_.root();
+};
+
 // Does something once, after a folder was opened as a mere place and before its caller goes on.
 class InterruptingBacking final : public Backing {
  public:
@@ -265,14 +284,9 @@ class InterruptingBacking final : public Backing {
   }
 };
 
-class Interrupted : public ::testing::Test {
+class Interrupted : public ThreeFolders<InterruptingBacking> {
  protected:
   Interrupted() {
-    for (const char* const name : {"empty", "full", "source"}) {
-      EXPECT_EQ(make_folder(volume_.writable(), root_, name, open_to_all), 0);
-    }
-    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "full"), "precious"));
-    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "source"), "s"));
     backing_->next = [this] {
       EXPECT_EQ(rename(volume_.writable(), root_, "empty", root_, "x", 0), 0);
       EXPECT_EQ(rename(volume_.writable(), root_, "full", root_, "empty", 0), 0);
@@ -287,11 +301,6 @@ class Interrupted : public ::testing::Test {
     EXPECT_TRUE(volume_.folder(root_, "x"));
     EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
   }
-
-  ScratchFolder scratch_;
-  InterruptingBacking* backing_ = new InterruptingBacking;
-  WrittenVolume volume_{scratch_.path(), {}, std::unique_ptr<Backing>(backing_)};
-  Folder root_ = volume_.root();
 };
 
 TEST_F(Interrupted, AFolderThatTookTheNameIsNotRemoved) {
@@ -340,15 +349,8 @@ class FlaglessBacking final : public Backing {
   }
 };
 
-class WithoutFlags : public ::testing::Test {
+class WithoutFlags : public ThreeFolders<FlaglessBacking> {
  protected:
-  WithoutFlags() {
-    for (const char* const name : {"source", "empty", "full"}) {
-      EXPECT_EQ(make_folder(volume_.writable(), root_, name, open_to_all), 0);
-    }
-    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "source"), "s"));
-    EXPECT_TRUE(volume_.create(*volume_.folder(root_, "full"), "precious"));
-  }
   // Each name has a folder with these entries.
   void expect(const std::map<std::string, std::set<std::string>>& folders) {
     std::set<std::string> names;
@@ -362,11 +364,6 @@ class WithoutFlags : public ::testing::Test {
     EXPECT_EQ(stored_in(root_), 1 + folders.size());
     EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
   }
-
-  ScratchFolder scratch_;
-  FlaglessBacking* backing_ = new FlaglessBacking;
-  WrittenVolume volume_{scratch_.path(), {}, std::unique_ptr<Backing>(backing_)};
-  Folder root_ = volume_.root();
 };
 
 TEST_F(WithoutFlags, NamesAreMovedAndNotExchanged) {

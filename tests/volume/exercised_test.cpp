@@ -3,7 +3,10 @@
 // names.
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <memory>
+#include <set>
 
 #include "sanitized.hpp"
 #include "scripts.hpp"
@@ -227,7 +230,7 @@ TEST(Exercised, FilesOfOtherCiphersAreAsTheirModels) {
   FileExerciser({.content = vault::ContentCipher::aes_siv}).run(operations);
 }
 
-// A folder of the model; a file is a number.
+// A folder of the model. A file is a number; names with the same number are names of one file.
 struct ModelledFolder {
   std::map<std::string, int> files;
   std::map<std::string, std::unique_ptr<ModelledFolder>> folders;
@@ -235,10 +238,32 @@ struct ModelledFolder {
   [[nodiscard]] bool has(const std::string& name) const {
     return files.contains(name) || folders.contains(name);
   }
+  [[nodiscard]] bool has_full_folder(const std::string& name) const {
+    const auto found = folders.find(name);
+    return found != folders.end() && !found->second->is_empty();
+  }
   [[nodiscard]] bool is_empty() const { return files.empty() && folders.empty(); }
+  // Whether the other one is in the folder of that name, or is that folder.
+  [[nodiscard]] bool is_above(const std::string& name, const ModelledFolder& other) const {
+    const auto found = folders.find(name);
+    return found != folders.end() &&
+           (found->second.get() == &other ||
+            std::any_of(
+                found->second->folders.begin(), found->second->folders.end(),
+                [&](const auto& below) { return found->second->is_above(below.first, other); }));
+  }
+  // How many levels of folders are below this one.
+  [[nodiscard]] std::size_t levels() const {
+    std::size_t most = 0;
+    for (const auto& [name, folder] : folders) {
+      most = std::max(most, 1 + folder->levels());
+    }
+    return most;
+  }
 };
 
-// Folders of two levels, names of three lengths, and the errors that the model predicts.
+// Two levels of folders, few names of three lengths, files with several names, and the errors that
+// the model predicts.
 class TreeExerciser {
  public:
   void run(std::size_t operations) {
@@ -253,123 +278,216 @@ class TreeExerciser {
     }
     compare();
     EXPECT_EQ(fsck_findings(volume_.volume()), std::vector<std::string>{});
+    expect_all_outcomes(operations / 3000);
   }
 
  private:
+  // No folder is deeper. Folders that move into each other would otherwise make a tree that grows
+  // for as long as the test runs.
+  static constexpr std::size_t max_level = 2;
+
   struct Place {
     Folder folder;
     ModelledFolder* model;
+    std::size_t level;  // of the folder; the root's is 0
     std::string name;
-  };
 
-  [[nodiscard]] std::string any_name() {
-    const std::size_t number = random_.below(6);
+    [[nodiscard]] bool is_taken() const { return model->has(name); }
+    [[nodiscard]] bool has_file() const { return model->files.contains(name); }
+    [[nodiscard]] bool has_folder() const { return model->folders.contains(name); }
+    [[nodiscard]] bool is_same(const Place& other) const {
+      return model == other.model && name == other.name;
+    }
+    // Whether this name is that of a folder in which the other name is.
+    [[nodiscard]] bool is_above(const Place& other) const {
+      return model->is_above(name, *other.model);
+    }
+    // Whether what has this name would be too deep there.
+    [[nodiscard]] bool is_too_deep_in(const Place& other) const {
+      const auto found = model->folders.find(name);
+      return found != model->folders.end() && other.level + 1 + found->second->levels() > max_level;
+    }
+  };
+  // The errors that fit; the system may report any of them. Without one the operation succeeds.
+  using Errors = std::set<int>;
+
+  [[nodiscard]] std::string any_name(std::size_t level) {
+    const std::size_t number = random_.below(level == 0 ? 6 : 3);
     const std::size_t lengths[] = {1, 100, 230};
     return std::string(lengths[number % 3], static_cast<char>('a' + number));
   }
-  // A name in the root or in one of its folders.
+  // A name in the root or in a folder below it.
   [[nodiscard]] Place any_place() {
-    Place place{volume_.root(), &model_, any_name()};
-    if (!model_.folders.empty() && random_.below(3) != 0) {
-      auto at = model_.folders.begin();
-      std::advance(at, static_cast<std::ptrdiff_t>(random_.below(model_.folders.size())));
+    Place place{volume_.root(), &model_, 0, any_name(0)};
+    while (!place.model->folders.empty() && random_.below(3) != 0) {
+      auto at = place.model->folders.begin();
+      std::advance(at, static_cast<std::ptrdiff_t>(random_.below(place.model->folders.size())));
       Result<Folder> below = volume_.folder(place.folder, at->first);
       if (!below) {
         throw std::runtime_error("a folder cannot be opened");
       }
-      return {std::move(*below), at->second.get(), any_name()};
+      place = {std::move(*below), at->second.get(), place.level + 1, any_name(place.level + 1)};
     }
     return place;
   }
 
+  // What went wrong, or nothing.
   std::string operate() {
-    Place place = any_place();
-    switch (random_.below(6)) {
-      case 0: {
-        Result<WritableFile> made = volume_.create(place.folder, place.name);
-        const int expected = place.model->has(place.name) ? EEXIST : 0;
-        if (made) {
-          const int number = ++last_number_;
-          place.model->files[place.name] = number;
-          if (made->write(0, Text(4, static_cast<std::uint8_t>(number)), "f").error() != 0) {
-            return "a write";
-          }
-        }
-        return made.error() == expected ? "" : "create";
-      }
-      case 1: {
-        const int error =
-            make_folder(volume_.writable(), place.folder, place.name, {.mode = 0755, .owner = {}});
-        const int expected = place.model->has(place.name) ? EEXIST : 0;
-        if (error == 0) {
-          place.model->folders[place.name] = std::make_unique<ModelledFolder>();
-        }
-        return error == expected ? "" : "mkdir";
-      }
-      case 2: {
-        const int error = remove_file(volume_.writable(), place.folder, place.name);
-        const int expected = place.model->files.contains(place.name)     ? 0
-                             : place.model->folders.contains(place.name) ? EISDIR
-                                                                         : ENOENT;
-        place.model->files.erase(place.name);
-        return error == expected ? "" : "unlink";
-      }
-      case 3: {
-        const int error = remove_folder(volume_.writable(), place.folder, place.name);
-        const auto found = place.model->folders.find(place.name);
-        const int expected = found != place.model->folders.end()
-                                 ? (found->second->is_empty() ? 0 : ENOTEMPTY)
-                             : place.model->files.contains(place.name) ? ENOTDIR
-                                                                       : ENOENT;
-        if (error == 0 && found != place.model->folders.end()) {
-          place.model->folders.erase(found);
-        }
-        return error == expected ? "" : "rmdir";
-      }
+    const Place place = any_place();
+    switch (random_.below(16)) {
+      case 0:
+      case 1:
+        return create(place);
+      case 2:
+      case 3:
+        return make_folder_at(place);
+      case 4:
+      case 5:
+      case 6:
+        return unlink(place);
+      case 7:
+      case 8:
+        return remove_folder_at(place);
+      case 9:
+        return link(place, any_place());
       default:
-        return rename_any(place);
+        return rename_to(place, any_place());
     }
   }
 
-  std::string rename_any(Place& from) {
-    const Place to = any_place();
-    const unsigned all[] = {0, RENAME_NOREPLACE, RENAME_EXCHANGE};
-    const unsigned flags = all[random_.below(3)];
-    const int error = rename(volume_.writable(), from.folder, from.name, to.folder, to.name, flags);
-    const bool has_from = from.model->has(from.name);
-    const bool has_to = to.model->has(to.name);
-    const bool is_same = from.model == to.model && from.name == to.name;
-    if (error != 0) {
-      return is_error_right(from, to, flags, error)
-                 ? ""
-                 : "rename of " + from.name + " to " + to.name + " says " + std::to_string(error) +
-                       " flags " + std::to_string(flags);
-    }
-    if (!has_from || (flags == RENAME_NOREPLACE && has_to) ||
-        (flags == RENAME_EXCHANGE && !has_to)) {
-      return "a rename that cannot be";
-    }
-    for (const int wrong : {EINVAL, ENOTEMPTY, EISDIR, ENOTDIR}) {
-      // Names may change places whatever they have, and one that stays as it is replaces nothing.
-      if (!is_same && (wrong == EINVAL || flags != RENAME_EXCHANGE) &&
-          is_error_right(from, to, flags, wrong)) {
-        return "a rename that should say " + std::to_string(wrong);
+  std::string outcome(const std::string& operation, int error, const Errors& expected) {
+    ++outcomes_[{operation, error}];
+    const bool is_right = expected.empty() ? error == 0 : expected.contains(error);
+    return is_right ? "" : operation + " says " + std::to_string(error);
+  }
+
+  std::string create(const Place& place) {
+    const Errors expected = place.is_taken() ? Errors{EEXIST} : Errors{};
+    Result<WritableFile> made = volume_.create(place.folder, place.name);
+    if (made && !place.is_taken()) {
+      const int number = ++last_number_;
+      place.model->files[place.name] = number;
+      if (made->write(0, text_of_number(number), "f").error() != 0) {
+        return "a write";
       }
     }
-    if (is_same) {
+    return outcome("create", made.error(), expected);
+  }
+  std::string make_folder_at(const Place& place) {
+    if (place.level == max_level && !place.is_taken()) {
       return {};
+    }
+    const Errors expected = place.is_taken() ? Errors{EEXIST} : Errors{};
+    const int error =
+        make_folder(volume_.writable(), place.folder, place.name, {.mode = 0755, .owner = {}});
+    if (expected.empty()) {
+      place.model->folders[place.name] = std::make_unique<ModelledFolder>();
+    }
+    return outcome("mkdir", error, expected);
+  }
+  std::string unlink(const Place& place) {
+    const Errors expected = place.has_file()     ? Errors{}
+                            : place.has_folder() ? Errors{EISDIR}
+                                                 : Errors{ENOENT};
+    const int error = remove_file(volume_.writable(), place.folder, place.name);
+    place.model->files.erase(place.name);
+    return outcome("unlink", error, expected);
+  }
+  std::string remove_folder_at(const Place& place) {
+    const Errors expected = place.has_file()                           ? Errors{ENOTDIR}
+                            : !place.has_folder()                      ? Errors{ENOENT}
+                            : place.model->has_full_folder(place.name) ? Errors{ENOTEMPTY}
+                                                                       : Errors{};
+    const int error = remove_folder(volume_.writable(), place.folder, place.name);
+    if (expected.empty()) {
+      place.model->folders.erase(place.name);
+    }
+    return outcome("rmdir", error, expected);
+  }
+
+  std::string link(const Place& from, const Place& to) {
+    Errors expected;
+    if (!from.is_taken()) {
+      expected.insert(ENOENT);
+    }
+    if (from.has_folder()) {
+      expected.insert(EPERM);
+    }
+    if (to.is_taken()) {
+      expected.insert(EEXIST);
+    }
+    const Result<StoredName> stored = from.folder.stored_name(from.name);
+    const int error = add_name(volume_.writable(), from.folder.descriptor(), stored->name.c_str(),
+                               to.folder, to.name);
+    if (expected.empty()) {
+      to.model->files[to.name] = from.model->files.at(from.name);
+    }
+    return outcome("link", error, expected);
+  }
+
+  std::string rename_to(const Place& from, const Place& to) {
+    const unsigned all[] = {0, RENAME_NOREPLACE, RENAME_EXCHANGE};
+    const unsigned flags = all[random_.below(3)];
+    const Errors expected = errors_of_rename(from, to, flags);
+    if (expected.empty() &&
+        (from.is_too_deep_in(to) || (flags == RENAME_EXCHANGE && to.is_too_deep_in(from)))) {
+      return {};
+    }
+    const std::string operation = flags == RENAME_EXCHANGE    ? "exchange"
+                                  : flags == RENAME_NOREPLACE ? "rename to a free name"
+                                  : to.has_file()             ? "rename to a file's name"
+                                  : to.has_folder()           ? "rename to a folder's name"
+                                                              : "rename";
+    const int error = rename(volume_.writable(), from.folder, from.name, to.folder, to.name, flags);
+    if (expected.empty()) {
+      rename_in_model(from, to, flags);
+    }
+    return outcome(operation, error, expected);
+  }
+  [[nodiscard]] static Errors errors_of_rename(const Place& from, const Place& to, unsigned flags) {
+    if (!from.is_taken() || (flags == RENAME_EXCHANGE && !to.is_taken())) {
+      return {ENOENT};
+    }
+    Errors errors;
+    // A folder cannot go into itself, nor into what it has in it.
+    if (from.is_above(to)) {
+      errors.insert(EINVAL);
     }
     if (flags == RENAME_EXCHANGE) {
-      ModelledFolder aside;
-      take(*from.model, from.name, aside, "x");
-      take(*to.model, to.name, *from.model, from.name);
-      take(aside, "x", *to.model, to.name);
-      return {};
+      if (to.is_above(from)) {
+        errors.insert(EINVAL);
+      }
+      return errors;
     }
-    to.model->files.erase(to.name);
-    to.model->folders.erase(to.name);
+    if (flags == RENAME_NOREPLACE && to.is_taken()) {
+      errors.insert(EEXIST);
+    }
+    if (from.is_same(to)) {
+      return errors;
+    }
+    if (to.model->has_full_folder(to.name)) {
+      errors.insert(ENOTEMPTY);
+    }
+    if (from.has_file() && to.has_folder()) {
+      errors.insert(EISDIR);
+    }
+    if (from.has_folder() && to.has_file()) {
+      errors.insert(ENOTDIR);
+    }
+    return errors;
+  }
+  static void rename_in_model(const Place& from, const Place& to, unsigned flags) {
+    const bool is_one_file = from.has_file() && to.has_file() &&
+                             from.model->files.at(from.name) == to.model->files.at(to.name);
+    if (from.is_same(to) || is_one_file) {
+      return;
+    }
+    ModelledFolder aside;
+    take(*to.model, to.name, aside, "x");
     take(*from.model, from.name, *to.model, to.name);
-    return {};
+    if (flags == RENAME_EXCHANGE) {
+      take(aside, "x", *from.model, from.name);
+    }
   }
   static void take(ModelledFolder& from, const std::string& name, ModelledFolder& to,
                    const std::string& to_name) {
@@ -379,50 +497,49 @@ class TreeExerciser {
       to.folders[to_name] = std::move(folder.mapped());
     }
   }
-  [[nodiscard]] static bool is_error_right(const Place& from, const Place& to, unsigned flags,
-                                           int error) {
-    const bool from_folder = from.model->folders.contains(from.name);
-    const auto to_folder = to.model->folders.find(to.name);
-    const bool has_to = to.model->has(to.name);
-    // A folder cannot go into itself, nor into what it has in it.
-    const bool is_inside = from_folder && from.model->folders.at(from.name).get() == to.model;
-    const bool is_around =
-        to_folder != to.model->folders.end() && to_folder->second.get() == from.model;
-    switch (error) {
-      case ENOENT:
-        return !from.model->has(from.name) || (flags == RENAME_EXCHANGE && !has_to);
-      case EEXIST:
-        return flags == RENAME_NOREPLACE && has_to;
-      case EINVAL:
-        return is_inside || (flags == RENAME_EXCHANGE && is_around);
-      case ENOTEMPTY:
-        return is_around ||
-               (to_folder != to.model->folders.end() && !to_folder->second->is_empty());
-      case EISDIR:
-        return !from_folder && to_folder != to.model->folders.end();
-      case ENOTDIR:
-        return from_folder && to.model->files.contains(to.name);
-      default:
-        return false;
+
+  // Each has to happen again and again, or the random choices no longer test what they are for.
+  void expect_all_outcomes(std::size_t times) {
+    const std::pair<const char*, Errors> all[] = {
+        {"create", {0, EEXIST}},
+        {"mkdir", {0, EEXIST}},
+        {"unlink", {0, ENOENT, EISDIR}},
+        {"rmdir", {0, ENOENT, ENOTDIR, ENOTEMPTY}},
+        {"link", {0, ENOENT, EEXIST, EPERM}},
+        {"rename", {0, ENOENT, EINVAL}},
+        {"rename to a file's name", {0, ENOENT, ENOTDIR}},
+        {"rename to a folder's name", {0, ENOENT, EISDIR, ENOTEMPTY}},
+        {"rename to a free name", {0, ENOENT, EEXIST}},
+        {"exchange", {0, ENOENT, EINVAL}},
+    };
+    for (const auto& [operation, errors] : all) {
+      for (const int error : errors) {
+        EXPECT_GE((outcomes_[{operation, error}]), times) << operation << " with error " << error;
+      }
     }
   }
 
+  [[nodiscard]] static Text text_of_number(int number) {
+    Text text(sizeof number);
+    std::memcpy(text.data(), &number, sizeof number);
+    return text;
+  }
   void flatten(const ModelledFolder& folder, const std::string& path,
-               std::map<std::string, int>& all) const {
+               std::map<std::string, Text>& all) const {
     for (const auto& [name, number] : folder.files) {
-      all[path_of(path, name)] = static_cast<std::uint8_t>(number);
+      all[path_of(path, name)] = text_of_number(number);
     }
     for (const auto& [name, below] : folder.folders) {
-      all[path_of(path, name)] = -1;
+      all[path_of(path, name)] = {};
       flatten(*below, path_of(path, name), all);
     }
   }
   void compare() const {
-    std::map<std::string, int> expected;
+    std::map<std::string, Text> expected;
     flatten(model_, "", expected);
-    std::map<std::string, int> found;
+    std::map<std::string, Text> found;
     for (const auto& [path, item] : read_tree(scratch_.path()).items) {
-      found[path] = item.type == 'd' ? -1 : (**item.blocks.begin())[0];
+      found[path] = item.type == 'd' ? Text{} : item.blocks.at(0).value();
     }
     EXPECT_EQ(found, expected);
   }
@@ -432,6 +549,7 @@ class TreeExerciser {
   Random random_;
   ModelledFolder model_;
   int last_number_ = 0;
+  std::map<std::pair<std::string, int>, std::size_t> outcomes_;  // how often, by error
 };
 
 TEST(Exercised, NamesAreAsTheirModel) {

@@ -119,6 +119,10 @@ class FaultyBacking final : public Backing {
   [[nodiscard]] int set_mode(int folder, const char* name, mode_t mode) const override {
     return changes() ? error() : Backing::set_mode(folder, name, mode);
   }
+  [[nodiscard]] int set_owner(int folder, const char* name, uid_t user,
+                              gid_t group) const override {
+    return changes() ? error() : Backing::set_owner(folder, name, user, group);
+  }
   [[nodiscard]] int set_attribute(int file, const char* name, Bytes value,
                                   int flags) const override {
     return takes_room() ? error() : Backing::set_attribute(file, name, value, flags);

@@ -161,9 +161,15 @@ class Session {
   }
   [[nodiscard]] const std::map<std::string, WritableFile>& files() const noexcept { return files_; }
 
+  // What is made from now on is given away: to the one who owns it already, as all users may do.
+  int give_away() {
+    owner_ = Owner{.user = geteuid(), .group = getegid()};
+    return 0;
+  }
   int create(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
-      Result<WritableFile> file = volume_.create(folder, name);
+      Result<WritableFile> file =
+          create_file(writable(), folder, name, {.mode = 0644, .owner = owner_});
       if (file) {
         files_.erase(path);
         files_.emplace(path, std::move(*file));
@@ -208,7 +214,7 @@ class Session {
   int sync_root() { return writable().sync_folder(root_); }
   int mkdir(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
-      return make_folder(writable(), folder, name, {.mode = 0755, .owner = {}});
+      return make_folder(writable(), folder, name, {.mode = 0755, .owner = owner_});
     });
   }
   int rmdir(const std::string& path) {
@@ -223,12 +229,12 @@ class Session {
   }
   int symlink(const std::string& path, const std::string& target) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
-      return make_link(writable(), folder, name, target, {});
+      return make_link(writable(), folder, name, target, owner_);
     });
   }
-  int mkfifo(const std::string& path) {
+  int mknod(const std::string& path, mode_t mode) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
-      return make_node(writable(), folder, name, {.mode = S_IFIFO | 0600, .owner = {}}, 0);
+      return make_node(writable(), folder, name, {.mode = mode, .owner = owner_}, 0);
     });
   }
   int link(const std::string& from, const std::string& to) {
@@ -265,6 +271,7 @@ class Session {
  private:
   WrittenVolume& volume_;
   Folder root_;
+  std::optional<Owner> owner_;
   std::map<std::string, WritableFile> files_;
 };
 
@@ -287,6 +294,7 @@ namespace step {
   Step name(Arguments... arguments) {                                    \
     return [=](Session& session) { return session.name(arguments...); }; \
   }
+PAES_TEST_STEP(give_away)
 PAES_TEST_STEP(create)
 PAES_TEST_STEP(write)
 PAES_TEST_STEP(set_length)
@@ -298,7 +306,7 @@ PAES_TEST_STEP(mkdir)
 PAES_TEST_STEP(rmdir)
 PAES_TEST_STEP(unlink)
 PAES_TEST_STEP(symlink)
-PAES_TEST_STEP(mkfifo)
+PAES_TEST_STEP(mknod)
 PAES_TEST_STEP(link)
 PAES_TEST_STEP(move)
 PAES_TEST_STEP(set_xattr)
@@ -360,9 +368,13 @@ inline const std::vector<Script>& scripts() {
       {"links_nodes_and_attributes",
        {symlink("l", "target"), create("f"), write("f", 0, 100, 1), set_xattr("f", "user.a", 50),
         link("f", "hard"), sync("f"), sync_root(), set_xattr("f", "user.a", 10),
-        set_xattr("f", "user.b", 0), mkfifo("p"), remove_xattr("f", "user.a"),
-        symlink(long_a, "elsewhere"), unlink("l"), link("f", long_b), unlink("f"), unlink("hard"),
-        sync_root(), unlink("p")}},
+        set_xattr("f", "user.b", 0), step::mknod("p", mode_t{S_IFIFO | 0600}),
+        remove_xattr("f", "user.a"), symlink(long_a, "elsewhere"), unlink("l"), link("f", long_b),
+        unlink("f"), unlink("hard"), sync_root(), unlink("p")}},
+      {"given_away",
+       {give_away(), create("f"), step::mknod("p", mode_t{S_IFIFO | 0600}), symlink("l", "target"),
+        mkdir("d"), sync_root(), step::mknod(long_a, mode_t{S_IFREG | 04600}), mkdir(long_b),
+        symlink("d/" + long_a, "target"), create(long_b + "/" + long_b)}},
       {"folders_replaced",
        {mkdir("d"), create("d/f"), write("d/f", 0, 100, 1), mkdir("e"), sync("d/f"), sync_root(),
         move("d", "e"), mkdir(long_a), mkdir(long_b), create(long_a + "/g"), sync_root(),
