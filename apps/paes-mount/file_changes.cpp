@@ -191,7 +191,7 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   const volume::Backing& backing = volume_->backing();
   OpenFile* const opened =
       file != nullptr && node->type == S_IFREG ? handle_of<OpenFile>(*file) : nullptr;
-  struct stat status = {};
+  Status status = {};
   const auto change = [&](int place) {
     const OwnChange own(*volume_, node, place);
     if ((which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0) {
@@ -232,7 +232,7 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
         return error;
       }
     }
-    const Result<struct stat> now = backing.status(place, "");
+    const Result<Status> now = status_at(place, "");
     if (now) {
       status = *now;
     }
@@ -243,14 +243,13 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   if (error == ESTALE && (which & FUSE_SET_ATTR_CTIME) != 0 && nodes_.is_retired(*node)) {
     // The system writes back the times of a file that has no name and is not open any more. Nobody
     // can see them, and an error would come out of the next sync of the whole file system.
-    status.st_mode = node->type;
+    status.shown.st_mode = node->type;
   } else if (error != 0) {
     return refuse(request, error);
   } else {
-    node->told(status);
+    node->told(status.backing);
   }
-  const struct stat told = shown(status);
-  (void)fuse_reply_attr(request, &told, options_.lifetimes.attributes);
+  (void)fuse_reply_attr(request, &status.shown, options_.lifetimes.attributes);
 }
 
 void MountedVault::set_attribute(fuse_req_t request, fuse_ino_t number, const char* name,

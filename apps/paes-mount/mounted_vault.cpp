@@ -263,23 +263,30 @@ Result<MountedVault::Backed> MountedVault::find(const SharedNode& node) {
   return Backed{std::move(*folder), std::move(place)};
 }
 
-Result<struct stat> MountedVault::status_of(const SharedNode& node) {
-  const volume::Backing& backing = volume_->backing();
+Result<MountedVault::Status> MountedVault::status_at(int folder, const char* stored) {
+  const Result<struct stat> backing = volume_->backing().status(folder, stored);
+  if (!backing) {
+    return Failure{backing.error()};
+  }
+  return Status{*backing, shown(*backing, folder, stored)};
+}
+
+Result<MountedVault::Status> MountedVault::status_of(const SharedNode& node) {
   if (const SharedFolder folder = nodes_.kept_folder(*node)) {
-    return backing.status(folder->folder.descriptor(), "");
+    return status_at(folder->folder.descriptor(), "");
   }
   if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    return backing.status(file->descriptor(), "");
+    return status_at(file->descriptor(), "");
   }
   const Result<Backed> backed = find(node);
   if (!backed) {
     return Failure{backed.error()};
   }
-  Result<struct stat> status = backing.status(backed->descriptor(), backed->name());
+  Result<Status> status = status_at(backed->descriptor(), backed->name());
   if (!status) {
     return Failure{stale_instead_of_absent(status.error())};
   }
-  if (key_of(*status) != node->key || (status->st_mode & S_IFMT) != node->type) {
+  if (key_of(status->backing) != node->key || (status->backing.st_mode & S_IFMT) != node->type) {
     return Failure{ESTALE};
   }
   return status;
@@ -355,18 +362,19 @@ std::uint64_t MountedVault::shown_inode(dev_t device, ino_t inode) {
   return inode ^ (static_cast<std::uint64_t>(known - devices_.begin()) << device_shift);
 }
 
-struct stat MountedVault::shown(const struct stat& backing) {
+struct stat MountedVault::shown(const struct stat& backing, int folder, const char* stored) {
   struct stat told = backing;
   told.st_ino = shown_inode(backing.st_dev, backing.st_ino);
-  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing));
+  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing, folder, stored));
   return told;
 }
 
-fuse_entry_param MountedVault::entry_of(const Node& node, const struct stat& backing) {
+fuse_entry_param MountedVault::entry_of(const Node& node, const struct stat& backing, int folder,
+                                        const char* stored) {
   fuse_entry_param entry{};
   entry.ino = number_of(node);
   entry.generation = node.generation;
-  entry.attr = shown(backing);
+  entry.attr = shown(backing, folder, stored);
   entry.attr_timeout = options_.lifetimes.attributes;
   entry.entry_timeout = options_.lifetimes.entries;
   return entry;
@@ -426,7 +434,8 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
   }
   Lookup found = enter(parent, (*folder)->folder, name, stored->name.c_str(), *status);
   found->told(*status);
-  const fuse_entry_param entry = entry_of(*found, *status);
+  const fuse_entry_param entry =
+      entry_of(*found, *status, (*folder)->folder.descriptor(), stored->name.c_str());
   if (fuse_reply_entry(request, &entry) == 0) {
     found.given();
   }
@@ -436,15 +445,13 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
                                   const fuse_file_info* file) {
   const SharedNode node = node_of(number);
   const bool has_file = file != nullptr && node->type == S_IFREG;
-  const Result<struct stat> status =
-      has_file ? volume_->backing().status(handle_of<OpenFile>(*file)->file->descriptor(), "")
-               : status_of(node);
+  const Result<Status> status =
+      has_file ? status_at(handle_of<OpenFile>(*file)->file->descriptor(), "") : status_of(node);
   if (!status) {
     return refuse(request, status.error());
   }
-  node->told(*status);
-  const struct stat told = shown(*status);
-  (void)fuse_reply_attr(request, &told, options_.lifetimes.attributes);
+  node->told(status->backing);
+  (void)fuse_reply_attr(request, &status->shown, options_.lifetimes.attributes);
 }
 
 void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {
@@ -627,7 +634,7 @@ int MountedVault::fill(Listing& listing, off_t offset, bool with_attributes, Ent
       if (status) {
         Lookup found = enter(listing.node, folder, listed.name, listed.stored.c_str(), *status);
         found->told(*status);
-        entry = entry_of(*found, *status);
+        entry = entry_of(*found, *status, folder.descriptor(), listed.stored.c_str());
         entered.push_back(std::move(found));
       }
     }

@@ -97,12 +97,20 @@ class MountedVault {
     [[nodiscard]] int descriptor() const noexcept { return folder->folder.descriptor(); }
     [[nodiscard]] const char* name() const noexcept { return place->stored.c_str(); }
   };
+  // What stat(2) says of something in the backing tree, and what the system is told of it.
+  struct Status {
+    struct stat backing;
+    struct stat shown;
+  };
 
   [[nodiscard]] Node& node_at(fuse_ino_t number) noexcept;
   [[nodiscard]] SharedNode node_of(fuse_ino_t number);
   [[nodiscard]] fuse_ino_t number_of(const Node& node) const noexcept;
   [[nodiscard]] volume::Result<Backed> find(const SharedNode& node);
-  [[nodiscard]] volume::Result<struct stat> status_of(const SharedNode& node);
+  // What the system is told of something. It has that name in a folder of the backing tree, or is
+  // the descriptor itself if the name is empty.
+  [[nodiscard]] volume::Result<Status> status_at(int folder, const char* stored);
+  [[nodiscard]] volume::Result<Status> status_of(const SharedNode& node);
   [[nodiscard]] volume::Result<Descriptor> open_backing(const SharedNode& node, int flags);
   [[nodiscard]] volume::Result<Descriptor> open_for_attributes(const SharedNode& node);
   template <typename Use>
@@ -111,9 +119,11 @@ class MountedVault {
   template <typename Open>
   [[nodiscard]] auto with_descriptors(const Open& open);
 
-  [[nodiscard]] struct stat shown(const struct stat& backing);
+  // Both as status_at, for what the backing tree has said already.
+  [[nodiscard]] struct stat shown(const struct stat& backing, int folder, const char* stored);
+  [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing, int folder,
+                                          const char* stored);
   [[nodiscard]] std::uint64_t shown_inode(dev_t device, ino_t inode);
-  [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing);
 
   void initialise(fuse_conn_info& connection);
   void lookup(fuse_req_t request, fuse_ino_t parent, const char* name);

@@ -70,7 +70,8 @@ void MountedVault::make(fuse_req_t request, fuse_ino_t parent_number, const char
   Lookup made(nodes_, nodes_.enter(parent, name, stored->name, *status));
   made->note_first(*status);
   made->told(*status);
-  const fuse_entry_param entry = entry_of(*made, *status);
+  const fuse_entry_param entry =
+      entry_of(*made, *status, folder.descriptor(), stored->name.c_str());
   if (fuse_reply_entry(request, &entry) == 0) {
     made.given();
   }
@@ -113,7 +114,7 @@ void MountedVault::create(fuse_req_t request, fuse_ino_t parent_number, const ch
   std::unique_ptr<OpenFile> handle = new_handle(found.node(), std::move(*made), true);
   found->told(*status);
   file->keep_cache = options_.access == Access::write_back ? 1 : 0;
-  const fuse_entry_param shown_entry = entry_of(*found, *status);
+  const fuse_entry_param shown_entry = entry_of(*found, *status, handle->file->descriptor(), "");
   if (Answers::give_handle(*this, std::move(handle), file,
                            [&] { return fuse_reply_create(request, &shown_entry, file); })) {
     found.given();

@@ -14,7 +14,10 @@ namespace paes::volume {
                                             std::string_view path);
 
 // What stat(2) says of the length of something in a volume, from what it says of the same in the
-// backing tree: the length of a file's text or of a link's target.
-[[nodiscard]] std::uint64_t length_of(const Volume& volume, const struct stat& backing) noexcept;
+// backing tree: the length of a file's text or of a link's target. It has that name in a folder of
+// the backing tree, or is the descriptor itself if the name is empty. A link is read only where its
+// length alone does not tell that of the target.
+[[nodiscard]] std::uint64_t length_of(const Volume& volume, const struct stat& backing, int folder,
+                                      const char* stored);
 
 }  // namespace paes::volume

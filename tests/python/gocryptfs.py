@@ -169,7 +169,7 @@ def everything_in(root):
                 "attributes": attributes(path),
             }
         elif kind == 0o120000:
-            found[name] = {"type": "link", "target": os.readlink(path).hex()}
+            found[name] = {"type": "link", "size": status.st_size, "target": os.readlink(path).hex()}
         else:
             found[name] = {"type": "other"}
 

@@ -32,6 +32,7 @@ from test_mount import (  # noqa: F401: fixtures among them
     processes_of,
     snapshot,
     unmount_when_free,
+    vault_of_format,
     wait_ended,
     why_not_beside_gocryptfs,
 )
@@ -124,7 +125,7 @@ def model(tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_tree_is_written(name, mounts, model, tmp_path):
-    vault = Vault(tmp_path / "own", *FORMATS[name])
+    vault = vault_of_format(tmp_path / "own", name)
     point = mounts.by_paes(vault, "-w")
     fill(point)
     # Names that this vault cannot hold are in neither tree.
@@ -257,6 +258,33 @@ def test_attributes_are_changed(own_vault, mounts, model, cache):
         do(lambda r: os.removexattr(r / name, "user.empty"))
         do(lambda r: (sorted(os.listxattr(r / name)), os.getxattr(r / name, "user.a")))
     check_same(mounts, own_vault, point, model)
+
+
+@pytest.mark.parametrize("name", ["aes-gcm", "padded names"])
+def test_lengths_of_links(name, mounts, cache, tmp_path):
+    """Each answer about a link has the length of its target: who makes it, names it or sets its times."""
+    vault = vault_of_format(tmp_path / "own", name)
+    point = mounts.by_paes(vault, "-w", *cache)
+    lengths = {}
+
+    def check_length(path, length):
+        lengths[path.name] = length
+        assert path.lstat().st_size == length
+
+    for length in (1, 2, 3, 1000):
+        made, second = point / f"made {length}", point / f"second {length}"
+        made.symlink_to("t" * length)
+        check_length(made, length)
+        os.utime(made, ns=(0, 0), follow_symlinks=False)
+        check_length(made, length)
+        os.link(made, second, follow_symlinks=False)
+        check_length(second, length)
+    end(mounts, point)
+    for options in ([], ["--shared"]):  # names and attributes that the system keeps, and such that it asks for
+        point = mounts.by_paes(vault, *options)
+        assert {entry.name: entry.stat(follow_symlinks=False).st_size for entry in os.scandir(point)} == lengths
+        for name, length in lengths.items():
+            check_length(point / name, length)
 
 
 PRIVILEGED = ("written", "cut", "cut open", "emptied", "owned", "allocated", "copied")
@@ -554,7 +582,7 @@ EXHAUSTIVE = os.environ.get("PAES_EXHAUSTIVE") == "1"
 
 @pytest.mark.parametrize("name", ["aes-gcm", "aes-siv", "xchacha", "plaintext names"])
 def test_random_operations(name, mounts, model, tmp_path, cache):
-    vault = Vault(tmp_path / "own", *FORMATS[name])
+    vault = vault_of_format(tmp_path / "own", name)
     seed = random.SystemRandom().randrange(1 << 32)
     print("seed", seed)
     for turn in range(20 if EXHAUSTIVE else 2):

@@ -217,7 +217,8 @@ def test_the_check_counts_all_of_it(made):
     assert counts["links"] == kinds.count("link")
     assert counts["others"] == kinds.count("other")
     linked = shown[b"first"]["size"]
-    assert counts["text_bytes"] == sum(entry.get("size", 0) for entry in shown.values()) - 2 * linked
+    texts = [entry["size"] for entry in shown.values() if entry["type"] == "file"]
+    assert counts["text_bytes"] == sum(texts) - 2 * linked
     assert counts["damaged"] == counts["unread"] == 0
 
 

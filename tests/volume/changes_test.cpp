@@ -206,7 +206,8 @@ TEST_P(Changes, LinksAndNodesAreMade) {
   const Backing& backing = volume_.volume().backing();
   EXPECT_EQ(*read_link(volume_.volume(), root_.descriptor(), stored->name.c_str(), "l"), target);
   const Result<struct stat> status = backing.status(root_.descriptor(), stored->name.c_str());
-  EXPECT_EQ(length_of(volume_.volume(), *status), target.size());
+  EXPECT_EQ(length_of(volume_.volume(), *status, root_.descriptor(), stored->name.c_str()),
+            target.size());
   ASSERT_EQ(make_node(volume, root_, name('p'), {.mode = S_IFIFO | 0600, .owner = {}}, 0), 0);
   EXPECT_EQ(names_in(root_), (std::set<std::string>{name('l'), name('p')}));
   EXPECT_EQ(stored_in(root_), 1 + 2 * each());

@@ -48,15 +48,9 @@ class Lister {
         case DT_REG:
           list_file(folder->descriptor(), entry.stored, inner);
           break;
-        case DT_LNK: {
-          const auto target = read_link(volume_, folder->descriptor(), entry.stored.c_str(), inner);
-          if (target) {
-            add(inner, "link")["target"] = hex_of(*target);
-          } else {
-            fail(inner, target.error());
-          }
+        case DT_LNK:
+          list_link(folder->descriptor(), entry.stored, inner);
           break;
-        }
         default:
           add(inner, "other");
       }
@@ -93,6 +87,18 @@ class Lister {
     return found;
   }
 
+  void list_link(int parent, const std::string& stored, const std::string& path) {
+    const Result<struct stat> status = volume_.backing().status(parent, stored.c_str());
+    const Result<std::string> target = read_link(volume_, parent, stored.c_str(), path);
+    if (!status || !target) {
+      fail(path, status ? target.error() : status.error());
+      return;
+    }
+    json& entry = add(path, "link");
+    entry["size"] = length_of(volume_, *status, parent, stored.c_str());
+    entry["target"] = hex_of(*target);
+  }
+
   void list_file(int parent, const std::string& stored, const std::string& path) {
     Result<Descriptor> opened = volume_.backing().open(parent, stored.c_str(), O_RDONLY);
     if (!opened) {
@@ -119,7 +125,7 @@ class Lister {
     std::array<std::uint8_t, libcrypto::sha256_bytes> hash;
     libcrypto::sha256(text, hash);
     json& entry = add(path, "file");
-    entry["size"] = length_of(volume_, *status);
+    entry["size"] = length_of(volume_, *status, file.descriptor(), "");
     entry["read"] = text.size();
     entry["sha256"] = hex_of(Bytes(hash));
     entry["attributes"] = attributes(file.descriptor(), path);

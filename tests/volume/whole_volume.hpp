@@ -72,7 +72,7 @@ class Reader {
     }
     read_attributes(descriptor->number(), path);
     const File file(volume_, std::move(*descriptor));
-    Text text(static_cast<std::size_t>(length_of(volume_, *status)) + 1);
+    Text text(static_cast<std::size_t>(length_of(volume_, *status, file.descriptor(), "")) + 1);
     const Result<std::size_t> bytes = file.read(0, text, path);
     if (bytes) {
       text.resize(*bytes);
