@@ -314,9 +314,9 @@ void add_ciphers(nb::module_& module) {
           },
           nb::arg("data"),
           "The next bytes of the message, encrypted or decrypted: as many as `data` has. Every "
-          "call "
-          "but the last takes whole blocks, of XTS whole data units. Raises UsageError for other "
-          "lengths, and once the message has ended.")
+          "call but the last takes whole blocks, of XTS whole data units. Raises UsageError for "
+          "other lengths, and once the message has ended. A call that fails after its first 16 MiB "
+          "has ended it.")
       .def(
           "update_into",
           [](Cipher& self, ReadArgument data, WriteArgument buffer) {

@@ -81,8 +81,8 @@ void add_keys(nb::module_& module) {
   nb::class_<CobblestoneKey>(
       module, "CobblestoneKey",
       "A key of 16 or 32 random bytes that is kept elsewhere, with the context that its files "
-      "share. "
-      "A file is then the payload alone (C2SP chunked-encryption v1), Cobblestone-128 or -256.")
+      "share. A file is then the payload alone (C2SP chunked-encryption v1), Cobblestone-128 or "
+      "-256.")
       .def(
           "__init__",
           [](CobblestoneKey* self, ReadArgument key, std::optional<ReadArgument> context) {
