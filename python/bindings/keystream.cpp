@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "bytes.hpp"
+#include "interruptible.hpp"
 #include "parts.hpp"
 
 namespace paes::python {
@@ -145,6 +146,25 @@ std::chrono::steady_clock::time_point deadline_in(double seconds) {
   const Seconds most(std::min(seconds, 1e9));
   return std::chrono::steady_clock::now() +
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(most);
+}
+
+// In parts, so that a signal is handled in between.
+bool idle_interruptibly(KeystreamEngine& keystream,
+                        std::chrono::steady_clock::time_point deadline) {
+  constexpr std::chrono::milliseconds part{50};
+  for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_last = deadline - now <= part;
+    bool is_left = false;
+    {
+      const Released released;
+      is_left = keystream.idle(is_last ? deadline : now + part);
+    }
+    if (is_last || !is_left) {
+      return is_left;
+    }
+    check_signals();
+  }
 }
 
 }  // namespace
@@ -301,9 +321,7 @@ void add_keystream(nb::module_& module) {
       .def(
           "idle",
           [](KeystreamEngine& self, double seconds) {
-            const auto deadline = deadline_in(seconds);
-            const Released released;
-            return self.idle(deadline);
+            return idle_interruptibly(self, deadline_in(seconds));
           },
           nb::arg("seconds"),
           "Computes ahead in this thread for at most so long. Returns whether something is left. "
