@@ -276,11 +276,9 @@ void add_ciphers(nb::module_& module) {
       module, "Cipher",
       "One message in a raw mode of AES or 3DES (FIPS 197, SP 800-67, SP 800-38A, SP 800-38E). "
       "Nothing here is authenticated: anyone who can change a ciphertext changes the text, and "
-      "nobody "
-      "notices. Use AESGCM unless a format asks for this.\n\n"
+      "nobody notices. Use AESGCM unless a format asks for this.\n\n"
       "name: aes-128, aes-192 or aes-256 with -ecb, -cbc, -cfb (CFB128), -ofb or -ctr; "
-      "aes-128-xts, "
-      "aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.\n"
+      "aes-128-xts, aes-256-xts; des-ede3 with -ecb, -cbc, -cfb (CFB64), -ofb or -ctr.\n"
       "key: 16, 24 or 32 bytes, as the name says; 24 for 3DES; for XTS two keys, together 32 or "
       "64.\n"
       "iv: a block (16 bytes, of 3DES 8); b'' for ECB. Of CTR the first counter block, of XTS the "
@@ -288,8 +286,11 @@ void add_ciphers(nb::module_& module) {
       "decrypt: the direction.\n"
       "kernel: a name that `paes devices` lists as available, or auto.\n"
       "threads: for a long call; 0 means every processor.\n"
-      "unit_bytes: XTS's data unit; 0 makes the message one.\n\n"
-      "Raises UsageError for impossible names, lengths and kernels.")
+      "unit_bytes: XTS's data unit, of 16 bytes to 16 MiB; 0 makes the message one.\n\n"
+      "3DES must not encrypt more than 2**20 blocks under one key (SP 800-67); only the caller "
+      "can count them.\n\n"
+      "Raises UsageError for impossible names, lengths and kernels. A call raises FailureError if "
+      "its threads cannot start.")
       .def(
           "__init__",
           [](Cipher* self, const std::string& name, ReadArgument key, ReadArgument iv, bool decrypt,
@@ -313,9 +314,9 @@ void add_ciphers(nb::module_& module) {
           },
           nb::arg("data"),
           "The next bytes of the message, encrypted or decrypted: as many as `data` has. Every "
-          "call "
-          "but the last takes whole blocks, of XTS whole data units. Raises UsageError for other "
-          "lengths, and once the message has ended.")
+          "call but the last takes whole blocks, of XTS whole data units. Raises UsageError for "
+          "other lengths, and once the message has ended. A call that fails after its first 16 MiB "
+          "has ended it.")
       .def(
           "update_into",
           [](Cipher& self, ReadArgument data, WriteArgument buffer) {
@@ -333,7 +334,7 @@ void add_ciphers(nb::module_& module) {
                   "kernel: a name that `paes devices` lists as available, or auto.\n"
                   "threads: for a long message; 0 means every processor.\n\n"
                   "Raises UsageError for other lengths of keys, and for a kernel that does not run "
-                  "here.")
+                  "here. A call raises FailureError if its threads cannot start.")
       .def(
           "__init__",
           [](Gcm* self, ReadArgument key, const std::string& kernel, unsigned threads) {

@@ -147,13 +147,15 @@ nb::class_<Stream<Coder, key_bytes>> add_stream(nb::module_& module, const char*
                                                 const char* doc) {
   using Class = Stream<Coder, key_bytes>;
   return nb::class_<Class>(module, name, doc)
-      .def(nb::init<ReadArgument, ReadArgument, const std::string&, unsigned>(), nb::arg("key"),
-           nb::arg("context"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 1,
-           "key: 16 bytes for Cobblestone-128, 32 for Cobblestone-256.\n"
-           "context: any bytes, the same for both directions; what the stream is for.\n"
-           "kernel: a name that `paes devices` lists as available, or auto.\n"
-           "threads: for calls with much data; 0 means every processor.\n\n"
-           "Raises UsageError for other lengths of keys, and for a kernel that does not run here.")
+      .def(
+          nb::init<ReadArgument, ReadArgument, const std::string&, unsigned>(), nb::arg("key"),
+          nb::arg("context"), nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("threads") = 1,
+          "key: 16 bytes for Cobblestone-128, 32 for Cobblestone-256.\n"
+          "context: any bytes, the same for both directions; what the stream is for.\n"
+          "kernel: a name that `paes devices` lists as available, or auto.\n"
+          "threads: for calls with much data; 0 means every processor.\n\n"
+          "Raises UsageError for other lengths of keys, and for a kernel that does not run here. A "
+          "call raises FailureError if its threads cannot start.")
       .def("update", &Class::update, nb::arg("data"),
            "The next bytes of the stream. Returns what is complete, in chunks of 16384 bytes of "
            "text, and keeps the rest. Raises AlreadyFinalized once the stream has ended.")
@@ -169,7 +171,9 @@ void add_pair(nb::module_& module, const char* encryptor, const char* decryptor)
   add_stream<CobblestoneEncryptor, key_bytes>(module, encryptor,
                                               "Encrypts one stream (C2SP chunked-encryption v1) "
                                               "with the interface of cryptography's class of "
-                                              "this name. The salt is random.")
+                                              "this name. The salt is random. A forked child "
+                                              "cannot use its parent's, which would seal other "
+                                              "text under the same nonces: FailureError.")
       .def_static(
           "generate_key", [] { return random_key(key_bytes); }, "A new random key.");
   add_stream<CobblestoneDecryptor, key_bytes>(

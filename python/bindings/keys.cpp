@@ -72,7 +72,8 @@ void add_keys(nb::module_& module) {
                   "Raises WrongKeyError if the passphrase is another, UsageError if one is needed, "
                   "and for what is no file of keys, FailureError if the file cannot be read. An "
                   "encrypted key of SSH's is opened only when a file needs it.")
-      .def_prop_ro("recipient", &Identity::recipient, "Who can open what this identity opens.")
+      .def_prop_ro("recipient", &Identity::recipient,
+                   "The public key: what is encrypted to it, this identity opens.")
       .def("save", &save, nb::arg("path"),
            "Writes a new file with the secret key, which only its owner can read. Raises "
            "FailureError if something has that name, UsageError for a key of SSH's.");
@@ -80,8 +81,8 @@ void add_keys(nb::module_& module) {
   nb::class_<CobblestoneKey>(
       module, "CobblestoneKey",
       "A key of 16 or 32 random bytes that is kept elsewhere, with the context that its files "
-      "share. "
-      "A file is then the payload alone (C2SP chunked-encryption v1), Cobblestone-128 or -256.")
+      "share. A file is then the payload alone (C2SP chunked-encryption v1), Cobblestone-128 or "
+      "-256.")
       .def(
           "__init__",
           [](CobblestoneKey* self, ReadArgument key, std::optional<ReadArgument> context) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "bytes.hpp"
+#include "interruptible.hpp"
 #include "parts.hpp"
 
 namespace paes::python {
@@ -147,6 +148,25 @@ std::chrono::steady_clock::time_point deadline_in(double seconds) {
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(most);
 }
 
+// In parts, so that a signal is handled in between.
+bool idle_interruptibly(KeystreamEngine& keystream,
+                        std::chrono::steady_clock::time_point deadline) {
+  constexpr std::chrono::milliseconds part{50};
+  for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_last = deadline - now <= part;
+    bool is_left = false;
+    {
+      const Released released;
+      is_left = keystream.idle(is_last ? deadline : now + part);
+    }
+    if (is_last || !is_left) {
+      return is_left;
+    }
+    check_signals();
+  }
+}
+
 }  // namespace
 
 void add_keystream(nb::module_& module) {
@@ -156,8 +176,8 @@ void add_keystream(nb::module_& module) {
 
   nb::class_<Counters>(module, "KeystreamContext",
                        "One stream of counters: a file, a log, a disk (SP 800-38A, section "
-                       "6.5). Any number of threads "
-                       "may call. It authenticates nothing: prefer SealedContext.")
+                       "6.5). Any number of threads may call. It authenticates nothing: prefer "
+                       "SealedContext.")
       .def("encrypt", &to_bytes<&KeystreamContext::encrypt>, nb::arg("offset"), nb::arg("data"),
            "`data` encrypted with the keystream from byte `offset` on: as many bytes. Raises "
            "UsageError where one of them has been encrypted in this context before, or marked as "
@@ -194,8 +214,7 @@ void add_keystream(nb::module_& module) {
 
   nb::class_<Messages>(module, "SealedContext",
                        "A row of messages under AES-GCM (SP 800-38D), each with a number and "
-                       "at most chunk_bytes long. "
-                       "Any number of threads may call.")
+                       "at most chunk_bytes long. Any number of threads may call.")
       .def("seal", &message_to_bytes<&Message::seal>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The ciphertext with the tag of 16 bytes at its end. Raises UsageError where a message "
@@ -233,15 +252,13 @@ void add_keystream(nb::module_& module) {
   nb::class_<KeystreamEngine>(
       module, "Keystream",
       "Computes keystream before the data is there, so that encrypting a small block costs little "
-      "more "
-      "than an XOR.\n\n"
+      "more than an XOR.\n\n"
       "workers: threads of its own, which run when nothing else needs the processor; 0: all is "
       "computed in idle().\n"
       "budget_bytes: for all that it keeps.\n"
       "chunk_bytes: the unit in which keystream is kept, a power of two from 512 to 65536.\n\n"
       "Raises UsageError for options that make no sense, FailureError if the system gives no "
-      "memory "
-      "or threads. In a forked child all calls but idle raise FailureError.")
+      "memory or threads. In a forked child all calls but idle raise FailureError.")
       .def(
           "__init__",
           [](KeystreamEngine* self, unsigned workers, std::size_t budget_bytes,
@@ -304,9 +321,7 @@ void add_keystream(nb::module_& module) {
       .def(
           "idle",
           [](KeystreamEngine& self, double seconds) {
-            const auto deadline = deadline_in(seconds);
-            const Released released;
-            return self.idle(deadline);
+            return idle_interruptibly(self, deadline_in(seconds));
           },
           nb::arg("seconds"),
           "Computes ahead in this thread for at most so long. Returns whether something is left. "

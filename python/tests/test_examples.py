@@ -126,7 +126,7 @@ def test_data_loader(
     samples_of_file = module.EncryptedTar(str(folder / "samples.tar.paes"), str(key_file))
     assert bytes(samples_of_file[7].numpy()) == samples[7]
     loader = module.torch.utils.data.DataLoader(
-        samples_of_file, batch_size=None, num_workers=3, multiprocessing_context=start, timeout=120
+        samples_of_file, batch_size=None, num_workers=2, multiprocessing_context=start, timeout=120
     )
     for _ in range(2):
         assert [bytes(tensor.numpy()) for tensor in loader] == samples

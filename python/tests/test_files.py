@@ -160,19 +160,19 @@ def test_progress_comes_in_the_callers_thread(
         assert calls[-1][1:] == (size, size)
 
 
-class SlowFile(io.FileIO):
-    """However fast the machine, progress is told of before the work is done."""
+class Slow(io.BytesIO):
+    """A file object that takes seconds for all its bytes, however busy the machine is."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        time.sleep(0.02)
+        time.sleep(0.05)
         return super().read(size)
 
 
 def test_exception_of_progress_ends_the_work(
-    folder: Path, identity: paes.Identity, recipient: paes.Recipient
+    folder: Path, identity: paes.Identity, recipient: paes.Recipient, seal: Seal
 ) -> None:
-    text = big_sparse_file(folder / "text", 256 << 20)
-    sealed = folder / "sealed"
+    text = bytes(64 << 20)
+    sealed = seal(text).read_bytes()
     calls = 0
 
     def progress(done: int, total: int) -> None:
@@ -180,18 +180,33 @@ def test_exception_of_progress_ends_the_work(
         calls += 1
         raise StopError(done)
 
-    with pytest.raises(StopError), SlowFile(text) as file:
-        paes.encrypt_file(file, sealed, recipients=recipient, threads=1, progress=progress)
-    assert calls == 1
-    assert entries(folder) == ["text"]
+    for work in (
+        lambda: paes.encrypt_file(
+            Slow(text), folder / "new", recipients=recipient, progress=progress
+        ),
+        lambda: paes.decrypt_file(
+            Slow(sealed), folder / "new", identity=identity, progress=progress
+        ),
+    ):
+        calls = 0
+        with pytest.raises(StopError):
+            work()
+        assert calls == 1
+        assert entries(folder) == ["sealed.paes"]
 
-    paes.encrypt_file(text, sealed, recipients=recipient)
-    text.unlink()
-    calls = 0
-    with pytest.raises(StopError), SlowFile(sealed) as file:
-        paes.decrypt_file(file, folder / "opened", identity=identity, threads=1, progress=progress)
-    assert calls == 1
-    assert entries(folder) == ["sealed"]
+
+def test_exception_of_the_last_call_of_progress_undoes_nothing(
+    folder: Path, recipient: paes.Recipient
+) -> None:
+    def progress(done: int, total: int) -> None:
+        if done == total:
+            raise StopError(done)
+
+    with pytest.raises(StopError):
+        paes.encrypt_file(
+            io.BytesIO(b"text"), folder / "new", recipients=recipient, progress=progress
+        )
+    assert paes.inspect(folder / "new").text_bytes == 4
 
 
 def test_progress_must_be_callable(folder: Path, recipient: paes.Recipient) -> None:

@@ -114,6 +114,17 @@ def test_file_system(address: str, keys: dict[str, Any]) -> None:
     assert not fs.exists(path)
 
 
+def test_a_writer_that_is_refused_leaves_the_old_file(address: str, keys: dict[str, Any]) -> None:
+    url = f"paes::{address}/sealed"
+    with fsspec.open(url, "wb", paes=keys) as file:
+        file.write(TEXT)
+    for given in ({}, {**keys, "kernel": "none such"}, {**keys, "key_bits": 5}):
+        with pytest.raises(paes.UsageError), fsspec.open(url, "wb", paes=given):
+            pass
+    with fsspec.open(url, "rb", paes=keys) as file:
+        assert file.read() == TEXT
+
+
 def test_files_that_are_not_encrypted(address: str, keys: dict[str, Any]) -> None:
     fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
     fs.fs.pipe_file(f"{root}/plain", b"text")

@@ -328,6 +328,23 @@ def test_ctrl_c_ends_a_long_call_in_memory(make: Callable[[], Any]) -> None:
         coder.update_into(bytes(16), bytearray(32))
 
 
+def test_ctrl_c_ends_idle() -> None:
+    keystream_engine = paes.Keystream(budget_bytes=128 << 20)
+    # The slowest kernel takes seconds for such a window.
+    key = keystream_engine.bind("aes-256-ctr", bytes(32), kernel="compute")
+    context = keystream_engine.open(key, bytes(16), window_chunks=16384)
+    context.decrypt(0, b"text")
+    sender = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    sender.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            keystream_engine.idle(100)
+            sender.join()
+    finally:
+        sender.join()
+    assert keystream_engine.idle(0.01)  # something is left
+
+
 # A thread that Python does not wait for is in the middle of a call when the interpreter ends.
 DAEMON = """
 import io, os, sys, threading, paes

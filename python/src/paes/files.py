@@ -86,7 +86,7 @@ def encrypt_file(
     file. `threads` 0 means every processor. `kernel` is a name that `paes devices` lists as
     available, or auto. `progress` is called with the bytes done and their number in all (0: not
     known), in this thread. Ctrl-C, and an exception of `progress`, end the work and leave nothing;
-    the last call of `progress` comes when the work is done.
+    the last call of `progress` comes when the work is done, and its exception undoes nothing.
 
     Returns the bytes of text. Raises UsageError, or FailureError if something has the name `to` and
     `overwrite` is false, or if the system fails.

@@ -33,19 +33,48 @@ class _Reader(EncryptedReader):
         self._inner.close()
 
 
-class _Writer(EncryptedWriter):
-    """A writer that owns the file below, which `fs` has opened."""
+class _Target:
+    """A file of a file system that is opened for its first byte.
 
-    def __init__(self, fs: Any, inner: Any, *arguments: Any, **options: Any) -> None:
-        self._fs = fs
-        self._inner = inner
-        super().__init__(inner, *arguments, **options)
+    So a writer that is refused, for want of a key, has not emptied an old file.
+    """
+
+    def __init__(self, fs: Any, path: str) -> None:
+        self.fs = fs
+        self.name = path
+        self.file: Any = None
+
+    def write(self, data: bytes) -> int | None:
+        if self.file is None:
+            self.file = self.fs.open(self.name, "wb")
+        written: int | None = self.file.write(data)
+        return written
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+
+    def discard(self) -> None:
+        if self.fs._intrans and self.file in self.fs.transaction.files:
+            self.fs.transaction.files.remove(self.file)
+        # What was written stays with the file system, unless that can discard it. What cannot may
+        # say so by RuntimeError.
+        with contextlib.suppress(AttributeError, RuntimeError):
+            self.file.discard()
+
+
+class _Writer(EncryptedWriter):
+    """A writer that owns the file below."""
+
+    def __init__(self, target: _Target, *arguments: Any, **options: Any) -> None:
+        self._target = target
+        super().__init__(target, *arguments, **options)
 
     def abandon(self) -> None:
         is_open = not self.closed
         super().abandon()
         if is_open:
-            self._discard()
+            self._target.discard()
 
     def close(self) -> None:
         if self.closed:
@@ -53,17 +82,9 @@ class _Writer(EncryptedWriter):
         try:
             super().close()
         except BaseException:
-            self._discard()
+            self._target.discard()
             raise
-        self._inner.close()
-
-    def _discard(self) -> None:
-        if self._fs._intrans and self._inner in self._fs.transaction.files:
-            self._fs.transaction.files.remove(self._inner)
-        # What was written stays with the file system below, unless that can discard it. What cannot
-        # may say so by RuntimeError.
-        with contextlib.suppress(AttributeError, RuntimeError):
-            self._inner.discard()
+        self._target.close()
 
 
 class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
@@ -131,7 +152,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
             # fsspec's.
             if isinstance(self.fs, LocalFileSystem) and not self.fs._intrans:
                 return EncryptedWriter(self._local_path(path), wanted, overwrite=True, **self._how)
-            return _Writer(self.fs, self.fs.open(path, "wb"), wanted, **self._how)
+            return _Writer(_Target(self.fs, path), wanted, **self._how)
         raise ValueError(f"mode must be 'rb' or 'wb', not {mode!r}")
 
     def _local_path(self, path: str) -> str:
