@@ -210,8 +210,9 @@ void Session::start(const Cancel& cancel) {
     }
   }
   std::unique_lock lock(mutex_);
-  while (!is_ready_ && failure_ == 0 && !is_unmounted_) {
-    (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
+  const auto is_over = [this] { return is_ready_ || failure_ != 0 || is_unmounted_; };
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(100), is_over)) {
+    // Not once it answers: others may have written to it already, which wait() does not lose.
     cancel.check();
   }
   const bool has_ended = failure_ != 0 || is_unmounted_;
