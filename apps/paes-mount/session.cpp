@@ -22,6 +22,7 @@
 #include <cstring>
 #include <functional>
 
+#include "core/residue.hpp"
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
 #include "paes-mount/privileges.hpp"
@@ -227,6 +228,7 @@ void Session::start(const Cancel& cancel) {
 }
 
 void Session::work(int channel) noexcept {
+  const WipeResidueOnExit wiped;
   own_channel = channel;
   fuse_buf request{};
   while (fuse_session_exited(session_) == 0) {

@@ -222,6 +222,12 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
 }
 """
 
+# Stops at the end, after everything else of the program.
+STOPPED = """
+#include <signal.h>
+__attribute__((destructor)) static void stop(void) { raise(SIGSTOP); }
+"""
+
 # Dies as it calls what -DFUNCTION="name" says.
 KILLED = OPENAT + """
 #include <signal.h>
