@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/descriptor.hpp"
+#include "core/residue.hpp"
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "paes-mount/background.hpp"
@@ -85,6 +86,7 @@ void announce(cli::MountPresence& presence, const std::string& mountpoint) noexc
 
 // With what was asked for and found. The keys are wiped when this returns.
 int mount_until_unmounted(const Request& request, const MountPaths& paths, Background* background) {
+  const WipeResidueOnExit wiped;
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
   Messages messages;

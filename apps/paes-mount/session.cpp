@@ -22,6 +22,7 @@
 #include <cstring>
 #include <functional>
 
+#include "core/residue.hpp"
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
 #include "paes-mount/privileges.hpp"
@@ -210,10 +211,10 @@ void Session::start(const Cancel& cancel) {
     }
   }
   std::unique_lock lock(mutex_);
-  // Once the mount answers a stop is no failure to start.
-  while (!is_ready_ && failure_ == 0 && !is_unmounted_) {
+  const auto is_over = [this] { return is_ready_ || failure_ != 0 || is_unmounted_; };
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(100), is_over)) {
+    // Not once it answers: others may have written to it already, which wait() does not lose.
     cancel.check();
-    (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
   }
   const bool has_ended = failure_ != 0 || is_unmounted_;
   lock.unlock();
@@ -227,6 +228,7 @@ void Session::start(const Cancel& cancel) {
 }
 
 void Session::work(int channel) noexcept {
+  const WipeResidueOnExit wiped;
   own_channel = channel;
   OwnProcessors own_processors;
   fuse_buf request{};

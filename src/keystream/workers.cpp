@@ -10,6 +10,7 @@
 #include <exception>
 #include <thread>
 
+#include "core/residue.hpp"
 #include "keystream/precomputer.hpp"
 #include "paes/error.hpp"
 
@@ -73,6 +74,7 @@ void Workers::wake() noexcept {
 }
 
 void Workers::work(Precomputer& precomputer) noexcept {
+  const WipeResidueOnExit wiped;
   run_when_idle();
   unsigned looks = 0;
   while (!is_stopping_.load(std::memory_order_relaxed)) {

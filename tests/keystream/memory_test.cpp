@@ -2,8 +2,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <random>
+#include <thread>
 
+#include "cipher/aes_key.hpp"
+#include "core/residue.hpp"
 #include "residue.hpp"
 #include "subject.hpp"
 
@@ -216,6 +220,40 @@ TEST(Memory, UsedAndClosedKeystreamIsWiped) {
     context.close();
     EXPECT_EQ(count_in_memory(fourth), 0U) << "closed";
     EXPECT_EQ(count_in_memory(keystream(1000)), 0U) << "closed";
+  }
+}
+
+std::size_t threads() {
+  const std::filesystem::directory_iterator all("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Kernels leave some on the stack of the worker, which stays in memory for another thread.
+TEST(Memory, NoRoundKeyIsLeftByAWorkerThatHasEnded) {
+  if (!can_search_memory()) {
+    GTEST_SKIP() << "sanitizers keep copies";
+  }
+  std::vector<Buffer> hidden;
+  const std::size_t before = threads();
+  std::thread client([&] {
+    const WipeResidueOnExit wiped;
+    Buffer key_bytes = key_for("aes-256-ctr", 6);
+    const WipeOnExit wiped_key(key_bytes);
+    RoundKeys round_keys;
+    expand_key(key_bytes, round_keys);
+    for (const Block& one : round_keys.key) {
+      hidden.push_back(inverted({std::begin(one.bytes), std::end(one.bytes)}));
+    }
+    wipe(&round_keys, sizeof round_keys);
+    KeystreamEngine engine({.workers = 1});
+    const KeystreamContext context =
+        engine.open(engine.bind("aes-256-ctr", key_bytes, {}), Buffer(16, 9), {});
+    ASSERT_TRUE(wait_until([&] { return engine.statistics().keystream_bytes >= 8 * chunk; }));
+  });
+  client.join();
+  ASSERT_TRUE(wait_until([&] { return threads() == before; }));
+  for (const Buffer& one : hidden) {
+    EXPECT_EQ(count_in_memory(one), 0U) << "round " << &one - hidden.data();
   }
 }
 

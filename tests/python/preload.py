@@ -202,6 +202,32 @@ __attribute__((destructor)) static void tell(void) {
 }
 """
 
+# The first thread goes on a second late after each wait that has a limit.
+LATE_TO_WAKE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* end) {
+  int (*real)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*) =
+      dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+  const int result = real(condition, mutex, clock, end);
+  if (gettid() == getpid()) {
+    const struct timespec late = {1, 0};
+    nanosleep(&late, 0);
+  }
+  return result;
+}
+"""
+
+# Stops at the end, after everything else of the program.
+STOPPED = """
+#include <signal.h>
+__attribute__((destructor)) static void stop(void) { raise(SIGSTOP); }
+"""
+
 # Dies as it calls what -DFUNCTION="name" says.
 KILLED = OPENAT + """
 #include <signal.h>

@@ -1,12 +1,18 @@
 # Where a running paes keeps the key of `paes cipher`: the raw key begins each schedule that any kernel
 # makes of it or is what libcrypto copies, so wherever it lies the pages must be locked and not dumped.
+# And what is left of a vault's keys when its mount has ended: nothing.
 import os
 import re
+import signal
 import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
+import preload
 import program
 import pytest
-from vault import CHEAP, sealed_file
+from test_mount import mounts, why_not  # noqa: F401: a fixture among them
+from vault import CHEAP, Secrets, hkdf, sealed_file
 
 KEY = os.urandom(32)
 
@@ -112,3 +118,70 @@ def test_a_vaults_secrets_are_locked_and_not_dumped(by, folder, tmp_path):
     assert process.returncode == 0
     for flags in [one for places in found for one in places]:
         assert {"lo", "dd"} <= flags, found
+
+
+def s_box():
+    """FIPS 197, section 5.1.1: the inverse in the field, and an affine map."""
+    box, power, inverse = [0x63] * 256, 1, 1
+    for _ in range(255):
+        power ^= (power << 1) ^ (0x11B if power & 0x80 else 0)  # times 3
+        for shift in (1, 2, 4):  # divided by 3
+            inverse = (inverse ^ inverse << shift) & 0xFF
+        inverse ^= 0x09 if inverse & 0x80 else 0
+        turned = [(inverse << turn | inverse >> (8 - turn)) & 0xFF for turn in range(5)]
+        box[power] = 0x63 ^ turned[0] ^ turned[1] ^ turned[2] ^ turned[3] ^ turned[4]
+    return box
+
+
+def round_keys(key):
+    """Those of AES-256: FIPS 197, section 5.2."""
+    box, words, constant = s_box(), [key[at : at + 4] for at in range(0, 32, 4)], 1
+    for number in range(8, 60):
+        word = words[-1]
+        if number % 8 == 0:
+            word = bytes(box[word[(i + 1) % 4]] ^ (constant if i == 0 else 0) for i in range(4))
+            constant <<= 1
+        elif number % 8 == 4:
+            word = bytes(box[byte] for byte in word)
+        words.append(bytes(a ^ b for a, b in zip(words[-8], word)))
+    return [b"".join(words[at : at + 4]) for at in range(0, 60, 4)]
+
+
+def test_round_keys():
+    """FIPS 197, appendix A.3: the first and the last."""
+    key = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")
+    found = round_keys(key)
+    assert found[0] + found[1] == key
+    assert found[14].hex() == "fe4890d1e6188d0b046df344706c631e"
+
+
+def is_stopped(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+@pytest.mark.parametrize("turn", range(3))
+def test_no_round_key_is_left_after_a_mount(turn, mounts, folder, tmp_path, preloaded):  # noqa: F811
+    """Kernels leave some on the stacks of the threads that answer: those of the last requests."""
+    made = SimpleNamespace(path=folder, passfile=Secrets(tmp_path).file("correct horse"))
+    key = tmp_path / "key"
+    program.succeed(
+        *("vault", "init", *CHEAP, "--passphrase-file", made.passfile, "--master-key-out", key, folder)
+    )
+    master_key = bytes.fromhex(key.read_text().strip().replace("-", ""))
+    wanted = round_keys(hkdf(master_key, b"AES-GCM file content encryption"))
+    wanted += round_keys(hkdf(master_key, b"EME filename encryption"))
+    point, process = mounts.in_foreground(made, "-w", prefix=preloaded(preload.STOPPED))
+    for number in range(20):
+        (point / f"file {number}").write_bytes(os.urandom(1000 * number))
+    process.send_signal(signal.SIGTERM)
+    program.wait_until(lambda: is_stopped(process.pid), "the end of the mount")
+    try:
+        found = [number for number, one in enumerate(wanted) if holders(process.pid, one)]
+    except PermissionError:
+        pytest.skip("the process is not dumpable, so only root sees its memory")
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.wait(timeout=30)
+    assert process.returncode == 0
+    assert found == []

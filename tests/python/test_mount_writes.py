@@ -597,6 +597,15 @@ def test_random_operations(name, mounts, model, tmp_path, cache):
 # ---- how a mount ends
 
 
+def test_sigterm_at_the_beginning_loses_nothing(own_vault, mounts, preloaded):
+    """As soon as a mount answers, others write to it, whatever its first thread is at."""
+    point, process = mounts.in_foreground(own_vault, "-w", prefix=preloaded(preload.LATE_TO_WAKE))
+    (point / "file").write_bytes(b"x" * 100_000)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LIMIT_S) == 0
+    assert (mounts.by_paes(own_vault) / "file").read_bytes() == b"x" * 100_000
+
+
 def test_sigterm_loses_nothing(own_vault, mounts):
     text = random.Random(1).randbytes(5_000_000)
     for is_open in (False, True):
