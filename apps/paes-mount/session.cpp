@@ -216,15 +216,23 @@ void Session::start(const Cancel& cancel) {
     // Not once it answers: others may have written to it already, which wait() does not lose.
     cancel.check();
   }
-  const bool has_ended = failure_ != 0 || is_unmounted_;
+  const bool answers = is_ready_ && failure_ == 0;
+  const bool is_gone = is_unmounted_;
   lock.unlock();
+  if (answers && is_gone) {
+    return;  // somebody has unmounted it already
+  }
   struct stat mounted = {};
-  if (has_ended || stat(options_.mountpoint.c_str(), &mounted) != 0) {
+  if (!answers || stat(options_.mountpoint.c_str(), &mounted) != 0) {
     const std::string why = take_message();
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
   }
-  tune_cache(mounted.st_dev, mounted_.is_writable());
+  // A mount that has just gone leaves the folder below, whose device is not ours to tune.
+  struct stat below = {};
+  if (fstat(options_.place, &below) == 0 && below.st_dev != mounted.st_dev) {
+    tune_cache(mounted.st_dev, mounted_.is_writable());
+  }
 }
 
 void Session::work(int channel) noexcept {

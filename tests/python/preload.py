@@ -216,7 +216,9 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   const int result = real(condition, mutex, clock, end);
   if (gettid() == getpid()) {
     const struct timespec late = {1, 0};
+    pthread_mutex_unlock(mutex);
     nanosleep(&late, 0);
+    pthread_mutex_lock(mutex);
   }
   return result;
 }

@@ -601,6 +601,14 @@ def test_unmounting_ends_the_program(vault, mounts, by):
     assert not is_mounted(point) and process.stderr.read() == ""
 
 
+def test_unmounted_as_soon_as_it_answers(vault, mounts, preloaded):
+    point, process = mounts.in_foreground(vault, prefix=preloaded(preload.LATE_TO_WAKE))
+    assert (point / "size 1").stat().st_size == 1
+    unmount_when_free(point)
+    assert process.wait(LIMIT_S) == 0
+    assert process.stderr.read() == ""
+
+
 def test_busy_mount_stays(vault, mounts):
     point = mounts.by_paes(vault)
     with open(point / "size 4097", "rb") as file:
