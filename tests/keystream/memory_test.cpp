@@ -251,7 +251,8 @@ TEST(Memory, NoRoundKeyIsLeftByAWorkerThatHasEnded) {
     ASSERT_TRUE(wait_until([&] { return engine.statistics().keystream_bytes >= 8 * chunk; }));
   });
   client.join();
-  ASSERT_TRUE(wait_until([&] { return threads() == before; }));
+  // Fewer, if one of an earlier test was still ending before.
+  ASSERT_TRUE(wait_until([&] { return threads() <= before; }));
   for (const Buffer& one : hidden) {
     EXPECT_EQ(count_in_memory(one), 0U) << "round " << &one - hidden.data();
   }

@@ -216,7 +216,9 @@ def test_nothing_left_out_reads_passed(machine):
     test_parts_are_noted_whatever_becomes_of_them(machine)
     binary = machine.folder / "build/gpu/bin"
     machine.stand_in("nvidia-smi", "echo clocks")
-    (binary / "gpu_bench").write_text("#!/bin/sh\nexit 3\n")
+    # Not before the clocks were noted once.
+    (binary / "gpu_bench").write_text(
+        f"#!/bin/sh\nuntil [ -s '{machine.folder}/build/gpu/clocks.log' ]; do sleep 0.1; done\nexit 3\n")
     machine.stand_in("compute-sanitizer", "echo Error: Device not supported; exit 1")
     done = machine("all", "--architecture", "90", "--results", str(machine.folder / "third"))
     assert done.returncode == 1
