@@ -175,6 +175,21 @@ ssize_t read(int descriptor, void *into, size_t bytes) {
 }
 """
 
+# A file system that says it has written, and of long writes every second time has not.
+LOSING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <unistd.h>
+ssize_t pwrite(int file, const void *from, size_t bytes, off_t offset) {
+  ssize_t (*real)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
+  static _Atomic long count;
+  // Nothing but whole texts: whoever misses a header or a part of a block finds damage instead.
+  const int is_text = offset > 0 && bytes > 8192;
+  return is_text && ++count % 2 == 0 ? (ssize_t)bytes : real(file, from, bytes, offset);
+}
+"""
+
 # At the end, the file $REQUESTS gets a line "OPCODE COUNT" for each kind of request of /dev/fuse.
 REQUESTS = r"""
 #define _GNU_SOURCE
