@@ -175,6 +175,70 @@ ssize_t read(int descriptor, void *into, size_t bytes) {
 }
 """
 
+# Dies at the call with the number $CALL of those that change files and names: within a write, of which $PART
+# thousandths are done, or before any other call.
+KILLED_AT = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int is_the_one(void) {
+  static _Atomic long count;
+  return ++count == atol(getenv("CALL"));
+}
+static void die(void) {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+ssize_t pwrite(int file, const void *from, size_t bytes, off_t offset) {
+  ssize_t (*real)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
+  if (is_the_one()) {
+    (void)!real(file, from, bytes * (size_t)atol(getenv("PART")) / 1000, offset);
+    die();
+  }
+  return real(file, from, bytes, offset);
+}
+int openat(int folder, const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if ((flags & O_CREAT) && is_the_one()) die();
+  int (*real)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+  return real(folder, path, flags, mode);
+}
+#define BEFORE(name, parameters, arguments)           \
+  int name parameters {                               \
+    if (is_the_one()) die();                          \
+    int (*real) parameters = dlsym(RTLD_NEXT, #name); \
+    return real arguments;                            \
+  }
+BEFORE(ftruncate, (int file, off_t bytes), (file, bytes))
+BEFORE(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
+BEFORE(unlinkat, (int folder, const char *path, int flags), (folder, path, flags))
+BEFORE(renameat2, (int from, const char *path, int to, const char *to_path, unsigned flags),
+       (from, path, to, to_path, flags))
+"""
+
+# A file system that says it has written, and of long writes every second time has not.
+LOSING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <unistd.h>
+ssize_t pwrite(int file, const void *from, size_t bytes, off_t offset) {
+  ssize_t (*real)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
+  static _Atomic long count;
+  // Nothing but whole texts: whoever misses a header or a part of a block finds damage instead.
+  const int is_text = offset > 0 && bytes > 8192;
+  return is_text && ++count % 2 == 0 ? (ssize_t)bytes : real(file, from, bytes, offset);
+}
+"""
+
 # At the end, the file $REQUESTS gets a line "OPCODE COUNT" for each kind of request of /dev/fuse.
 REQUESTS = r"""
 #define _GNU_SOURCE
