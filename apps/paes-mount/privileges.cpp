@@ -1,12 +1,11 @@
 #include "paes-mount/privileges.hpp"
 
+#include <linux/fuse.h>
 #include <sys/uio.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-
-#include "paes-mount/raw_request.hpp"
 
 namespace paes::mount {
 
@@ -20,14 +19,27 @@ struct Received {
 thread_local Received received;
 std::atomic<bool> is_offered{false};
 
+// What follows a request's header, as far as it was received.
+template <typename Body>
+bool read_body(const void* request, std::size_t bytes, std::size_t body_bytes,
+               Body& body) noexcept {
+  if (bytes < sizeof(fuse_in_header) + body_bytes) {
+    return false;
+  }
+  std::memcpy(&body, static_cast<const std::uint8_t*>(request) + sizeof(fuse_in_header),
+              body_bytes);
+  return true;
+}
+
 }  // namespace
 
 void note_request(const void* request, std::size_t bytes) noexcept {
   received = {};
   fuse_in_header header{};
-  if (!read_header(request, bytes, header)) {
+  if (bytes < sizeof header) {
     return;
   }
+  std::memcpy(&header, request, sizeof header);
   if (header.opcode == FUSE_INIT) {
     // Only the flags of the first years are read, so a shorter body is enough.
     fuse_init_in init{};

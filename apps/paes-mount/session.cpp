@@ -238,14 +238,11 @@ void Session::start(const Cancel& cancel) {
 void Session::work(int channel) noexcept {
   const WipeResidueOnExit wiped;
   own_channel = channel;
-  OwnProcessors own_processors;
   fuse_buf request{};
   while (fuse_session_exited(session_) == 0) {
     const int bytes = fuse_session_receive_buf(session_, &request);
     if (bytes > 0) {
       note_request(request.mem, static_cast<std::size_t>(bytes));
-      own_processors.keep_to(
-          callers_processor_.after(request.mem, static_cast<std::size_t>(bytes)));
       fuse_session_process_buf(session_, &request);
     } else if (bytes == 0 || (bytes != -EINTR && bytes != -EAGAIN && !is_connected(channel))) {
       break;  // unmounted

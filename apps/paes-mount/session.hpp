@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
-#include "paes-mount/callers_processor.hpp"
 #include "paes-mount/mounted_vault.hpp"
 #include "paes/cancel.hpp"
 
@@ -62,7 +61,6 @@ class Session {
   Descriptor end_;  // an event: becomes readable when the mount is to end, or has ended
   std::vector<Descriptor> channels_;
   std::vector<std::thread> threads_;
-  CallersProcessor callers_processor_;
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;
   unsigned working_ = 0;
