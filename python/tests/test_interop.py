@@ -405,7 +405,7 @@ def test_a_long_call_that_is_refused_at_its_end_ends_the_message(
         cipher.update(bytes((16 << 20) + 5))
     with pytest.raises(paes.UsageError, match="ended"):
         cipher.update(bytes(4096))
-    # Of a call that is refused before anything is done, nothing stays.
+    # A call that is refused before anything is done leaves the message as it was.
     cipher = paes.Cipher(name, varied_bytes(key_bytes), bytes(16), **options)
     with pytest.raises(paes.UsageError, match="cannot be a message"):
         cipher.update(bytes(5))
