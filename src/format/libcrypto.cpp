@@ -29,22 +29,22 @@ using Digest = std::unique_ptr<EVP_MD, FreeWith<EVP_MD_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, FreeWith<EVP_MD_CTX_free>>;
 using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>>;
 
-Kdf fetched_kdf(const char* name) {
-  return fetched<Kdf>(name, [name] { return EVP_KDF_fetch(nullptr, name, nullptr); });
+EVP_KDF* kept_kdf(const char* name) {
+  return kept<Kdf>(name, [name] { return EVP_KDF_fetch(nullptr, name, nullptr); });
 }
 
-Digest fetched_digest(const char* name) {
-  return fetched<Digest>(name, [name] { return EVP_MD_fetch(nullptr, name, nullptr); });
+EVP_MD* kept_digest(const char* name) {
+  return kept<Digest>(name, [name] { return EVP_MD_fetch(nullptr, name, nullptr); });
 }
 
-[[nodiscard]] bool derive(const Kdf& kdf, const OSSL_PARAM* parameters, MutableBytes out) {
-  const KdfContext context(EVP_KDF_CTX_new(kdf.get()));
+[[nodiscard]] bool derive(EVP_KDF* kdf, const OSSL_PARAM* parameters, MutableBytes out) {
+  const KdfContext context(EVP_KDF_CTX_new(kdf));
   return context != nullptr &&
          EVP_KDF_derive(context.get(), out.data(), out.size(), parameters) == 1;
 }
 
 void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, MutableBytes out) {
-  static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_HKDF);
+  static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_HKDF);
   std::array parameters = {
       name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
       octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
@@ -55,10 +55,9 @@ void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, Mutab
   require(derive(kdf, parameters.data(), out), "HKDF");
 }
 
-void digest(const Digest& algorithm, Bytes message, MutableBytes out) {
-  assert(out.size() == static_cast<std::size_t>(EVP_MD_get_size(algorithm.get())));
-  require(EVP_Digest(message.data(), message.size(), out.data(), nullptr, algorithm.get(),
-                     nullptr) == 1,
+void digest(const EVP_MD* algorithm, Bytes message, MutableBytes out) {
+  assert(out.size() == static_cast<std::size_t>(EVP_MD_get_size(algorithm)));
+  require(EVP_Digest(message.data(), message.size(), out.data(), nullptr, algorithm, nullptr) == 1,
           "digest");
 }
 
@@ -72,14 +71,14 @@ CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes aad,
                                 MutableBytes out) {
   assert(key.size() == 32 && nonce.size() == 12 && in.size() == out.size());
   constexpr const char* name = "ChaCha20-Poly1305";
-  static const Cipher cipher =
-      fetched<Cipher>(name, [] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
+  static const EVP_CIPHER* const cipher =
+      kept<Cipher>(name, [] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
   const SecretAllocations secret;  // the context holds the key
   CipherContext context(EVP_CIPHER_CTX_new());
   int written = 0;
   require(context != nullptr &&
-              EVP_CipherInit_ex2(context.get(), cipher.get(), key.data(), nonce.data(),
-                                 encrypt ? 1 : 0, nullptr) == 1 &&
+              EVP_CipherInit_ex2(context.get(), cipher, key.data(), nonce.data(), encrypt ? 1 : 0,
+                                 nullptr) == 1 &&
               (aad.empty() || EVP_CipherUpdate(context.get(), nullptr, &written, aad.data(),
                                                length(aad.size())) == 1) &&
               (in.empty() || EVP_CipherUpdate(context.get(), out.data(), &written, in.data(),
@@ -138,24 +137,24 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
 void keep_keys_locked() noexcept { (void)CRYPTO_set_mem_functions(allocate, reallocate, release); }
 
 void sha256(Bytes message, MutableBytes out) {
-  static const Digest algorithm = fetched_digest("SHA2-256");
+  static const EVP_MD* const algorithm = kept_digest("SHA2-256");
   digest(algorithm, message, out);
 }
 
 void sha512(Bytes message, MutableBytes out) {
-  static const Digest algorithm = fetched_digest("SHA2-512");
+  static const EVP_MD* const algorithm = kept_digest("SHA2-512");
   digest(algorithm, message, out);
 }
 
 void sha3_256(Bytes message, MutableBytes out) {
-  static const Digest algorithm = fetched_digest("SHA3-256");
+  static const EVP_MD* const algorithm = kept_digest("SHA3-256");
   digest(algorithm, message, out);
 }
 
 void shake256(Bytes message, MutableBytes out) {
-  static const Digest algorithm = fetched_digest("SHAKE256");
+  static const EVP_MD* const algorithm = kept_digest("SHAKE256");
   const DigestContext context(EVP_MD_CTX_new());
-  require(context != nullptr && EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) == 1 &&
+  require(context != nullptr && EVP_DigestInit_ex2(context.get(), algorithm, nullptr) == 1 &&
               EVP_DigestUpdate(context.get(), message.data(), message.size()) == 1 &&
               EVP_DigestFinalXOF(context.get(), out.data(), out.size()) == 1,
           "SHAKE256");
@@ -178,9 +177,9 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
 }
 
 std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message) {
-  static const Mac mac =
-      fetched<Mac>("HMAC", [] { return EVP_MAC_fetch(nullptr, "HMAC", nullptr); });
-  const MacContext context(EVP_MAC_CTX_new(mac.get()));
+  static EVP_MAC* const mac =
+      kept<Mac>("HMAC", [] { return EVP_MAC_fetch(nullptr, "HMAC", nullptr); });
+  const MacContext context(EVP_MAC_CTX_new(mac));
   require(context != nullptr, "HMAC");
   const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
                                  OSSL_PARAM_construct_end()};
@@ -196,7 +195,7 @@ std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message
 
 void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out, std::uint32_t r,
             std::uint32_t p) {
-  static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_SCRYPT);
+  static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_SCRYPT);
   constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products below in range
   constexpr std::uint32_t most_r = 1U << 16;
   constexpr std::uint64_t most_r_times_p = (1U << 30) - 1;
@@ -222,7 +221,7 @@ void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out, std
 
 void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
                  MutableBytes out) {
-  static const Kdf kdf = fetched_kdf(OSSL_KDF_NAME_PBKDF2);
+  static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_PBKDF2);
   std::uint64_t count = iterations;
   // This turns off the lower bounds of SP 800-132. RFC 8018 does not have them, and a salt of 8
   // bytes is below them.

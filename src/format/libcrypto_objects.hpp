@@ -49,6 +49,13 @@ Fetched fetched(const char* operation, const Fetch& fetch) {
   return found;
 }
 
+// The same, for as long as the process runs: while a program exits, a thread of it may still be in
+// here.
+template <typename Fetched, typename Fetch>
+typename Fetched::pointer kept(const char* operation, const Fetch& fetch) {
+  return fetched<Fetched>(operation, fetch).release();
+}
+
 // libcrypto's parameter lists take pointers to non-const, but what they point to is only read.
 inline OSSL_PARAM octets(const char* name, Bytes value) {
   static std::uint8_t nothing = 0;  // a null pointer, as of an empty span, would mean "unset"
