@@ -8,6 +8,10 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 namespace paes::python {
 
 namespace nb = nanobind;
@@ -18,7 +22,8 @@ namespace nb = nanobind;
   }
 }
 
-// For calls of Python's that may take the GIL, and nothing of C++ between them and here.
+// For calls of Python's that may take the GIL, and between them and here nothing of C++ that may
+// not be unwound.
 template <typename Call>
 auto or_stop(const Call& call) {
   try {
@@ -42,6 +47,51 @@ class Released {
   PyThreadState* state_;
 };
 
+// A thread asks for the GIL. It must not do so once the interpreter is gone, of which Python itself
+// gives no sign that could not be outrun: so the interpreter's end waits for those who ask, and
+// whoever comes later is stopped.
+class Asking {
+ public:
+  Asking() noexcept {
+    ++askers;
+    if (is_over.load() && !ends_here) {
+      --askers;
+      stop_this_thread();
+    }
+  }
+  ~Asking() { --askers; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+  // If the interpreter goes away, that is in this thread, which has the GIL. Those who ask already
+  // are stopped when they get it.
+  static void end() noexcept {
+    if (!is_ending()) {
+      return;  // somebody has thrown the module away
+    }
+    ends_here = true;
+    is_over.store(true);
+    const Released released;
+    constexpr std::chrono::milliseconds step(1);
+    for (int steps = 0; askers.load() != 0 && steps < 1000; ++steps) {
+      std::this_thread::sleep_for(step);
+    }
+  }
+
+ private:
+  static bool is_ending() noexcept {
+#if PY_VERSION_HEX >= 0x030d0000
+    return Py_IsFinalizing() != 0;
+#else
+    return _Py_IsFinalizing() != 0;
+#endif
+  }
+
+  static inline std::atomic<int> askers{0};
+  static inline std::atomic<bool> is_over{false};
+  static inline thread_local bool ends_here = false;
+};
+
 // The GIL in this scope, whether or not the thread has it or knows Python.
 class Held {
  public:
@@ -52,11 +102,10 @@ class Held {
 
  private:
   static PyGILState_STATE take() {
-    // A thread without a state of its own would make one in an interpreter that is gone.
-    if (PyGILState_Check() == 0 && Py_IsInitialized() == 0) {
-      stop_this_thread();
-    }
-    return or_stop([] { return PyGILState_Ensure(); });
+    return or_stop([] {
+      const Asking asking;
+      return PyGILState_Ensure();
+    });
   }
 
   PyGILState_STATE state_;
