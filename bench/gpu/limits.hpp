@@ -26,7 +26,7 @@ inline constexpr double ghash_lookups = 64;
 // after 8 of them, and the 27 shared look-ups with it.
 inline constexpr double gcm_counter_lookups = 27.0 / 8;
 inline constexpr double text_words = 8;  // of a block of AES, in and out
-inline constexpr double des_slices = 380;
+inline constexpr double des_slices = 364;
 
 // What counters of AES in slices add to that: the text, less the way into slices and most of the
 // first two rounds (cuda_bitslice.cu).

@@ -11,8 +11,7 @@ class Builder {
  public:
   Builder(int box, int fan_in, Random& random) noexcept : fan_in_(fan_in), random_(random) {
     for (int i = 0; i < input_count; ++i) {
-      values_[static_cast<std::size_t>(i)] = input_table(i);
-      list_.add(i);
+      signals_.add(static_cast<unsigned>(i), input_table(i));
     }
     std::array<int, output_count> outputs = {0, 1, 2, 3};
     shuffle(outputs);
@@ -36,39 +35,41 @@ class Builder {
     }
   }
 
+  [[nodiscard]] unsigned nodes() const noexcept {
+    return static_cast<unsigned>(input_count + circuit_.gates);
+  }
+
   int add(const Inputs& in, Target target) noexcept {
-    if (list_.size >= max_nodes) {
+    const unsigned n = nodes();
+    if (n >= max_nodes) {
       overflowed_ = true;
       return 0;
     }
-    const Gate gate = make_gate(fan_in_, in, values_, target, random_);
-    const int n = list_.size;
-    values_[static_cast<std::size_t>(n)] =
-        evaluate(gate.table, values_[gate.in[0]], values_[gate.in[1]], values_[gate.in[2]]);
+    const Gate gate = make_gate(fan_in_, in, signals_, target, random_);
+    signals_.add(n, evaluate(gate, signals_));
     circuit_.gate[static_cast<std::size_t>(circuit_.gates++)] = gate;
-    list_.add(n);
-    return n;
+    return static_cast<int>(n);
   }
 
   // A node that gives the target where it matters, perhaps complemented.
   int build(Target target, const std::array<int, input_count>& inputs, std::size_t depth) noexcept {
-    if (const int equal = find_equal(list_, values_, target); equal >= 0) {
+    const NodeSet all = first_nodes(nodes());
+    if (const int equal = find_equal(signals_, target, all); equal >= 0) {
       return equal;
     }
-    static constexpr std::array<bool, max_nodes> none = {};
     Lottery one(random_);
-    offer(fan_in_, list_, values_, target, none, one, one);
+    for_each_inputs(fan_in_, signals_, target, all, [&](const Inputs& in) { one.offer(in); });
     if (one.has_winner()) {
       return add(one.winner(), target);
     }
     // Two gates: another node (two, for gates with three inputs) and an inner gate.
-    const int tries = fan_in_ == 2 ? 2 * list_.size : 60;
-    const auto size = static_cast<unsigned>(list_.size);
-    for (int i = 0; i < tries; ++i) {
-      const Inputs others = {list_.node[random_.below(size)], list_.node[random_.below(size)], 0};
-      const Target inner = inner_target(others, fan_in_ - 1, values_, target, random_);
+    const unsigned tries = fan_in_ == 2 ? 2 * nodes() : 60;
+    for (unsigned i = 0; i < tries; ++i) {
+      const Inputs others = {static_cast<std::uint8_t>(random_.below(nodes())),
+                             static_cast<std::uint8_t>(random_.below(nodes())), 0};
+      const Target inner = inner_target(fan_in_, others, signals_, target, random_);
       Lottery two(random_);
-      offer(fan_in_, list_, values_, inner, none, two, two);
+      for_each_inputs(fan_in_, signals_, inner, all, [&](const Inputs& in) { two.offer(in); });
       if (two.has_winner()) {
         const int n = add(two.winner(), inner);
         return add({static_cast<std::uint8_t>(n), others[0], others[1]}, target);
@@ -85,9 +86,9 @@ class Builder {
     }
     const auto x = static_cast<std::uint8_t>(inputs[depth]);
     const bool flip = random_.below(2) != 0;
-    const TruthTable first = flip ? values_[x] : ~values_[x];
+    const TruthTable first = flip ? signals_[x] : ~signals_[x];
     const int f0 = build({target.table, target.mask & first}, inputs, depth + 1);
-    const TruthTable other = target.table ^ values_[static_cast<std::size_t>(f0)];
+    const TruthTable other = target.table ^ signals_[static_cast<std::size_t>(f0)];
     // Complements: f0 may be the target's complement, so the sum is taken with what f0 really is.
     const bool complemented = (other & target.mask & first) != 0;
     const TruthTable rest = complemented ? ~other : other;
@@ -98,17 +99,16 @@ class Builder {
     }
     // target = f0 ^ (x & f1), or the same with x complemented.
     const int f1 = build({rest, target.mask & ~first}, inputs, depth + 1);
-    const TruthTable f1_values = values_[static_cast<std::size_t>(f1)];
-    const bool f1_complemented = ((f1_values ^ rest) & target.mask & ~first) != 0;
-    const TruthTable product = (f1_complemented ? ~f1_values : f1_values) & ~first;
+    const TruthTable f1_table = signals_[static_cast<std::size_t>(f1)];
+    const bool f1_complemented = ((f1_table ^ rest) & target.mask & ~first) != 0;
+    const TruthTable product = (f1_complemented ? ~f1_table : f1_table) & ~first;
     const int n = add({x, static_cast<std::uint8_t>(f1), 0}, {product, ~TruthTable{0}});
     return add({static_cast<std::uint8_t>(f0), static_cast<std::uint8_t>(n), 0}, target);
   }
 
   int fan_in_;
   Random& random_;
-  Values values_ = {};
-  NodeList list_;
+  Signals signals_;
   Circuit circuit_;
   bool overflowed_ = false;
 };

@@ -1,6 +1,7 @@
 // The program behind src/cipher/des_sbox_two_input.hpp and des_sbox_three_input.hpp.
 //
-//   sbox search FAN_IN FILE FIRST_SEED SEEDS STEPS   look for smaller circuits, keep them in FILE
+//   sbox search FAN_IN FILE FIRST_SEED SEEDS STEPS   look for smaller circuits, keep them in FILE;
+//                                                    those there are among the starts
 //   sbox emit FAN_IN FILE                            write the header of FILE to standard output
 //
 // FILE holds one line a box (circuit.hpp has the form); FAN_IN is 2 or 3.
@@ -62,8 +63,9 @@ void search(int fan_in, const std::string& path, std::uint64_t first_seed, std::
   Collection collection = load(path, fan_in);
   for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     for (int box = 0; box < 8; ++box) {
-      const sbox::FoundCircuit found = sbox::search(box, fan_in, seed, steps);
       auto& best = collection.at(static_cast<std::size_t>(box));
+      const sbox::FoundCircuit found =
+          sbox::search(box, fan_in, best ? &best->circuit : nullptr, seed, steps);
       std::fprintf(stderr, "box %d seed %llu: %d gates, %d alive\n", box + 1,
                    static_cast<unsigned long long>(seed), found.circuit.gates, found.alive);
       if (!best || is_better(found, *best)) {

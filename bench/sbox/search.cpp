@@ -22,27 +22,26 @@ class Runner {
       }
     }
   }
+  Runner(const Circuit& start, int fan_in, Random& random) noexcept
+      : fan_in_(fan_in), random_(&random), best_(start) {}
 
   [[nodiscard]] const Circuit& best() const noexcept { return best_; }
 
   void finish(FoundCircuit& found) { keep_if_better(best_, found); }
 
-  // A climb of a gate every so often, and back to the best if nothing came of it.
+  // Among circuits as small as the best and those with one gate more. The way from one of the best
+  // to the next often leads through larger ones.
   void walk(std::uint64_t steps, FoundCircuit& found) {
     constexpr std::uint64_t epoch = 1000;
     Walk walk(best_, fan_in_, *random_);
     for (std::uint64_t i = 1; i <= steps; ++i) {
-      const bool climb = i % epoch == 0;
-      if (climb) {
-        if (walk.circuit().gates == best_.gates) {
-          keep_if_better(walk.circuit(), found);
-        } else if (walk.circuit().gates > best_.gates + 1) {
-          walk.restart(best_);
-        }
-      }
-      walk.step(climb || random_->below(2) == 0, climb ? 1 : 0);
+      walk.step(best_.gates + 1);
       if (walk.circuit().gates <= best_.gates) {
+        const bool is_smaller = walk.circuit().gates < best_.gates;
         best_ = walk.circuit();
+        if (is_smaller || i % epoch == 0) {
+          keep_if_better(best_, found);
+        }
       }
     }
   }
@@ -67,7 +66,8 @@ class Runner {
 
 }  // namespace
 
-FoundCircuit search(int box, int fan_in, std::uint64_t seed, std::uint64_t steps) {
+FoundCircuit search(int box, int fan_in, const Circuit* known, std::uint64_t seed,
+                    std::uint64_t steps) {
   Random random(seed * 8 + static_cast<std::uint64_t>(box));
   FoundCircuit found;
   found.box = box;
@@ -76,7 +76,10 @@ FoundCircuit search(int box, int fan_in, std::uint64_t seed, std::uint64_t steps
   found.steps = steps;
   // How far a walk gets depends much on where it starts: many short ones, the better half goes on.
   std::vector<Runner> runners;
-  for (int i = 0; i < 16; ++i) {
+  if (known != nullptr) {
+    runners.emplace_back(*known, fan_in, random);
+  }
+  while (runners.size() < 16) {
     runners.emplace_back(box, fan_in, random);
   }
   for (std::uint64_t rounds = 5; rounds > 0; --rounds) {

@@ -9,7 +9,9 @@
 
 namespace sbox {
 
-// The same arguments give the same circuit everywhere. `fan_in` is 2 or 3.
-[[nodiscard]] FoundCircuit search(int box, int fan_in, std::uint64_t seed, std::uint64_t steps);
+// The same arguments give the same circuit everywhere. `fan_in` is 2 or 3. If `known` is not null,
+// one of the walks starts there.
+[[nodiscard]] FoundCircuit search(int box, int fan_in, const Circuit* known, std::uint64_t seed,
+                                  std::uint64_t steps);
 
 }  // namespace sbox

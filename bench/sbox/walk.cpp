@@ -50,11 +50,27 @@ bool compact(Circuit& circuit) noexcept {
   return true;
 }
 
+namespace {
+
+// The cells of a table in which input `position` is set.
+unsigned cells_of(std::size_t position) noexcept {
+  static constexpr std::array<std::uint8_t, 3> cells = {0xf0, 0xcc, 0xaa};
+  return cells[position];
+}
+
+}  // namespace
+
 std::uint8_t complement_input(std::uint8_t table, std::size_t position) noexcept {
-  static constexpr std::array<std::uint8_t, 3> high = {0xf0, 0xcc, 0xaa};
+  const unsigned set = cells_of(position);
   const int shift = 4 >> position;
-  return static_cast<std::uint8_t>((table & high[position]) >> shift |
-                                   (table & static_cast<std::uint8_t>(~high[position])) << shift);
+  return static_cast<std::uint8_t>((table & set) >> shift | (table & ~set) << shift);
+}
+
+std::uint8_t fix_input(std::uint8_t table, std::size_t position, bool value) noexcept {
+  const unsigned set = cells_of(position);
+  const int shift = 4 >> position;
+  const unsigned left = value ? table & set : table & ~set;
+  return static_cast<std::uint8_t>(left | (value ? left >> shift : left << shift));
 }
 
 }  // namespace sbox

@@ -4,7 +4,7 @@
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4) or its complement: bit i - 1 of complemented_outputs says which.
-// 384 gates in all.
+// 359 gates in all.
 #pragma once
 
 #include <cstdint>
@@ -15,177 +15,172 @@ namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 struct DesTwoInputSboxes {
   static constexpr std::uint8_t complemented_outputs[8] = {7, 15, 5, 14, 4, 3, 2, 11};
 
-  // 53 gates; at most 13 values are alive at a time.
+  // 48 gates; at most 13 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_1(Box box) noexcept {
-    const auto a1 = box.input(1), a5 = box.input(5), g1 = a1 & ~a5, a4 = box.input(4), g2 = a1 ^ a4;
-    const auto g3 = a4 ^ g1, g4 = a1 & g3, a6 = box.input(6), g5 = g1 & ~a6, g6 = a1 & a6;
-    const auto g7 = a5 & ~g4, g8 = a6 | g4, g9 = g7 & g8, g10 = a6 | g2, g11 = a5 ^ g10;
-    const auto g12 = a5 ^ g8, g13 = a6 & ~g3, a3 = box.input(3), g14 = a3 | g5, g15 = g8 & ~a3;
-    const auto g16 = g6 | g3, g17 = g16 ^ g11, g18 = a3 & ~g17, g19 = g9 | g18, g20 = g2 | g19;
-    const auto g21 = g12 & g20, g22 = g21 ^ g14, g23 = g18 | g22, g24 = g2 | g3, g25 = g2 ^ g23;
-    const auto g26 = g25 & ~g3, g27 = g24 & ~g21, g28 = g11 | g25, g29 = g24 & ~g19;
-    const auto g30 = g11 | g29, g31 = g24 ^ g19, g32 = a3 | g27, g33 = g6 ^ g32, g34 = g6 & g30;
-    const auto g35 = g33 ^ g30, g36 = g33 | g13, g37 = g23 | g36, g38 = g27 ^ g15, g39 = g35 ^ g15;
-    const auto g40 = a3 | g39, g41 = g28 & ~g38, g42 = g34 ^ g41, g43 = g42 ^ g37;
-    const auto a2 = box.input(2), g44 = a2 & ~g26, g45 = g35 ^ g44;
-    box.output(1, g45);
-    const auto g46 = a2 | g38, g47 = g31 ^ g46;
-    box.output(2, g47);
-    const auto g48 = g47 | g13, g49 = g40 ^ g48, g50 = g28 & ~a2, g51 = g22 ^ g50;
-    box.output(3, g51);
-    const auto g52 = a2 | g49, g53 = g43 ^ g52;
-    box.output(4, g53);
+    const auto a5 = box.input(5), a1 = box.input(1), g1 = a1 & ~a5, a4 = box.input(4), g2 = g1 ^ a4;
+    const auto g3 = a4 ^ a1, g4 = g3 | g2, a6 = box.input(6), g5 = a6 | g3, g6 = g5 ^ a5;
+    const auto g7 = g6 & a1, g8 = a6 | g7, g9 = g8 ^ a5, g10 = a4 & ~g9, g11 = a6 & a1;
+    const auto g12 = g9 ^ a6, g13 = g4 & ~g9, g14 = g8 & ~g2, a3 = box.input(3), g15 = g8 & ~a3;
+    const auto g16 = g15 ^ g13, g17 = g13 | a3, g18 = a1 & g17, g19 = g18 ^ g10, g20 = g12 ^ g14;
+    const auto g21 = a3 | g12, g22 = g20 & ~g19, g23 = g22 ^ g13, g24 = g22 | g6, g25 = g11 ^ g24;
+    const auto g26 = g19 & ~g24, g27 = g26 ^ a3, g28 = g21 & ~g22, g29 = g25 ^ g17, g30 = g16 ^ g25;
+    const auto g31 = g21 & ~g27, a2 = box.input(2), g32 = g16 | a2, g33 = g32 ^ g4, g34 = g28 ^ g33;
+    box.output(2, g34);
+    const auto g35 = g34 | g14, g36 = g27 & a2, g37 = g29 ^ a2, g38 = g35 & ~a2, g39 = a3 | a2;
+    const auto g40 = g36 & ~g2, g41 = g37 ^ g40;
+    box.output(1, g41);
+    const auto g42 = g39 ^ g6, g43 = g6 & g39, g44 = g42 | g30, g45 = g44 ^ g38, g46 = g31 ^ g45;
+    box.output(4, g46);
+    const auto g47 = g23 ^ g43, g48 = g47 ^ g36;
+    box.output(3, g48);
   }
 
-  // 49 gates; at most 13 values are alive at a time.
+  // 45 gates; at most 14 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_2(Box box) noexcept {
-    const auto a2 = box.input(2), a6 = box.input(6), g1 = a2 ^ a6, g2 = a6 & g1, a5 = box.input(5);
-    const auto g3 = a5 & a6, g4 = a5 ^ g2, g5 = g4 & ~a2, a1 = box.input(1), g6 = a1 ^ g4;
-    const auto g7 = g2 | g6, g8 = g7 & ~g3, g9 = a5 & ~g8, g10 = a6 | g9, g11 = a1 ^ g9;
-    const auto g12 = g4 | g11, g13 = g10 ^ g5, g14 = g8 ^ g13, g15 = a5 ^ g14, g16 = g14 & ~g1;
-    const auto g17 = g7 & ~g16, g18 = g12 & ~g15, a4 = box.input(4), g19 = a4 | g18;
-    const auto g20 = g17 ^ g19, g21 = g11 ^ g17, g22 = g5 | g21, g23 = a4 & ~g13, g24 = g23 ^ g21;
-    const auto a3 = box.input(3), g25 = a3 | g15, g26 = g20 ^ g25;
-    box.output(4, g26);
-    const auto g27 = g1 & g20, g28 = g8 ^ g27, g29 = g8 & ~a4, g30 = g22 ^ g29, g31 = a4 | g28;
-    const auto g32 = g1 & ~g10, g33 = a4 | g32, g34 = g3 | g32, g35 = g33 ^ g24, g36 = g34 & ~g11;
-    const auto g37 = g36 ^ g30, g38 = g6 ^ g33, g39 = g1 ^ g38, g40 = g34 & g33, g41 = g2 ^ g40;
-    const auto g42 = g41 & ~a3, g43 = g42 ^ g39;
-    box.output(2, g43);
-    const auto g44 = g10 & ~g43, g45 = g31 ^ g44, g46 = g45 & ~a3, g47 = g37 ^ g46;
-    box.output(3, g47);
-    const auto g48 = a3 | g36, g49 = g48 ^ g35;
-    box.output(1, g49);
-  }
-
-  // 52 gates; at most 12 values are alive at a time.
-  template <class Box>
-  [[gnu::always_inline]] static constexpr void sbox_3(Box box) noexcept {
-    const auto a5 = box.input(5), a6 = box.input(6), g1 = a5 | a6, g2 = a6 ^ g1, a3 = box.input(3);
-    const auto g3 = a3 ^ g2, g4 = a3 & g3, g5 = g1 ^ g4, a2 = box.input(2), g6 = a2 & g4;
-    const auto g7 = g3 & ~a5, a4 = box.input(4), g8 = a4 | g3, g9 = g2 ^ g8, g10 = a4 ^ g5;
-    const auto g11 = g1 & g10, g12 = a3 | g10, g13 = a5 ^ g10, g14 = g3 ^ g11, g15 = g3 ^ g13;
-    const auto g16 = a2 & ~g14, g17 = g12 & ~g13, g18 = g17 ^ g16, g19 = g6 ^ g15, g20 = a5 ^ g15;
-    const auto g21 = a5 ^ g11, g22 = g21 & ~g11, g23 = a6 ^ g21, g24 = g5 | g23, g25 = g24 & ~a2;
-    const auto g26 = a6 & ~g20, g27 = g23 | g26, g28 = g21 ^ g27, g29 = g27 ^ g25, g30 = a2 & ~g26;
-    const auto g31 = g9 | g30, g32 = g30 ^ g7, g33 = g20 ^ g22, g34 = g33 & g28, g35 = g34 ^ g31;
-    const auto g36 = g33 | g28, a1 = box.input(1), g37 = g35 & ~a1, g38 = g19 ^ g37;
-    box.output(1, g38);
-    const auto g39 = a1 & g29, g40 = a1 | a2, g41 = g33 ^ g40, g42 = g41 ^ g39;
-    box.output(4, g42);
-    const auto g43 = g41 & ~g12, g44 = a1 | g43, g45 = g32 ^ g44, g46 = g34 ^ g45, g47 = g22 ^ g46;
-    box.output(2, g47);
-    const auto g48 = g34 | g46, g49 = a2 & g48, g50 = g36 ^ g49, g51 = a1 | g50, g52 = g18 ^ g51;
-    box.output(3, g52);
-  }
-
-  // 34 gates; at most 9 values are alive at a time.
-  template <class Box>
-  [[gnu::always_inline]] static constexpr void sbox_4(Box box) noexcept {
-    const auto a2 = box.input(2), a4 = box.input(4), g1 = a2 ^ a4, a5 = box.input(5), g2 = g1 & ~a5;
-    const auto a3 = box.input(3), g3 = g2 ^ a3, g4 = a2 | g3, g5 = g4 & ~a3, g6 = a4 ^ g4;
-    const auto g7 = a5 ^ g6, g8 = g7 & ~g5, g9 = a2 ^ g8, g10 = a5 | g5, g11 = g10 & ~g6;
-    const auto g12 = g3 ^ g11, g13 = g10 ^ g12, a1 = box.input(1), g14 = a1 & g11, g15 = a4 ^ g14;
-    const auto g16 = g1 | g14, g17 = a1 & g16, g18 = g13 & g16, g19 = g11 ^ g18, g20 = g19 | a1;
-    const auto g21 = g7 ^ g20, g22 = g13 | g20, g23 = a5 ^ g22, g24 = g9 & ~g18, g25 = g17 ^ g24;
-    const auto a6 = box.input(6), g26 = a6 ^ g9, g27 = g26 ^ g23, g28 = g15 ^ g26, g29 = a6 & ~g28;
-    const auto g30 = g29 ^ g21;
-    box.output(2, g30);
-    const auto g31 = g28 ^ g30;
+    const auto a6 = box.input(6), a5 = box.input(5), g1 = a6 ^ a5, a1 = box.input(1), g2 = a1 & g1;
+    const auto g3 = a5 & ~g2, g4 = a5 ^ a1, g5 = a6 | a1, g6 = g5 ^ g3, a2 = box.input(2);
+    const auto g7 = a2 | g3, g8 = g6 ^ a2, g9 = g8 & ~g2, g10 = g9 ^ g4, g11 = g10 & ~a6;
+    const auto g12 = g9 ^ g11, g13 = g12 ^ a1, a4 = box.input(4), g14 = a4 & g7, g15 = g14 ^ g12;
+    const auto g16 = a6 | g8, g17 = a4 & a6, g18 = g17 | g6, g19 = g13 & ~g8, g20 = g6 & ~g19;
+    const auto g21 = a4 | g19, g22 = g13 & ~a4, g23 = g22 & g10, a3 = box.input(3), g24 = a3 ^ g23;
+    const auto g25 = g4 ^ a3, g26 = g25 ^ g16, g27 = g26 | g20, g28 = g18 ^ g27, g29 = g10 ^ g28;
+    const auto g30 = a3 & g27, g31 = g30 ^ g15;
     box.output(1, g31);
-    const auto g32 = a6 & g27, g33 = g32 ^ g25;
-    box.output(3, g33);
-    const auto g34 = g27 ^ g33;
-    box.output(4, g34);
-  }
-
-  // 53 gates; at most 15 values are alive at a time.
-  template <class Box>
-  [[gnu::always_inline]] static constexpr void sbox_5(Box box) noexcept {
-    const auto a1 = box.input(1), a4 = box.input(4), g1 = a1 & ~a4, a6 = box.input(6), g2 = g1 ^ a6;
-    const auto g3 = a4 | a6, a3 = box.input(3), g4 = a3 ^ g3, g5 = g2 & ~g4, g6 = g4 & ~g2;
-    const auto g7 = g3 & ~g5, g8 = a1 ^ g7, g9 = g8 & ~g6, g10 = g6 ^ g8, g11 = a4 ^ g8;
-    const auto g12 = a3 ^ g10, g13 = g7 ^ g12, g14 = a1 & ~g12, g15 = g3 & ~g14, g16 = g14 | g11;
-    const auto g17 = g16 ^ a3, g18 = g12 & ~g17, g19 = g10 | g17, g20 = a1 | g19, g21 = g5 ^ g19;
-    const auto g22 = g2 ^ g20, g23 = a3 ^ g22, g24 = a4 | g23, g25 = g14 ^ g23, a2 = box.input(2);
-    const auto g26 = a2 & ~g18, g27 = g24 & ~a2, g28 = g27 & ~g11, g29 = g9 ^ g28, g30 = g27 ^ g21;
-    const auto a5 = box.input(5), g31 = a5 | g29, g32 = g13 ^ g31, g33 = g32 ^ g26;
-    box.output(1, g33);
-    const auto g34 = g24 | g33, g35 = a5 & ~g25, g36 = g10 ^ g35, g37 = g27 ^ g36;
+    const auto g32 = g16 & a3, g33 = g32 | g29, g34 = g33 ^ a4, g35 = g34 | g11, g36 = g20 & g35;
+    const auto g37 = g35 ^ g25;
     box.output(2, g37);
-    const auto g38 = a5 ^ g34, g39 = g38 & ~g30, g40 = a5 & ~g39, g41 = g4 | g40, g42 = g17 ^ g41;
-    const auto g43 = a2 | g39, g44 = g43 ^ g42;
-    box.output(3, g44);
-    const auto g45 = g23 ^ g42, g46 = g45 & ~g30, g47 = a5 & ~g46, g48 = g46 | g15, g49 = g22 ^ g47;
-    const auto g50 = g47 & ~g10, g51 = g48 & ~g50, g52 = a2 & g51, g53 = g49 ^ g52;
-    box.output(4, g53);
-  }
-
-  // 51 gates; at most 15 values are alive at a time.
-  template <class Box>
-  [[gnu::always_inline]] static constexpr void sbox_6(Box box) noexcept {
-    const auto a4 = box.input(4), a5 = box.input(5), g1 = a5 & ~a4, a3 = box.input(3), g2 = a3 | a5;
-    const auto a1 = box.input(1), g3 = a1 ^ g1, g4 = g2 & g3, g5 = a4 ^ g4, g6 = g5 & ~g1;
-    const auto g7 = a5 ^ g6, g8 = g5 ^ g7, g9 = g2 & g7, g10 = a4 ^ g9, g11 = a1 ^ g2;
-    const auto g12 = a3 & ~g8, g13 = g3 | g12, g14 = g9 & g13, g15 = g13 ^ g11, g16 = a3 ^ g11;
-    const auto g17 = g12 ^ g16, g18 = g4 ^ g16, g19 = a1 & g18, a6 = box.input(6), g20 = a6 | g19;
-    const auto g21 = a5 & ~g20, g22 = g13 ^ g21, g23 = g8 | g20, g24 = g18 ^ g23, g25 = g6 ^ g24;
-    const auto g26 = g4 | g25, g27 = g23 ^ g26, g28 = g1 ^ g25, g29 = g20 & ~g28, g30 = g28 & ~g17;
-    const auto g31 = a6 & ~g30, g32 = g14 ^ g31, g33 = a1 & g32, g34 = a3 | g33, g35 = g34 & ~g29;
-    const auto a2 = box.input(2), g36 = a2 & g22, g37 = g25 ^ g36;
-    box.output(3, g37);
-    const auto g38 = a2 | g6, g39 = g34 ^ g38, g40 = g35 | g39, g41 = g40 & ~a2, g42 = a2 & ~g35;
-    const auto g43 = g32 ^ g42;
-    box.output(1, g43);
-    const auto g44 = g15 & ~g43, g45 = a6 & ~g44, g46 = g17 ^ g45, g47 = g38 ^ g46;
-    box.output(2, g47);
-    const auto g48 = g46 ^ g10, g49 = g31 & g48, g50 = g49 ^ g27, g51 = g50 ^ g41;
-    box.output(4, g51);
+    const auto g38 = g29 ^ g21, g39 = g38 ^ g5;
+    box.output(4, g39);
+    const auto g40 = g5 & ~g37, g41 = g21 ^ g40, g42 = g36 ^ g24, g43 = g41 & ~g42, g44 = g8 ^ g43;
+    const auto g45 = g44 ^ g36;
+    box.output(3, g45);
   }
 
   // 48 gates; at most 14 values are alive at a time.
   template <class Box>
-  [[gnu::always_inline]] static constexpr void sbox_7(Box box) noexcept {
-    const auto a4 = box.input(4), a6 = box.input(6), g1 = a4 ^ a6, g2 = a4 & ~g1, a2 = box.input(2);
-    const auto g3 = a2 | g1, g4 = a2 | g2, g5 = g1 ^ g4, a3 = box.input(3), g6 = a2 | a3;
-    const auto g7 = g1 ^ g6, g8 = a6 ^ g3, g9 = a3 ^ g8, g10 = g9 ^ g2, g11 = a4 & g9;
-    const auto g12 = a3 & g8, g13 = g12 ^ g7, g14 = a3 | g10, g15 = g14 ^ g5, g16 = g10 ^ g15;
-    const auto g17 = a6 & ~g16, a5 = box.input(5), g18 = a5 | g11, g19 = a4 & ~g18;
-    const auto g20 = g19 & ~g10, g21 = g18 ^ g7, g22 = a5 ^ g20, g23 = g22 ^ g15, g24 = g23 ^ g17;
-    const auto g25 = g24 & ~g11, g26 = g3 & g25, g27 = g18 & g26, g28 = a6 & ~g25, g29 = g19 ^ g13;
-    const auto a1 = box.input(1), g30 = a1 | g29, g31 = g23 ^ g30;
-    box.output(2, g31);
-    const auto g32 = g14 & ~g31, g33 = g29 ^ g32, g34 = g28 & ~g31, g35 = a1 & ~g34;
-    const auto g36 = g21 ^ g35;
-    box.output(4, g36);
-    const auto g37 = g33 | g28, g38 = g5 ^ g37, g39 = a5 & g38, g40 = g33 ^ g27, g41 = g22 | g33;
-    const auto g42 = g41 & ~g39, g43 = g13 ^ g42, g44 = a6 | g43, g45 = a1 & g42, g46 = g24 ^ g45;
-    box.output(1, g46);
-    const auto g47 = g44 & ~a1, g48 = g40 ^ g47;
-    box.output(3, g48);
+  [[gnu::always_inline]] static constexpr void sbox_3(Box box) noexcept {
+    const auto a6 = box.input(6), a3 = box.input(3), g1 = a6 ^ a3, a5 = box.input(5), g2 = a6 | a5;
+    const auto g3 = g1 ^ g2, g4 = a3 & g3, g5 = g2 ^ g4, a4 = box.input(4), g6 = g5 ^ a4;
+    const auto g7 = a3 | g6, g8 = g6 ^ a5, g9 = g2 & ~g6, g10 = g1 ^ g9, g11 = g8 & ~g6;
+    const auto g12 = g8 & ~g10, g13 = a6 & ~g12, a1 = box.input(1), g14 = a1 & ~g5, g15 = g2 & ~a1;
+    const auto g16 = g13 ^ g8, g17 = g16 & ~g15, g18 = g10 ^ g17, g19 = g18 ^ g11, g20 = g13 | g19;
+    const auto g21 = g18 & ~g11, g22 = g21 ^ a6, g23 = g7 & ~g8, g24 = g14 & ~g23;
+    const auto a2 = box.input(2), g25 = g24 | a2, g26 = g19 ^ g25;
+    box.output(4, g26);
+    const auto g27 = g26 & ~g7, g28 = a2 & ~g10, g29 = g23 ^ g28, g30 = g29 | g10, g31 = g30 & a6;
+    const auto g32 = g4 & a2, g33 = g4 | a2, g34 = g31 ^ g33, g35 = g3 & ~g32, g36 = a1 ^ g32;
+    const auto g37 = g27 | g36, g38 = g34 | g22, g39 = g34 ^ g37, g40 = g39 ^ g11;
+    box.output(2, g40);
+    const auto g41 = g38 & ~g39, g42 = g25 & ~g41, g43 = g20 ^ g42, g44 = g43 | a1, g45 = g44 ^ g29;
+    box.output(3, g45);
+    const auto g46 = g38 & ~a1, g47 = g46 ^ g8, g48 = g35 ^ g47;
+    box.output(1, g48);
   }
 
-  // 44 gates; at most 11 values are alive at a time.
+  // 34 gates; at most 10 values are alive at a time.
+  template <class Box>
+  [[gnu::always_inline]] static constexpr void sbox_4(Box box) noexcept {
+    const auto a4 = box.input(4), a2 = box.input(2), g1 = a4 ^ a2, a5 = box.input(5), g2 = g1 & ~a5;
+    const auto a3 = box.input(3), g3 = g2 ^ a3, g4 = g3 | a2, g5 = a4 ^ g4, g6 = g4 & ~a3;
+    const auto g7 = a5 ^ g5, g8 = g7 & ~g6, g9 = g8 ^ a2, g10 = g5 & ~g7, g11 = g9 & ~g10;
+    const auto g12 = g11 ^ a3, g13 = g12 & ~g2, g14 = g13 ^ g10, g15 = g4 & ~g12, g16 = g14 | g1;
+    const auto a1 = box.input(1), g17 = g14 | a1, g18 = g16 & a1, g19 = g5 | g18, a6 = box.input(6);
+    const auto g20 = a6 ^ g9, g21 = g20 ^ g4, g22 = g21 ^ g19, g23 = a6 | g22, g24 = g23 ^ g7;
+    const auto g25 = g24 ^ g17;
+    box.output(1, g25);
+    const auto g26 = g22 ^ g25;
+    box.output(2, g26);
+    const auto g27 = g17 | g15, g28 = g27 ^ a5, g29 = g15 | g28, g30 = g20 ^ g28, g31 = a6 | g30;
+    const auto g32 = g31 ^ g29, g33 = g32 ^ g18;
+    box.output(3, g33);
+    const auto g34 = g30 ^ g33;
+    box.output(4, g34);
+  }
+
+  // 50 gates; at most 14 values are alive at a time.
+  template <class Box>
+  [[gnu::always_inline]] static constexpr void sbox_5(Box box) noexcept {
+    const auto a6 = box.input(6), a1 = box.input(1), g1 = a6 ^ a1, a4 = box.input(4), g2 = a6 | a4;
+    const auto g3 = a4 & a1, g4 = g1 ^ g3, a3 = box.input(3), g5 = g2 ^ a3, g6 = g5 & ~g4;
+    const auto g7 = g2 | g6, g8 = a4 ^ g6, g9 = g1 ^ g8, g10 = g4 ^ a3, g11 = g9 & ~g10;
+    const auto g12 = g10 & g7, g13 = a4 | g11, g14 = g9 & g13, g15 = g12 ^ a1, g16 = g4 ^ g14;
+    const auto g17 = g15 ^ g8, g18 = g3 | g17, a2 = box.input(2), g19 = a3 ^ a2, g20 = g19 ^ g11;
+    const auto g21 = g18 ^ g19, g22 = g15 ^ g19, g23 = g8 & a2, g24 = g22 | g23, g25 = g13 & ~a2;
+    const auto g26 = g25 & ~g17, g27 = a2 & ~g16, g28 = g12 ^ g24, g29 = g12 ^ g26, g30 = g6 ^ g28;
+    const auto g31 = g15 & ~g6, g32 = g31 ^ g26, g33 = g14 & ~g31, a5 = box.input(5);
+    const auto g34 = g32 | a5, g35 = g30 ^ g34;
+    box.output(1, g35);
+    const auto g36 = g35 | g16, g37 = a5 & ~g33, g38 = g37 ^ g25, g39 = g15 ^ g38;
+    box.output(2, g39);
+    const auto g40 = g38 & g36, g41 = g14 & ~g38, g42 = g29 | g41, g43 = g5 ^ g40, g44 = a5 & g7;
+    const auto g45 = g27 ^ a5, g46 = g44 | g43, g47 = g46 ^ g21;
+    box.output(3, g47);
+    const auto g48 = g46 ^ g42, g49 = g45 & ~g48, g50 = g49 ^ g20;
+    box.output(4, g50);
+  }
+
+  // 48 gates; at most 14 values are alive at a time.
+  template <class Box>
+  [[gnu::always_inline]] static constexpr void sbox_6(Box box) noexcept {
+    const auto a4 = box.input(4), a5 = box.input(5), g1 = a5 & ~a4, a1 = box.input(1), g2 = g1 ^ a1;
+    const auto a3 = box.input(3), g3 = a3 | a5, g4 = g2 & g3, g5 = g4 & ~g1, g6 = a4 ^ g5;
+    const auto g7 = g2 ^ g5, g8 = a5 ^ g7, g9 = a3 & ~g8, g10 = g2 | g9, g11 = g6 ^ a3;
+    const auto g12 = g11 ^ a1, g13 = g3 ^ g12, g14 = g9 ^ g13, a6 = box.input(6), g15 = a6 & ~g11;
+    const auto g16 = a6 & ~g12, g17 = g16 | a3, g18 = g17 | a4, g19 = g18 ^ g15, g20 = g19 & g17;
+    const auto g21 = g16 ^ g20, g22 = g21 & ~g14, g23 = a6 | g8, g24 = g23 ^ g13, g25 = a6 ^ g22;
+    const auto a2 = box.input(2), g26 = a2 & ~g20, g27 = g25 ^ g26, g28 = g27 ^ g4;
+    box.output(1, g28);
+    const auto g29 = a1 & ~g28, g30 = a5 & ~g29, g31 = g19 & ~a2, g32 = a2 & ~g6, g33 = g30 & ~a6;
+    const auto g34 = g33 ^ g10, g35 = g34 & a2, g36 = g30 ^ g4, g37 = g36 & ~g28, g38 = a6 & ~g37;
+    const auto g39 = g14 ^ g38, g40 = g39 ^ g32;
+    box.output(2, g40);
+    const auto g41 = g39 ^ g1, g42 = g25 & g41, g43 = g24 ^ g35, g44 = g43 ^ g4;
+    box.output(3, g44);
+    const auto g45 = g24 | g4, g46 = g23 ^ g45, g47 = g42 ^ g46, g48 = g47 ^ g31;
+    box.output(4, g48);
+  }
+
+  // 43 gates; at most 12 values are alive at a time.
+  template <class Box>
+  [[gnu::always_inline]] static constexpr void sbox_7(Box box) noexcept {
+    const auto a6 = box.input(6), a4 = box.input(4), g1 = a6 ^ a4, a5 = box.input(5), g2 = a5 | a4;
+    const auto a3 = box.input(3), g3 = g1 | a3, a2 = box.input(2), g4 = g3 ^ a2, g5 = g4 & ~g1;
+    const auto g6 = a6 ^ g5, g7 = g5 & a6, g8 = g4 & ~a3, g9 = g6 & ~g4, g10 = a3 & ~g6;
+    const auto g11 = g6 & ~a3, g12 = g10 & ~a5, g13 = g1 & ~g12, g14 = a5 ^ g11, g15 = g14 ^ g7;
+    const auto g16 = g15 & ~g7, g17 = g16 ^ g8, g18 = g15 ^ g3, g19 = g13 ^ g18, g20 = g19 ^ a2;
+    const auto g21 = g19 ^ g17, g22 = g21 ^ g10, g23 = g3 & g9, g24 = g9 & g20, g25 = g20 ^ g23;
+    const auto a1 = box.input(1), g26 = a1 & ~g24, g27 = g2 ^ g26, g28 = g21 ^ g27;
+    box.output(4, g28);
+    const auto g29 = g17 & g22, g30 = g29 & g3, g31 = g27 ^ g30, g32 = g31 ^ g8, g33 = g32 & ~a6;
+    const auto g34 = g25 & g17, g35 = a1 | g33, g36 = g35 & ~g32, g37 = g25 ^ g36;
+    box.output(1, g37);
+    const auto g38 = g22 | a1, g39 = g20 ^ g38;
+    box.output(2, g39);
+    const auto g40 = g39 ^ g34, g41 = g40 | g11, g42 = g41 ^ g22, g43 = g35 ^ g42;
+    box.output(3, g43);
+  }
+
+  // 43 gates; at most 11 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_8(Box box) noexcept {
-    const auto a2 = box.input(2), a3 = box.input(3), g1 = a3 & ~a2, a5 = box.input(5), g2 = a3 ^ a5;
-    const auto a4 = box.input(4), g3 = a4 ^ g2, g4 = a5 & ~g3, g5 = g1 | g4, g6 = a4 ^ g4;
-    const auto g7 = a4 | a5, g8 = g3 ^ g6, g9 = a2 & g7, g10 = g6 | g9, g11 = g7 & g5;
-    const auto g12 = g11 ^ g9, g13 = a5 | g12, g14 = g13 ^ g5, g15 = a5 ^ g10, g16 = a2 & ~g8;
-    const auto g17 = a2 ^ g8, a1 = box.input(1), g18 = a1 | g14, g19 = g16 ^ g18, g20 = g3 ^ g19;
-    const auto g21 = g12 | g19, g22 = g11 ^ g18, g23 = a1 & ~g11, g24 = g12 ^ g23, g25 = g7 & g23;
-    const auto g26 = g24 ^ g8, g27 = g22 ^ g21, g28 = a1 & ~g15, g29 = g17 ^ g28, g30 = a1 & ~g22;
-    const auto g31 = g22 ^ g15, g32 = g31 ^ g29, a6 = box.input(6), g33 = a6 & ~g25;
-    const auto g34 = g33 & ~g27, g35 = g32 ^ g33;
+    const auto a5 = box.input(5), a3 = box.input(3), g1 = a5 ^ a3, g2 = g1 & a5, a4 = box.input(4);
+    const auto g3 = g1 ^ a4, g4 = a4 | a5, g5 = g4 & ~g2, g6 = g3 ^ g5, a2 = box.input(2);
+    const auto g7 = a3 & ~a2, g8 = a4 & ~g7, g9 = a5 | g7, g10 = g6 | a2, g11 = g10 ^ g8;
+    const auto g12 = g8 ^ g5, g13 = g4 & a2, g14 = g5 | g13, g15 = a5 ^ g14, g16 = g9 | g13;
+    const auto g17 = g12 ^ g13, a1 = box.input(1), g18 = g16 ^ a1, g19 = a1 & ~g15, g20 = g6 ^ g19;
+    const auto g21 = g20 ^ a2, g22 = a1 & ~g12, g23 = g12 & ~g18, g24 = g22 & g4, g25 = g18 | g22;
+    const auto g26 = g11 ^ g25, g27 = g15 ^ g25, g28 = g17 ^ g22, g29 = g21 | g17, g30 = g29 ^ g18;
+    const auto a6 = box.input(6), g31 = a6 & g30, g32 = g31 ^ g21;
+    box.output(3, g32);
+    const auto g33 = a6 & ~g24, g34 = g33 ^ g27, g35 = g34 ^ g21;
     box.output(2, g35);
-    const auto g36 = g10 | g35, g37 = g36 & ~g30, g38 = a6 ^ g34, g39 = g29 ^ g38;
-    box.output(3, g39);
-    const auto g40 = a6 & g37, g41 = g20 ^ g40, g42 = a6 & ~g20, g43 = g26 ^ g42;
-    box.output(1, g43);
-    const auto g44 = g43 ^ g41;
-    box.output(4, g44);
+    const auto g36 = g35 | g14, g37 = g36 & ~g23, g38 = g37 & a6, g39 = a6 & ~g26, g40 = g39 ^ g28;
+    const auto g41 = g38 ^ g26, g42 = g40 ^ g6;
+    box.output(1, g42);
+    const auto g43 = g41 ^ g42;
+    box.output(4, g43);
   }
 };
 

@@ -120,11 +120,11 @@ unsigned check_all(const char* name) {
 }
 
 TEST(DesSboxes, TwoInputCircuitsComputeTheStandardsTables) {
-  EXPECT_LE(check_all<DesTwoInputSboxes>("two-input"), 8 * 60U);
+  EXPECT_LE(check_all<DesTwoInputSboxes>("two-input"), 8 * 48U);
 }
 
 TEST(DesSboxes, ThreeInputCircuitsComputeTheStandardsTables) {
-  EXPECT_LE(check_all<DesThreeInputSboxes>("three-input"), 8 * 25U);
+  EXPECT_LE(check_all<DesThreeInputSboxes>("three-input"), 8 * 22U);
 }
 
 }  // namespace
