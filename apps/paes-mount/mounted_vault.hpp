@@ -159,6 +159,7 @@ class MountedVault {
   void make_link(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name);
   void add_name(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* name);
   void remove(fuse_req_t request, fuse_ino_t parent, const char* name, bool is_folder);
+  void unmake(const volume::Folder& folder, const char* name);
   void retire(const struct stat& status);
   void lost_name(const struct stat& before);
   void rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t to_parent,

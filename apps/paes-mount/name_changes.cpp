@@ -39,6 +39,13 @@ volume::NewEntry MountedVault::new_entry(fuse_req_t request, const volume::Folde
   return {masked, owner_of(request)};
 }
 
+// Whoever hears that something could not be made must not find it.
+void MountedVault::unmake(const volume::Folder& folder, const char* name) {
+  if (volume::remove_file(writable_, folder, name) == EISDIR) {
+    (void)volume::remove_folder(writable_, folder, name);
+  }
+}
+
 // `make` makes it in a folder and answers 0 or an errno. `is_new` tells it from another name of
 // what there was.
 template <typename Make>
@@ -62,6 +69,7 @@ void MountedVault::make(fuse_req_t request, fuse_ino_t parent_number, const char
       stored ? volume_->backing().status(folder.descriptor(), stored->name.c_str())
              : Result<struct stat>(Failure{stored.error()});
   if (!status) {
+    unmake(folder, name);
     return refuse(request, status.error());
   }
   if (is_new) {
@@ -107,6 +115,7 @@ void MountedVault::create(fuse_req_t request, fuse_ino_t parent_number, const ch
     status = backing.status(made->descriptor(), "");
   }
   if (!status) {
+    unmake(folder, name);
     return refuse(request, status.error());
   }
   retire(*status);
@@ -177,9 +186,12 @@ void MountedVault::remove(fuse_req_t request, fuse_ino_t parent_number, const ch
   }
   const Result<struct stat> before =
       volume_->backing().status(folder.descriptor(), stored->name.c_str());
+  if (!before) {
+    return refuse(request, before.error());  // nobody would know which node has lost its name
+  }
   const int error = is_folder ? volume::remove_folder(writable_, folder, name)
                               : volume::remove_file(writable_, folder, name);
-  if (error == 0 && before) {
+  if (error == 0) {
     lost_name(*before);
   }
   refuse(request, error);
@@ -218,9 +230,13 @@ void MountedVault::rename(fuse_req_t request, fuse_ino_t parent_number, const ch
   const Result<struct stat> moved = backing.status(folder.descriptor(), stored->name.c_str());
   const Result<struct stat> replaced =
       backing.status(to_folder.descriptor(), to_stored->name.c_str());
+  if (!moved || (!replaced && replaced.error() != ENOENT)) {
+    // Nobody would know which nodes are moved.
+    return refuse(request, moved ? replaced.error() : moved.error());
+  }
   const int error = volume::rename(writable_, folder, name, to_folder, to_name, flags);
-  const bool are_one = moved && replaced && key_of(*moved) == key_of(*replaced);
-  if (error == 0 && moved && !are_one) {
+  const bool are_one = replaced && key_of(*moved) == key_of(*replaced);
+  if (error == 0 && !are_one) {
     if (const SharedNode known = nodes_.known(key_of(*moved)); known != nullptr) {
       nodes_.move(*known, to_parent, to_name, to_stored->name);
     }

@@ -222,15 +222,17 @@ void Session::start(const Cancel& cancel) {
   if (answers && is_gone) {
     return;  // somebody has unmounted it already
   }
-  struct stat mounted = {};
-  if (!answers || stat(options_.mountpoint.c_str(), &mounted) != 0) {
+  if (!answers) {
     const std::string why = take_message();
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
   }
-  // A mount that has just gone leaves the folder below, whose device is not ours to tune.
+  // A mount that has just gone leaves the folder below, whose device is not ours to tune. An error
+  // of the vault's file system is no reason to end what others may be writing to already.
+  struct stat mounted = {};
   struct stat below = {};
-  if (fstat(options_.place, &below) == 0 && below.st_dev != mounted.st_dev) {
+  if (stat(options_.mountpoint.c_str(), &mounted) == 0 && fstat(options_.place, &below) == 0 &&
+      below.st_dev != mounted.st_dev) {
     tune_cache(mounted.st_dev, mounted_.is_writable());
   }
 }

@@ -211,7 +211,7 @@ void Check::look_again(const SharedTrail& folder, const std::vector<std::string>
         continue;
       }
       if (content.error() == ENOENT && file) {
-        report_.damaged({path_in(folder, name), "what has this long name is missing"});
+        report_.leftover({path_in(folder, name), "what has this long name is missing"});
         continue;
       }
       error = content.error() == ENOENT ? file.error() : content.error();

@@ -1,10 +1,10 @@
 // The check of a volume, or of a part of it: every name, IV, header, block, link target, extended
 // attribute and long name, on many threads. Nothing is changed.
 //
-// It finds all that gocryptfs -fsck finds, and two things that gocryptfs passes over: a long name's
-// file that nothing belongs to, and a header that is cut short. No folder can show one name twice:
-// a stored name counts only if it is the one that its name is stored under. Permissions are no
-// damage, and links may lead anywhere.
+// It finds all that gocryptfs -fsck finds, and counts a header that is cut short as damage, of
+// which gocryptfs speaks without counting it. No folder can show one name twice: a stored name
+// counts only if it is the one that its name is stored under. Permissions are no damage, and links
+// may lead anywhere.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,9 @@ struct FsckWatch {
   // All three are called by one thread at a time, in no order.
   std::function<void(const Finding&)> damaged;
   // What a crash of a program that wrote to the volume has left, or what such a program is making
-  // just now. Nothing depends on it, and it goes with its folder.
+  // just now. Nothing depends on it, and it goes with its folder. A long name's file that nothing
+  // belongs to is among it: every writer makes this file before what has the name, and removes it
+  // after that. It may also be what somebody has left who removed the rest, which nobody can tell.
   std::function<void(const Finding&)> leftover;
   std::function<void(const Finding&)> unread;  // "cannot be opened: Permission denied"
   // Looked at often, from any thread; true ends the check early.

@@ -224,6 +224,111 @@ BEFORE(renameat2, (int from, const char *path, int to, const char *to_path, unsi
        (from, path, to, to_path, flags))
 """
 
+# Counts the calls with which a mount reaches its vault, and fails the one with the number that the file $FAULTS has. That
+# file is shared memory: calls so far, the number, whether all from that number on fail, the errno, how many have failed,
+# and the name of the first of those. An errno other than EIO is for calls that may take room. With 0, writes alone are
+# counted, and the one says that it has written all, which it has not.
+FAILING_AT = r"""
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+static struct {
+  _Atomic long counted, at, goes_on, error, failed;
+  char name[24];
+} *faults;
+__attribute__((constructor)) static void map(void) {
+  const int file = open(getenv("FAULTS"), O_RDWR);
+  faults = mmap(0, sizeof *faults, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+}
+static int fails(const char *name, int takes_room) {
+  if (faults->error != EIO && !takes_room) return 0;
+  if (faults->error == 0 && strcmp(name, "pwrite") != 0) return 0;
+  const long number = ++faults->counted;
+  if (faults->at == 0 || number < faults->at || (number > faults->at && !faults->goes_on)) return 0;
+  if (faults->failed++ == 0) strcpy(faults->name, name);
+  errno = (int)faults->error;
+  return 1;
+}
+#define FAILING(result, name, takes_room, failed, parameters, arguments) \
+  result name parameters {                                              \
+    if (fails(#name, takes_room)) return failed;                        \
+    result(*real) parameters = dlsym(RTLD_NEXT, #name);                 \
+    return real arguments;                                              \
+  }
+#define ANY(name, parameters, arguments) FAILING(int, name, 0, -1, parameters, arguments)
+#define ROOM(name, parameters, arguments) FAILING(int, name, 1, -1, parameters, arguments)
+#define ANY_BYTES(name, parameters, arguments) FAILING(ssize_t, name, 0, -1, parameters, arguments)
+FAILING(ssize_t, pwrite, 1, faults->error == 0 ? (ssize_t)bytes : -1,
+        (int file, const void *from, size_t bytes, off_t offset), (file, from, bytes, offset))
+ROOM(fallocate, (int file, int mode, off_t offset, off_t bytes), (file, mode, offset, bytes))
+ROOM(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
+ROOM(mknodat, (int folder, const char *path, mode_t mode, dev_t device), (folder, path, mode, device))
+ROOM(symlinkat, (const char *target, int folder, const char *path), (target, folder, path))
+ROOM(linkat, (int from, const char *path, int to, const char *to_path, int flags),
+     (from, path, to, to_path, flags))
+ROOM(renameat2, (int from, const char *path, int to, const char *to_path, unsigned flags),
+     (from, path, to, to_path, flags))
+ROOM(fsetxattr, (int file, const char *name, const void *value, size_t bytes, int flags),
+     (file, name, value, bytes, flags))
+ROOM(setxattr, (const char *path, const char *name, const void *value, size_t bytes, int flags),
+     (path, name, value, bytes, flags))
+ROOM(fsync, (int file), (file))
+ROOM(fdatasync, (int file), (file))
+ROOM(syncfs, (int file), (file))
+ROOM(ftruncate, (int file, off_t bytes), (file, bytes))
+ANY(fstatat, (int folder, const char *path, struct stat *status, int flags), (folder, path, status, flags))
+ANY(fstatfs, (int file, struct statfs *status), (file, status))
+ANY(fstatvfs, (int file, struct statvfs *status), (file, status))
+ANY(unlinkat, (int folder, const char *path, int flags), (folder, path, flags))
+ANY(chmod, (const char *path, mode_t mode), (path, mode))
+ANY(fchownat, (int folder, const char *path, uid_t user, gid_t group, int flags),
+    (folder, path, user, group, flags))
+ANY(utimensat, (int folder, const char *path, const struct timespec *times, int flags),
+    (folder, path, times, flags))
+ANY(fremovexattr, (int file, const char *name), (file, name))
+ANY(removexattr, (const char *path, const char *name), (path, name))
+ANY_BYTES(pread, (int file, void *into, size_t bytes, off_t offset), (file, into, bytes, offset))
+ANY_BYTES(readlinkat, (int folder, const char *path, char *into, size_t bytes), (folder, path, into, bytes))
+ANY_BYTES(fgetxattr, (int file, const char *name, void *into, size_t bytes), (file, name, into, bytes))
+ANY_BYTES(getxattr, (const char *path, const char *name, void *into, size_t bytes), (path, name, into, bytes))
+ANY_BYTES(flistxattr, (int file, char *into, size_t bytes), (file, into, bytes))
+ANY_BYTES(listxattr, (const char *path, char *into, size_t bytes), (path, into, bytes))
+FAILING(off_t, lseek, 0, -1, (int file, off_t offset, int from), (file, offset, from))
+int openat(int folder, const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if (fails(flags & O_CREAT ? "openat to create" : "openat", flags & O_CREAT)) return -1;
+  int (*real)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+  return real(folder, path, flags, mode);
+}
+long syscall(long number, ...) {
+  va_list rest;
+  va_start(rest, number);
+  long words[6];
+  for (int i = 0; i < 6; ++i) words[i] = va_arg(rest, long);
+  va_end(rest);
+  if (number == SYS_getdents64 && fails("getdents64", 0)) return -1;
+  long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");
+  return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+"""
+
 # A file system that says it has written, and of long writes every second time has not.
 LOSING = """
 #define _GNU_SOURCE

@@ -410,13 +410,13 @@ def found_by_paes(vault):
     result = program.run("vault", "fsck", "--json", "--passphrase-file", vault.passfile, vault.path)
     found = json.loads(result.out)
     assert result.code == (program.CORRUPT if found["damaged"] else program.OK) and found["unread"] == []
-    damaged, orphans = {}, []
+    missing = "what has this long name is missing"
+    orphans = [finding["path"] for finding in found["leftovers"] if finding["what"] == missing]
+    damaged = {}
     for finding in found["damaged"]:
         path, what = finding["path"], finding["what"]
         blocks = re.fullmatch(r"blocks? (\d+)(?: to (\d+))? (?:is|are) (?:not authentic|cut short)", what)
-        if what == "what has this long name is missing":
-            orphans.append(path)
-        elif blocks:
+        if blocks:
             damaged.setdefault(path, set()).update(range(int(blocks[1]), int(blocks[2] or blocks[1]) + 1))
         else:
             # The first write to a file without text, which is still without.

@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 
+import gocryptfs
 import preload
 import program
 import pytest
@@ -51,7 +52,17 @@ def cache(request):
 def said_by_gocryptfs(vault, *options):
     """Exit code and lines of its check of a vault that is not mounted."""
     words = ["gocryptfs", "-q", "-fsck", "-nosyslog", "-passfile", vault.passfile, *options, vault.path]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    # On a busy machine it has been seen to panic, twice in about 1,000 checks, and then to find nothing in the same
+    # vault. What it had mounted stays.
+    place = vault.path.parent
+    for _ in range(3):
+        done = subprocess.run(
+            words, capture_output=True, text=True, env=os.environ | {"TMPDIR": str(place)}, timeout=5 * LIMIT_S,
+            check=False,
+        )
+        if "panic: " not in done.stdout + done.stderr:
+            break
+        gocryptfs.unmount_checks(place)
     # Where there is no syslog, gocryptfs says so. It mounts to check, and its FUSE library at times tells that the
     # unmounted system did not wait for the answer to RELEASE or RELEASEDIR: that is nothing it found.
     noise = ("SwitchLoggerToSyslog", "opcode: RELEASE")

@@ -320,11 +320,8 @@ DAMAGES = {
     "short attribute": lambda v: break_attribute(file_of(v), b"x"),
     "attribute name": lambda v: os.setxattr(file_of(v), "user.gocryptfs.AAAA", b""),
 }
-# What only paes names: gocryptfs shows nothing of it.
-ONLY_PAES = {
-    "orphaned long name": lambda v: long_of(v).with_name(long_of(v).name[: -len(".name")]).unlink(),
-    "header cut": lambda v: os.truncate(file_of(v), 17),
-}
+# What counts as damage for paes alone. gocryptfs says it, and ends with 0.
+ONLY_PAES = {f"header cut to {length}": lambda v, length=length: os.truncate(file_of(v), length) for length in (1, 17)}
 # Neither can tell: the format has no length.
 UNDETECTED = {
     "cut to nothing": lambda v: os.truncate(file_of(v), 0),
@@ -379,6 +376,8 @@ def test_the_same_verdict_as_gocryptfs(damaged, kind):
 @pytest.mark.parametrize("kind", ONLY_PAES)
 def test_found_by_paes_alone(damaged, kind):
     ONLY_PAES[kind](damaged)
+    code, said = damaged.fsck()
+    assert code == 0 and "corrupt file" in said
     assert fsck(damaged, code=program.CORRUPT)["counts"]["damaged"] == 1
 
 
@@ -397,6 +396,16 @@ def test_what_a_crash_leaves_over_is_no_damage(damaged):
     document = fsck(damaged)
     assert (document["counts"]["damaged"], document["counts"]["leftovers"]) == (0, 1)
     assert [one["path"] for one in document["leftovers"]] == [f"d/{hidden}"]
+
+
+def test_long_name_that_nothing_has_is_left_over(damaged):
+    """gocryptfs makes and removes in the same order, so its crashes leave it as well."""
+    orphan = long_of(damaged)
+    orphan.with_name(orphan.name[: -len(".name")]).unlink()
+    assert damaged.fsck()[0] == 0
+    document = fsck(damaged)
+    assert (document["counts"]["damaged"], document["counts"]["leftovers"]) == (0, 1)
+    assert document["leftovers"] == [{"path": orphan.name, "what": "what has this long name is missing"}]
 
 
 def test_no_damage_no_finding(damaged):

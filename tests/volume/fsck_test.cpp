@@ -202,14 +202,16 @@ TEST(VolumeFsck, HardLinksAreCheckedOnce) {
   EXPECT_EQ(all.counts.text_bytes, 100U);
 }
 
-TEST(VolumeFsck, FilesOfLongNamesThatNothingHas) {
+TEST(VolumeFsck, FilesOfLongNamesThatNothingHasAreLeftOver) {
   MadeVolume made;
   const std::string name(200, 'x');
   made.folder("d");
   made.file("d/" + name, {});
   const std::filesystem::path stored = made.stored("d/" + name);
   std::filesystem::remove(stored);
-  EXPECT_EQ(check(made.open()).damaged,
+  const Checked all = check(made.open());
+  EXPECT_EQ(all.damaged, Names{});
+  EXPECT_EQ(all.leftovers,
             Names{"d/" + stored.filename().string() + ".name: what has this long name is missing"});
 }
 
@@ -289,8 +291,9 @@ TEST(VolumeFsck, FilesOfLongNamesInManyFolders) {
   for (const unsigned threads : {1U, 3U}) {
     const Checked all = check(volume, {}, threads);
     EXPECT_EQ(all.unread, Names{});
-    ASSERT_EQ(all.damaged.size(), folders);
-    EXPECT_EQ(all.damaged[0], "d/0/" + planted + ": what has this long name is missing");
+    EXPECT_EQ(all.damaged, Names{});
+    ASSERT_EQ(all.leftovers.size(), folders);
+    EXPECT_EQ(all.leftovers[0], "d/0/" + planted + ": what has this long name is missing");
     EXPECT_EQ(all.counts.folders, folders + 2);
   }
 }

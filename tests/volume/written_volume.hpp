@@ -161,13 +161,15 @@ inline Text text_of(const WritableFile& file) {
 }
 
 // What the check of the whole volume finds.
-inline std::vector<std::string> fsck_findings(const Volume& volume) {
+inline std::vector<std::string> fsck_findings(const Volume& volume, bool with_leftovers = true) {
   std::vector<std::string> found;
-  const auto note = [&](const Finding& finding) {
+  const std::function<void(const Finding&)> note = [&](const Finding& finding) {
     found.push_back(finding.path + ": " + finding.what);
   };
-  (void)fsck(volume, {}, serial_executor(),
-             {.damaged = note, .leftover = {}, .unread = note, .stops = [] { return false; }});
+  FsckWatch watch;
+  watch.damaged = watch.unread = note;
+  watch.leftover = with_leftovers ? note : nullptr;
+  (void)fsck(volume, {}, serial_executor(), watch);
   return found;
 }
 

@@ -25,7 +25,8 @@ WORDS = [
     (r"(?i)\blinux kernel\b", r".*", "the system"),
 ]
 ALLOWED = re.compile(
-    r'"engine"|--engine|"backend"'  # a member of JSON, a hidden option, what is left out on purpose
+    # A member of JSON, a hidden option and one of fio, what is left out on purpose.
+    r'"engine"|--engine|--ioengine|"backend"'
     r"|paes_keystream_engine|KEYSTREAM_ENGINE|mersenne_twister_engine"
 )
 
