@@ -6,11 +6,11 @@ _paes_mount() {
   case $previous in
     --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
     --config | --passphrase-file | --master-key) folders=-f ;;
-    --idle | --fsname | -t | --threads | --passphrase-fd | --max-work-factor) return ;;
-    -o) words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= shared acl" ;;
+    --idle | --fsname | --ahead | -t | --threads | --passphrase-fd | --max-work-factor) return ;;
+    -o) words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= ahead= shared acl" ;;
     *)
       if [[ $current == -* ]]; then
-        words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared --acl --fsname --kernel -t --threads -o --config
+        words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared --acl --fsname --kernel --ahead -t --threads -o --config
           --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help"
       fi
       ;;

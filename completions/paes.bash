@@ -68,7 +68,7 @@ _paes() {
           "vault info") words="--config --json --help" ;;
           "vault fsck") words="$vault --max-work-factor -T --threads -q --quiet --json" ;;
           mount) words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared
-              --acl --fsname --kernel -t --threads -o
+              --acl --fsname --kernel --ahead -t --threads -o
             --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
           umount) words="--lazy --timeout --help" ;;
           devices) words="--json --help" ;;

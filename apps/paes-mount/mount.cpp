@@ -27,6 +27,7 @@
 #include "paes/mount_table.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
+#include "volume/sealing_ahead.hpp"
 #include "volume/volume.hpp"
 
 namespace paes::mount {
@@ -50,11 +51,42 @@ std::size_t raise_descriptor_limit() {
 // More than processors, because threads also wait for the disk.
 unsigned default_threads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4U, 32U); }
 
-volume::Volume open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
+struct Opened {
+  volume::Volume volume;
+  std::unique_ptr<const volume::SealingAhead> ahead;  // null: none
+};
+
+// Before anybody is asked for a passphrase.
+void check_ahead(const Request& request) {
+  if (request.ahead != 0 && request.vault.place.read_configuration().features.content !=
+                                vault::ContentCipher::aes_256_gcm) {
+    throw Error(ErrorCode::usage, "--ahead: the content of this vault is not under AES-256-GCM",
+                "leave --ahead out");
+  }
+}
+
+// If the system gives no memory for it, the mount works without.
+std::unique_ptr<const volume::SealingAhead> make_ahead(const Request& request,
+                                                       const cli::OpenedVault& opened,
+                                                       const Kernel& kernel) {
+  if (request.ahead == 0) {
+    return nullptr;
+  }
+  try {
+    return std::make_unique<volume::SealingAhead>(
+        opened.key.content_key(opened.configuration.features), kernel, request.ahead);
+  } catch (const std::exception& error) {
+    cli::print_warning(std::string("--ahead: nothing is made ahead: ") + error.what());
+    return nullptr;
+  }
+}
+
+Opened open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
   const Kernel& kernel = find_kernel(Cipher::aes, request.kernel);
   if (kernel.warning != nullptr) {
     cli::print_warning(kernel.warning);
   }
+  check_ahead(request);
   const cli::OpenedVault opened = request.vault.open();
   if (!request.vault.master_key_file.empty() &&
       cli::prove_master_key(paths.vault, opened.configuration.features, opened.key) ==
@@ -66,9 +98,10 @@ volume::Volume open_volume(const Request& request, const MountPaths& paths, Mess
   if (!root.is_open()) {
     throw_errno(paths.vault);
   }
-  return volume::Volume(std::move(root), opened.configuration.features, opened.key, kernel,
-                        std::make_unique<volume::Backing>(),
-                        [&messages](const volume::Finding& found) { messages.damage(found); });
+  return {volume::Volume(std::move(root), opened.configuration.features, opened.key, kernel,
+                         std::make_unique<volume::Backing>(),
+                         [&messages](const volume::Finding& found) { messages.damage(found); }),
+          make_ahead(request, opened, kernel)};
 }
 
 // `paes umount` finds this program by the device of its mount.
@@ -90,7 +123,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
   Messages messages;
-  const volume::Volume volume = open_volume(request, paths, messages);
+  const Opened opened = open_volume(request, paths, messages);
 
   MountedVaultOptions options;
   options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
@@ -104,7 +137,8 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   options.path_names = background != nullptr ? PathNames::stored : PathNames::plain;
   options.has_acls = request.has_acls;
   options.has_suid = request.has_suid;
-  MountedVault mounted(volume, options);
+  options.ahead = opened.ahead.get();
+  MountedVault mounted(opened.volume, options);
   if (secret_locking_fell_short()) {
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
   }

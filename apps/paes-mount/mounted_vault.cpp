@@ -231,7 +231,8 @@ MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptio
       options_(options),
       writable_(
           volume, volume::SavedBlocks::where_room_may_end,
-          options.lifetimes.keeps_names ? volume::OtherWriters::none : volume::OtherWriters::some),
+          options.lifetimes.keeps_names ? volume::OtherWriters::none : volume::OtherWriters::some,
+          options.ahead),
       nodes_(volume, options.max_folders, options.path_names),
       last_request_(steady_clock::now()),
       devices_{nodes_.root()->key.device} {}

@@ -13,6 +13,7 @@
 #include "paes/decimal.hpp"
 #include "paes/error.hpp"
 #include "paes/report.hpp"
+#include "volume/sealing_ahead.hpp"
 
 namespace paes::mount {
 
@@ -82,14 +83,16 @@ bool contains(const Names& names, std::string_view name) {
   fail(name + ": there is no such option", hint.empty() ? "paes-mount --help" : hint);
 }
 
-unsigned parse_threads(std::string_view text) {
-  unsigned threads = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (error != std::errc() || end != text.data() + text.size() || threads == 0 ||
-      threads > max_threads) {
-    fail("threads=" + std::string(text) + ": is no number of threads");
+// The value of an option: a number of so many things, from `least` to `most`.
+unsigned parse_number(const std::string& name, const std::string& text, unsigned least,
+                      unsigned most, const char* things) {
+  unsigned number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < least || number > most) {
+    fail(name + "=" + text + ": is no number of " + things);
   }
-  return threads;
+  return number;
 }
 
 // libfuse ends an option at a comma without a backslash before it.
@@ -190,6 +193,11 @@ void Request::declare(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1U, max_threads))
       ->check(cli::decimal());
+  app.add_option("--ahead", ahead,
+                 "blocks to write of which IV and keystream are made ahead; 0, the default, is off")
+      ->type_name("N")
+      ->check(CLI::Range(0U, volume::SealingAhead::max_blocks))
+      ->check(cli::decimal());
   app.add_option("-o", lists_, "the same and mount(8)'s options in a list, as fstab has them")
       ->type_name("OPTIONS")
       ->allow_extra_args(false);
@@ -206,6 +214,10 @@ void Request::take_listed() {
         take(option);
       }
     }
+  }
+  if (ahead != 0 && !can_write) {
+    throw Error(ErrorCode::usage, "--ahead: a vault that is read alone has nothing to seal",
+                "-w makes it one that can be written to");
   }
 }
 
@@ -265,7 +277,9 @@ void Request::take(std::string_view option) {
     }
     writes_through = value == "through";
   } else if (name == "threads") {
-    threads = parse_threads(value);
+    threads = parse_number(name, value, 1, max_threads, "threads");
+  } else if (name == "ahead") {
+    ahead = parse_number(name, value, 0, volume::SealingAhead::max_blocks, "blocks up to 4096");
   } else if (name != "subtype") {
     fail_unknown(name);
   }

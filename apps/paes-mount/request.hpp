@@ -15,7 +15,8 @@ namespace paes::mount {
 class Request {
  public:
   void declare(CLI::App& app);
-  // Takes the options after -o. Call it once the command line is parsed. Throws Error(usage).
+  // Takes the options after -o. Call it once the command line is parsed. Throws Error(usage), also
+  // for options that make no sense together.
   void take_listed();
 
   cli::VaultOptions vault;
@@ -32,6 +33,7 @@ class Request {
   bool has_devices = false;
   bool can_execute = true;
   unsigned threads = 0;  // 0: as many as fit the machine
+  unsigned ahead = 0;    // blocks whose IV and keystream are made ahead; 0: none
   std::string kernel = "auto";
   std::string source;  // what mount(8) lists; empty: the vault's path
   std::optional<std::chrono::seconds> idle;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstddef>
+#include <new>
+#include <vector>
 
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
@@ -42,6 +45,17 @@ void add_context(KeystreamStatistics& sum, const Context& context) noexcept {
 }
 
 }  // namespace
+
+void abandon(std::shared_ptr<void> object) noexcept {
+  try {
+    static auto* const abandoned = new std::vector<std::shared_ptr<void>>;
+    abandoned->push_back(std::move(object));
+  } catch (const std::bad_alloc&) {
+    alignas(std::shared_ptr<void>) std::byte never_destroyed[sizeof object];
+    (void)new (never_destroyed)
+        std::shared_ptr<void>(std::move(object));  // push_back has not taken it
+  }
+}
 
 std::shared_ptr<KeystreamService> KeystreamService::make(const KeystreamOptions& options) {
   const auto engine = std::make_shared<KeystreamService>(options);
@@ -139,9 +153,9 @@ std::shared_ptr<CtrContext> KeystreamService::open(const std::shared_ptr<BoundKe
 }
 
 std::shared_ptr<SealContext> KeystreamService::open(const std::shared_ptr<BoundKey>& key,
-                                                    const MessageNonce& first_nonce,
+                                                    std::unique_ptr<const MessageIvs> ivs,
                                                     const SealedOptions& options) {
-  return admit<SealContext>(own<SealKey>(key, "counter mode", "open takes it"), first_nonce,
+  return admit<SealContext>(own<SealKey>(key, "counter mode", "open takes it"), std::move(ivs),
                             options);
 }
 

@@ -47,7 +47,7 @@ class KeystreamService {
                                                  const CounterBlock& first_counter,
                                                  const ContextOptions& options);
   [[nodiscard]] std::shared_ptr<SealContext> open(const std::shared_ptr<BoundKey>& key,
-                                                  const MessageNonce& first_nonce,
+                                                  std::unique_ptr<const MessageIvs> ivs,
                                                   const SealedOptions& options);
   // Wipes what it has. What a worker is computing for it, the worker wipes afterwards.
   void close(const std::shared_ptr<Context>& context) noexcept;
@@ -73,5 +73,30 @@ class KeystreamService {
   // By kernel, length of the key and whether it is for GCM.
   std::map<std::tuple<const Kernel*, std::size_t, bool>, std::shared_ptr<Costs>> costs_;
 };
+
+// Never destroys the object. It stays reachable, so that leak checkers ignore it, unless memory has
+// run out.
+void abandon(std::shared_ptr<void> object) noexcept;
+
+// The context as its client holds it, together with the engine. When the client lets go of it, it
+// is wiped and its memory goes back.
+template <typename OneContext>
+std::shared_ptr<OneContext> closing_itself(std::shared_ptr<KeystreamService> engine,
+                                           std::shared_ptr<OneContext> context) {
+  OneContext* const address = context.get();
+  auto close = [engine = std::move(engine),
+                context = std::move(context)](const OneContext*) mutable noexcept {
+    if (engine->shared().mark.is_intact()) {
+      engine->close(context);
+      context.reset();
+    } else {
+      // In a child, threads of the parent, which the child lacks, may hold what a close would wait
+      // for. Keystream is zero here, and the child never uses the rest.
+      abandon(std::move(context));
+      abandon(std::move(engine));
+    }
+  };
+  return {address, std::move(close)};
+}
 
 }  // namespace paes::keystream

@@ -3,14 +3,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <new>
-#include <vector>
 
 #include "keystream/engine.hpp"
 #include "paes/error.hpp"
 
 namespace paes {
 
+using keystream::abandon;
+using keystream::closing_itself;
 using keystream::KeystreamService;
 
 namespace {
@@ -30,40 +30,6 @@ KeystreamOptions checked(const KeystreamOptions& options) {
     throw Error(ErrorCode::usage, "keystream: a device needs a worker to work for");
   }
   return options;
-}
-
-// Never destroys the object. It stays reachable, so that leak checkers ignore it, unless memory has
-// run out.
-void abandon(std::shared_ptr<void> object) noexcept {
-  try {
-    static auto* const abandoned = new std::vector<std::shared_ptr<void>>;
-    abandoned->push_back(std::move(object));
-  } catch (const std::bad_alloc&) {
-    alignas(std::shared_ptr<void>) std::byte never_destroyed[sizeof object];
-    (void)new (never_destroyed)
-        std::shared_ptr<void>(std::move(object));  // push_back has not taken it
-  }
-}
-
-// The context as its client holds it, together with the engine. When the client lets go of it, it
-// is wiped and its memory goes back.
-template <typename OneContext>
-std::shared_ptr<OneContext> closing_itself(std::shared_ptr<KeystreamService> engine,
-                                           std::shared_ptr<OneContext> context) {
-  OneContext* const address = context.get();
-  auto close = [engine = std::move(engine),
-                context = std::move(context)](const OneContext*) mutable noexcept {
-    if (engine->shared().mark.is_intact()) {
-      engine->close(context);
-      context.reset();
-    } else {
-      // In a child, threads of the parent, which the child lacks, may hold what a close would wait
-      // for. Keystream is zero here, and the child never uses the rest.
-      abandon(std::move(context));
-      abandon(std::move(engine));
-    }
-  };
-  return {address, std::move(close)};
 }
 
 template <typename OneContext>
@@ -166,7 +132,8 @@ SealedContext KeystreamEngine::open_sealed(const KeystreamKey& key, Bytes first_
   }
   check_window(options.window_messages, options.stride);
   std::memcpy(nonce.bytes, first_nonce.data(), sizeof nonce.bytes);
-  return SealedContext(closing_itself(engine_, engine_->open(key.key_, nonce, options)));
+  return SealedContext(closing_itself(
+      engine_, engine_->open(key.key_, std::make_unique<keystream::CountedIvs>(nonce), options)));
 }
 
 bool KeystreamEngine::idle(std::chrono::steady_clock::time_point deadline) {

@@ -1,6 +1,7 @@
 #include "keystream/seal.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "keystream/xor.hpp"
@@ -11,11 +12,21 @@ namespace paes::keystream {
 namespace {
 
 // The keystream of the text begins with a cache line of the slot, where the XOR is fastest. The
-// mask is right before it, so that one call of the kernel makes both.
+// mask is right before it, so that one call of the kernel makes both. The IV is before that.
 constexpr std::size_t text_at = Slots::line_bytes;
 constexpr std::size_t mask_at = text_at - block_bytes;
+constexpr std::size_t iv_at = mask_at - MessageIvs::max_bytes;
 
-constexpr std::size_t counted_at = 4;  // in a nonce, after the fixed field
+// An IV that is made at once.
+struct MessageIv {
+  MessageIv(const MessageIvs& ivs, std::uint64_t message) noexcept : size(ivs.bytes()) {
+    ivs.make(message, bytes);
+  }
+  operator Bytes() const noexcept { return {bytes, size}; }  // NOLINT: a view
+
+  std::uint8_t bytes[MessageIvs::max_bytes];
+  std::size_t size;
+};
 
 // No more messages than an entry can tell apart.
 std::uint64_t limit_of(const SealedOptions& options) noexcept {
@@ -36,14 +47,14 @@ void SealKey::compute_directly(MutableBytes chunk) const noexcept {
 }
 
 SealContext::SealContext(Precomputer& precomputer, Reservation memory,
-                         const std::shared_ptr<SealKey>& key, const MessageNonce& first_nonce,
+                         const std::shared_ptr<SealKey>& key, std::unique_ptr<const MessageIvs> ivs,
                          const SealedOptions& options)
     : Context(
           precomputer, std::move(memory), key,
           {options.window_messages, options.first_message, options.stride, limit_of(options) - 1},
           options.priority),
       key_(key->gcm()),
-      first_nonce_(first_nonce),
+      ivs_(std::move(ivs)),
       limit_messages_(limit_of(options)) {}
 
 void SealContext::check(std::uint64_t message, std::uint64_t messages) const {
@@ -66,23 +77,20 @@ void SealContext::check_lengths(Bytes in, Bytes out, Bytes tag) const {
   }
 }
 
-MessageNonce SealContext::nonce_of(std::uint64_t message) const noexcept {
-  MessageNonce nonce = first_nonce_;
-  store_be64(nonce.bytes + counted_at, load_be64(nonce.bytes + counted_at) + message);
-  return nonce;
-}
-
-// The call that makes the beginning of the text's keystream makes the mask as well.
+// The call that makes the beginning of the text's keystream makes IV and mask as well.
 void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
                                  std::size_t bytes) const noexcept {
-  const MessageNonce nonce = nonce_of(message);
+  if (from == 0) {
+    ivs_->make(message, slot + iv_at);
+  }
   const std::size_t first = from == 0 ? mask_at : text_at + from;
-  key_.add_mask_and_keystream(nonce.bytes, (first - mask_at) / block_bytes,
+  key_.add_mask_and_keystream(Bytes(slot + iv_at, ivs_->bytes()), (first - mask_at) / block_bytes,
                               MutableBytes(slot + first, text_at + from + bytes - first));
 }
 
 void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out,
-                       MutableBytes tag) {
+                       MutableBytes tag, MutableBytes iv) {
+  assert(iv.empty() || iv.size() == ivs_->bytes());
   check(message, 1);
   check_lengths(in, out, tag);
   const auto watch = begin_timing();
@@ -94,12 +102,19 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   if (part.has_keystream()) {
     std::uint8_t* const slot = part.entry->slot;
     Tag full;
+    if (!iv.empty()) {
+      std::memcpy(iv.data(), slot + iv_at, iv.size());
+    }
     xor_and_wipe(MutableBytes(slot + text_at, in.size()), in.data(), out.data());
     key_.make_tag(aad, out, Bytes(slot + mask_at, block_bytes), full);
     std::memcpy(tag.data(), full.bytes, tag.size());
     give_back_used(*part.entry, message, in.size());
   } else {
-    key_.seal(nonce_of(message).bytes, aad, in, out, tag);
+    const MessageIv own(*ivs_, message);
+    if (!iv.empty()) {
+      std::memcpy(iv.data(), own.bytes, iv.size());
+    }
+    key_.seal(own, aad, in, out, tag);
     discard(part, message);
   }
   end_timing(watch, part, in.size());
@@ -123,7 +138,7 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
     is_authentic = open_with(*part.entry, message, aad, in, out, tag);
     refuse_in_child();  // there the mask may have been zero
   } else {
-    is_authentic = key_.open(nonce_of(message).bytes, aad, in, out, tag);
+    is_authentic = key_.open(MessageIv(*ivs_, message), aad, in, out, tag);
     discard(part, message);
   }
   end_timing(watch, part, in.size());
@@ -146,11 +161,11 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   return true;
 }
 
-// After the text is used, its keystream is wiped already. The mask and the rest of the chunk go
+// After the text is used, its keystream is wiped already. IV, mask and the rest of the chunk go
 // here.
 void SealContext::give_back_used(Entry& entry, std::uint64_t message,
                                  std::size_t text_bytes) const noexcept {
-  wipe(entry.slot + mask_at, block_bytes);
+  wipe(entry.slot + iv_at, text_at - iv_at);
   wipe(entry.slot + text_at + text_bytes, shared().chunk_bytes - text_bytes);
   entry.publish(message, EntryState::empty);
 }

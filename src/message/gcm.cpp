@@ -157,13 +157,18 @@ bool GcmKey::verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept {
 
 void GcmKey::add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
                                     MutableBytes blocks) const noexcept {
-  assert(iv.size() == gcm::standard_iv_bytes && blocks.size() % block_bytes == 0);
-  const CounterBlock counter =
-      gcm::add_counter(gcm::pre_counter_block(iv.first<gcm::standard_iv_bytes>()), first_block);
+  assert(!iv.empty() && blocks.size() % block_bytes == 0);
+  const bool is_counter_public = iv.size() == gcm::standard_iv_bytes;
+  CounterBlock counter;
+  make_pre_counter_block(iv, counter);
+  counter = gcm::add_counter(counter, first_block);
   kernel_->run(Operation::ctr)(keys_->kernel,
                                {.text = {blocks.data(), blocks.data(), blocks.size()},
                                 .counter = &counter,
-                                .is_counter_public = true});
+                                .is_counter_public = is_counter_public});
+  if (!is_counter_public) {
+    wipe(counter.bytes);
+  }
 }
 
 void GcmKey::make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept {

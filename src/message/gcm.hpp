@@ -35,7 +35,7 @@ class GcmKey {
 
   // A message in two steps. The first needs no text, so that it can be made ahead: it XORs E(J0)
   // and, after it, the keystream of the text onto `blocks`. These are whole blocks, from number
-  // `first_block` on, where number 0 is E(J0). The IV has 96 bits.
+  // `first_block` on, where number 0 is E(J0).
   void add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
                               MutableBytes blocks) const noexcept;
   // The second step: the whole tag of a ciphertext whose E(J0) is `mask`. As long as the message

@@ -299,7 +299,7 @@ int ContentChange::shrink(std::uint64_t length) {
     if (const int error = open_block(block, text.first(text_bytes(block))); error != 0) {
       return error;
     }
-    SealedRun run(key(), {block * block_bytes, text.first(kept_bytes)});
+    SealedRun run(key(), volume_.ahead(), {block * block_bytes, text.first(kept_bytes)});
     run.seal(0, id_, text.first(kept_bytes));
     // The block is written before the rest of it is cut off. So a failure of either leaves
     // something that can be put back, where the other order would need room for it.
@@ -323,7 +323,7 @@ int ContentChange::grow(std::uint64_t length) {
     // A block that is not whole cannot be a hole.
     const std::uint64_t begin = std::max(length_, length - last_bytes);
     const auto bytes = static_cast<std::size_t>(length - begin);
-    SealedRun run(key(), {begin, Bytes(zeros).first(bytes)});
+    SealedRun run(key(), volume_.ahead(), {begin, Bytes(zeros).first(bytes)});
     const Result<std::size_t> written = write(run, std::nullopt);
     return written.error();
   }
@@ -377,7 +377,8 @@ int ContentChange::zero_part(std::uint64_t from, std::uint64_t to) {
   if (const int error = stored_.read(from / block_bytes, 1); error != 0) {
     return error;
   }
-  SealedRun run(key(), {from, Bytes(zeros).first(static_cast<std::size_t>(to - from))});
+  SealedRun run(key(), volume_.ahead(),
+                {from, Bytes(zeros).first(static_cast<std::size_t>(to - from))});
   return write(run, std::nullopt).error();
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/secret.hpp"
+#include "volume/sealing_ahead.hpp"
 
 namespace paes::volume {
 
@@ -25,8 +26,9 @@ void random_ivs(MutableBytes ivs, std::size_t iv_bytes) {
   }
 }
 
-SealedRun::SealedRun(const vault::ContentKey& key, const RequestText& text)
-    : key_(key), layout_(key.layout()), text_(text) {
+SealedRun::SealedRun(const vault::ContentKey& key, const SealingAhead* ahead,
+                     const RequestText& text)
+    : key_(key), ahead_(ahead), layout_(key.layout()), text_(text) {
   assert(!text.bytes.empty() && text.blocks() <= max_run_blocks);
   // To map a mebibyte anew for each request costs more than to fill it.
   thread_local std::vector<std::uint8_t> buffer;
@@ -37,7 +39,11 @@ SealedRun::SealedRun(const vault::ContentKey& key, const RequestText& text)
   }
   buffer_ = buffer.data();
   ivs_ = buffer_ + sealed_bytes;
-  random_ivs({ivs_, text.blocks() * layout_.iv_bytes}, layout_.iv_bytes);
+  if (ahead_ == nullptr) {
+    random_ivs({ivs_, text.blocks() * layout_.iv_bytes}, layout_.iv_bytes);
+  } else {
+    lacks_iv_.set();  // seldom is one wanted
+  }
 }
 
 Bytes SealedRun::part(std::size_t place, std::size_t& begin) const noexcept {
@@ -69,16 +75,25 @@ void SealedRun::seal_whole(const vault::FileId& id) {
 }
 
 void SealedRun::seal(std::size_t place, const vault::FileId& id, Bytes text) {
-  const MutableBytes iv(ivs_ + place * layout_.iv_bytes, layout_.iv_bytes);
-  if (has_used_iv_[place]) {
-    random_ivs(iv, layout_.iv_bytes);
-  }
-  has_used_iv_.set(place);
   const std::size_t bytes = text.size() + layout_.overhead();
-  key_.seal({text_.first_block() + place, &id}, iv, text, room(place).first(bytes));
+  const MutableBytes sealed = room(place).first(bytes);
+  const vault::BlockPlace block = {text_.first_block() + place, &id};
+  if (ahead_ == nullptr || !ahead_->seal(block, text, sealed)) {
+    seal_under_random_iv(place, block, text, sealed);
+  }
   if (place + 1 == text_.blocks()) {
     last_sealed_bytes_ = bytes;
   }
+}
+
+void SealedRun::seal_under_random_iv(std::size_t place, const vault::BlockPlace& block, Bytes text,
+                                     MutableBytes sealed) {
+  const MutableBytes iv(ivs_ + place * layout_.iv_bytes, layout_.iv_bytes);
+  if (lacks_iv_[place]) {
+    random_ivs(iv, layout_.iv_bytes);
+  }
+  lacks_iv_.set(place);
+  key_.seal(block, iv, text, sealed);
 }
 
 Bytes SealedRun::sealed() const noexcept {

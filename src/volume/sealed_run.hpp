@@ -8,6 +8,8 @@
 
 namespace paes::volume {
 
+class SealingAhead;
+
 // What one request touches at most: a mebibyte of text. Longer ones are written in parts.
 inline constexpr std::size_t max_run_blocks = 256;
 
@@ -29,7 +31,8 @@ struct RequestText {
 // Each thread has one buffer for all of its runs, so there may be one run a thread at a time.
 class SealedRun {
  public:
-  SealedRun(const vault::ContentKey& key, const RequestText& text);
+  // `ahead` may be null. Otherwise it seals for the same key what it can.
+  SealedRun(const vault::ContentKey& key, const SealingAhead* ahead, const RequestText& text);
 
   // Seals the blocks of which the request has the whole text, in one pass.
   void seal_whole(const vault::FileId& id);
@@ -47,13 +50,17 @@ class SealedRun {
 
  private:
   [[nodiscard]] MutableBytes room(std::size_t place) noexcept;
+  void seal_under_random_iv(std::size_t place, const vault::BlockPlace& block, Bytes text,
+                            MutableBytes sealed);
 
   const vault::ContentKey& key_;
+  const SealingAhead* ahead_;
   vault::BlockLayout layout_;
   RequestText text_;
   std::uint8_t* buffer_;  // header, blocks, IVs
   std::uint8_t* ivs_;
-  std::bitset<max_run_blocks> has_used_iv_;  // a block that is sealed again gets another
+  // Which IVs are used or were never made: a block that needs another gets one of its own.
+  std::bitset<max_run_blocks> lacks_iv_;
   std::size_t last_sealed_bytes_ = 0;
 };
 

@@ -154,7 +154,7 @@ Result<std::size_t> WritableFile::write(std::uint64_t offset, Bytes text, std::s
 
 Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
                                             std::string_view path) {
-  SealedRun run(volume_->volume().content(), {offset, text});
+  SealedRun run(volume_->volume().content(), volume_->ahead(), {offset, text});
   const std::optional<FileId> known = known_id();
   const SealedFor sealed_for{known ? *known : random_id(), !known};
   run.seal_whole(sealed_for.id);

@@ -4,12 +4,14 @@
 
 namespace paes::volume {
 
-WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWriters others)
+WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWriters others,
+                               const SealingAhead* ahead)
     : volume_(volume),
       open_files_(others == OtherWriters::none),
       unsynced_(volume.backing(), volume.root()),
       saves_all_blocks_(saved == SavedBlocks::always || others == OtherWriters::some ||
-                        !volume.backing().overwrites_in_place(volume.root())) {}
+                        !volume.backing().overwrites_in_place(volume.root())),
+      ahead_(ahead) {}
 
 std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
     const std::vector<int>& folders) {

@@ -15,6 +15,8 @@
 
 namespace paes::volume {
 
+class SealingAhead;
+
 // Whether whole blocks are read before they are written over. A block that was written in part,
 // because there was no room for the rest, can be put back only then.
 enum class SavedBlocks {
@@ -31,15 +33,19 @@ enum class OtherWriters { none, some };
 // Safe to use from any number of threads.
 class WritableVolume {
  public:
-  // `volume` outlives this.
+  // `volume` outlives this, and so does `ahead` unless it is null. It has the key of the volume's
+  // content.
   explicit WritableVolume(const Volume& volume, SavedBlocks saved = SavedBlocks::where_room_may_end,
-                          OtherWriters others = OtherWriters::none);
+                          OtherWriters others = OtherWriters::none,
+                          const SealingAhead* ahead = nullptr);
 
   [[nodiscard]] const Volume& volume() const noexcept { return volume_; }
   [[nodiscard]] const Backing& backing() const noexcept { return volume_.backing(); }
   [[nodiscard]] OpenFiles& open_files() noexcept { return open_files_; }
   [[nodiscard]] Unsynced& unsynced() noexcept { return unsynced_; }
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
+  // Null: nothing is made ahead.
+  [[nodiscard]] const SealingAhead* ahead() const noexcept { return ahead_; }
 
   // Nobody else changes names in these folders until the answer is gone. Several steps on the
   // backing tree are then one. The folders are open, so that none of them can become another. Where
@@ -55,6 +61,7 @@ class WritableVolume {
   OpenFiles open_files_;
   Unsynced unsynced_;
   bool saves_all_blocks_;
+  const SealingAhead* ahead_;
   // Each for many folders. ThreadSanitizer follows 64 locks of a thread, and one may hold all
   // these.
   std::array<std::mutex, 32> folder_locks_;

@@ -261,7 +261,8 @@ TEST(Pieces, OfMessagesOfGcm) {
   const auto engine = keystream::KeystreamService::make({});
   const Buffer key_bytes = key_for("aes-128-gcm");
   const auto key = engine->bind("aes-128-gcm", key_bytes, "bitslice");
-  const auto context = engine->open(key, keystream::MessageNonce{}, SealedOptions{});
+  const auto context = engine->open(
+      key, std::make_unique<keystream::CountedIvs>(keystream::MessageNonce{}), SealedOptions{});
   const Gcm gcm(key_bytes);
   const Buffer aad = varied_bytes(20, 1);
   std::uint64_t message = 0;

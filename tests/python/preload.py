@@ -433,3 +433,16 @@ static void append(const char* format, va_list rest) {
 LOG(syslog, (int priority, const char* format, ...))
 LOG(__syslog_chk, (int priority, int flag, const char* format, ...))
 """
+
+# The system refuses the first THREADS threads that are asked for.
+THREADS_REFUSED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+static int calls = 0;
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  int (*real)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = dlsym(RTLD_NEXT, "pthread_create");
+  return calls++ < THREADS ? EAGAIN : real(thread, attributes, run, argument);
+}
+"""

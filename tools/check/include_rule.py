@@ -17,7 +17,7 @@ ARROWS = {
     "apps": ["mpi", "cuda", "volume"],
     "c": [],
     "keystream": ["message"],
-    "volume": ["vault", "exec"],
+    "volume": ["vault", "keystream", "exec"],
     "vault": ["message", "format"],
     "mpi": ["stream"],
     "cuda": ["message"],
