@@ -240,9 +240,11 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   };
   const int error =
       opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
-  if (error == ESTALE && (which & FUSE_SET_ATTR_CTIME) != 0 && nodes_.is_retired(*node)) {
-    // The system writes back the times of a file that has no name and is not open any more. Nobody
-    // can see them, and an error would come out of the next sync of the whole file system.
+  if (error == ESTALE && (which & FUSE_SET_ATTR_CTIME) != 0) {
+    // The system writes back the times of a file that is not open any more and has lost its name,
+    // or the one of its names under which it was known. What was written has had its time since the
+    // file was closed, so there is nothing to change but what the vault's file system does itself.
+    // An error would come out of the next sync of the whole file system.
     status.shown.st_mode = node->type;
   } else if (error != 0) {
     return refuse(request, error);

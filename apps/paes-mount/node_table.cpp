@@ -195,13 +195,6 @@ void NodeTable::retire(const SharedNode& node) {
   }
 }
 
-bool NodeTable::is_retired(const Node& node) {
-  const Shard& shard = shard_of(node.key);
-  const std::lock_guard lock(shard.mutex);
-  return std::any_of(shard.replaced.begin(), shard.replaced.end(),
-                     [&](const SharedNode& known) { return known.get() == &node; });
-}
-
 void NodeTable::move(Node& node, const SharedNode& parent, std::string_view name,
                      std::string_view stored) {
   move_to(node, std::make_shared<const NodePlace>(

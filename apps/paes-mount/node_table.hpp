@@ -209,7 +209,6 @@ class NodeTable {
   // An inode has lost its last name, or its file is another one by now: whoever has the node goes
   // on with it, and what is found under this inode from now on gets another.
   void retire(const SharedNode& node);
-  [[nodiscard]] bool is_retired(const Node& node);
   // A node has another name by now.
   void move(Node& node, const SharedNode& parent, std::string_view name, std::string_view stored);
   // All that have a file open, those without a name among them.

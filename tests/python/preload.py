@@ -254,8 +254,10 @@ __attribute__((constructor)) static void map(void) {
   faults = mmap(0, sizeof *faults, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
 }
+// What may find no room, and what finds none on a file system that stays full.
+enum { ANY_CALL, ROOM_ONCE, ROOM_ALWAYS };
 static int fails(const char *name, int takes_room) {
-  if (faults->error != EIO && !takes_room) return 0;
+  if (faults->error != EIO && takes_room < (faults->goes_on ? ROOM_ALWAYS : ROOM_ONCE)) return 0;
   if (faults->error == 0 && strcmp(name, "pwrite") != 0) return 0;
   const long number = ++faults->counted;
   if (faults->at == 0 || number < faults->at || (number > faults->at && !faults->goes_on)) return 0;
@@ -269,12 +271,25 @@ static int fails(const char *name, int takes_room) {
     result(*real) parameters = dlsym(RTLD_NEXT, #name);                 \
     return real arguments;                                              \
   }
-#define ANY(name, parameters, arguments) FAILING(int, name, 0, -1, parameters, arguments)
-#define ROOM(name, parameters, arguments) FAILING(int, name, 1, -1, parameters, arguments)
-#define ANY_BYTES(name, parameters, arguments) FAILING(ssize_t, name, 0, -1, parameters, arguments)
-FAILING(ssize_t, pwrite, 1, faults->error == 0 ? (ssize_t)bytes : -1,
-        (int file, const void *from, size_t bytes, off_t offset), (file, from, bytes, offset))
-ROOM(fallocate, (int file, int mode, off_t offset, off_t bytes), (file, mode, offset, bytes))
+#define ANY(name, parameters, arguments) FAILING(int, name, ANY_CALL, -1, parameters, arguments)
+#define ONCE(name, parameters, arguments) FAILING(int, name, ROOM_ONCE, -1, parameters, arguments)
+#define ROOM(name, parameters, arguments) FAILING(int, name, ROOM_ALWAYS, -1, parameters, arguments)
+#define ANY_BYTES(name, parameters, arguments) FAILING(ssize_t, name, ANY_CALL, -1, parameters, arguments)
+// A file system that is full still writes where the file has bytes already.
+ssize_t pwrite(int file, const void *from, size_t bytes, off_t offset) {
+  ssize_t (*real)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
+  struct stat status;
+  off_t fit = 0;
+  if (faults->goes_on && fstat(file, &status) == 0) fit = status.st_size - offset;
+  if (fit >= (off_t)bytes || !fails("pwrite", ROOM_ALWAYS)) return real(file, from, bytes, offset);
+  if (fit > 0) return real(file, from, (size_t)fit, offset);
+  return faults->error == 0 ? (ssize_t)bytes : -1;
+}
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  int (*real)(int, int, off_t, off_t) = dlsym(RTLD_NEXT, "fallocate");
+  const int makes_hole = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
+  return fails("fallocate", makes_hole ? ROOM_ONCE : ROOM_ALWAYS) ? -1 : real(file, mode, offset, bytes);
+}
 ROOM(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
 ROOM(mknodat, (int folder, const char *path, mode_t mode, dev_t device), (folder, path, mode, device))
 ROOM(symlinkat, (const char *target, int folder, const char *path), (target, folder, path))
@@ -286,10 +301,10 @@ ROOM(fsetxattr, (int file, const char *name, const void *value, size_t bytes, in
      (file, name, value, bytes, flags))
 ROOM(setxattr, (const char *path, const char *name, const void *value, size_t bytes, int flags),
      (path, name, value, bytes, flags))
-ROOM(fsync, (int file), (file))
-ROOM(fdatasync, (int file), (file))
-ROOM(syncfs, (int file), (file))
-ROOM(ftruncate, (int file, off_t bytes), (file, bytes))
+ONCE(fsync, (int file), (file))
+ONCE(fdatasync, (int file), (file))
+ONCE(syncfs, (int file), (file))
+ONCE(ftruncate, (int file, off_t bytes), (file, bytes))
 ANY(fstatat, (int folder, const char *path, struct stat *status, int flags), (folder, path, status, flags))
 ANY(fstatfs, (int file, struct statfs *status), (file, status))
 ANY(fstatvfs, (int file, struct statvfs *status), (file, status))
@@ -307,13 +322,13 @@ ANY_BYTES(fgetxattr, (int file, const char *name, void *into, size_t bytes), (fi
 ANY_BYTES(getxattr, (const char *path, const char *name, void *into, size_t bytes), (path, name, into, bytes))
 ANY_BYTES(flistxattr, (int file, char *into, size_t bytes), (file, into, bytes))
 ANY_BYTES(listxattr, (const char *path, char *into, size_t bytes), (path, into, bytes))
-FAILING(off_t, lseek, 0, -1, (int file, off_t offset, int from), (file, offset, from))
+FAILING(off_t, lseek, ANY_CALL, -1, (int file, off_t offset, int from), (file, offset, from))
 int openat(int folder, const char *path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
   const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
   va_end(rest);
-  if (fails(flags & O_CREAT ? "openat to create" : "openat", flags & O_CREAT)) return -1;
+  if (fails(flags & O_CREAT ? "openat to create" : "openat", flags & O_CREAT ? ROOM_ALWAYS : ANY_CALL)) return -1;
   int (*real)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
   return real(folder, path, flags, mode);
 }
@@ -323,7 +338,7 @@ long syscall(long number, ...) {
   long words[6];
   for (int i = 0; i < 6; ++i) words[i] = va_arg(rest, long);
   va_end(rest);
-  if (number == SYS_getdents64 && fails("getdents64", 0)) return -1;
+  if (number == SYS_getdents64 && fails("getdents64", ANY_CALL)) return -1;
   long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");
   return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -454,6 +454,25 @@ def test_sync_after_files_were_removed(own_vault, mounts, cache):
     check(own_vault)
 
 
+def test_sync_after_one_of_several_names_was_removed(own_vault, mounts, cache):
+    """The system then writes back the times of a file that is known under the name that it has lost."""
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    libc = ctypes.CDLL(None)
+    with opened(point, os.O_RDONLY | os.O_DIRECTORY) as folder:
+        for turn in range(5):
+            (point / "first").write_text("text")
+            for name in ("second", "third"):
+                os.link(point / "first", point / name)
+            (point / "third").unlink()
+            assert libc.syncfs(folder) == 0
+            assert (point / "second").stat().st_nlink == 2
+            (point / "first").unlink()
+            assert libc.syncfs(folder) == 0
+            (point / "second").unlink()
+    end(mounts, point)
+    check(own_vault)
+
+
 def test_appending_from_two_processes(own_vault, mounts, cache):
     point = mounts.by_paes(own_vault, "-w", *cache)
     script = "import os,sys; f=os.open(sys.argv[1], os.O_WRONLY|os.O_APPEND|os.O_CREAT)\nfor i in range(300): os.write(f, (sys.argv[2]*(i%50+1)+'\\n').encode())"
