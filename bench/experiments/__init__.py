@@ -15,6 +15,7 @@ TABLE = [
     "e11_speculation",
     "e12_whole_files",
     "e13_what_makes_aes_slow",
+    "e14_ahead_in_a_vault",
 ]
 
 

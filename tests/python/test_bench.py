@@ -267,6 +267,26 @@ def test_speculation_that_cannot_be(arguments, says):
     fail("speculate", *arguments, code=USAGE, says=says)
 
 
+def test_blocks_of_a_vault():
+    document = bench("vault", "--kernel", "bitslice,auto", "--ahead", "4,64", "--delay-us", "0,30", "--blocks", "300",
+                     "--runs", "3")
+    validate(document, "bench-vault.schema.json")
+    rows = document["results"]
+    assert [(row["ahead"], row["delay_us"]) for row in rows] == [(4, 0), (4, 30), (64, 0), (64, 30)] * 2
+    for row in rows:
+        assert [way["way"] for way in row["ways"]] == ["random", "numbered", "ahead", "ready"]
+        assert row["ways"][0]["p50_ratio"] == {"median": 1, "min": 1, "max": 1}
+        assert all(way["p50_ns"] <= way["p99_ns"] for way in row["ways"])
+        assert 0 <= row["hit_rate"] <= 1
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--kernel", "nonesuch"], "nonesuch"), (["--ahead", "0"], "--ahead"), (["--blocks", "0"], "--blocks"),
+])
+def test_blocks_of_a_vault_that_cannot_be(arguments, says):
+    fail("vault", *arguments, code=USAGE, says=says)
+
+
 def test_threads_schedules_and_grains_side_by_side():
     document = bench("threads", "--kernel", "bitslice", "--cipher", "aes-128-ecb,des-ede3-ctr", "--direction",
                      "encrypt,decrypt", "--size", "4096", "--threads", "1,2", "--schedule", "static,dynamic",

@@ -13,7 +13,8 @@ import sys
 
 # Beside the keystream engine it needs no other word.
 OF_DEVICES = (
-    r"(?!src/keystream/|src/c/keystream|include/paes/keystream|tests/(keystream/|c_interface/|race/|fuzz/c_interface_keystream)|examples/"
+    r"(?!src/keystream/|src/c/keystream|src/volume/sealing_ahead|include/paes/keystream"
+    r"|tests/(keystream/|volume/sealing_ahead|c_interface/|race/|fuzz/c_interface_keystream)|examples/"
     r"|bench/paes-bench/(speculate|clients)|bench/experiments/e11|bench/laboratory/speculation)"
 )
 # What to look for, in which files, and what to write instead. A match that ALLOWED matches too, around the
