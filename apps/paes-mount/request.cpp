@@ -216,7 +216,8 @@ void Request::take_listed() {
     }
   }
   if (ahead != 0 && !can_write) {
-    throw Error(ErrorCode::usage, "--ahead: a vault that is read alone has nothing to seal",
+    throw Error(ErrorCode::usage,
+                "--ahead: nothing is sealed in a vault that is mounted for reading",
                 "-w makes it one that can be written to");
   }
 }
