@@ -73,7 +73,7 @@ def test_without_a_thread_the_mount_works(own_vault, mounts, preloaded):  # noqa
     (["-o", "rw,ahead=many"], "ahead=many: is no number"), (["-o", "rw,ahead="], "ahead: has no value"),
     (["-o", "rw,ahead"], "there is no such option"),
     (["--ahead", "16"], "mounted for reading"), (["-r", "--ahead", "16"], "nothing is sealed"),
-    (["-w", "-o", "ahead=16,ro"], "nothing to seal"),
+    (["-w", "-o", "ahead=16,ro"], "nothing is sealed"),
 ], ids=str)
 def test_refused(own_vault, mounts, options, says):  # noqa: F811
     point = mounts.point()
