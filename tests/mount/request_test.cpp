@@ -67,9 +67,19 @@ TEST(Request, LastOfSuidAndNosuidCounts) {
   EXPECT_FALSE(parsed({"v", "m", "-o", "suid", "-o", "nosuid"}).has_suid);
 }
 
+TEST(Request, MakesAheadOnlyWhatIsWritten) {
+  EXPECT_EQ(parsed({"v", "m", "-w"}).ahead, 0U);
+  EXPECT_EQ(parsed({"v", "m", "-w", "--ahead", "64"}).ahead, 64U);
+  EXPECT_EQ(parsed({"v", "m", "-o", "rw,ahead=4096"}).ahead, 4096U);
+  EXPECT_EQ(parsed({"v", "m", "-o", "ahead=0"}).ahead, 0U);
+  EXPECT_THROW((void)parsed({"v", "m", "--ahead", "64"}), Error);
+  EXPECT_THROW((void)parsed({"v", "m", "-o", "rw,ahead=1,ro"}), Error);
+}
+
 TEST(Request, RefusesWhatItDoesNotKnow) {
-  for (const char* list : {"cache=none", "ro,bogus", "bogus=1", "threads=0", "threads=x",
-                           "idle=", "passfile", "threads=99999", "passfile=a,passfile=b"}) {
+  for (const char* list :
+       {"cache=none", "ro,bogus", "bogus=1", "threads=0", "threads=x", "idle=", "passfile",
+        "threads=99999", "passfile=a,passfile=b", "rw,ahead=4097", "rw,ahead=x", "rw,ahead"}) {
     EXPECT_THROW((void)parsed({"v", "m", "-o", list}), Error) << list;
   }
 }
