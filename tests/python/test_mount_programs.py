@@ -107,10 +107,10 @@ def test_stress_ng(own_vault, mounts, cache):  # noqa: F811
     point = mounts.by_paes(own_vault, "-w", *CACHES[cache])
     options = ["--verify", "--temp-path", point]
     if EXHAUSTIVE:
-        said = succeed(stress, "--class", "filesystem", "--exclude", ELSEWHERE, "--sequential", 2, "-t", 10, *options)
+        said = succeed(stress, "--class", "filesystem", "--exclude", ELSEWHERE, "--sequential", 2, "-t", 10, *options, cwd=point)
     else:
         sizes = ["--fallocate-bytes", "8M", "--iomix-bytes", "8M", "--sync-file-bytes", "4M"]
-        said = succeed(stress, *[word for name in SHORT for word in (f"--{name}", 1)], "-t", 2, *sizes, *options)
+        said = succeed(stress, *[word for name in SHORT for word in (f"--{name}", 1)], "-t", 2, *sizes, *options, cwd=point)
     assert not re.search(r"^stress-ng: fail", said, re.MULTILINE)
     check_tree(mounts, own_vault, point)
 
