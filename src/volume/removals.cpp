@@ -135,7 +135,7 @@ int replace_empty_folder(WritableVolume& volume, const Place& from, const Place&
   const Backing& backing = volume.backing();
   const Result<struct stat> source = backing.status(from.folder, from.name());
   if (!source || !S_ISDIR(source->st_mode)) {
-    return error;
+    return source ? error : source.error();
   }
   if (const int failed = check_empty(volume.volume(), doomed.descriptor());
       failed != 0 && failed != EACCES) {
@@ -164,10 +164,14 @@ int rename_stored(WritableVolume& volume, const Place& from, const Place& to, un
           ? rename_to_free_name(backing, from.folder, from.name(), to.folder, to.name())
           : backing.rename(from.folder, from.name(), to.folder, to.name(), flags);
   // Some file systems say that a folder is not empty, others that it exists.
-  if ((error == ENOTEMPTY || error == EEXIST) && flags == 0 && doomed.descriptor() >= 0) {
+  if ((error != ENOTEMPTY && error != EEXIST) || flags != 0) {
+    return error;
+  }
+  if (doomed.descriptor() >= 0) {
     return replace_empty_folder(volume, from, to, doomed, error);
   }
-  return error;
+  const bool was_no_folder = doomed.error() == ENOENT || doomed.error() == ENOTDIR;
+  return was_no_folder ? error : doomed.error();
 }
 
 }  // namespace

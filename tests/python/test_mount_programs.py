@@ -107,10 +107,10 @@ def test_stress_ng(own_vault, mounts, cache):  # noqa: F811
     point = mounts.by_paes(own_vault, "-w", *CACHES[cache])
     options = ["--verify", "--temp-path", point]
     if EXHAUSTIVE:
-        said = succeed(stress, "--class", "filesystem", "--exclude", ELSEWHERE, "--sequential", 2, "-t", 10, *options)
+        said = succeed(stress, "--class", "filesystem", "--exclude", ELSEWHERE, "--sequential", 2, "-t", 10, *options, cwd=point)
     else:
         sizes = ["--fallocate-bytes", "8M", "--iomix-bytes", "8M", "--sync-file-bytes", "4M"]
-        said = succeed(stress, *[word for name in SHORT for word in (f"--{name}", 1)], "-t", 2, *sizes, *options)
+        said = succeed(stress, *[word for name in SHORT for word in (f"--{name}", 1)], "-t", 2, *sizes, *options, cwd=point)
     assert not re.search(r"^stress-ng: fail", said, re.MULTILINE)
     check_tree(mounts, own_vault, point)
 
@@ -132,23 +132,28 @@ PYTHON_ALL = [
     "test_unicode_file", "test_unicode_file_functions", "test_file_eintr", "test_genericpath", "test_posixpath",
     "test_stat", "test_bz2", "test_lzma",
 ]
+# Encrypted attributes take more room, of which ext4 has a block a file, and those of links are refused, as by gocryptfs.
+PYTHON_DIFFERENT = {
+    *(f"test_os.ExtendedAttributeTests.{name}" for name in ("test_fds", "test_lpath", "test_simple")),
+    "test_shutil.TestCopy.test_copyxattr_symlinks",
+}
 
 
 def failed_in(folder, names):
     code, said = run(DEBIAN_PYTHON, "-m", "test", "--tempdir", folder, *names, cwd=folder)
-    failed = re.findall(r"^(?:ERROR|FAIL): (\S+)", said, re.MULTILINE)
+    failed = re.findall(r"^(?:ERROR|FAIL): \S+ \((?:\S+\.)?test\.(\S+)\)", said, re.MULTILINE)
     assert (code == 0) == (failed == []), said[-5000:]
     return set(failed)
 
 
 @caches
 def test_python_library(own_vault, mounts, tmp_path, cache):  # noqa: F811
-    """What fails on the mount fails beside it."""
+    """What fails on the mount fails beside it, or for a reason that is known."""
     if run(DEBIAN_PYTHON, "-c", "import test.test_fileio")[0] != 0:
         pytest.skip("the tests of Python's library are missing (Debian package libpython3-testsuite)")
     point = mounts.by_paes(own_vault, "-w", *CACHES[cache])
     names = PYTHON_ALL if EXHAUSTIVE else PYTHON_SHORT
-    if failed := failed_in(point, ["-v", *names]):
+    if failed := failed_in(point, ["-v", *names]) - PYTHON_DIFFERENT:
         beside = tmp_path / "beside"
         beside.mkdir()
         assert failed <= failed_in(beside, ["-v", *names])
