@@ -4,7 +4,7 @@
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4) or its complement: bit i - 1 of complemented_outputs says which.
-// 359 gates in all.
+// 351 gates in all.
 #pragma once
 
 #include <cstdint>
@@ -79,24 +79,23 @@ struct DesTwoInputSboxes {
     box.output(1, g48);
   }
 
-  // 34 gates; at most 10 values are alive at a time.
+  // 33 gates; at most 10 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_4(Box box) noexcept {
-    const auto a4 = box.input(4), a2 = box.input(2), g1 = a4 ^ a2, a5 = box.input(5), g2 = g1 & ~a5;
-    const auto a3 = box.input(3), g3 = g2 ^ a3, g4 = g3 | a2, g5 = a4 ^ g4, g6 = g4 & ~a3;
-    const auto g7 = a5 ^ g5, g8 = g7 & ~g6, g9 = g8 ^ a2, g10 = g5 & ~g7, g11 = g9 & ~g10;
-    const auto g12 = g11 ^ a3, g13 = g12 & ~g2, g14 = g13 ^ g10, g15 = g4 & ~g12, g16 = g14 | g1;
-    const auto a1 = box.input(1), g17 = g14 | a1, g18 = g16 & a1, g19 = g5 | g18, a6 = box.input(6);
-    const auto g20 = a6 ^ g9, g21 = g20 ^ g4, g22 = g21 ^ g19, g23 = a6 | g22, g24 = g23 ^ g7;
-    const auto g25 = g24 ^ g17;
-    box.output(1, g25);
-    const auto g26 = g22 ^ g25;
-    box.output(2, g26);
-    const auto g27 = g17 | g15, g28 = g27 ^ a5, g29 = g15 | g28, g30 = g20 ^ g28, g31 = a6 | g30;
-    const auto g32 = g31 ^ g29, g33 = g32 ^ g18;
-    box.output(3, g33);
-    const auto g34 = g30 ^ g33;
-    box.output(4, g34);
+    const auto a5 = box.input(5), a2 = box.input(2), g1 = a5 ^ a2, a4 = box.input(4), g2 = a4 ^ a2;
+    const auto g3 = g2 & ~g1, a3 = box.input(3), g4 = g3 ^ a3, g5 = a2 & ~g4, g6 = a4 ^ g4;
+    const auto g7 = g2 & g4, g8 = g6 ^ g5, g9 = g1 ^ g8, g10 = g9 | g6, g11 = g10 ^ a3;
+    const auto g12 = g3 ^ g9, g13 = g9 | g5, g14 = g11 | g2, g15 = g13 & ~g7, a1 = box.input(1);
+    const auto g16 = g14 & a1, g17 = g11 | a1, g18 = g17 | g12, g19 = g18 ^ a5, a6 = box.input(6);
+    const auto g20 = a6 ^ g13, g21 = g20 ^ g19, g22 = g21 & ~a6, g23 = g22 ^ g16, g24 = g23 ^ g15;
+    box.output(4, g24);
+    const auto g25 = g21 ^ g24;
+    box.output(3, g25);
+    const auto g26 = g16 & ~g8, g27 = g20 ^ g26, g28 = g27 ^ a4, g29 = a6 | g28, g30 = g29 ^ g17;
+    const auto g31 = g30 ^ a5, g32 = g31 ^ g8;
+    box.output(1, g32);
+    const auto g33 = g32 ^ g28;
+    box.output(2, g33);
   }
 
   // 50 gates; at most 14 values are alive at a time.
@@ -162,25 +161,23 @@ struct DesTwoInputSboxes {
     box.output(3, g43);
   }
 
-  // 43 gates; at most 11 values are alive at a time.
+  // 36 gates; at most 11 values are alive at a time.
   template <class Box>
   [[gnu::always_inline]] static constexpr void sbox_8(Box box) noexcept {
-    const auto a5 = box.input(5), a3 = box.input(3), g1 = a5 ^ a3, g2 = g1 & a5, a4 = box.input(4);
-    const auto g3 = g1 ^ a4, g4 = a4 | a5, g5 = g4 & ~g2, g6 = g3 ^ g5, a2 = box.input(2);
-    const auto g7 = a3 & ~a2, g8 = a4 & ~g7, g9 = a5 | g7, g10 = g6 | a2, g11 = g10 ^ g8;
-    const auto g12 = g8 ^ g5, g13 = g4 & a2, g14 = g5 | g13, g15 = a5 ^ g14, g16 = g9 | g13;
-    const auto g17 = g12 ^ g13, a1 = box.input(1), g18 = g16 ^ a1, g19 = a1 & ~g15, g20 = g6 ^ g19;
-    const auto g21 = g20 ^ a2, g22 = a1 & ~g12, g23 = g12 & ~g18, g24 = g22 & g4, g25 = g18 | g22;
-    const auto g26 = g11 ^ g25, g27 = g15 ^ g25, g28 = g17 ^ g22, g29 = g21 | g17, g30 = g29 ^ g18;
-    const auto a6 = box.input(6), g31 = a6 & g30, g32 = g31 ^ g21;
-    box.output(3, g32);
-    const auto g33 = a6 & ~g24, g34 = g33 ^ g27, g35 = g34 ^ g21;
-    box.output(2, g35);
-    const auto g36 = g35 | g14, g37 = g36 & ~g23, g38 = g37 & a6, g39 = a6 & ~g26, g40 = g39 ^ g28;
-    const auto g41 = g38 ^ g26, g42 = g40 ^ g6;
-    box.output(1, g42);
-    const auto g43 = g41 ^ g42;
-    box.output(4, g43);
+    const auto a2 = box.input(2), a4 = box.input(4), g1 = a2 | a4, a3 = box.input(3), g2 = a3 & g1;
+    const auto g3 = a3 | a2, a5 = box.input(5), g4 = a5 ^ g3, g5 = g2 | g4, g6 = a4 ^ g5;
+    const auto g7 = a5 | a4, g8 = g7 & ~g6, g9 = g8 ^ a2, a1 = box.input(1), g10 = g2 ^ a1;
+    const auto a6 = box.input(6), g11 = a1 & ~a6, g12 = g7 & ~g11, g13 = g9 & ~g12, g14 = g4 ^ g13;
+    const auto g15 = a1 & ~g14, g16 = g15 ^ g9, g17 = a5 & ~g14, g18 = g16 & ~g17, g19 = g16 ^ g10;
+    const auto g20 = g12 ^ g19, g21 = a4 ^ g18, g22 = g20 & ~a4, g23 = g22 & a6, g24 = g23 ^ g15;
+    const auto g25 = g24 & ~g8, g26 = g4 & g23, g27 = g14 | g25, g28 = g20 ^ g27, g29 = g28 ^ g7;
+    box.output(3, g29);
+    const auto g30 = a6 ^ g20;
+    box.output(2, g30);
+    const auto g31 = a6 ^ g21, g32 = a6 & g31, g33 = g32 ^ g10, g34 = g33 ^ g14;
+    box.output(1, g34);
+    const auto g35 = g34 ^ g26, g36 = g35 ^ g31;
+    box.output(4, g36);
   }
 };
 
