@@ -190,6 +190,7 @@ std::string to_text(const Row& row) {
 
 int run(const Request& request) {
   std::vector<const Kernel*> kernels;
+  kernels.reserve(request.kernels.size());
   for (const std::string& name : request.kernels) {
     kernels.push_back(&find_kernel(Cipher::aes, name));
   }
