@@ -240,11 +240,12 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   };
   const int error =
       opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
-  if (error == ESTALE && (which & FUSE_SET_ATTR_CTIME) != 0) {
+  if (error == ESTALE && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME)) {
     // The system writes back the times of a file that is not open any more and has lost its name,
     // or the one of its names under which it was known. What was written has had its time since the
     // file was closed, so there is nothing to change but what the vault's file system does itself.
-    // An error would come out of the next sync of the whole file system.
+    // An error would come out of the next sync of the whole file system. A change that a program
+    // asks for has other attributes as well: after ESTALE the system looks for the file again.
     status.shown.st_mode = node->type;
   } else if (error != 0) {
     return refuse(request, error);

@@ -63,6 +63,9 @@ class Asking {
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
 
+  // In a forked child nobody asks: it has none of its parent's other threads.
+  static void begin_in_child() noexcept { askers.store(0); }
+
   // If the interpreter goes away, that is in this thread, which has the GIL. Those who ask already
   // are stopped when they get it.
   static void end() noexcept {

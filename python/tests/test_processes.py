@@ -387,6 +387,35 @@ def test_the_interpreter_ends_while_a_daemon_thread_calls(
         assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
 
 
+# The other thread waits for the GIL at the fork. The child has no such thread, and waits for none.
+FORK = """
+import os, sys, threading, time, paes
+is_busy = threading.Event()
+def forever():
+    paes.encrypt_file("/dev/zero", "/dev/null", key=paes.CobblestoneKey(bytes(32)),
+                      progress=lambda done, total: is_busy.set())
+threading.Thread(target=forever, daemon=True).start()
+assert is_busy.wait(100)
+sys.setswitchinterval(100)
+end = time.monotonic() + 0.3
+while time.monotonic() < end:
+    pass
+child = os.fork()
+if child == 0:
+    sys.exit()
+_, status, usage = os.wait4(child, 0)
+print(status, usage.ru_nvcsw < 500, flush=True)
+os._exit(0)
+"""
+
+
+def test_a_child_does_not_wait_for_threads_of_its_parent(
+    python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = python("import warnings; warnings.simplefilter('ignore')\n" + FORK)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 True\n", "")
+
+
 class WithFile:
     """A file object that refers to what reads or writes it."""
 

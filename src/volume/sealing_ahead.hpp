@@ -14,7 +14,8 @@ namespace paes::volume {
 
 // Safe to use from any number of threads. Blocks are numbered as they are sealed, whatever file
 // they belong to, and a block's IV is a function of its number under a key that is random and this
-// object's own. No number is used twice.
+// object's own. No number is used twice, unless a snapshot of the machine or of the process is
+// resumed: nothing in here can notice that.
 class SealingAhead {
  public:
   static constexpr unsigned max_blocks = 4096;

@@ -34,6 +34,7 @@ def write_both(point, model, name, seed, writes=150):  # noqa: F811
         for file in files:
             os.pwrite(file, text, at)
     for file in files:
+        os.fsync(file)
         os.close(file)
 
 
@@ -49,7 +50,6 @@ def test_what_is_written_is_as_without(own_vault, mounts, model, options):  # no
         thread.start()
     for thread in threads:
         thread.join()
-    os.sync()
     stored = [path for path in own_vault.path.iterdir() if path.stat().st_size > STRIDE]
     ivs = [iv for path in stored for iv in ivs_of(path) if iv != bytes(IV)]
     assert len(stored) == 4 and len(ivs) > 100 and len({*ivs}) == len(ivs)

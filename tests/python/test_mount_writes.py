@@ -473,6 +473,28 @@ def test_sync_after_one_of_several_names_was_removed(own_vault, mounts, cache):
     check(own_vault)
 
 
+def test_what_has_lost_one_of_its_names_is_changed_under_another(own_vault, mounts, cache):
+    """The mount knows the file under the lost name, and the system does not look for the other one anew."""
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    changes = {
+        "mode": (lambda path: path.chmod(0o600), lambda status: status.st_mode == stat.S_IFREG | 0o600),
+        "times": (lambda path: os.utime(path, (10**9, 10**9)), lambda status: status.st_mtime == 10**9),
+        "length": (lambda path: os.truncate(path, 2), lambda status: status.st_size == 2),
+    }
+    for name, (change, is_done) in changes.items():
+        kept, lost = point / name, point / f"{name} lost"
+        kept.write_text("text")
+        os.link(kept, lost)
+        lost.unlink()
+        change(kept)
+        assert is_done(kept.stat()) and kept.stat().st_nlink == 1
+    end(mounts, point)
+    point = mounts.by_paes(own_vault)
+    assert all(is_done((point / name).stat()) for name, (_, is_done) in changes.items())
+    unmount_when_free(point)
+    check(own_vault)
+
+
 def test_appending_from_two_processes(own_vault, mounts, cache):
     point = mounts.by_paes(own_vault, "-w", *cache)
     script = "import os,sys; f=os.open(sys.argv[1], os.O_WRONLY|os.O_APPEND|os.O_CREAT)\nfor i in range(300): os.write(f, (sys.argv[2]*(i%50+1)+'\\n').encode())"
