@@ -169,7 +169,9 @@ def test_wrong_keys_and_other_payloads_are_not_damage(keys, other_keys, sealed, 
     (folder / "sealed").write_bytes(sealed)
     said = run("verify", "--json", "-i", other_keys.path, "sealed", cwd=folder)
     assert said.code == WRONG_KEY and "damage" not in json.loads(said.out)["files"][0]
-    (folder / "sealed").write_bytes(sealed[: container.PAGE_BYTES - 1] + b"\0" + sealed[container.PAGE_BYTES :])
+    damaged = bytearray(sealed)
+    damaged[container.PAGE_BYTES - 1] ^= 1
+    (folder / "sealed").write_bytes(damaged)
     fail("verify", "-i", keys.path, "sealed", cwd=folder, code=CORRUPT, says="the beginning of the payload is damaged")
 
 

@@ -298,7 +298,8 @@ def numbers_of(fault, seed, run):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_call_fails(mounts, preloaded, tmp_path, fault, cache):  # noqa: F811
     """PAES_SEED chooses vaults and calls."""
-    seed = int(os.environ.get("PAES_SEED") or random.SystemRandom().randrange(1 << 32))
+    # The ordinary run is always the same.
+    seed = int(os.environ.get("PAES_SEED") or (random.SystemRandom().randrange(1 << 32) if EXHAUSTIVE else 1))
     prefix = preloaded(preload.FAILING_AT)
 
     def run(at):
