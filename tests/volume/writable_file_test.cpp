@@ -242,6 +242,14 @@ class UnpunchedBacking final : public Backing {
   }
 };
 
+void flip_bit(int file, std::uint64_t offset) {
+  const auto at = static_cast<off_t>(offset);
+  std::uint8_t byte = 0;
+  ASSERT_EQ(pread(file, &byte, 1, at), 1);
+  byte ^= 1;
+  ASSERT_EQ(pwrite(file, &byte, 1, at), 1);
+}
+
 constexpr int zeroing_modes[] = {FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE};
 
 TEST(WritableFile, ARangeWithADamagedEdgeStays) {
@@ -252,9 +260,7 @@ TEST(WritableFile, ARangeWithADamagedEdgeStays) {
     ASSERT_TRUE(file);
     const Text text = random_text(5 * block_bytes);
     ASSERT_EQ(*file->write(0, text, "f"), text.size());
-    const std::uint8_t wrong = 0x55;
-    const std::uint64_t last = volume.volume().content().layout().offset_of(4);
-    ASSERT_EQ(pwrite(file->descriptor(), &wrong, 1, static_cast<off_t>(last + 100)), 1);
+    flip_bit(file->descriptor(), volume.volume().content().layout().offset_of(4) + 100);
     EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), EIO);
     Text whole(4 * block_bytes);
     ASSERT_EQ(*file->read(0, whole, "f"), whole.size());
@@ -334,8 +340,7 @@ TEST(WritableFile, DamageIsAnErrorAndStays) {
   Result<WritableFile> file = volume.create(volume.root(), "f");
   ASSERT_TRUE(file);
   ASSERT_EQ(*file->write(0, random_text(10000), "f"), 10000U);
-  const std::uint8_t wrong = 0x55;
-  ASSERT_EQ(pwrite(file->descriptor(), &wrong, 1, 18 + 4128 + 100), 1);
+  flip_bit(file->descriptor(), 18 + 4128 + 100);
   EXPECT_EQ(file->write(5000, Text{1}, "f").error(), EIO);
   EXPECT_EQ(file->set_length(5000, "f"), EIO);
   EXPECT_EQ(*file->length(), 10000U);
