@@ -67,7 +67,7 @@ constexpr Part whole(Target target) noexcept {
 class Signals {
  public:
   [[nodiscard]] TruthTable operator[](std::size_t node) const noexcept { return values_[node]; }
-  // Of a node that has not been set.
+  // The node must not have been set.
   void add(unsigned node, TruthTable table) noexcept;
   void set(const Circuit& circuit) noexcept;
 

@@ -48,7 +48,7 @@ class Walk {
   }
 
  private:
-  // Of the steps that could add a gate where there is room for one, so many do not.
+  // One in so many of the steps that have room for another gate may add one.
   static constexpr unsigned growth_odds = 10;
 
   // Finds where the outputs depend on gate g, which nodes do not depend on it, and which serve it

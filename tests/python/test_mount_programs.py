@@ -93,7 +93,7 @@ def test_fio(own_vault, mounts, cache):  # noqa: F811
     check_tree(mounts, own_vault, point)
 
 
-# Of stress-ng's class these have nothing to do with the file system that they are told to use. "io" syncs all that are
+# These of stress-ng's class have nothing to do with the file system that they are told to use. "io" syncs all that are
 # mounted, and finds the errors that others have made there on purpose.
 ELSEWHERE = "bind-mount,binderfs,eventfd,io,procfs"
 # What is quick to begin and to end.

@@ -85,7 +85,8 @@ TEST(SealingAhead, BlocksOpenOnEveryKernel) {
     const Sealer sealer(16, *kernel);
     std::set<Text> ivs;
     EXPECT_TRUE(seal_some(sealer, ivs, 80)) << kernel->name;
-    // Of the first 32, half; after that the engine may find that it does not pay on a busy machine.
+    // Half of the first 32 do. After that the engine may find that it does not pay on a busy
+    // machine.
     EXPECT_GE(found(sealer.ahead.use()), 12U) << kernel->name;
   }
 }
