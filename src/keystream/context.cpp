@@ -114,6 +114,9 @@ void Context::end_use() noexcept {
   const bool is_open = decision_.end_use();
   if (is_open != (depth != 0)) {
     window().open(is_open);
+    if (is_open) {
+      request_fill(Wake::a_worker);  // or the try would be over before a sleeping one looks
+    }
   }
   if (depth == 0 || !is_open) {
     return;  // nothing more, because without precomputing this only costs time

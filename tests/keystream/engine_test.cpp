@@ -109,6 +109,30 @@ TEST(Decision, SlowerIsNotUsed) {
   engine->close(context);
 }
 
+// A worker that sleeps looks four times a second; a try takes about a millisecond.
+TEST(Decision, ATryWakesAWorker) {
+  KeystreamEngine engine({.workers = 1});
+  KeystreamContext context = open_file(engine);
+  std::uint64_t at = 0;
+  const auto has_hits = [&](int uses) {
+    const std::uint64_t before = there(context.use());
+    for (int i = 0; i < uses; ++i) {
+      encrypt_chunk(context, at++);
+      for (const auto end = Clock::now() + std::chrono::microseconds(20); Clock::now() < end;) {
+      }
+    }
+    return there(context.use()) != before;
+  };
+  int tries_with_keystream = 0;
+  EXPECT_TRUE(wait_until([&] {
+    while (has_hits(2 * 32)) {  // until precomputing is given up
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    tries_with_keystream += has_hits(4096) ? 1 : 0;
+    return tries_with_keystream == 3;
+  }));
+}
+
 TEST(Decision, AMedianForgetsAnInterrupt) {
   keystream::Cost cost;
   for (int i = 0; i < 100; ++i) {
