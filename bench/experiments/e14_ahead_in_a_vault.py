@@ -20,7 +20,7 @@ def measure(lab):
     kernels = contests.available_kernels("aes-256-gcm", KERNELS)
     lab.step("blocks of a vault")
     document = programs.paes_bench("vault", "--kernel", ",".join(kernels), "--ahead", AHEAD, "--delay-us", "0,20",
-                                   "--blocks", lab.pick(1024, 4096), "--runs", lab.pick(5, 9))
+                                   "--blocks", lab.pick(1024, 16384), "--runs", 5)
     for row in document["results"]:
         of = {key: row[key] for key in ("kernel", "delay_us")}
         for way in row["ways"]:
@@ -46,7 +46,7 @@ def why_no_mount():
 
 def measure_mount(lab, kernel):
     """Writes a file again and again, in blocks of 4 KiB, on a mount with keystream ahead and on one without."""
-    blocks, rounds = lab.pick(1024, 4096), lab.pick(7, 15)
+    blocks, rounds = lab.pick(1024, 16384), 7
     times = {WITHOUT: [], WITH: []}
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch.scratch_folder())
