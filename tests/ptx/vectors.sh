@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs published vectors on devices that exist only here: every Nth case, or with PAES_EXHAUSTIVE all.
+# Runs published vectors on devices that exist only here: every Nth case, or with PAES_EXHAUSTIVE all
+# of them and the Monte Carlo chains.
 # Usage: vectors.sh N COMMAND [ARG...]
 set -euo pipefail
-export PAES_VECTORS_EVERY=$1
+[ -n "${PAES_EXHAUSTIVE:-}" ] || export PAES_VECTORS_EVERY=$1
 shift
-[ -z "${PAES_EXHAUSTIVE:-}" ] || PAES_VECTORS_EVERY=1
 exec "$@"
