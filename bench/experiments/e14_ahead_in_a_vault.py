@@ -150,4 +150,4 @@ EXPERIMENT = Experiment(
     did="Measured a library alone, with delays in place of the file system.",
     here="Blocks of a vault in gocryptfs's format, and 4 KiB writes on a mount of it (`paes-mount --ahead`), each with "
          "IVs and keystream made ahead and without, in turns.",
-    measure=measure, show=show, seconds={"quick": 8, "full": 40})
+    measure=measure, show=show, seconds={"quick": 8, "full": 90})
