@@ -3,6 +3,10 @@
 # of them and the Monte Carlo chains.
 # Usage: vectors.sh N COMMAND [ARG...]
 set -euo pipefail
-[ -n "${PAES_EXHAUSTIVE:-}" ] || export PAES_VECTORS_EVERY=$1
+if [ -n "${PAES_EXHAUSTIVE:-}" ]; then
+  unset PAES_VECTORS_EVERY
+else
+  export PAES_VECTORS_EVERY=$1
+fi
 shift
 exec "$@"
