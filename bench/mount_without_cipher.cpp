@@ -1,6 +1,6 @@
-// paes-mount as it is, but for the cipher of the content: this one copies blocks and has no key. The
-// program is for `bench/programs` alone, which learns from it what the cipher costs a mount. What it
-// writes is in plain text.
+// paes-mount as it is, but for the cipher of the content: this one copies blocks and has no key.
+// The program is for `bench/programs` alone, which learns from it what the cipher costs a mount.
+// The content that it writes is in plain text.
 #include <cstring>
 
 #include "vault/content_cipher.hpp"
