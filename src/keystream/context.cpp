@@ -115,6 +115,8 @@ void Context::end_use() noexcept {
   if (is_open != (depth != 0)) {
     window().open(is_open);
     if (is_open) {
+      note_use(shared_.age.load(std::memory_order_relaxed));
+      uses_since_request_ = 0;
       request_fill(Wake::a_worker);  // or the try would be over before a sleeping one looks
     }
   }
@@ -135,7 +137,7 @@ void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
 }
 
 void Context::request_fill(Wake wake) noexcept {
-  if (!is_requested() && !window().is_filled()) {
+  if ((wake == Wake::a_worker || !is_requested()) && !window().is_filled()) {
     precomputer_.request(*this, wake);
   }
 }

@@ -21,14 +21,14 @@ Precomputer::Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Devic
 
 void Precomputer::request(Candidate& candidate, Wake wake) noexcept {
   Candidate::Scheduling& scheduling = candidate.scheduling();
-  if (scheduling.is_requested.exchange(true, std::memory_order_acq_rel)) {
-    return;
+  if (!scheduling.is_requested.exchange(true, std::memory_order_acq_rel)) {
+    Candidate* first = requests_.load(std::memory_order_relaxed);
+    do {
+      scheduling.next_requested = first;
+    } while (!requests_.compare_exchange_weak(first, &candidate, std::memory_order_seq_cst,
+                                              std::memory_order_relaxed));
   }
-  Candidate* first = requests_.load(std::memory_order_relaxed);
-  do {
-    scheduling.next_requested = first;
-  } while (!requests_.compare_exchange_weak(first, &candidate, std::memory_order_seq_cst,
-                                            std::memory_order_relaxed));
+  // A request that nobody has seen yet may be one that woke nobody.
   if (shared_.has_workers && wake == Wake::a_worker) {
     workers_.wake();
   }

@@ -48,7 +48,7 @@ struct Shared {  // NOLINT(clang-analyzer-optin.performance.Padding)
 };
 
 // Whom a request for keystream wakes. Waking a thread takes some ten microseconds, too long for a
-// client whose data waits.
+// client whose data waits, unless that is once in some thousand requests.
 enum class Wake : unsigned { nobody, a_worker };
 
 class Precomputer {

@@ -68,7 +68,9 @@ void Workers::stop() noexcept {
 
 void Workers::wake() noexcept {
   if (awake_.load(std::memory_order_seq_cst) == 0) {
-    const std::lock_guard lock(mutex_);
+    // A client must not wait for a worker that the system has set aside while it held the mutex. If
+    // that one is about to sleep, it may miss this, and looks again when its pause is over.
+    const Lock lock(mutex_, std::try_to_lock);
     wake_.notify_one();
   }
 }

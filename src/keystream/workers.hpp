@@ -5,7 +5,8 @@
 // Hardly any request that encrypts wakes a worker, because that takes the client some ten
 // microseconds. Instead one worker looks for work at a fixed interval. If there is none for long,
 // it looks less and less often; from then on a prefetch, a new context or the beginning of a try
-// (decision.hpp) wakes it. The others sleep until a working one finds a second context that waits.
+// (decision.hpp) wakes it. The other workers sleep until a working one finds a second context that
+// waits.
 #pragma once
 
 #include <atomic>

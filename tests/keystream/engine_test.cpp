@@ -109,28 +109,38 @@ TEST(Decision, SlowerIsNotUsed) {
   engine->close(context);
 }
 
-// A worker that sleeps looks four times a second; a try takes about a millisecond.
+// A worker that sleeps looks four times a second. A try takes 32 requests, here some milliseconds.
 TEST(Decision, ATryWakesAWorker) {
-  KeystreamEngine engine({.workers = 1});
-  KeystreamContext context = open_file(engine);
-  std::uint64_t at = 0;
-  const auto has_hits = [&](int uses) {
-    const std::uint64_t before = there(context.use());
-    for (int i = 0; i < uses; ++i) {
-      encrypt_chunk(context, at++);
-      for (const auto end = Clock::now() + std::chrono::microseconds(20); Clock::now() < end;) {
-      }
-    }
-    return there(context.use()) != before;
-  };
+  const auto engine = keystream::KeystreamService::make({.workers = 1});
+  const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  Buffer text(chunk);
   int tries_with_keystream = 0;
-  EXPECT_TRUE(wait_until([&] {
-    while (has_hits(2 * 32)) {  // until precomputing is given up
+  for (std::uint8_t file = 0; file < 30 && tries_with_keystream < 3; ++file) {
+    CounterBlock counter = {};
+    counter.bytes[0] = file;
+    const std::uint64_t filled = engine->statistics().filled_chunks;
+    const auto context = engine->open(key, counter, {});
+    ASSERT_TRUE(wait_until([&] { return engine->statistics().filled_chunks >= filled + 14; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    for (int i = 0; i < 2000; ++i) {
+      key->costs().add(keystream::Way::direct, 100);
+      key->costs().add(keystream::Way::other, 1e6);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(600));
-    tries_with_keystream += has_hits(4096) ? 1 : 0;
-    return tries_with_keystream == 3;
-  }));
+    std::uint64_t at = 0;
+    const auto use_until = [&](std::uint64_t end, std::chrono::microseconds pause) {
+      for (; at < end; ++at) {
+        context->crypt(Direction::encrypt, at * chunk, text, text);
+        for (const auto go_on = Clock::now() + pause; Clock::now() < go_on;) {
+        }
+      }
+      return there(context->use());
+    };
+    // What was ready is used up, and more is asked for. Then precomputing is given up.
+    const std::uint64_t before = use_until(4096, {});
+    tries_with_keystream += use_until(4096 + 128, std::chrono::microseconds(200)) != before ? 1 : 0;
+    engine->close(context);
+  }
+  EXPECT_EQ(tries_with_keystream, 3);
 }
 
 TEST(Decision, AMedianForgetsAnInterrupt) {
