@@ -53,7 +53,7 @@ TEST(Sources, IdleKeepsItsDeadline) {
   const Clock::time_point start = Clock::now();
   EXPECT_TRUE(engine.idle(start + std::chrono::milliseconds(5)));
   // Generous, because others want the processor as well: all of it would take two seconds.
-  EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(1000));
+  EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(850));
   EXPECT_GT(engine.statistics().filled_chunks, 0U);
 }
 
@@ -121,7 +121,8 @@ TEST(Decision, ATryWakesAWorker) {
     const std::uint64_t filled = engine->statistics().filled_chunks;
     const auto context = engine->open(key, counter, {});
     ASSERT_TRUE(wait_until([&] { return engine->statistics().filled_chunks >= filled + 14; }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    // The worker's pauses have doubled: the present one lasts from 0.78 to 1.03 s after its work.
+    std::this_thread::sleep_for(std::chrono::milliseconds(850));
     for (int i = 0; i < 2000; ++i) {
       key->costs().add(keystream::Way::direct, 100);
       key->costs().add(keystream::Way::other, 1e6);
