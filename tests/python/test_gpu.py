@@ -228,6 +228,23 @@ def test_nothing_left_out_reads_passed(machine):
         assert f"{tool}: missing: compute-sanitizer does not support this device" in done.stdout
 
 
+def test_a_sanitizer_is_as_good_as_its_worst_part(machine):
+    """A part that was stopped or that failed shows, whatever the others did."""
+    test_parts_are_noted_whatever_becomes_of_them(machine)
+    machine.stand_in("compute-sanitizer", """case "$2 $*" in
+        racecheck*rows) exit 9 ;;
+        racecheck*long) exit 124 ;;
+        initcheck*device) exit 124 ;;
+        synccheck*long) exit 3 ;;
+        esac""")
+    done = machine("sanitize", "--architecture", "90", "--results", str(machine.folder / "fourth"))
+    assert done.returncode == 1
+    assert "dev: gpu: memcheck: passed (" in done.stdout
+    assert "racecheck: failed: rows: it found errors, device passed, long stopped after" in done.stdout
+    assert "initcheck: cut: rows passed, device stopped after" in done.stdout
+    assert "synccheck: failed: rows passed, device passed, long: exit code 3" in done.stdout
+
+
 def test_build_has_an_end(machine):
     script = machine.folder / "tools/gpu/run"
     text = script.read_text()
