@@ -242,6 +242,39 @@ def test_options_of_the_file_system(folder: Path) -> None:
     assert fs.cat_file(str(folder / "sealed")) == TEXT
 
 
+def test_names_are_those_of_other_chained_file_systems(
+    folder: Path, keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative names above all: a pattern is compared with what `ls` calls the files."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    fs = fsspec.filesystem("paes", target_protocol="file", **keys)
+    other = fsspec.filesystem("simplecache", target_protocol="file")
+    fs.makedirs("data/inner")
+    fs.pipe({"data/a.paes": b"first", "data/inner/b.paes": b"second"})
+    for root in ("data", f"{folder}/data", "~/data", f"file://{folder}/data", "paes://data"):
+        same = root.removeprefix("paes://")
+        for pattern in ("*.paes", "**/*.paes", "a.paes", "in*", "none*"):
+            found = fs.glob(f"{root}/{pattern}")
+            assert found == other.glob(f"{same}/{pattern}")
+            assert bool(found) == (pattern != "none*")
+        assert fs.find(root) == other.find(same)
+        assert fs.expand_path(root, recursive=True) == other.expand_path(same, recursive=True)
+        assert list(fs.walk(root)) == list(other.walk(same))
+        assert fs.ls(root, detail=False) == other.ls(same, detail=False)
+        assert fs.du(root) == len(b"firstsecond")
+        assert set(fs.du(root, total=False)) == set(other.du(same, total=False))
+        assert fs.cat(f"{root}/a.paes") == b"first"
+        assert fs.cat(f"{root}/*.paes") == {str(folder / "data/a.paes"): b"first"}
+        assert fs.info(f"{root}/a.paes")["name"] == other.info(f"{same}/a.paes")["name"]
+    fs.get("data", "plain", recursive=True)
+    assert (folder / "plain/inner/b.paes").read_bytes() == b"second"
+    fs.put("plain", "again", recursive=True)
+    assert fs.cat_file("again/inner/b.paes") == b"second"
+    with fsspec.open_files("paes::data/*.paes", "rb", paes=keys)[0] as file:
+        assert file.read() == b"first"
+
+
 class Handler(BaseHTTPRequestHandler):
     """Files of a folder, whole or in ranges, with a note of each range."""
 
@@ -294,6 +327,43 @@ def server(folder: Path) -> Iterator[tuple[str, list[tuple[int, int]]]]:
         yield f"http://127.0.0.1:{listening.server_port}", ranges
         listening.shutdown()
         thread.join()
+
+
+def test_ranges_alone_are_fetched(
+    server: tuple[str, list[tuple[int, int]]], seal: Seal, keys: dict[str, Any]
+) -> None:
+    """Without an option of the file system below, whose own caches take much more."""
+    base, ranges = server
+    text = varied_bytes(40 << 20)
+    sealed = seal(text)
+    with fsspec.open(f"paes::{base}/{sealed.name}", "rb", paes=keys) as file:
+        for offset in range(3 << 20, 33 << 20, 3 << 20):
+            file.seek(offset)
+            assert file.read(4096) == text[offset : offset + 4096]
+    # Ten chunks, the last chunk of the file, and what stands before the first.
+    assert sum(end - first for first, end in ranges) < 12 * 16400 + 10_000
+    assert len(ranges) < 20
+    ranges.clear()
+    fs, path = fsspec.core.url_to_fs(f"paes::{base}/{sealed.name}", paes=keys)
+    with fs.open(path, cache_type="all") as file:
+        assert file.read(10) == text[:10]
+    assert ranges == [(0, sealed.stat().st_size)]
+
+
+@pytest.mark.parametrize("size", [1000, 300_000, 40 << 20])
+def test_what_is_read_in_order_takes_few_requests(
+    server: tuple[str, list[tuple[int, int]]], seal: Seal, keys: dict[str, Any], size: int
+) -> None:
+    base, ranges = server
+    text = varied_bytes(40 << 20)
+    sealed = seal(text)
+    with fsspec.open(f"paes::{base}/{sealed.name}", "rb", paes=keys) as file:
+        read = bytearray()
+        while piece := file.read(size):
+            read += piece
+    assert read == text
+    assert len(ranges) < 40
+    assert sum(end - first for first, end in ranges) < 1.2 * len(text)
 
 
 def test_http(server: tuple[str, list[tuple[int, int]]], seal: Seal, keys: dict[str, Any]) -> None:

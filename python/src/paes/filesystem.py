@@ -6,24 +6,93 @@ Such as `fsspec.open("paes::s3://bucket/key", paes={"identity": "key.txt"})`.
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Callable
 from typing import Any
 
 import fsspec
 from fsspec.implementations.chained import ChainedFileSystem
 from fsspec.implementations.local import LocalFileSystem
+from fsspec.spec import AbstractBufferedFile
 
 from paes.files import inspect
 from paes.keys import open_with, seal_for
+from paes.sources import name_of
 from paes.streams import EncryptedReader, EncryptedWriter
+
+
+class _Ahead:
+    """A remote file that is read ahead of reads in order, and not ahead of others.
+
+    Each read of a remote file is a request. A text that is read in order takes few long ones, up to
+    `LONGEST` bytes; a range that is read alone takes no more than its chunks.
+    """
+
+    SHORTEST = 1 << 16
+    LONGEST = 1 << 23
+    # Threads of one transfer ask for consecutive pieces in almost any order.
+    PIECES_OUT_OF_ORDER = 8
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.name = getattr(file, "path", None) or name_of(file)
+        self._place = 0
+        self._start = 0
+        self._held = b""
+        self._before = self._start, self._held
+        self._ahead = 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        if whence != os.SEEK_SET:
+            offset = self._file.seek(offset, whence)
+        self._place = offset
+        return offset
+
+    def read(self, size: int, /) -> bytes:
+        data = self._found(size)
+        if data is None:
+            beyond = self._place - (self._start + len(self._held))
+            near = self.PIECES_OUT_OF_ORDER * size
+            if self._held and self._start - near <= self._place < self._start:
+                # A piece that comes late. What follows it is held already, and stays.
+                data = self._fetch(self._place, size)
+            elif self._held and beyond <= near and self._place >= self._start:
+                # Pieces between the end of what is held and this one will come late.
+                longer = max(2 * self._ahead, near, self.SHORTEST)
+                self._ahead = max(min(longer, self.LONGEST), size)
+                data = self._hold(self._place - max(beyond, 0), self._ahead, size)
+            else:
+                self._ahead = 0
+                data = self._hold(self._place, size, size)
+        self._place += len(data)
+        return data
+
+    def _found(self, size: int) -> bytes | None:
+        for start, held in ((self._start, self._held), self._before):
+            if start <= self._place and self._place + size <= start + len(held):
+                return held[self._place - start :][:size]
+        return None
+
+    def _hold(self, start: int, ahead: int, size: int) -> bytes:
+        before = self._place - start
+        self._before = self._start, self._held
+        self._held = self._fetch(start, before + ahead)
+        self._start = start
+        return self._held[before : before + size]
+
+    def _fetch(self, start: int, size: int) -> bytes:
+        self._file.seek(start)
+        data: bytes = self._file.read(size)
+        return data
 
 
 class _Reader(EncryptedReader):
     """A reader that owns the file below."""
 
-    def __init__(self, inner: Any, *arguments: Any, **options: Any) -> None:
+    def __init__(self, inner: Any, reads_ahead: bool, *arguments: Any, **options: Any) -> None:
         self._inner = inner
         try:
-            super().__init__(inner, *arguments, **options)
+            super().__init__(_Ahead(inner) if reads_ahead else inner, *arguments, **options)
         except BaseException:
             inner.close()
             raise
@@ -126,6 +195,13 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self._key_bits = key_bits
         self._max_work_factor = max_work_factor
         self._how: dict[str, Any] = {"threads": threads, "kernel": kernel}
+        # Names are those of the file system below: a relative or a user's (~) one becomes what `ls`
+        # says, or no pattern would match. A method of the object, because each has another below.
+        self._strip_protocol: Callable[[Any], Any] = self._inner_name
+
+    def _inner_name(self, path: Any) -> Any:
+        own: Callable[[Any], Any] = super()._strip_protocol
+        return self.fs._strip_protocol(own(path))
 
     @property
     def transaction(self) -> Any:
@@ -145,7 +221,8 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
     ) -> EncryptedReader | EncryptedWriter:
         if mode == "rb":
             given = open_with(self._identity, self._passphrase, self._key, self._max_work_factor)
-            return _Reader(self.fs.open(path, "rb"), given, **self._how)
+            inner, reads_ahead = self._open_inner(path, **options)
+            return _Reader(inner, reads_ahead, given, **self._how)
         if mode == "wb":
             wanted = seal_for(self._recipients, self._passphrase, self._key, self._key_bits)
             # fsspec cannot take a local file back, and paes can. Files of a transaction are
@@ -155,6 +232,17 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
             return _Writer(_Target(self.fs, path), wanted, **self._how)
         raise ValueError(f"mode must be 'rb' or 'wb', not {mode!r}")
 
+    def _open_inner(self, path: str, **options: Any) -> tuple[Any, bool]:
+        """Open the encrypted file, and tell whether to read ahead of what is read of it.
+
+        A cache of the file system below would fetch what nobody asked for, 50 MB at a time in s3fs;
+        whoever wants one says so by `cache_type`.
+        """
+        if "cache_type" in options:
+            return self.fs.open(path, "rb", **options), False
+        file = self.fs.open(path, "rb", cache_type="none")
+        return file, isinstance(file, AbstractBufferedFile)
+
     def _local_path(self, path: str) -> str:
         local: str = self.fs._strip_protocol(path)
         if self.fs.auto_mkdir:
@@ -163,16 +251,17 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Tell what the file system below says, with the length of the text as the size."""
+        path = self._inner_name(path)
         found = dict(self.fs.info(path, **options))
         if found["type"] == "file":
             found["encrypted_size"] = found["size"]
-            with self.fs.open(path, "rb") as file:
+            with self._open_inner(path)[0] as file:
                 found["size"] = inspect(file).text_bytes
         return found
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         """List a directory. Sizes are None, because each takes a read; `info` has them."""
-        entries = self.fs.ls(path, detail=True, **options)
+        entries = self.fs.ls(self._inner_name(path), detail=True, **options)
         if not detail:
             return [entry["name"] for entry in entries]
         return [
@@ -182,49 +271,53 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
             for entry in entries
         ]
 
+    def invalidate_cache(self, path: str | None = None) -> None:
+        """Let the file system below forget what it has listed."""
+        self.fs.invalidate_cache(None if path is None else self._inner_name(path))
+
     def created(self, path: str) -> Any:
         """Ask the file system below."""
-        return self.fs.created(path)
+        return self.fs.created(self._inner_name(path))
 
     def modified(self, path: str) -> Any:
         """Ask the file system below."""
-        return self.fs.modified(path)
+        return self.fs.modified(self._inner_name(path))
 
     def exists(self, path: str, **options: Any) -> bool:
         """Ask the file system below."""
-        return bool(self.fs.exists(path, **options))
+        return bool(self.fs.exists(self._inner_name(path), **options))
 
     def isfile(self, path: str) -> bool:
         """Ask the file system below, of which a file may be no encrypted one."""
-        return bool(self.fs.isfile(path))
+        return bool(self.fs.isfile(self._inner_name(path)))
 
     def isdir(self, path: str) -> bool:
         """Ask the file system below."""
-        return bool(self.fs.isdir(path))
+        return bool(self.fs.isdir(self._inner_name(path)))
 
     def _rm(self, path: str) -> None:
-        self.fs.rm_file(path)
+        self.fs.rm_file(self._inner_name(path))
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
         """Ask the file system below."""
-        self.fs.rm(path, recursive=recursive, maxdepth=maxdepth)
+        self.fs.rm(self._inner_name(path), recursive=recursive, maxdepth=maxdepth)
 
     def rmdir(self, path: str) -> None:
         """Ask the file system below."""
-        self.fs.rmdir(path)
+        self.fs.rmdir(self._inner_name(path))
 
     def cp_file(self, path1: str, path2: str, **options: Any) -> None:
         """Copy a file as it is: who can open it can open the copy."""
-        self.fs.cp_file(path1, path2, **options)
+        self.fs.cp_file(self._inner_name(path1), self._inner_name(path2), **options)
 
     def mv(self, path1: Any, path2: Any, **options: Any) -> None:
         """Ask the file system below."""
-        self.fs.mv(path1, path2, **options)
+        self.fs.mv(self._inner_name(path1), self._inner_name(path2), **options)
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Ask the file system below."""
-        self.fs.mkdir(path, create_parents=create_parents, **options)
+        self.fs.mkdir(self._inner_name(path), create_parents=create_parents, **options)
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
         """Ask the file system below."""
-        self.fs.makedirs(path, exist_ok=exist_ok)
+        self.fs.makedirs(self._inner_name(path), exist_ok=exist_ok)
