@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "core/children.hpp"
 #include "paes/command.hpp"
 #include "paes/error.hpp"
 #include "paes/process.hpp"
@@ -43,18 +44,18 @@ bool wait_for_report(int pipe, pid_t child) {
   }
 }
 
+// It has not reported, so nothing is mounted, whatever it says when it ends.
 int code_of_ended(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) {
+  const std::optional<int> status = wait_for_child(child);
+  if (status && WIFSIGNALED(*status)) {
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
-    (void)sigaction(WTERMSIG(status), &action, nullptr);
-    (void)raise(WTERMSIG(status));
-    return static_cast<int>(ErrorCode::failure);
+    (void)sigaction(WTERMSIG(*status), &action, nullptr);
+    (void)raise(WTERMSIG(*status));
   }
-  return WEXITSTATUS(status);
+  return status && WIFEXITED(*status) && WEXITSTATUS(*status) != cli::exit_done
+             ? WEXITSTATUS(*status)
+             : static_cast<int>(ErrorCode::failure);
 }
 
 }  // namespace

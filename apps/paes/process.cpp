@@ -43,6 +43,24 @@ void forbid_core_dumps() {
 #endif
 }
 
+// A process inherits which signals are blocked and which are ignored. Supervisors, runtimes with
+// threads and scripts leave some so by mistake, and then a request to stop would never arrive, or
+// nobody would learn how a child ended: while SIGCHLD is ignored, waitpid(2) answers ECHILD.
+//
+// Two conventions are kept. SIGHUP, SIGINT and SIGQUIT stay ignored, because nohup(1) and the
+// shells' background jobs want it: what they start outlives the terminal and its Ctrl-C. SIGTERM is
+// how such a job is stopped in order, so it is always caught. And where SIGPIPE is ignored, a
+// closed pipe is told as an error and not by the signal's death, as other programs do it too.
+// Neither changes whether a command succeeds, or what it cleans up.
+void take_back_inherited_signals() {
+  sigset_t none;
+  (void)sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  (void)sigaction(SIGCHLD, &action, nullptr);
+}
+
 void catch_signals() {
   struct sigaction action = {};
   struct sigaction inherited = {};
@@ -53,8 +71,9 @@ void catch_signals() {
   // No SA_RESTART: a read that waits for a pipe or a terminal must return.
   action.sa_handler = on_signal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    if (sigaction(number, nullptr, &inherited) == 0 && inherited.sa_handler != SIG_IGN) {
-      (void)sigaction(number, &action, nullptr);  // nohup and background jobs stay as they are
+    if (sigaction(number, nullptr, &inherited) == 0 &&
+        (inherited.sa_handler != SIG_IGN || number == SIGTERM)) {
+      (void)sigaction(number, &action, nullptr);
     }
   }
 }
@@ -68,6 +87,7 @@ void prepare_process() {
   static Cancel requests;
   cancellation = &requests;
   catch_signals();
+  take_back_inherited_signals();  // from here on what was held back arrives, and is caught
 }
 
 void begin_as_child() {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/children.hpp"
 #include "core/descriptor.hpp"
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/place.hpp"
@@ -45,15 +46,9 @@ pid_t start(const Child& program, int input, int output, int messages) {
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
-  // This process ignores two signals and catches others; children start as from a shell.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t as_from_a_shell;
-  sigemptyset(&as_from_a_shell);
-  sigaddset(&as_from_a_shell, SIGPIPE);
-  sigaddset(&as_from_a_shell, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &as_from_a_shell);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  give_own_signals(attributes);  // as from a shell
 
   std::vector<char*> arguments;
   arguments.reserve(program.arguments.size() + 1);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/children.hpp"
 #include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 
@@ -74,16 +75,7 @@ pid_t start(const std::string& file, const char* machine, int socket) {
   posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   // A descriptor that this process has inherited may lead to a passphrase.
   posix_spawn_file_actions_addclosefrom_np(&options.actions, STDERR_FILENO + 1);
-  // A signal that this process ignores or blocks would otherwise be ignored or blocked there.
-  sigset_t defaults;
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
-  sigaddset(&defaults, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&options.attributes, &defaults);
-  posix_spawnattr_setsigmask(&options.attributes, &blocked);
-  posix_spawnattr_setflags(&options.attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  give_own_signals(options.attributes);
   std::string machine_option = std::string("--age-plugin=") + machine;
   std::string program = file;
   char* const arguments[] = {program.data(), machine_option.data(), nullptr};
@@ -121,12 +113,15 @@ PluginProcess::PluginProcess(std::string_view name, const char* machine, const W
 
 PluginProcess::~PluginProcess() {
   socket_ = Descriptor();
+  // Only the protocol says whether a plugin has done its work, because its status is not to be had
+  // where the caller's program ignores SIGCHLD or collects all children itself (ECHILD).
   const auto deadline = std::chrono::steady_clock::now() + time_to_end;
   int status = 0;
   while (waitpid(process_, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
       (void)kill(process_, SIGKILL);
-      (void)waitpid(process_, &status, 0);
+      while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+      }
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
