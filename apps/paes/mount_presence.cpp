@@ -1,5 +1,6 @@
 #include "paes/mount_presence.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,6 +14,9 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+
+#include "core/secret.hpp"
 
 namespace paes::cli {
 
@@ -25,17 +29,48 @@ constexpr char written_byte = 1;
 // They are of one user, who has more than one client only by mistake.
 constexpr std::size_t most_clients = 64;
 // The mount that had this device before has gone, and its program is about to withdraw.
-constexpr int most_tries_for_name = 200;
-constexpr milliseconds pause_between_tries{10};
+constexpr int most_waits_for_predecessor = 200;
+constexpr milliseconds pause_between_waits{10};
 
 struct Address {
   sockaddr_un name{};
   socklen_t bytes = 0;
 };
 
-Address address_of(const std::string& device) {
+// What the names of all programs for a device begin with.
+std::string beginning_of_names(const std::string& device) { return "paes-mount/" + device; }
+
+std::string new_name(const std::string& device) {
+  std::array<std::uint8_t, 16> chosen{};
+  random_bytes(chosen);
+  std::string name = beginning_of_names(device) + "/";
+  for (const std::uint8_t byte : chosen) {
+    name += fmt::format("{:02x}", byte);
+  }
+  return name;
+}
+
+// The names that are taken for a device, as the system lists them (proc(5)). Anyone can add some.
+std::vector<std::string> taken_names(const std::string& device) {
+  const std::string beginning = beginning_of_names(device);
+  std::vector<std::string> names;
+  std::ifstream file("/proc/net/unix");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t at = line.find(" @" + beginning);
+    if (at != std::string::npos) {
+      std::string name = line.substr(at + 2);
+      if (name.size() == beginning.size() || name[beginning.size()] == '/') {
+        names.push_back(std::move(name));
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());  // each client that was accepted has the name once more
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Address address_of(const std::string& text) {
   Address address;
-  const std::string text = "paes-mount/" + device;
   address.name.sun_family = AF_UNIX;
   // A zero byte in front makes the name abstract.
   const std::size_t bytes = std::min(text.size(), sizeof address.name.sun_path - 1);
@@ -82,18 +117,18 @@ bool wait_readable(int descriptor, const Cancel& cancel, steady_clock::time_poin
 
 void MountPresence::announce(const std::string& device) noexcept {
   try {
+    MountedPlace place;
+    place.device = device;
+    place.user = geteuid();
+    for (int waits = 0; waits < most_waits_for_predecessor && MountProcess::find(place); ++waits) {
+      std::this_thread::sleep_for(pause_between_waits);
+    }
     Descriptor listener = new_socket();
     Descriptor stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    const Address address = address_of(device);
-    for (int tries = 1; bind(listener.number(), reinterpret_cast<const sockaddr*>(&address.name),
-                             address.bytes) != 0;
-         ++tries) {
-      if (errno != EADDRINUSE || tries == most_tries_for_name) {
-        return;
-      }
-      std::this_thread::sleep_for(pause_between_tries);
-    }
-    if (listen(listener.number(), SOMAXCONN) != 0 || !stop.is_open()) {
+    const Address address = address_of(new_name(device));
+    if (bind(listener.number(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) !=
+            0 ||
+        listen(listener.number(), SOMAXCONN) != 0 || !stop.is_open()) {
       return;
     }
     listener_ = std::move(listener);
@@ -165,9 +200,19 @@ void MountPresence::report_written() noexcept {
 }
 
 std::optional<MountProcess> MountProcess::find(const MountedPlace& place) {
+  for (const std::string& name : taken_names(place.device)) {
+    if (std::optional<MountProcess> found = connect_to(name, place)) {
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<MountProcess> MountProcess::connect_to(const std::string& name,
+                                                     const MountedPlace& place) {
   MountProcess found;
   found.socket_ = new_socket();
-  const Address address = address_of(place.device);
+  const Address address = address_of(name);
   if (!found.socket_.is_open() ||
       connect(found.socket_.number(), reinterpret_cast<const sockaddr*>(&address.name),
               address.bytes) != 0) {

@@ -1,10 +1,12 @@
 // How `paes umount` learns that the program behind a mount has written everything, has wiped its
-// keys and is gone. The program listens on a socket that is named after the device of the mount. A
-// client connects before it unmounts. It gets one byte when everything is written, and sees the end
-// of the process after that.
+// keys and is gone. The program listens on a socket whose name begins with the device of the mount.
+// A client connects before it unmounts. It gets one byte when everything is written, and sees the
+// end of the process after that.
 //
 // The socket has an abstract name (unix(7)): no file stays behind, whatever ends the program, and
-// the system says whose process is at the other end. Nothing secret goes through it.
+// the system says whose process is at the other end. Nothing secret goes through it. Anyone may
+// take any such name. So the rest of it is random, which nobody takes beforehand, and clients go
+// through all names in the system's list until one is of the right user.
 #pragma once
 
 #include <sys/types.h>
@@ -29,9 +31,9 @@ class MountPresence {
   MountPresence(const MountPresence&) = delete;
   MountPresence& operator=(const MountPresence&) = delete;
 
-  // Listens, in a thread of its own. Call it before the mount answers its first request: clients
-  // then find the socket of every mount that answers. If it fails, the mount works all the same,
-  // and only clients are worse off.
+  // Listens, in a thread of its own, once the mount that had this device before is gone. Call it
+  // before the mount answers its first request: clients then find the socket of every mount that
+  // answers. If it fails, the mount works all the same, and only clients are worse off.
   void announce(const std::string& device) noexcept;
 
   // No more clients from now on. Call it once it is unmounted, because another mount may get the
@@ -72,6 +74,9 @@ class MountProcess {
                                  std::chrono::steady_clock::time_point deadline);
 
  private:
+  [[nodiscard]] static std::optional<MountProcess> connect_to(const std::string& name,
+                                                              const MountedPlace& place);
+
   Descriptor socket_;
   Descriptor process_;
   pid_t number_ = 0;
