@@ -5,11 +5,13 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -20,6 +22,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/children.hpp"
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "paes/command.hpp"
@@ -150,12 +153,7 @@ std::string unmount_by_fusermount(const std::string& path, bool is_lazy) {
   SpawnActions how;
   (void)posix_spawn_file_actions_adddup2(how.actions(), writing.number(), STDOUT_FILENO);
   (void)posix_spawn_file_actions_adddup2(how.actions(), writing.number(), STDERR_FILENO);
-  sigset_t changed;  // which this process ignores
-  (void)sigemptyset(&changed);
-  (void)sigaddset(&changed, SIGPIPE);
-  (void)sigaddset(&changed, SIGXFSZ);
-  (void)posix_spawnattr_setsigdefault(how.attributes(), &changed);
-  (void)posix_spawnattr_setflags(how.attributes(), POSIX_SPAWN_SETSIGDEF);
+  give_own_signals(*how.attributes());
   pid_t child = 0;
   if (const int error = posix_spawnp(&child, words[0].c_str(), how.actions(), how.attributes(),
                                      arguments.data(), environment.data());
@@ -165,10 +163,8 @@ std::string unmount_by_fusermount(const std::string& path, bool is_lazy) {
   }
   writing = Descriptor();
   std::string said = read_all(reading.number());
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+  const std::optional<int> status = wait_for_child(child);
+  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) {
     return {};
   }
   said = said.substr(0, said.find('\n'));
@@ -177,27 +173,101 @@ std::string unmount_by_fusermount(const std::string& path, bool is_lazy) {
 
 enum class Unmounting { done, busy };
 
-// Throws Error(failure).
-Unmounting try_to_unmount(const MountedPlace& place, bool is_lazy) {
-  if (geteuid() == 0) {
-    if (umount2(place.path.c_str(), UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0) {
-      return Unmounting::done;
+// One mount that is to go. Whoever owns a folder above it may exchange that folder meanwhile, and
+// then something else has the path: another file system, which root must not unmount. So the folder
+// around the mountpoint is held open. A folder on which something is mounted keeps its name in
+// there, and what is mounted is looked at before each try. To hold the mount itself would keep it
+// busy.
+class FoundMount {
+ public:
+  // Throws Error(failure) if the path leads to something else already.
+  explicit FoundMount(const MountedPlace& place);
+
+  // Throws Error(failure).
+  [[nodiscard]] Unmounting try_to_unmount(bool is_lazy) const;
+  [[nodiscard]] const MountedPlace& place() const noexcept { return place_; }
+
+ private:
+  void check_is_at_path() const;
+  [[nodiscard]] bool is_in_table() const;
+  [[nodiscard]] Unmounting unmount_as_root(bool is_lazy) const;
+  [[nodiscard]] Unmounting unmount_as_user(bool is_lazy) const;
+
+  MountedPlace place_;
+  Descriptor folder_;  // none for "/", whose place nobody can take
+  std::string name_;
+};
+
+FoundMount::FoundMount(const MountedPlace& place) : place_(place) {
+  const std::size_t slash = place_.path.rfind('/');
+  name_ = place_.path.substr(slash + 1);
+  if (!name_.empty()) {
+    const std::string folder = place_.path.substr(0, std::max<std::size_t>(slash, 1));
+    folder_ = Descriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!folder_.is_open()) {
+      throw_errno(folder);
     }
-    if (errno != EBUSY) {
-      throw_errno(place.path + ": cannot be unmounted");
-    }
-    return Unmounting::busy;
+    check_is_at_path();
   }
-  if (place.user && *place.user != getuid()) {
-    fail(place.path, fmt::format("user {} has mounted it", *place.user),
+}
+
+// Asks nothing of what is mounted, which may not answer: no attribute is wanted, and what the
+// system has of it is enough. The device is that of the mounted file system alone; before Linux 5.8
+// the system does not say which of its mounts it is.
+void FoundMount::check_is_at_path() const {
+  struct statx found = {};
+  constexpr int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  if (statx(folder_.number(), name_.c_str(), flags, 0, &found) != 0) {
+    throw_errno(place_.path);
+  }
+  const std::string device = fmt::format("{}:{}", found.stx_dev_major, found.stx_dev_minor);
+  const bool has_id = (found.stx_mask & STATX_MNT_ID) != 0;
+  if (device != place_.device || (has_id && found.stx_mnt_id != place_.id)) {
+    fail(place_.path, "something else has this place by now, and is left alone");
+  }
+}
+
+bool FoundMount::is_in_table() const {
+  const std::vector<MountedPlace> table = read_mount_table();
+  return std::any_of(table.begin(), table.end(), [&](const MountedPlace& other) {
+    return other.id == place_.id && other.device == place_.device && other.type == place_.type;
+  });
+}
+
+Unmounting FoundMount::try_to_unmount(bool is_lazy) const {
+  const Unmounting result = geteuid() == 0 ? unmount_as_root(is_lazy) : unmount_as_user(is_lazy);
+  if (result == Unmounting::done && is_in_table()) {
+    fail(place_.path, "is still mounted, although the system has unmounted something there");
+  }
+  return result;
+}
+
+Unmounting FoundMount::unmount_as_root(bool is_lazy) const {
+  std::string path = place_.path;
+  if (folder_.is_open()) {
+    check_is_at_path();
+    path = path_of_descriptor(folder_.number()) + "/" + name_;
+  }
+  if (umount2(path.c_str(), UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0) {
+    return Unmounting::done;
+  }
+  if (errno != EBUSY) {
+    throw_errno(place_.path + ": cannot be unmounted");
+  }
+  return Unmounting::busy;
+}
+
+Unmounting FoundMount::unmount_as_user(bool is_lazy) const {
+  if (place_.user && *place_.user != getuid()) {
+    fail(place_.path, fmt::format("user {} has mounted it", *place_.user),
          "that user and root can unmount it");
   }
-  const std::string why = unmount_by_fusermount(place.path, is_lazy);
+  const std::string why = unmount_by_fusermount(place_.path, is_lazy);
   if (why.empty()) {
     return Unmounting::done;
   }
   if (why.find(std::strerror(EBUSY)) == std::string::npos) {
-    fail(place.path, "cannot be unmounted: " + why);
+    fail(place_.path, "cannot be unmounted: " + why);
   }
   return Unmounting::busy;
 }
@@ -223,13 +293,13 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 // Empty: unmounted. Otherwise it is busy, and this says by whom.
-std::string unmount_or_name_holders(const MountedPlace& place) {
+std::string unmount_or_name_holders(const FoundMount& found) {
   const auto deadline = steady_clock::now() + patience_for_free;
   for (;;) {
-    if (try_to_unmount(place, false) == Unmounting::done) {
+    if (found.try_to_unmount(false) == Unmounting::done) {
       return {};
     }
-    if (const std::vector<std::string> holders = all_holders_of(place); !holders.empty()) {
+    if (const std::vector<std::string> holders = all_holders_of(found.place()); !holders.empty()) {
       return list_of(holders);
     }
     if (steady_clock::now() > deadline) {
@@ -258,7 +328,8 @@ void wait_for_program(const std::string& path, MountProcess& program, unsigned t
 }
 
 void unmount(const std::string& path, const Request& request) {
-  const MountedPlace place = find_vault(path, real_path(path));
+  const FoundMount found(find_vault(path, real_path(path)));
+  const MountedPlace& place = found.place();
   std::optional<MountProcess> program = MountProcess::find(place);
   bool is_alone = false;
   if (!program) {
@@ -266,11 +337,10 @@ void unmount(const std::string& path, const Request& request) {
     // One that has only just mounted announces itself before it answers.
     program = is_alone ? std::nullopt : MountProcess::find(place);
   }
-  if (const std::string holders = unmount_or_name_holders(place); !holders.empty()) {
-    if (!request.is_lazy) {
+  if (const std::string holders = unmount_or_name_holders(found); !holders.empty()) {
+    if (!request.is_lazy || found.try_to_unmount(true) != Unmounting::done) {
       fail(path, "is in use by " + holders, "`paes umount --lazy` lets them finish");
     }
-    (void)try_to_unmount(place, true);
     print_note(fmt::format("paes: {}: is unmounted for all but {}; its program goes on for them",
                            printable(path), printable(holders)));
     return;

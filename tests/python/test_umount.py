@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import program
@@ -278,6 +279,75 @@ def test_a_program_in_another_network(vault, mounts):
     (pid,) = processes_of(point)
     umount(point, prefix=["unshare", "--net"], code=program.FAILURE, says="is unmounted, but its program cannot be seen")
     wait_ended(pid)
+
+
+# What keeps a mount busy, and no process has it open: a descriptor on its way to somebody.
+BUSY = """
+import os, socket, sys
+here, there = socket.socketpair()
+folder = os.open(sys.argv[1], os.O_RDONLY)
+socket.send_fds(here, [b"x"], [folder])
+os.close(folder)
+"""
+
+
+@needs_root
+def test_a_folder_above_is_exchanged_meanwhile(vault, mounts, tmp_path):
+    """Whoever owns that folder chooses what has the path. Root unmounts nothing else."""
+    others, user = tmp_path / "others", tmp_path / "user"
+    (others / "text").mkdir(parents=True)
+    (user / "text").mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "tmpfs", others / "text"]
+    if subprocess.run(mount, capture_output=True, timeout=LIMIT_S, check=False).returncode != 0:
+        pytest.skip("this root may mount no tmpfs")
+    mounts.points.append(others / "text")
+    point = mounts.by_paes(vault, point=user / "text")
+    with holder(BUSY, point):
+        with umount_in_background(point) as process:
+            time.sleep(0.5)  # it tries for two seconds
+            user.rename(tmp_path / "gone")
+            user.symlink_to(others)
+            mounts.points.append(tmp_path / "gone" / "text")
+            _, said = process.communicate(timeout=LIMIT_S)
+    assert is_mounted(others / "text")
+    assert process.returncode == program.FAILURE
+    program.assert_error_lines(said.decode(), "is in use by someone who cannot be seen from here")
+    # By the time that it begins, something else may have the place already.
+    umount(user / "text", code=program.FAILURE, says="is no mount of paes: its type is tmpfs")
+    umount(tmp_path / "gone" / "text")
+
+
+def umount_in_background(point):
+    return program.start("umount", point, stderr=subprocess.PIPE)
+
+
+# Takes all names that a program of a mount could announce itself with, if they can be guessed.
+SQUATTING = """
+import os, socket
+os.setgid(65534)
+os.setuid(65534)
+taken = []
+for number in range(20, 400):
+    one = socket.socket(socket.AF_UNIX)
+    one.bind(f"\\0paes-mount/0:{number}")
+    one.listen()
+    taken.append(one)
+"""
+
+
+@needs_root
+def test_names_that_somebody_else_has_taken(vault, mounts):
+    with holder(SQUATTING):
+        begin = time.monotonic()
+        point = mounts.by_paes(vault)
+        (pid,) = processes_of(point)
+        umount(point)
+        assert has_ended(pid)
+        took_s = time.monotonic() - begin
+    begin = time.monotonic()
+    umount(mounts.by_paes(vault))
+    # It was two seconds more. Beside other work either may take long.
+    assert took_s < time.monotonic() - begin + 1.5
 
 
 @pytest.fixture
