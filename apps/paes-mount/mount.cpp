@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -24,7 +27,6 @@
 #include "paes/error.hpp"
 #include "paes/key_proof.hpp"
 #include "paes/mount_presence.hpp"
-#include "paes/mount_table.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "volume/sealing_ahead.hpp"
@@ -104,16 +106,11 @@ Opened open_volume(const Request& request, const MountPaths& paths, Messages& me
           make_ahead(request, opened, kernel)};
 }
 
-// `paes umount` finds this program by the device of its mount.
-void announce(cli::MountPresence& presence, const std::string& mountpoint) noexcept {
-  try {
-    const std::vector<cli::MountedPlace> table = cli::read_mount_table();
-    const cli::MountedPlace* const place = cli::find_mounted(table, mountpoint);
-    if (place != nullptr && place->type == cli::type_of_vaults) {
-      presence.announce(place->device);
-    }
-  } catch (const std::exception&) {
-    return;  // without /proc; the mount works all the same
+// `paes umount` finds this program by the device of its mount. If the device is not to be found,
+// the mount works all the same.
+void announce(cli::MountPresence& presence, const Session& session) {
+  if (const std::optional<dev_t> device = session.device()) {
+    presence.announce(std::to_string(major(*device)) + ":" + std::to_string(minor(*device)));
   }
 }
 
@@ -133,9 +130,14 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
         request.is_shared || request.writes_through ? Access::write : Access::write_back;
     (void)umask(0);  // those of the processes that ask are what counts
   }
-  // What others can read in the system's log shall not tell the names of the vault.
-  options.path_names = background != nullptr ? PathNames::stored : PathNames::plain;
-  options.has_acls = request.has_acls;
+  // A log keeps what it gets, and shall not tell the names of the vault: the system's, or that of
+  // a service, which has standard error. Only who sits before a terminal sees what they mean.
+  options.path_names =
+      background == nullptr && isatty(STDERR_FILENO) == 1 ? PathNames::plain : PathNames::stored;
+  // Where others come in, ACLs count in any case. Without them the system takes the mode's middle
+  // bits for the group's, which are the ACL's mask then: the group would get what its owner has
+  // given to a single user.
+  options.has_acls = request.has_acls || request.allows_others;
   options.has_suid = request.has_suid;
   options.ahead = opened.ahead.get();
   MountedVault mounted(opened.volume, options);
@@ -155,7 +157,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     Session session(mounted,
                     {paths.mountpoint, paths.place.number(), request.mount_options(paths.vault),
                      request.threads != 0 ? request.threads : default_threads(), request.idle});
-    announce(presence, paths.mountpoint);
+    announce(presence, session);
     session.start(cli::cancel());
     if (background != nullptr) {
       messages.use_syslog();

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <functional>
 
+#include "core/children.hpp"
 #include "core/residue.hpp"
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
@@ -78,6 +80,26 @@ bool is_connected(int channel) noexcept {
   return poll(&event, 1, 0) < 0 || (event.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
 
+// Has the process's current folder be another one for as long as it lives.
+class InFolder {
+ public:
+  explicit InFolder(int folder) noexcept
+      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_there_(fchdir(folder) == 0) {}
+  ~InFolder() {
+    if (!before_.is_open() || fchdir(before_.number()) != 0) {
+      (void)!chdir("/");
+    }
+  }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+  [[nodiscard]] bool is_there() const noexcept { return is_there_; }
+
+ private:
+  Descriptor before_;
+  bool is_there_;
+};
+
 extern "C" void on_waking_signal(int) {}
 
 void make_waking_signal_harmless() {
@@ -122,7 +144,8 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
   if (session_ == nullptr) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse refuses: " + take_message());
   }
-  if (fuse_session_mount(session_, target().c_str()) != 0) {
+  if (!at_mountpoint(
+          [&](const char* mountpoint) { return fuse_session_mount(session_, mountpoint) == 0; })) {
     fuse_session_destroy(session_);
     std::string why = take_message();
     throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " +
@@ -139,11 +162,18 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
 
 Session::~Session() { stop(); }
 
-// What the system is given to mount on. As root it is the folder that was checked, whatever has its
-// path by now: whoever owns the folder above could put another there, which is to be hidden from
-// nobody. For others fusermount3 goes to the folder first and then checks whether it is theirs.
-std::string Session::target() const {
-  return geteuid() == 0 ? path_of_descriptor(options_.place) : options_.mountpoint;
+// Calls `use` with the path by which the system is to mount or unmount. As root it leads to the
+// folder that was checked, whatever has its name by now: whoever owns the folder above could put
+// another there, which is to be hidden from nobody. The path of the descriptor would do it, too,
+// but needs /proc. For others fusermount3 goes to the folder first and then checks whether it is
+// theirs. False: `use` says so, or the folder cannot be entered any more.
+template <typename Use>
+bool Session::at_mountpoint(const Use& use) const {
+  if (geteuid() != 0) {
+    return use(options_.mountpoint.c_str());
+  }
+  const InFolder in_it(options_.place);
+  return in_it.is_there() && use(".");
 }
 
 int Session::failure() const {
@@ -169,7 +199,10 @@ void Session::stop() noexcept {
   }
   threads_.clear();
   channels_.clear();
-  fuse_session_unmount(session_);
+  (void)at_mountpoint([&](const char*) {
+    fuse_session_unmount(session_);  // by the path that it was mounted with
+    return true;
+  });
   fuse_session_destroy(session_);
 }
 
@@ -227,14 +260,24 @@ void Session::start(const Cancel& cancel) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
   }
-  // A mount that has just gone leaves the folder below, whose device is not ours to tune. An error
-  // of the vault's file system is no reason to end what others may be writing to already.
-  struct stat mounted = {};
-  struct stat below = {};
-  if (stat(options_.mountpoint.c_str(), &mounted) == 0 && fstat(options_.place, &below) == 0 &&
-      below.st_dev != mounted.st_dev) {
-    tune_cache(mounted.st_dev, mounted_.is_writable());
+  // An error of the vault's file system is no reason to end what others may be writing to already.
+  if (const std::optional<dev_t> mounted = device()) {
+    tune_cache(*mounted, mounted_.is_writable());
   }
+}
+
+// The system has no call for what is mounted on a folder that is open. If others have put another
+// folder there, the path does not lead to the mount.
+std::optional<dev_t> Session::device() const {
+  struct statx mounted = {};
+  struct stat below = {};
+  constexpr int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  if (statx(AT_FDCWD, options_.mountpoint.c_str(), flags, 0, &mounted) != 0 ||
+      fstat(options_.place, &below) != 0) {
+    return std::nullopt;
+  }
+  const dev_t device = makedev(mounted.stx_dev_major, mounted.stx_dev_minor);
+  return device != below.st_dev ? std::optional(device) : std::nullopt;
 }
 
 void Session::work(int channel) noexcept {
@@ -335,21 +378,25 @@ void Session::wait_for_end(const Cancel& cancel) {
 
 bool Session::unmount_unless_busy() const {
   if (geteuid() == 0) {
-    return umount2(target().c_str(), 0) == 0;
+    return at_mountpoint([](const char* mountpoint) { return umount2(mountpoint, 0) == 0; });
   }
   std::string mountpoint = options_.mountpoint;
   std::array<std::string, 5> words = {"fusermount3", "-u", "-q", "--", mountpoint};
   std::array<char*, 6> pointers{};
   std::transform(words.begin(), words.end(), pointers.begin(),
                  [](std::string& word) { return word.data(); });
+  posix_spawnattr_t attributes;
+  (void)posix_spawnattr_init(&attributes);
+  give_own_signals(attributes);
   pid_t child = 0;
-  if (posix_spawnp(&child, "fusermount3", nullptr, nullptr, pointers.data(), environ) != 0) {
+  const int error =
+      posix_spawnp(&child, "fusermount3", nullptr, &attributes, pointers.data(), environ);
+  (void)posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
     return false;
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const std::optional<int> status = wait_for_child(child);
+  return status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
 }
 
 }  // namespace paes::mount

@@ -2,6 +2,8 @@
 // requests, and unmounting, whoever asks for it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -40,6 +42,9 @@ class Session {
   // Returns when a stop is requested, or the vault is unmounted, by somebody or for idleness. What
   // the system has been given to write by then is written.
   void wait(const Cancel& cancel);
+  // Of the mounted file system. Asks it nothing. Nothing: it is not at the path of the mountpoint,
+  // because it is gone or others have renamed a folder.
+  [[nodiscard]] std::optional<dev_t> device() const;
   // The errno for which a thread could not receive what the system asks, which ends a mount. 0:
   // there was none.
   [[nodiscard]] int failure() const;
@@ -48,7 +53,8 @@ class Session {
   void work(int channel) noexcept;
   [[nodiscard]] Descriptor new_channel() const;
   void stop() noexcept;
-  [[nodiscard]] std::string target() const;
+  template <typename Use>
+  bool at_mountpoint(const Use& use) const;
   void to_end(int error) noexcept;
   void ended() noexcept;
   void wait_for_end(const Cancel& cancel);

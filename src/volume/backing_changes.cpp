@@ -3,6 +3,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -93,10 +94,13 @@ int Backing::add_name(int folder, const char* name, int to_folder, const char* t
   if (*name != '\0') {
     return error_of([&] { return linkat(folder, name, to_folder, to_name, 0); });
   }
-  // AT_EMPTY_PATH takes a capability. The path in /proc does not.
+  // AT_EMPTY_PATH takes a capability. The path in /proc does not, but may not be there.
   const std::string path = path_of_descriptor(folder);
-  return error_of(
+  const int error = error_of(
       [&] { return linkat(AT_FDCWD, path.c_str(), to_folder, to_name, AT_SYMLINK_FOLLOW); });
+  return error != ENOENT
+             ? error
+             : error_of([&] { return linkat(folder, "", to_folder, to_name, AT_EMPTY_PATH); });
 }
 
 int Backing::rename(int folder, const char* name, int to_folder, const char* to_name,
@@ -109,8 +113,8 @@ int Backing::remove(int folder, const char* name, bool is_folder) const {
 }
 
 int Backing::set_mode(int folder, const char* name, mode_t mode) const {
-  // The system has no call that leaves a symbolic link alone and takes a name. A descriptor that
-  // is a mere place leads there through /proc.
+  // Before Linux 6.6 the system has no call that leaves a symbolic link alone and takes a name. A
+  // descriptor that is a mere place leads there through /proc, if that is mounted.
   Descriptor place(folder, false);
   if (*name != '\0') {
     Result<Descriptor> opened = open(folder, name, O_PATH);
@@ -127,7 +131,11 @@ int Backing::set_mode(int folder, const char* name, mode_t mode) const {
     return EOPNOTSUPP;
   }
   const std::string path = path_of_descriptor(place.number());
-  return error_of([&] { return chmod(path.c_str(), mode); });
+  const int error = error_of([&] { return chmod(path.c_str(), mode); });
+  constexpr long fchmodat2_number = 452;  // on all processors
+  return error != ENOENT ? error : error_of([&] {
+    return static_cast<int>(syscall(fchmodat2_number, place.number(), "", mode, AT_EMPTY_PATH));
+  });
 }
 
 int Backing::set_owner(int folder, const char* name, uid_t user, gid_t group) const {
@@ -139,7 +147,11 @@ int Backing::set_times(int folder, const char* name, const struct timespec (&tim
   if (*name != '\0') {
     return error_of([&] { return utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW); });
   }
-  const std::string path = path_of_descriptor(folder);
+  const int error = error_of([&] { return utimensat(folder, "", times, AT_EMPTY_PATH); });
+  if (error != EINVAL) {
+    return error;
+  }
+  const std::string path = path_of_descriptor(folder);  // before Linux 5.8
   return error_of([&] { return utimensat(AT_FDCWD, path.c_str(), times, 0); });
 }
 

@@ -480,7 +480,7 @@ def test_only_the_damaged_block_is_lost(own_vault, mounts):
     process.send_signal(signal.SIGTERM)
     said = process.communicate(timeout=LIMIT_S)[1]
     assert process.returncode == 0
-    assert f"file: block {damaged}" in said, said
+    assert f"{stored.name}: block {damaged}" in said, said
     assert said.count("block") == 1, said  # told once, however often it was asked for
 
 
@@ -493,7 +493,8 @@ def test_damaged_names_links_and_folders(own_vault, mounts):
     (theirs / "with").write_text("text")
     os.setxattr(theirs / "with", "user.name", b"value")
     unmount_when_free(theirs)
-    next(own_vault.path.glob("*/gocryptfs.diriv")).unlink()
+    stored_folder = next(own_vault.path.glob("*/gocryptfs.diriv")).parent
+    (stored_folder / "gocryptfs.diriv").unlink()
     stored_link = next(path for path in own_vault.path.iterdir() if path.is_symlink())
     target = os.readlink(stored_link)
     stored_link.unlink()
@@ -516,8 +517,32 @@ def test_damaged_names_links_and_folders(own_vault, mounts):
     assert (ours / "file").read_text() == (ours / "with").read_text() == "text"
     process.send_signal(signal.SIGTERM)
     said = process.communicate(timeout=LIMIT_S)[1]
-    for path in ("folder: ", "link: ", "with: ", "no name of gocryptfs: "):
-        assert path in said, said
+    for path in (stored_folder.name, stored_link.name, marked.name, "no name of gocryptfs"):
+        assert f"{path}: " in said, said
+
+
+@pytest.mark.parametrize("where", ["journal", "terminal"])
+def test_no_log_names_a_file_of_the_vault(own_vault, mounts, where):
+    """A service stays in the foreground, and its standard error goes to a log that is kept."""
+    theirs = mounts.by_gocryptfs(own_vault)
+    (theirs / "divorce-lawyer").write_text("text")
+    unmount_when_free(theirs)
+    stored = own_vault.stored(HEADER + 32 + 4)
+    stored.write_bytes(stored.read_bytes()[:-1] + b"X")
+    point = mounts.point()
+    reading, writing = os.openpty() if where == "terminal" else os.pipe()
+    words = [MOUNT, "-f", "--passphrase-file", own_vault.passfile, own_vault.path, point]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=writing, env=program.clean_environment()) as process:
+        os.close(writing)
+        program.wait_until(lambda: is_mounted(point) or process.poll() is not None, "the mount", LIMIT_S)
+        with pytest.raises(OSError):
+            (point / "divorce-lawyer").read_text()
+        said = os.read(reading, 4096).decode()
+        process.send_signal(signal.SIGTERM)
+    os.close(reading)
+    assert "block 0 is not authentic" in said
+    assert ("divorce-lawyer" in said) == (where == "terminal"), said
+    assert (stored.name in said) == (where == "journal"), said
 
 
 # ---- beginning and end
@@ -787,6 +812,29 @@ def test_mountpoint_that_is_replaced_meanwhile(vault, mounts, tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(LIMIT_S) == 0
     assert not is_mounted(moved)
+
+
+@needs_root
+def test_without_proc(own_vault, mounts):
+    """Containers and rescue systems have none, or not yet."""
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is missing (Debian package util-linux)")
+    point = mounts.point()
+    code = """
+umount -l /proc || exit 99
+"$1" -w --passphrase-file "$2" "$3" "$4" || exit
+echo text > "$4/new" && touch "$4/new" && chmod 640 "$4/new" && mkdir "$4/made" || exit 91
+ln "$4/new" "$4/second" && mv "$4/second" "$4/made" && sync || exit 92
+test "$(stat -c %a "$4/new")" = 640 || exit 93
+umount "$4"
+"""
+    words = ["unshare", "--mount", "sh", "-c", code, "sh", MOUNT, own_vault.passfile, own_vault.path, point]
+    done = subprocess.run(words, capture_output=True, text=True, env=program.clean_environment(), timeout=LIMIT_S, check=False)
+    if done.returncode == 99:
+        pytest.skip(f"this root may not unmount /proc: {done.stderr.strip()}")
+    assert (done.returncode, done.stderr) == (0, "")
+    program.wait_until(lambda: not processes_of(point), "the program's end", LIMIT_S)
+    program.succeed("vault", "fsck", "--passphrase-file", own_vault.passfile, own_vault.path)
 
 
 @needs_root
