@@ -43,10 +43,11 @@ struct NewEntry {
 [[nodiscard]] int add_name(WritableVolume& volume, int from, const char* stored,
                            const Folder& folder, std::string_view name);
 
-// `flags` as renameat2(2): 0, RENAME_NOREPLACE or RENAME_EXCHANGE; EINVAL for others, and for
-// RENAME_EXCHANGE where the backing file system cannot exchange names. Where an empty folder is
-// replaced, a crash may leave it under the old name; where names cannot be exchanged, it may be
-// gone and the other folder have its old name still.
+// `flags` as renameat2(2): 0, RENAME_NOREPLACE or RENAME_EXCHANGE, or RENAME_WHITEOUT with or
+// without the first; EINVAL for others, and where the backing file system can neither exchange
+// names nor leave whiteouts. A whiteout is stored as the system makes it, a device file that
+// overlayfs knows. Where an empty folder is replaced, a crash may leave it under the old name;
+// where names cannot be exchanged, it may be gone and the other folder have its old name still.
 [[nodiscard]] int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
                          const Folder& to_folder, std::string_view to_name, unsigned flags);
 

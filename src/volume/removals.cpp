@@ -178,7 +178,8 @@ int rename_stored(WritableVolume& volume, const Place& from, const Place& to, un
 
 int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
            const Folder& to_folder, std::string_view to_name, unsigned flags) {
-  if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE) {
+  const bool leaves_whiteout = (flags & ~unsigned{RENAME_NOREPLACE}) == RENAME_WHITEOUT;
+  if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE && !leaves_whiteout) {
     return EINVAL;
   }
   Result<StoredName> from_stored = folder.stored_name(name);
