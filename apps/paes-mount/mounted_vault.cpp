@@ -15,6 +15,7 @@
 #include "paes-mount/changes.hpp"
 #include "paes-mount/handles.hpp"
 #include "volume/attributes.hpp"
+#include "volume/holes.hpp"
 #include "volume/link.hpp"
 
 namespace paes::mount {
@@ -124,6 +125,11 @@ struct MountedVault::Calls : Answers {
     answer(request, [&](MountedVault& mounted) { mounted.read(request, bytes, offset, file); });
   }
 
+  static void lseek(fuse_req_t request, fuse_ino_t, off_t offset, int whence,
+                    fuse_file_info* file) {
+    answer(request, [&](MountedVault& mounted) { mounted.seek(request, offset, whence, file); });
+  }
+
   static void release(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
     answer(request, [&](MountedVault& mounted) {
       close_handle(mounted, handle_of<OpenFile>(*file));
@@ -187,6 +193,7 @@ struct MountedVault::Calls : Answers {
     calls.readlink = readlink;
     calls.open = open;
     calls.read = read;
+    calls.lseek = lseek;
     calls.release = release;
     calls.opendir = opendir;
     calls.readdir = readdir;
@@ -393,6 +400,7 @@ void MountedVault::initialise(fuse_conn_info& connection) {
   if (options_.has_acls) {
     want(FUSE_CAP_POSIX_ACL);
   }
+  system_checks_acls_ = (connection.want & FUSE_CAP_POSIX_ACL) != 0;
   if (is_writable()) {
     want(FUSE_CAP_DONT_MASK);
   }
@@ -506,6 +514,32 @@ void MountedVault::read(fuse_req_t request, std::size_t bytes, off_t offset,
     return refuse(request, filled.error());
   }
   reply_bytes(request, text.first(*filled));
+}
+
+// For SEEK_DATA and SEEK_HOLE alone. What is written to a file may lie in the system's cache, which
+// neither asks here what it holds nor says so. Whoever took that for a hole would copy zeros. So
+// nothing is said of holes while somebody has the file open to be written. With write-back, the
+// system may also know of a greater length, and then nothing right can be said: EINVAL is what
+// programs get that have no such call, and they read everything.
+void MountedVault::seek(fuse_req_t request, off_t offset, int whence, const fuse_file_info* file) {
+  const OpenFile& opened = *handle_of<OpenFile>(*file);
+  if (whence != SEEK_DATA && whence != SEEK_HOLE) {
+    return refuse(request, EINVAL);
+  }
+  const bool is_data = whence == SEEK_DATA;
+  const auto from = static_cast<std::uint64_t>(offset);
+  Result<std::uint64_t> found = Failure{EINVAL};
+  if (opened.node->open_file(true) == nullptr) {
+    found = is_data ? volume::next_data(*volume_, *opened.file, opened.path, from)
+                    : volume::next_hole(*volume_, *opened.file, opened.path, from);
+  } else if (options_.access != Access::write_back) {
+    found = opened.file->length();
+    if (found) {
+      found = from >= *found ? Result<std::uint64_t>(Failure{ENXIO}) : is_data ? from : *found;
+    }
+  }
+  found ? (void)fuse_reply_lseek(request, static_cast<off_t>(*found))
+        : refuse(request, found.error());
 }
 
 void MountedVault::open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {

@@ -132,6 +132,7 @@ class MountedVault {
   void read_link(fuse_req_t request, fuse_ino_t number);
   void open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file);
   void read(fuse_req_t request, std::size_t bytes, off_t offset, const fuse_file_info* file);
+  void seek(fuse_req_t request, off_t offset, int whence, const fuse_file_info* file);
   void open_folder(fuse_req_t request, fuse_ino_t number, fuse_file_info* file);
   void read_folder(fuse_req_t request, std::size_t bytes, off_t offset, const fuse_file_info* file,
                    bool has_room_for_attributes);
@@ -185,6 +186,7 @@ class MountedVault {
   void set_attribute(fuse_req_t request, fuse_ino_t number, const char* name, Bytes value,
                      int flags);
   void remove_attribute(fuse_req_t request, fuse_ino_t number, const char* name);
+  [[nodiscard]] int check_may_change(fuse_req_t request, int place, const char* attribute) const;
 
   const volume::Volume* volume_;
   MountedVaultOptions options_;
@@ -192,6 +194,7 @@ class MountedVault {
   NodeTable nodes_;
   Listers listers_;
   std::atomic<std::uint64_t> handles_{0};
+  std::atomic<bool> system_checks_acls_{false};
   std::atomic<int> lost_{0};  // the errno of what the system held back and could not be stored
   std::atomic<std::chrono::steady_clock::time_point> last_request_;
   std::mutex devices_mutex_;
