@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 
 #include "paes-mount/handles.hpp"
 #include "paes-mount/privileges.hpp"
 #include "volume/attribute_changes.hpp"
+#include "volume/attributes.hpp"
 
 namespace paes::mount {
 
@@ -255,13 +257,27 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   (void)fuse_reply_attr(request, &status.shown, options_.lifetimes.attributes);
 }
 
+// Who may change an attribute is the system's business, but for those that begin with "system.": it
+// leaves them to the file system. Of these, it checks ACLs itself where it enforces them, and since
+// Linux 6.2 elsewhere as well; before, anyone may ask. It is for the file's owner and root then.
+int MountedVault::check_may_change(fuse_req_t request, int place, const char* attribute) const {
+  const uid_t user = fuse_req_ctx(request)->uid;
+  if (!std::string_view(attribute).starts_with("system.") || user == 0 ||
+      (system_checks_acls_.load() && volume::is_acl(attribute))) {
+    return 0;
+  }
+  const Result<struct stat> status = volume_->backing().status(place, "");
+  return !status ? status.error() : status->st_uid == user ? 0 : EPERM;
+}
+
 void MountedVault::set_attribute(fuse_req_t request, fuse_ino_t number, const char* name,
                                  Bytes value, int flags) {
   if (!options_.has_suid && std::strcmp(name, capabilities) == 0) {
     return refuse(request, EOPNOTSUPP);
   }
   refuse(request, with_place(node_of(number), O_PATH, [&](int place) {
-           return volume::set_attribute(*volume_, place, name, value, flags);
+           const int error = check_may_change(request, place, name);
+           return error != 0 ? error : volume::set_attribute(*volume_, place, name, value, flags);
          }));
 }
 
@@ -270,7 +286,8 @@ void MountedVault::remove_attribute(fuse_req_t request, fuse_ino_t number, const
     return refuse(request, EOPNOTSUPP);
   }
   refuse(request, with_place(node_of(number), O_PATH, [&](int place) {
-           return volume::remove_attribute(*volume_, place, name);
+           const int error = check_may_change(request, place, name);
+           return error != 0 ? error : volume::remove_attribute(*volume_, place, name);
          }));
 }
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ from test_mount import (  # noqa: F401: fixtures among them
     LIMIT_S,
     FORMATS,
     MOUNT,
+    Mounts,
     Vault,
     fill,
     has_ended,
@@ -31,6 +33,7 @@ from test_mount import (  # noqa: F401: fixtures among them
     needs_runuser,
     own_vault,
     processes_of,
+    public_folder,
     snapshot,
     unmount_when_free,
     vault_of_format,
@@ -385,6 +388,95 @@ def test_umask_and_default_acls(own_vault, mounts, model):
 
     assert acls(point) == acls(model)
     check_same(mounts, own_vault, point, model)
+
+
+def acl(*entries):
+    """The value of an ACL's attribute (linux/posix_acl_xattr.h): tag, rights, number."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER, NOBODY = 1, 2, 4, 8, 16, 32, 0xFFFFFFFF
+ACCESS = "system.posix_acl_access"
+
+
+def as_user(user, group, *words):
+    words = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", *words]
+    return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+needs_setpriv = pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is missing (Debian package util-linux)")
+
+
+@needs_root
+@needs_setpriv
+def test_the_mask_of_an_acl_lets_no_group_in(public_folder, request):  # noqa: F811
+    """A mode's middle bits are the mask, where a file has an ACL."""
+    mounts = Mounts(public_folder)  # noqa: F811
+    request.addfinalizer(mounts.end)
+    own_vault = Vault(public_folder / "own")  # noqa: F811
+    point = mounts.by_paes(own_vault, "-w", "--allow-other")
+    point.chmod(0o755)
+    file = point / "file"
+    file.write_text("text")
+    os.chown(file, 0, 1234)
+    file.chmod(0o600)
+    rights = [(USER_OBJ, 6, NOBODY), (USER, 6, 4242), (GROUP_OBJ, 0, NOBODY), (MASK, 6, NOBODY), (OTHER, 0, NOBODY)]
+    try:
+        os.setxattr(file, ACCESS, acl(*rights))
+    except OSError as error:
+        pytest.skip(f"this file system has no ACLs: {error}")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o660
+    assert "Permission denied" in as_user(3333, 1234, "cat", file).stderr
+    assert as_user(4242, 4242, "cat", file).stdout == "text"
+
+
+# What a system before Linux 6.2 lets pass: it enforces no ACLs, and anyone may ask for one to be set.
+OLD_SYSTEM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/fuse.h>
+#include <unistd.h>
+ssize_t read(int file, void* into, size_t bytes) {
+  static ssize_t (*real)(int, void*, size_t);
+  if (!real) real = dlsym(RTLD_NEXT, "read");
+  ssize_t got = real(file, into, bytes);
+  struct fuse_in_header* header = into;
+  if (got < (ssize_t)sizeof *header || bytes < 8192) return got;
+  if (header->opcode == FUSE_INIT) ((struct fuse_init_in*)(header + 1))->flags &= ~FUSE_POSIX_ACL;
+  if (header->opcode == FUSE_SETXATTR || header->opcode == FUSE_REMOVEXATTR) header->uid = header->gid = ASKING;
+  return got;
+}
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("name", [ACCESS, "system.posix_acl_default", "system.other"])
+@pytest.mark.parametrize("asking", [1000, 1001, 0])
+def test_acls_are_the_owners(own_vault, mounts, preloaded, asking, name):  # noqa: F811
+    point, process = mounts.in_foreground(
+        own_vault, "-w", "--allow-other", prefix=preloaded(OLD_SYSTEM, f"-DASKING={asking}"))
+    (point / "folder").mkdir()
+    os.chown(point / "folder", 1000, 1000)
+    stored = next(path.parent for path in own_vault.path.glob("*/gocryptfs.diriv"))
+    value = acl((USER_OBJ, 7, NOBODY), (GROUP_OBJ, 7, NOBODY), (OTHER, 7, NOBODY))
+    before = os.listxattr(stored)
+
+    def attempt(change, *words):
+        try:
+            change(*words)
+        except OSError as error:
+            return error.errno
+        return 0
+
+    expected = errno.EPERM if asking == 1001 else 0
+    assert attempt(os.setxattr, point / "folder", name, value) in (expected, errno.EOPNOTSUPP)
+    if asking == 1001:
+        assert os.listxattr(stored) == before
+        os.setxattr(stored, name, value) if name == "system.posix_acl_default" else None
+        assert attempt(os.removexattr, point / "folder", name) in (errno.EPERM, errno.EOPNOTSUPP)
+        assert name != "system.posix_acl_default" or name in os.listxattr(stored)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LIMIT_S) == 0
 
 
 # ---- files that are open
