@@ -26,11 +26,14 @@ class Blocks {
   [[nodiscard]] std::uint64_t text_length() const { return layout().text_length(stored_); }
 
   // A file system knows its holes by pages, and blocks do not begin there: the header lies in one
-  // with the first block, and the end of a block in one with the next. So a hole has to touch the
-  // block, and its text has to be zeros. A last block that is not whole is never a hole.
+  // with the first block, and the end of a block in one with the next. And where a file has grown,
+  // its first block may be stored. So the backing file has to have a hole in one of the pages of a
+  // block or just behind them, and the block's text has to be zeros. A last block that is not whole
+  // is never a hole.
   [[nodiscard]] bool is_hole(std::uint64_t block) const {
+    constexpr std::uint64_t page_bytes = 4096;
     const Result<std::uint64_t> hole = backing().next_hole(file(), layout().offset_of(block));
-    if (!hole || *hole >= std::min(layout().offset_of(block + 1), stored_)) {
+    if (!hole || *hole >= std::min(layout().offset_of(block + 1) + page_bytes, stored_)) {
       return false;
     }
     std::array<std::uint8_t, block_bytes> text{};

@@ -20,9 +20,12 @@ import preload
 import program
 import pytest
 from test_mount import (  # noqa: F401: fixtures among them
+    BLOCK,
+    HEADER,
     LIMIT_S,
     FORMATS,
     MOUNT,
+    STRIDE,
     Mounts,
     Vault,
     fill,
@@ -388,6 +391,121 @@ def test_umask_and_default_acls(own_vault, mounts, model):
 
     assert acls(point) == acls(model)
     check_same(mounts, own_vault, point, model)
+
+
+# ---- holes
+
+
+def seek(file, offset, whence):
+    """The answer, or an errno as a negative number."""
+    try:
+        return os.lseek(file.fileno(), offset, whence)
+    except OSError as error:
+        return -error.errno
+
+
+def test_holes_are_told(own_vault, mounts, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    length, at = 1 << 30, 600 << 20
+    for name, size in (("holes", length), ("short", length + 5)):
+        with open(point / name, "wb") as file:
+            file.truncate(size)
+            file.seek(at)
+            file.write(os.urandom(3 * BLOCK))
+    stored = own_vault.stored(HEADER + length // BLOCK * STRIDE)
+    with open(stored, "rb") as file:
+        if seek(file, 1 << 20, os.SEEK_DATA) < at:
+            pytest.skip("the vault's file system knows no holes")
+    with open(point / "holes", "rb") as file:
+        assert [seek(file, place, os.SEEK_DATA) for place in (0, at, at + 3 * BLOCK, length)] == [
+            at, at, -errno.ENXIO, -errno.ENXIO]
+        assert [seek(file, place, os.SEEK_HOLE) for place in (7, at, at + BLOCK, at + 3 * BLOCK, length)] == [
+            7, at + 3 * BLOCK, at + 3 * BLOCK, at + 3 * BLOCK, -errno.ENXIO]
+    with open(point / "short", "rb") as file:
+        assert seek(file, at + 3 * BLOCK, os.SEEK_DATA) == length  # a short block is never a hole
+    copy = own_vault.path.parent / "copy"
+    subprocess.run(["cp", "--sparse=auto", point / "holes", copy], timeout=LIMIT_S, check=True)
+    assert copy.stat().st_size == length and copy.stat().st_blocks < 1000
+    with open(copy, "rb") as file, open(point / "holes", "rb") as ours:
+        file.seek(at - BLOCK)
+        ours.seek(at - BLOCK)
+        assert file.read(5 * BLOCK) == ours.read(5 * BLOCK)
+
+
+@pytest.mark.parametrize("how", ["write", "map"])
+def test_what_the_system_holds_is_no_hole(own_vault, mounts, cache, how):
+    """It is not in the vault yet, which alone a mount knows."""
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    length, at = 64 << 20, 40 << 20
+    with open(point / "file", "w+b", buffering=0) as writer, open(point / "file", "rb") as reader:
+        writer.truncate(length)
+        if how == "write":
+            os.pwrite(writer.fileno(), b"text", at)
+        else:
+            mapped = mmap.mmap(writer.fileno(), length)
+            mapped[at : at + 4] = b"text"
+        for place in (0, at - BLOCK, at):
+            for file in (reader, writer):
+                data, hole = seek(file, place, os.SEEK_DATA), seek(file, place, os.SEEK_HOLE)
+                assert data == -errno.EINVAL or place <= data <= at
+                assert hole == -errno.EINVAL or hole >= at + 4
+        copy = own_vault.path.parent / "copy"
+        subprocess.run(["cp", "--sparse=auto", point / "file", copy], timeout=LIMIT_S, check=True)
+        with open(copy, "rb") as file:
+            file.seek(at)
+            assert file.read(4) == b"text"
+        if how == "map":
+            mapped.close()
+    with open(point / "file", "rb") as reader:
+        assert seek(reader, 0, os.SEEK_DATA) <= at
+
+
+# ---- containers
+
+
+@needs_root
+def test_the_upper_folder_of_overlayfs(own_vault, mounts, tmp_path, cache):
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    for folder in (point / "upper", point / "work", tmp_path / "lower", tmp_path / "merged"):
+        folder.mkdir()
+    for name in ("removed", "moved", "changed", "x" * 200):
+        (tmp_path / "lower" / name).write_text("below")
+    layers = f"lowerdir={tmp_path}/lower,upperdir={point}/upper,workdir={point}/work,userxattr"
+    merged = tmp_path / "merged"
+    done = subprocess.run(
+        ["mount", "-t", "overlay", "overlay", "-o", layers, merged], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    if done.returncode != 0 and not can_whiteout(own_vault.path):
+        pytest.skip("the vault's file system leaves no whiteouts")
+    if "unknown filesystem" in done.stderr:
+        pytest.skip("this system has no overlayfs")
+    assert done.returncode == 0, done.stderr
+    try:
+        (merged / "removed").unlink()
+        (merged / "moved").rename(merged / "there")
+        (merged / ("x" * 200)).rename(merged / ("y" * 200))
+        (merged / "changed").write_text("above")
+        expected = {"there": "below", "y" * 200: "below", "changed": "above"}
+        assert {path.name: path.read_text() for path in merged.iterdir()} == expected
+    finally:
+        subprocess.run(["umount", merged], timeout=LIMIT_S, check=True)
+    assert stat.S_ISCHR((point / "upper" / "moved").stat().st_mode)
+    assert (point / "upper" / "there").read_text() == "below"
+    program.succeed("umount", point)
+    program.succeed("vault", "fsck", "--passphrase-file", own_vault.passfile, own_vault.path)
+
+
+def can_whiteout(folder):
+    """Whether the file system does what overlayfs wants: renameat2(2) with RENAME_WHITEOUT."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    (folder / "probe").write_text("")
+    done = libc.renameat2(-100, os.fsencode(folder / "probe"), -100, os.fsencode(folder / "probe2"), 4)
+    for name in ("probe", "probe2"):
+        with contextlib.suppress(FileNotFoundError):
+            (folder / name).unlink()
+    return done == 0
+
+
+# ---- ACLs
 
 
 def acl(*entries):

@@ -89,7 +89,7 @@ TEST_P(Holes, AreThoseThatWereMade) {
   int number = 0;
   for (const std::uint64_t length : {40 * block_bytes, 40 * block_bytes + 100}) {
     for (const std::vector<std::uint64_t>& written : std::vector<std::vector<std::uint64_t>>{
-             {}, {0}, {1}, {20}, {39}, {0, 39}, {10, 11, 12, 13}, {3, 20, 21, 30}}) {
+             {}, {0}, {20}, {39}, {10, 11, 12, 13}, {0, 39}, {1}, {3, 20, 21, 22, 30}}) {
       Result<WritableFile> file = volume.create(root, "f" + std::to_string(number++));
       ASSERT_TRUE(file);
       ASSERT_EQ(file->set_length(length, "f"), 0);
@@ -99,7 +99,8 @@ TEST_P(Holes, AreThoseThatWereMade) {
         ASSERT_EQ(*file->write(block * block_bytes, random_text(block_bytes), "f"), block_bytes);
         map[block] = true;
       }
-      expect_map(volume, *file, map, length, written.size() < 3);
+      // Its first block is stored once it has grown, which is seen where a hole follows.
+      expect_map(volume, *file, map, length, written != std::vector<std::uint64_t>{1});
     }
   }
 }
