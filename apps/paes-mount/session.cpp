@@ -151,6 +151,7 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
     throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " +
                                         (why.empty() ? "fusermount3 has said why" : why));
   }
+  device_ = device();
   fuse_custom_io channels{};
   channels.writev = write_reply;
   channels.read = read_request;
@@ -161,6 +162,17 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
 }
 
 Session::~Session() { stop(); }
+
+// Whether what is seen at the mountpoint is this mount. If somebody has unmounted it here, and it
+// lives on elsewhere, as in a container, then to unmount would take the file system below away
+// where the folder is all of that.
+bool Session::is_on_top() const {
+  struct statx below = {};
+  const bool is_known = statx(options_.place, "", AT_EMPTY_PATH, 0, &below) == 0 &&
+                        (below.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+  const bool is_root_below = !is_known || (below.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  return !is_root_below || (device_ && device() == device_);
+}
 
 // Calls `use` with the path by which the system is to mount or unmount. As root it leads to the
 // folder that was checked, whatever has its name by now: whoever owns the folder above could put
@@ -199,10 +211,12 @@ void Session::stop() noexcept {
   }
   threads_.clear();
   channels_.clear();
-  (void)at_mountpoint([&](const char*) {
-    fuse_session_unmount(session_);  // by the path that it was mounted with
-    return true;
-  });
+  if (is_on_top()) {
+    (void)at_mountpoint([&](const char*) {
+      fuse_session_unmount(session_);  // by the path that it was mounted with
+      return true;
+    });
+  }
   fuse_session_destroy(session_);
 }
 
@@ -377,6 +391,9 @@ void Session::wait_for_end(const Cancel& cancel) {
 }
 
 bool Session::unmount_unless_busy() const {
+  if (!is_on_top()) {
+    return false;
+  }
   if (geteuid() == 0) {
     return at_mountpoint([](const char* mountpoint) { return umount2(mountpoint, 0) == 0; });
   }

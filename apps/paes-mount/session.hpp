@@ -55,6 +55,7 @@ class Session {
   void stop() noexcept;
   template <typename Use>
   bool at_mountpoint(const Use& use) const;
+  [[nodiscard]] bool is_on_top() const;
   void to_end(int error) noexcept;
   void ended() noexcept;
   void wait_for_end(const Cancel& cancel);
@@ -64,6 +65,7 @@ class Session {
   MountedVault& mounted_;
   SessionOptions options_;
   fuse_session* session_ = nullptr;
+  std::optional<dev_t> device_;  // once it is mounted
   Descriptor end_;  // an event: becomes readable when the mount is to end, or has ended
   std::vector<Descriptor> channels_;
   std::vector<std::thread> threads_;

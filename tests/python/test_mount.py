@@ -815,6 +815,25 @@ def test_mountpoint_that_is_replaced_meanwhile(vault, mounts, tmp_path):
 
 
 @needs_root
+def test_the_file_system_below_stays(vault, mounts):
+    """Somebody has unmounted the vault here, and it lives on in another space of mounts."""
+    point = mounts.point()
+    if subprocess.run(["mount", "-t", "tmpfs", "below", point], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this root may mount no tmpfs")
+    mounts.by_paes(vault, point=point)
+    (pid,) = processes_of(point)
+    words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo holds && read line"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as elsewhere:
+        assert elsewhere.stdout.readline() == b"holds\n"
+        unmount_when_free(point)
+        os.kill(pid, signal.SIGTERM)
+        wait_ended(pid)
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        assert [line.split(" - ")[1].split()[:2] for line in lines if line.split()[4] == str(point)] == [["tmpfs", "below"]]
+        elsewhere.communicate(b"\n", timeout=LIMIT_S)
+
+
+@needs_root
 def test_without_proc(own_vault, mounts):
     """Containers and rescue systems have none, or not yet."""
     if shutil.which("unshare") is None:
