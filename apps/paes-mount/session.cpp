@@ -27,6 +27,7 @@
 #include "core/residue.hpp"
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
+#include "paes-mount/in_folder.hpp"
 #include "paes-mount/privileges.hpp"
 #include "paes/error.hpp"
 
@@ -79,26 +80,6 @@ bool is_connected(int channel) noexcept {
   pollfd event = {channel, POLLIN, 0};
   return poll(&event, 1, 0) < 0 || (event.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
-
-// Has the process's current folder be another one for as long as it lives.
-class InFolder {
- public:
-  explicit InFolder(int folder) noexcept
-      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_there_(fchdir(folder) == 0) {}
-  ~InFolder() {
-    if (!before_.is_open() || fchdir(before_.number()) != 0) {
-      (void)!chdir("/");
-    }
-  }
-  InFolder(const InFolder&) = delete;
-  InFolder& operator=(const InFolder&) = delete;
-
-  [[nodiscard]] bool is_there() const noexcept { return is_there_; }
-
- private:
-  Descriptor before_;
-  bool is_there_;
-};
 
 extern "C" void on_waking_signal(int) {}
 

@@ -1,0 +1,32 @@
+// A folder that is open, by the path ".": for calls that take a path and must reach that very
+// folder, whatever has its name by now, also where there is no /proc.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/descriptor.hpp"
+
+namespace paes::mount {
+
+// Has the process's current folder be another one for as long as it lives.
+class InFolder {
+ public:
+  explicit InFolder(int folder) noexcept
+      : before_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_there_(fchdir(folder) == 0) {}
+  ~InFolder() {
+    if (!before_.is_open() || fchdir(before_.number()) != 0) {
+      (void)!chdir("/");
+    }
+  }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+  [[nodiscard]] bool is_there() const noexcept { return is_there_; }
+
+ private:
+  Descriptor before_;
+  bool is_there_;
+};
+
+}  // namespace paes::mount
