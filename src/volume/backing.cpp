@@ -31,7 +31,11 @@ ssize_t attribute_call(int file, const OfDescriptor& of_descriptor, const OfPath
   if (answer >= 0 || errno != EBADF) {
     return answer;
   }
-  return of_path(path_of_descriptor(file).c_str());
+  const ssize_t by_path = of_path(path_of_descriptor(file).c_str());
+  if (by_path < 0 && errno == ENOENT) {
+    errno = EOPNOTSUPP;  // there is no /proc
+  }
+  return by_path;
 }
 
 // What `call` writes into a buffer, of which it says the length when it is called without one.

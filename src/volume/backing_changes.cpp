@@ -27,6 +27,9 @@ int error_of(const Call& call) noexcept {
   return 0;
 }
 
+// Without /proc the path of a descriptor leads nowhere.
+int unless_absent(int error) noexcept { return error == ENOENT ? EOPNOTSUPP : error; }
+
 }  // namespace
 
 bool Backing::overwrites_in_place(int file) const {
@@ -162,7 +165,8 @@ int Backing::set_attribute(int file, const char* name, Bytes value, int flags) c
     return error;
   }
   const std::string path = path_of_descriptor(file);
-  return error_of([&] { return setxattr(path.c_str(), name, value.data(), value.size(), flags); });
+  return unless_absent(
+      error_of([&] { return setxattr(path.c_str(), name, value.data(), value.size(), flags); }));
 }
 
 int Backing::remove_attribute(int file, const char* name) const {
@@ -171,7 +175,7 @@ int Backing::remove_attribute(int file, const char* name) const {
     return error;
   }
   const std::string path = path_of_descriptor(file);
-  return error_of([&] { return removexattr(path.c_str(), name); });
+  return unless_absent(error_of([&] { return removexattr(path.c_str(), name); }));
 }
 
 }  // namespace paes::volume

@@ -845,6 +845,7 @@ umount -l /proc || exit 99
 echo text > "$4/new" && touch "$4/new" && chmod 640 "$4/new" && mkdir "$4/made" || exit 91
 ln "$4/new" "$4/second" && mv "$4/second" "$4/made" && sync || exit 92
 test "$(stat -c %a "$4/new")" = 640 || exit 93
+cp -a "$4/new" "$4/copied" || exit 94
 umount "$4"
 """
     words = ["unshare", "--mount", "sh", "-c", code, "sh", MOUNT, own_vault.passfile, own_vault.path, point]

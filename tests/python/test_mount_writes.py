@@ -980,7 +980,7 @@ def test_part_of_a_request_that_fits(mounts, tmp_path):
     (point / "large").write_bytes(text)
     unmount_when_free(point)
     assert process.wait(LIMIT_S) == 0
-    assert "large: what was written to it cannot be stored" in process.stderr.read()
+    assert ": what was written to it cannot be stored" in process.stderr.read()
     check(vault)
     again = mounts.by_paes(vault)
     assert (again / "large").read_bytes() == text

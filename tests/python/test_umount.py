@@ -329,7 +329,10 @@ os.setuid(65534)
 taken = []
 for number in range(20, 400):
     one = socket.socket(socket.AF_UNIX)
-    one.bind(f"\\0paes-mount/0:{number}")
+    try:
+        one.bind(f"\\0paes-mount/0:{number}")
+    except OSError:
+        continue  # somebody has it already
     one.listen()
     taken.append(one)
 """
