@@ -21,7 +21,7 @@ constexpr unsigned long bit_of(int number) { return 1UL << (number - 1); }
 
 class PluginOfAHost : public ::testing::Test {
  protected:
-  PluginOfAHost() {
+  void SetUp() override {
     std::string pattern = ::testing::TempDir() + "paes-plugin-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     path_ = std::getenv("PATH");
@@ -35,7 +35,7 @@ class PluginOfAHost : public ::testing::Test {
     (void)sigaddset(&blocked, SIGUSR2);
     (void)pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
   }
-  ~PluginOfAHost() override {
+  void TearDown() override {
     (void)pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     for (const auto& [number, handler] : before_) {
       (void)std::signal(number, handler);
