@@ -68,7 +68,8 @@ class PAES_API CobblestoneEncryptor {
 
 // Decrypts one stream. Only authentic text comes out, but not before finalize is it certain that
 // the stream was not cut. Each object is for one thread at a time. An object that was moved from
-// may only be destroyed or assigned to.
+// may only be destroyed or assigned to. Until a call returns, nobody may change the memory that it
+// was given: a chunk may be read to authenticate it and again to decrypt it (paes/gcm.hpp).
 class PAES_API CobblestoneDecryptor {
  public:
   // Throws as CobblestoneEncryptor does.

@@ -44,7 +44,10 @@ int paes_gcm_seal(const paes_gcm* gcm, const uint8_t* iv, size_t iv_bytes, const
                   uint8_t* tag, size_t tag_bytes);
 
 /* Decrypts. PAES_CORRUPT when the tag does not match; `text` is all zeros then. Otherwise as
- * paes_gcm_seal. */
+ * paes_gcm_seal.
+ * Until it returns, nobody may change the memory that it was given. Ciphertext may be read twice,
+ * to authenticate it and to decrypt it: if another thread or process writes there meanwhile, text
+ * may come out that was never sealed. Copy ciphertext out of shared memory first. */
 int paes_gcm_open(const paes_gcm* gcm, const uint8_t* iv, size_t iv_bytes, const uint8_t* aad,
                   size_t aad_bytes, const uint8_t* ciphertext, uint8_t* text, size_t text_bytes,
                   const uint8_t* tag, size_t tag_bytes);

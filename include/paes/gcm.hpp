@@ -25,6 +25,11 @@ struct GcmOptions {
 };
 
 // A key, bound to a kernel. Immutable: one object serves any number of threads.
+//
+// Until a call returns, nobody may change the memory that it was given. Ciphertext may be read
+// twice, to authenticate it and to decrypt it: if another thread or process writes there meanwhile,
+// `open` may give out text that was never sealed. Copy ciphertext out of shared memory first. `aad`
+// may share memory with all that is written.
 class PAES_API Gcm {
  public:
   // Throws Error(usage) for a key of another length than 16, 24 or 32 bytes and for a kernel that

@@ -173,7 +173,8 @@ class PAES_API SealedContext {
   ~SealedContext() = default;  // closes
 
   // Encrypts `text` into `ciphertext` (same length; the same memory or none of it shared) and
-  // writes `tag`, whose size chooses the tag length as in Gcm::seal. Throws Error(usage) for
+  // writes `tag`, whose size chooses the tag length as in Gcm::seal. `aad` may lie in what is
+  // written. Throws Error(usage) for
   // lengths out of bounds and where a message of this number has been sealed in this context or
   // marked as used, and Error(failure) when the budget has no room to record it or in a forked
   // child; nothing is written then. (A child made by a signal handler in the middle of the call
@@ -182,7 +183,8 @@ class PAES_API SealedContext {
             std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
             std::span<std::uint8_t> tag);
   // Decrypts with keystream that is ready, and records nothing. Returns false when the tag does not
-  // match; `text` is then all zeros.
+  // match; `text` is then all zeros. Until it returns, nobody may change the memory that it was
+  // given: ciphertext is read to authenticate it, and again to decrypt it (paes/gcm.hpp).
   [[nodiscard]] bool open(std::uint64_t message, std::span<const std::uint8_t> aad,
                           std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
                           std::span<const std::uint8_t> tag);

@@ -328,13 +328,17 @@ void add_ciphers(nb::module_& module) {
           "The same into a buffer of at least as many bytes, which may begin where `data` does and "
           "must else share nothing with it. Returns how many bytes were written.");
 
-  nb::class_<Gcm>(module, "AESGCM",
-                  "AES-GCM (SP 800-38D) with the interface of cryptography's AESGCM. "
-                  "`key` has 16, 24 or 32 bytes. Never use a nonce twice under one key.\n\n"
-                  "kernel: a name that `paes devices` lists as available, or auto.\n"
-                  "threads: for a long message; 0 means every processor.\n\n"
-                  "Raises UsageError for other lengths of keys, and for a kernel that does not run "
-                  "here. A call raises FailureError if its threads cannot start.")
+  nb::class_<Gcm>(
+      module, "AESGCM",
+      "AES-GCM (SP 800-38D) with the interface of cryptography's AESGCM. "
+      "`key` has 16, 24 or 32 bytes. Never use a nonce twice under one key. Until a "
+      "call returns, nobody may change what it was given: ciphertext may be read twice, "
+      "and text that was never sealed may come out if another thread or process writes "
+      "there meanwhile. Copy it out of shared memory first.\n\n"
+      "kernel: a name that `paes devices` lists as available, or auto.\n"
+      "threads: for a long message; 0 means every processor.\n\n"
+      "Raises UsageError for other lengths of keys, and for a kernel that does not run "
+      "here. A call raises FailureError if its threads cannot start.")
       .def(
           "__init__",
           [](Gcm* self, ReadArgument key, const std::string& kernel, unsigned threads) {

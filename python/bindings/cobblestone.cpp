@@ -180,7 +180,8 @@ void add_pair(nb::module_& module, const char* encryptor, const char* decryptor)
       module, decryptor,
       "Decrypts one stream (C2SP chunked-encryption v1) with the interface of cryptography's class "
       "of this name. Only authentic text comes out; not before finalize is it certain that the "
-      "stream was not cut. All calls raise WrongKeyError or CorruptError, which both are "
+      "stream was not cut. Until a call returns, nobody may change what it was given (AESGCM says "
+      "why). All calls raise WrongKeyError or CorruptError, which both are "
       "cryptography's InvalidTag, for what is not authentic.")
       .def("decrypt_range", &Stream<CobblestoneDecryptor, key_bytes>::decrypt_range,
            nb::arg("ciphertext"), nb::arg("offset"), nb::arg("size"),

@@ -227,7 +227,8 @@ void add_keystream(nb::module_& module) {
            "Returns their number.")
       .def("open", &message_to_bytes<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
-           "The text. Raises CorruptError if the tag does not match.")
+           "The text. Raises CorruptError if the tag does not match. Until it returns, nobody may "
+           "change what it was given (AESGCM says why).")
       .def("open_into", &message_into<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data"), nb::arg("buffer"),
            "The same into a buffer of exactly as many bytes, which may begin where `data` does, "

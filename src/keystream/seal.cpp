@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include "keystream/xor.hpp"
 #include "paes/error.hpp"
@@ -88,11 +90,27 @@ void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std:
                               MutableBytes(slot + first, text_at + from + bytes - first));
 }
 
+namespace {
+
+bool overlap(Bytes a, Bytes b) noexcept {
+  const std::less<const std::uint8_t*> is_before;  // which also compares places in two objects
+  return !a.empty() && !b.empty() && is_before(a.data(), b.data() + b.size()) &&
+         is_before(b.data(), a.data() + a.size());
+}
+
+}  // namespace
+
 void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out,
                        MutableBytes tag, MutableBytes iv) {
   assert(iv.empty() || iv.size() == ivs_->bytes());
   check(message, 1);
   check_lengths(in, out, tag);
+  // With keystream that is ready the ciphertext is written before the tag is computed.
+  const std::vector<std::uint8_t> own_aad =
+      overlap(aad, out) ? std::vector(aad.begin(), aad.end()) : std::vector<std::uint8_t>();
+  if (!own_aad.empty()) {
+    aad = own_aad;
+  }
   const auto watch = begin_timing();
   Lock lock = enter();
   claim(lock, message, message + 1,

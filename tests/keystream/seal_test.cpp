@@ -97,6 +97,25 @@ TEST(Seal, EveryKernelOfEveryLength) {
   }
 }
 
+// With keystream that is ready the ciphertext is there before the tag is made.
+TEST(Seal, AssociatedDataMayLieInTheOutput) {
+  KeystreamEngine engine;
+  Row row(engine);
+  for (std::uint64_t number = 0; number < 6; ++number) {
+    if (number % 2 == 0) {
+      engine.idle(later());
+    }
+    Buffer memory = varied_bytes(1000, number);
+    const Message right = expected(row.key, row.nonce, number,
+                                   Buffer(memory.begin() + 8, memory.begin() + 40), memory);
+    Buffer tag(16);
+    row.context.seal(number, std::span(memory).subspan(8, 32), memory, memory, tag);
+    EXPECT_EQ(memory, right.ciphertext);
+    EXPECT_EQ(tag, right.tag) << number;
+  }
+  EXPECT_GE(there(row.context.use()), 1U);
+}
+
 TEST(Seal, TagsOfEveryLengthAndNumbersThatWrap) {
   KeystreamEngine engine;
   for (const std::size_t ones : {4U, 8U, 12U}) {
