@@ -364,7 +364,17 @@ std::string configuration_text(const Configuration& configuration) {
     document["LongNameMax"] = configuration.features.long_name_max;
   }
   document.update(Json::parse(configuration.other_members));
-  return document.dump(1, '\t') + "\n";
+  std::string text = document.dump(1, '\t') + "\n";
+  // What a reader would refuse must not take the place of what opens the vault. Members of others
+  // take more room here than in the file that they came from.
+  const Bytes bytes = {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+  if (bytes.size() > max_configuration_bytes) {
+    throw Error(ErrorCode::failure, "configuration: would have " + std::to_string(bytes.size()) +
+                                        " bytes, and readers take " +
+                                        std::to_string(max_configuration_bytes));
+  }
+  (void)parse_configuration(bytes, "configuration");
+  return text;
 }
 
 }  // namespace paes::vault

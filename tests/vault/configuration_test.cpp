@@ -342,5 +342,20 @@ TEST(VaultConfiguration, EveryPrefix) {
   }
 }
 
+// Indented, members of others take more room than in the file that they came from.
+TEST(VaultConfiguration, WhatReadersWouldRefuseIsNotWritten) {
+  const std::string text = changed([](Json& document) {
+    document["Others"] = Json::array();
+    for (int i = 0; i < 20000; ++i) {
+      document["Others"].push_back(1);
+    }
+  });
+  ASSERT_LE(text.size(), max_configuration_bytes);
+  const Configuration read = parsed(text);
+  const std::string why =
+      test::refusal(ErrorCode::failure, [&] { (void)configuration_text(read); });
+  EXPECT_TRUE(why.starts_with("configuration: would have ")) << why;
+}
+
 }  // namespace
 }  // namespace paes::vault
