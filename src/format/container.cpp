@@ -90,6 +90,14 @@ Header parse(Bytes first_bytes) {
   const std::size_t comparable = std::min(first_bytes.size(), magic.size());
   if (comparable == 0 ||
       !std::equal(magic.begin(), magic.begin() + comparable, first_bytes.begin())) {
+    // The magic has both line ends, so that it shows what was done to them.
+    constexpr std::size_t line_end_at = 5;
+    if (first_bytes.size() > line_end_at &&
+        std::equal(magic.begin(), magic.begin() + line_end_at, first_bytes.begin()) &&
+        (first_bytes[line_end_at] == '\n' || first_bytes[line_end_at] == '\r')) {
+      throw refusal("its line ends were changed, and with them its contents",
+                    "a program copied it as text: copy the original again, as binary");
+    }
     throw refusal("not a paes file");
   }
   if (first_bytes.size() < header_bytes) {

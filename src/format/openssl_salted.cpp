@@ -28,7 +28,9 @@ Salt parse(Bytes head) {
     throw Error(ErrorCode::corrupt, "header: not a file of openssl enc with a salt",
                 libcrypto::text_of(head).starts_with(magic_in_base64)
                     ? "it is such a file in Base 64: add -a"
-                    : "it begins with Salted__, unless it was made with -nosalt");
+                    : "it begins with Salted__, unless it was made with -nosalt, or by "
+                      "OpenSSL 3 with -S, which leaves the salt out: put Salted__ and the salt's "
+                      "8 bytes before it");
   }
   Salt salt;
   std::copy_n(head.begin() + magic.size(), salt_bytes, salt.begin());

@@ -57,6 +57,12 @@ std::optional<SecretBytes> decode(std::string_view body) {
 
 bool is_pem(std::string_view text) noexcept { return text.starts_with(begin_mark); }
 
+bool has_several(std::string_view text) noexcept {
+  const std::size_t first = text.find(begin_mark);
+  return first != std::string_view::npos &&
+         text.find(begin_mark, first + 1) != std::string_view::npos;
+}
+
 std::optional<Block> parse(std::string_view text) {
   Block block;
   block.label = label_in(take_line(text), begin_mark);

@@ -19,6 +19,9 @@ struct Block {
 // Whether a text may be PEM, from its first bytes.
 [[nodiscard]] bool is_pem(std::string_view text) noexcept;
 
+// Whether a text has more than one line BEGIN.
+[[nodiscard]] bool has_several(std::string_view text) noexcept;
+
 // Nothing unless the text is exactly one block. White space may follow.
 [[nodiscard]] std::optional<Block> parse(std::string_view text);
 

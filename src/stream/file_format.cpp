@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
+#include "format/container.hpp"
 #include "paes/error.hpp"
 #include "stream/preamble.hpp"
 #include "stream/text_ends.hpp"
@@ -20,6 +22,28 @@ constexpr const FileFormat* formats[] = {
 #include "stream/formats.def"
 #undef PAES_FORMAT
 };
+
+// ASCII out of UTF-16 of either byte order. What is not ASCII becomes a question mark.
+std::vector<std::uint8_t> ascii_of_utf_16(Bytes text) {
+  std::vector<std::uint8_t> ascii;
+  for (; text.size() >= 2; text = text.subspan(2)) {
+    ascii.push_back(text[1] == 0 ? text[0] : text[0] == 0 ? text[1] : std::uint8_t{'?'});
+  }
+  return ascii;
+}
+
+// Whether these are the first bytes of an encrypted file that a program has written as UTF-16, as
+// PowerShell before version 7.4 does with what comes through its > and |.
+bool is_utf_16(Bytes first_bytes) {
+  const bool has_mark = first_bytes.size() >= 2 && first_bytes[0] + first_bytes[1] == 0xff + 0xfe &&
+                        first_bytes[0] >= 0xfe && first_bytes[1] >= 0xfe;
+  std::vector<std::uint8_t> ascii = ascii_of_utf_16(first_bytes.subspan(has_mark ? 2 : 0));
+  // The first byte of a container is no ASCII, and encodings have different characters for it.
+  if (!ascii.empty() && ascii[0] == '?') {
+    ascii[0] = container::magic[0];
+  }
+  return format_of(ascii) != nullptr;
+}
 
 }  // namespace
 
@@ -62,6 +86,10 @@ EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
   source_ = std::make_unique<PeekedSource>(*from);
   try {
     const FileFormat* const format = format_of(source_->peek(max_magic_bytes));
+    if (format == nullptr && is_utf_16(first_bytes)) {
+      throw Error(ErrorCode::corrupt, "is UTF-16 text: PowerShell's > has changed it, perhaps",
+                  "name the output with -o, and copy files as binary");
+    }
     // A file that no row recognises is for the first one to refuse.
     head_ = (format != nullptr ? format : formats[0])->read_head(*source_);
   } catch (const Error& error) {

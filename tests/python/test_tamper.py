@@ -345,3 +345,42 @@ def test_the_whole_text_arrives_when_nothing_is_damaged(sealed, keys, random_byt
     """What the tests above compare against."""
     opened = succeed("decrypt", "-i", keys.path, stdin=sealed).out
     assert opened == random_bytes(TEXT_SIZE)
+
+
+# What programs make of a file that they take for text
+
+
+def as_crlf(data):
+    return data.replace(b"\n", b"\r\n")
+
+
+def as_utf_16(data):
+    """As PowerShell's > writes it."""
+    return data.decode("latin-1").encode("utf-16")
+
+
+def as_windows_utf_16(data):
+    """Bytes above 127 become other characters in Windows' encodings."""
+    return data.decode("cp1252", errors="replace").encode("utf-16-be")
+
+
+@pytest.mark.parametrize("form", [["paes"], ["age"], ["age", "--armor"]])
+@pytest.mark.parametrize(("change", "says"), [
+    (as_crlf, "line ends were changed"), (as_utf_16, "UTF-16"), (as_windows_utf_16, "UTF-16")])
+def test_damage_by_programs_that_write_text_is_named(keys, folder, form, change, says):
+    sealed = succeed("encrypt", "--format", *form, "-r", keys.recipient, stdin=b"text\r\n" * 9).out
+    (folder / "damaged").write_bytes(change(sealed))
+    if "--armor" in form and change is as_crlf:
+        succeed("decrypt", "-i", keys.path, "-o", folder / "again", folder / "damaged")
+        return
+    for words in (["decrypt", "-i", keys.path, "-o", folder / "again"], ["verify", "-i", keys.path], ["inspect"]):
+        result = fail(*words, folder / "damaged", code=CORRUPT, says=says)
+        assert "newer" not in result.err
+    fail("decrypt", "-i", keys.path, stdin=change(sealed), code=CORRUPT, says=says)
+    assert not (folder / "again").exists()
+
+
+def test_line_ends_without_carriage_returns_are_named(keys, folder):
+    sealed = succeed("encrypt", "-r", keys.recipient, stdin=b"text").out
+    (folder / "damaged").write_bytes(sealed.replace(b"\r\n", b"\n"))
+    fail("verify", "-i", keys.path, folder / "damaged", code=CORRUPT, says="line ends were changed")
