@@ -80,6 +80,8 @@ Action declare(CLI::App& app) {
          "only these bytes of the plaintext, FIRST-LAST or FIRST-, counted from 0, both ends "
          "included")
       ->type_name("FIRST-LAST");
+  // What tar -I and other callers of compressors add when they extract.
+  app.add_flag("-d")->group("");
   request->transfer.declare_output(app);
   request->transfer.inputs.declare(app, true);
   request->transfer.declare_resume(app);

@@ -186,6 +186,7 @@ Action declare(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_flag("-a,--armor", request->is_armored, "with --format age: write text (ASCII armor)");
+  app.add_flag("-e")->group("");  // beside -d of decrypt
   request->transfer.declare_output(app);
   takes_bytes(app.add_option("--size", request->transfer.expected_bytes,
                              "about how many bytes a pipe will bring, for the progress line")

@@ -9,7 +9,7 @@ import age_file
 import container
 import program
 import pytest
-from program import fail, run, succeed
+from program import PAES, USAGE, clean_environment, fail, run, succeed
 
 
 @pytest.fixture
@@ -269,3 +269,16 @@ def test_keys_that_could_reach_swap_are_told_of(folder, keys, random_bytes):
     options = ("-f", "-r", keys.recipient, folder / "plain")
     assert "RLIMIT_MEMLOCK" in succeed("encrypt", "-v", *options, prefix=prefix).err
     assert succeed("encrypt", *options, prefix=prefix).err == ""
+
+
+def test_tar_calls_paes_as_its_compressor(keys, plain, folder):
+    """GNU tar adds -d to the program of -I when it extracts."""
+    (folder / "team").write_text(keys.recipient + "\n")
+    tar = ["tar", "-C", folder]
+    for words in (["-I", f"{PAES} encrypt -q -e -R {folder}/team", "-cf", folder / "x.tar.paes", plain.name],
+                  ["-I", f"{PAES} decrypt -q -i {keys.path}", "-xf", folder / "x.tar.paes",
+                   "--transform", "s/^/again-/"]):
+        subprocess.run([*map(str, tar), *map(str, words)], env=clean_environment(), check=True)
+    assert (folder / f"again-{plain.name}").read_bytes() == plain.read_bytes()
+    fail("encrypt", "-d", "-R", folder / "team", plain, code=USAGE)
+    fail("decrypt", "-e", "-i", keys.path, folder / "x.tar.paes", code=USAGE)
