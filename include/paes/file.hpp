@@ -59,7 +59,8 @@ struct FileOptions {
   const Cancel* cancel = nullptr;
   // Called now and then from a thread of its own, never twice at a time, with the bytes of text
   // that are done and their number in all (0: not known, or not yet). If it throws, the work stops
-  // and throws that. Reader and Writer ignore it.
+  // and throws that. The last call of work that succeeds comes when the output has its name: what
+  // that one throws is lost. Reader and Writer make no calls.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = nullptr;
   // Told in one line what may go wrong with an output before it is written (little room), and what
   // is not as it should be with one that is complete (its mode). Null: nobody is told.

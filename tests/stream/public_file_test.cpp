@@ -298,6 +298,21 @@ TEST_F(PublicFile, APathWithAZeroByteIsRefused) {
             ErrorCode::usage);
 }
 
+// As the header says: a file that has its name is not taken back.
+TEST_F(PublicFile, TheLastReportStopsNothing) {
+  write_text(3 * chunk);
+  int calls_with_output = 0;
+  const FileOptions options = {.overwrite = true, .progress = [&](std::uint64_t, std::uint64_t) {
+                                 if (std::filesystem::exists(file_)) {
+                                   ++calls_with_output;
+                                   throw std::runtime_error("too late");
+                                 }
+                               }};
+  EXPECT_EQ(encrypt_file(store(text_), file_, for_own(), options), text_.size());
+  EXPECT_EQ(calls_with_output, 1);
+  EXPECT_TRUE(verify_file(file_, with_own()).is_authentic);
+}
+
 TEST_F(PublicFile, AReportThatThrowsStopsTheWork) {
   struct Own {};
   write_text(60 * chunk);
