@@ -345,18 +345,22 @@ class Work {
   void decrypt_from(Unlocker& unlocker, const stream::Options& options) {
     const stream::EncryptedFile file(input_);
     const bool has_passphrase = file.head().summary().stanzas.front().type == age::scrypt_type;
-    refuse_if(has_passphrase && !(request_.identity_files.empty() && request_.plugins.empty()),
-              "file is passphrase-encrypted but identities were specified with -i/--identity or -j",
-              {"leave out all -i/--identity and -j to be asked for the passphrase"});
     const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, options);
     stream::Output output = create_output(stream::new_file_mode());
     (void)stream::decrypt(file.source(), output, payload, {}, options);
   }
 
-  static stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
-                                    bool has_passphrase, const stream::Options& options) {
+  stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
+                             bool has_passphrase, const stream::Options& options) const {
     age::Credentials credentials = unlocker.credentials();
-    credentials.ask_passphrase = [] { return ask_as_age("Enter passphrase: "); };
+    credentials.ask_passphrase = [this] {
+      // A plugin may know the passphrase, and has been asked by now.
+      refuse_if(
+          !(request_.identity_files.empty() && request_.plugins.empty()),
+          "file is passphrase-encrypted but identities were specified with -i/--identity or -j",
+          {"leave out all -i/--identity and -j to be asked for the passphrase"});
+      return ask_as_age("Enter passphrase: ");
+    };
     try {
       return file.head().open(file.source(), credentials, options.kernel, options.device_use);
     } catch (const Error& error) {

@@ -28,13 +28,9 @@ void refuse_secret_as_output(const std::string& output, const std::string& secre
 }
 
 SecretBytes read_key_file(const std::string& path) {
-  // The message that there is no such file would show the key.
-  refuse(age::mentions_secret_key(path) && access(path.c_str(), F_OK) != 0,
-         "identity: a secret key is given, and not the name of its file",
-         "others can see a command's arguments: make a new key, and leave it in its file");
   return path == "-" ? stream::read_small_file(STDIN_FILENO, "standard input",
                                                stream::max_key_file_bytes, &cancel())
-                     : stream::read_small_file(path, stream::max_key_file_bytes, &cancel());
+                     : stream::read_key_file(path, &cancel());
 }
 
 void write_new_secret_file(const std::string& path, const std::function<SecretBytes()>& contents) {

@@ -214,6 +214,10 @@ void never_prompt_in_background() noexcept { only_in_foreground = true; }
 
 WaitReady until_signal() {
   return [](int descriptor, short events) {
+    cancel().check();
+    if (descriptor < 0) {
+      return;
+    }
     try {
       stream::wait_ready(descriptor, events, &cancel(), nullptr);
     } catch (...) {

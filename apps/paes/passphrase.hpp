@@ -18,7 +18,7 @@ class App;
 namespace paes::cli {
 
 // For key derivations. It waits until a signal asks to stop, and then throws an error, after which
-// main dies by the signal. It throws nothing else (WaitReady says why).
+// main dies by the signal. It throws nothing else (derive_apart says why).
 [[nodiscard]] WaitReady until_signal();
 
 // For processes that somebody else started, such as mpirun. While another process group has the

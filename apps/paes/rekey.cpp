@@ -78,7 +78,7 @@ class Rekeyer {
       : request_(request),
         unlocker_(request.unlock),
         recipients_(request.recipients.load()),
-        change_{places_of(request.remove), recipients_} {}
+        change_{places_of(request.remove), recipients_, until_signal()} {}
 
   // How many recipients the file has now.
   [[nodiscard]] std::size_t rekey(const std::string& path);
@@ -101,8 +101,9 @@ std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
     return age::seal_to_passphrase(new_passphrase_, old.plaintext(), age::written_work_factor,
                                    until_signal());
   }
-  return request_.keeps_some() ? old.changed(change_)
-                               : age::seal_to_recipients(recipients_, old.plaintext());
+  return request_.keeps_some()
+             ? old.changed(change_)
+             : age::seal_to_recipients(recipients_, old.plaintext(), until_signal());
 }
 
 std::size_t Rekeyer::rekey(const std::string& path) {

@@ -39,7 +39,7 @@ void paes_identity_free(paes_identity* identity);
  * read it. PAES_FAILURE if something has that name. */
 int paes_identity_save(const paes_identity* identity, const char* path);
 /* The public key, "age1...". `text` has room for at least PAES_RECIPIENT_BYTES; PAES_USAGE for
- * less. */
+ * less, and for a plugin's identity, whose public key only the plugin knows. */
 int paes_identity_recipient(const paes_identity* identity, char* text, size_t text_bytes);
 
 /* For whom to encrypt: recipients, or a passphrase, or a key of the caller's own; PAES_USAGE of the
@@ -85,9 +85,9 @@ int paes_open_with_set_passphrase(paes_open_with* open_with, const char* passphr
                                   size_t passphrase_bytes);
 int paes_open_with_set_key(paes_open_with* open_with, const uint8_t* key, size_t key_bytes,
                            const uint8_t* context, size_t context_bytes);
-/* A file whose passphrase costs more than scrypt with N = 2^this is refused before that is paid.
- * 1 to 30; the default, 20, takes about a gigabyte. The call that opens a file answers PAES_USAGE
- * for other numbers. */
+/* A file whose passphrase costs more than scrypt with N = 2^this is refused before that is paid,
+ * with PAES_FAILURE. 1 to 30; the default, 20, takes about a gigabyte. The call that opens a file
+ * answers PAES_USAGE for other numbers. */
 int paes_open_with_set_max_work_factor(paes_open_with* open_with, unsigned max_work_factor);
 
 /* How calls work. */
@@ -106,7 +106,8 @@ int paes_cancel_is_requested(const paes_cancel* cancel);
 
 /* Called now and then with the bytes of text that are done and their number in all (0: not known),
  * from a thread of the library's, never twice at a time. 0 goes on; anything else stops the work,
- * which then answers PAES_FAILURE and leaves nothing. */
+ * which then answers PAES_FAILURE and leaves nothing. The last call of work that succeeds comes
+ * when the output has its name: its answer changes nothing. */
 typedef int (*paes_progress)(void* user, uint64_t done_bytes, uint64_t total_bytes);
 
 /* Told in one line what may go wrong with an output before it is written (little room), and what is

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "paes/cancel.hpp"
 #include "paes/error.hpp"
 #include "paes/export.h"
 
@@ -39,7 +40,11 @@ class PAES_API Recipient {
   // and Error(failure) when the file cannot be read.
   [[nodiscard]] static std::vector<Recipient> load(const std::string& path);
 
+  // Empty if only a plugin knows it, because the recipient came from that plugin's identity.
   [[nodiscard]] std::string text() const;
+
+  // Whether both are one key. Where only plugins know that: whether both came from one identity.
+  [[nodiscard]] bool operator==(const Recipient& other) const;
 
  private:
   friend KeyParts;
@@ -66,6 +71,11 @@ class PAES_API Identity {
   // when it has to open a file.
   [[nodiscard]] static std::vector<Identity> load(const std::string& path,
                                                   const Passphrase& passphrase);
+  // Like the load above, and throws Error(failure) once `cancel` is requested: an encrypted list
+  // takes a second, or more if its writer wished so.
+  [[nodiscard]] static std::vector<Identity> load(const std::string& path,
+                                                  const Passphrase& passphrase,
+                                                  const Cancel* cancel);
 
   [[nodiscard]] Recipient recipient() const;
   // Writes a new file that holds the secret key, its public key as a comment, and a line feed at
@@ -130,7 +140,8 @@ struct OpenWith {
   std::vector<Identity> identities = {};
   Passphrase passphrase = {};
   CobblestoneKey key = {};
-  // A file whose passphrase costs more than scrypt with N = 2^this is refused before any work.
+  // A file whose passphrase costs more than scrypt with N = 2^this is refused before any work, with
+  // Error(failure).
   // 2^20 takes about a gigabyte. 1 to 30.
   unsigned max_work_factor = 20;
 };

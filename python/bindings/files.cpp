@@ -74,6 +74,15 @@ auto whole_file(FileOptions options, nb::handle progress, const Call& call) {
   return result;
 }
 
+// Runs a call that changes a file's recipients.
+std::size_t changed_file(const std::function<std::size_t(const FileOptions& options)>& call) {
+  std::size_t recipients = 0;
+  run_interruptibly(nb::none(), [&](const Cancel& cancel, Progress& /*progress*/) {
+    recipients = call({.cancel = &cancel});
+  });
+  return recipients;
+}
+
 // `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. That
 // function also goes to `shared`.
 using CallbackParts = std::tuple<nb::object, std::uint64_t, std::string>;
@@ -100,9 +109,10 @@ class PyReader {
   PyReader(nb::handle from, const OpenWith& open_with, unsigned threads,
            const std::string& kernel) {
     const FileSource source = source_of(from, callback_);
-    const Released released;
-    reader_ = std::make_unique<Reader>(source, open_with,
-                                       FileOptions{.threads = threads, .kernel = kernel});
+    run_interruptibly(cancel_, [&] {
+      reader_ = std::make_unique<Reader>(
+          source, open_with, FileOptions{.threads = threads, .kernel = kernel, .cancel = &cancel_});
+    });
   }
 
   [[nodiscard]] std::uint64_t size() const { return open_reader().size(); }
@@ -127,6 +137,7 @@ class PyReader {
   }
 
   Shared callback_;
+  Cancel cancel_;  // before what uses it
   std::unique_ptr<Reader> reader_;
 };
 
@@ -136,16 +147,17 @@ class PyWriter {
  public:
   PyWriter(nb::handle to, const SealFor& seal_for, unsigned threads, const std::string& kernel,
            bool overwrite) {
-    const FileOptions options{.threads = threads, .kernel = kernel, .overwrite = overwrite};
+    const FileOptions options{
+        .threads = threads, .kernel = kernel, .overwrite = overwrite, .cancel = &cancel_};
     if (PyCallable_Check(to.ptr()) != 0) {
       callback_ = shared_with_library(nb::borrow(to));
       const Writer::Write write = writing_with(callback_);
-      const Released released;
-      writer_.reset(new Writer(write, seal_for, options), destroy);
+      run_interruptibly(cancel_,
+                        [&] { writer_.reset(new Writer(write, seal_for, options), destroy); });
     } else {
       const std::string file = PathArgument{to}.path();
-      const Released released;
-      writer_.reset(new Writer(file, seal_for, options), destroy);
+      run_interruptibly(cancel_,
+                        [&] { writer_.reset(new Writer(file, seal_for, options), destroy); });
     }
   }
   PyWriter(const PyWriter&) = delete;
@@ -202,6 +214,7 @@ class PyWriter {
   }
 
   Shared callback_;
+  Cancel cancel_;  // before what uses it
   std::shared_ptr<Writer> writer_;
   std::atomic_flag in_use_;
 };
@@ -280,8 +293,9 @@ void add_whole_files(nb::module_& module) {
       "rekey_file",
       [](const PathArgument& file, const OpenWith& open_with, const SealFor& seal_for) {
         const std::string path = file.path();
-        const Released released;
-        return rekey_file(path, open_with, seal_for);
+        return changed_file([&](const FileOptions& options) {
+          return rekey_file(path, open_with, seal_for, options);
+        });
       },
       nb::arg("path"), nb::arg("open_with"), nb::arg("seal_for"));
   module.def(
@@ -289,9 +303,10 @@ void add_whole_files(nb::module_& module) {
       [](const PathArgument& file, const OpenWith& open_with, std::vector<Recipient> add,
          std::vector<std::size_t> remove) {
         const std::string path = file.path();
-        const Released released;
-        return change_recipients(path, open_with,
-                                 {.add = std::move(add), .remove = std::move(remove)});
+        const RecipientEdit edit{.add = std::move(add), .remove = std::move(remove)};
+        return changed_file([&](const FileOptions& options) {
+          return change_recipients(path, open_with, edit, options);
+        });
       },
       nb::arg("path"), nb::arg("open_with"), nb::arg("add"), nb::arg("remove"));
   module.def(

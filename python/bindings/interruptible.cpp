@@ -67,20 +67,14 @@ void report_to(nb::handle report, const Progress& progress) {
   }
 }
 
-}  // namespace
-
-void run_interruptibly(nb::handle report,
-                       const std::function<void(const Cancel& cancel, Progress& progress)>& work) {
-  if (!report.is_none() && PyCallable_Check(report.ptr()) == 0) {
-    throw nb::type_error("progress: cannot be called");
-  }
-  Cancel cancel;
-  Progress progress;
+// Runs `work` in a thread of its own. Meanwhile handles signals, and calls `look`.
+void run_and_look(Cancel& cancel, const std::function<void()>& work,
+                  const std::function<void()>& look) {
   std::exception_ptr refusal;
   std::exception_ptr failure;
   {
     const Released released;
-    Worker worker([&] { work(cancel, progress); });
+    Worker worker(work);
     while (!worker.wait_a_little()) {
       if (refusal != nullptr) {
         continue;
@@ -88,7 +82,7 @@ void run_interruptibly(nb::handle report,
       const Held held;
       try {
         check_signals();
-        report_to(report, progress);
+        look();
       } catch (...) {
         refusal = std::current_exception();
         cancel.request();
@@ -102,7 +96,25 @@ void run_interruptibly(nb::handle report,
   if (failure != nullptr) {
     std::rethrow_exception(failure);
   }
-  report_to(report, progress);
+}
+
+}  // namespace
+
+void run_interruptibly(nb::handle report,
+                       const std::function<void(const Cancel& cancel, Progress& progress)>& work) {
+  if (!report.is_none() && PyCallable_Check(report.ptr()) == 0) {
+    throw nb::type_error("progress: cannot be called");
+  }
+  Cancel cancel;
+  Progress progress;
+  const auto look = [&] { report_to(report, progress); };
+  run_and_look(
+      cancel, [&] { work(cancel, progress); }, look);
+  look();
+}
+
+void run_interruptibly(Cancel& cancel, const std::function<void()>& work) {
+  run_and_look(cancel, work, [] {});
 }
 
 std::size_t read_interruptibly(const Reader& reader, std::uint64_t offset,

@@ -26,6 +26,9 @@ struct Progress {
 // is cancelled, and that is raised once the work has ended.
 void run_interruptibly(nb::handle report,
                        const std::function<void(const Cancel& cancel, Progress& progress)>& work);
+// Like the one above, without reports, for work that watches a Cancel of the caller's, because what
+// it makes goes on using that.
+void run_interruptibly(Cancel& cancel, const std::function<void()>& work);
 
 // A call for more bytes is done in parts, so that a signal is handled in between.
 inline constexpr std::size_t interruptible_bytes = std::size_t{64} << 20;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "bytes.hpp"
+#include "interruptible.hpp"
 #include "parts.hpp"
 
 namespace paes::python {
@@ -24,8 +25,15 @@ std::vector<Recipient> load_recipients(const PathArgument& file) {
 
 std::vector<Identity> load_identities(const PathArgument& file, const Passphrase* passphrase) {
   const std::string path = file.path();
-  const Released released;
-  return passphrase == nullptr ? Identity::load(path) : Identity::load(path, *passphrase);
+  if (passphrase == nullptr) {
+    const Released released;
+    return Identity::load(path);
+  }
+  std::vector<Identity> loaded;
+  run_interruptibly(nb::none(), [&](const Cancel& cancel, Progress& /*progress*/) {
+    loaded = Identity::load(path, *passphrase, &cancel);
+  });
+  return loaded;
 }
 
 void save(const Identity& identity, const PathArgument& file) {
@@ -46,12 +54,16 @@ void add_keys(nb::module_& module) {
           "The recipients in a file, one a line. Raises UsageError for what is none, FailureError "
           "if the file cannot be read.")
       .def("__str__", &Recipient::text)
-      .def("__repr__", [](const Recipient& self) { return "Recipient('" + self.text() + "')"; })
+      .def("__repr__",
+           [](const Recipient& self) {
+             const std::string text = self.text();
+             return text.empty() ? "<Recipient that only its plugin knows>"
+                                 : "Recipient('" + text + "')";
+           })
       .def(
           "__eq__",
           [](const Recipient& self, nb::handle other) {
-            return nb::isinstance<Recipient>(other) &&
-                   nb::cast<const Recipient&>(other).text() == self.text();
+            return nb::isinstance<Recipient>(other) && nb::cast<const Recipient&>(other) == self;
           },
           nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Recipient& self) { return nb::hash(nb::cast(self.text())); });

@@ -165,7 +165,8 @@ struct Work {
 
 }  // namespace
 
-void bcrypt_pbkdf(Bytes passphrase, Bytes salt, std::uint32_t rounds, MutableBytes out) {
+void bcrypt_pbkdf(Bytes passphrase, Bytes salt, std::uint32_t rounds,
+                  const std::function<void()>& check, MutableBytes out) {
   assert(!passphrase.empty() && !salt.empty() && rounds > 0);
   assert(!out.empty() && out.size() <= max_bcrypt_bytes);
   Secret<Work> work;
@@ -180,6 +181,9 @@ void bcrypt_pbkdf(Bytes passphrase, Bytes salt, std::uint32_t rounds, MutableByt
     bcrypt_hash(work->passphrase, work->salt, work->state, work->latest);
     work->sum = work->latest;
     for (std::uint32_t round = 1; round < rounds; ++round) {
+      if (check) {
+        check();
+      }
       libcrypto::sha512(work->latest, work->salt);
       bcrypt_hash(work->passphrase, work->salt, work->state, work->latest);
       for (std::size_t i = 0; i < work->sum.size(); ++i) {

@@ -14,8 +14,7 @@ using libcrypto::text_of;
 // What went wrong with the file of keys is not said of the file that they are to open. No option
 // raises the limit of its work factor.
 Error about(const std::string& name, const Error& error) {
-  const bool is_wrong_passphrase = error.code == ErrorCode::wrong_key;
-  return {is_wrong_passphrase ? ErrorCode::wrong_key : ErrorCode::usage,
+  return {error.code == ErrorCode::corrupt ? ErrorCode::usage : error.code,
           name + ": " + error.what()};
 }
 
@@ -47,9 +46,10 @@ class EncryptedIdentityFile final : public IdentityKey {
   EncryptedIdentityFile(std::vector<std::uint8_t> file, std::string name, Prompts prompts)
       : file_(std::move(file)), name_(std::move(name)), prompts_(std::move(prompts)) {}
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override {
-    for (const SharedIdentity& identity : opened()) {
-      if (auto file_key = identity->unwrap(stanzas)) {
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override {
+    for (const SharedIdentity& identity : opened(effort.wait())) {
+      if (auto file_key = identity->unwrap(stanzas, effort)) {
         return file_key;
       }
     }
@@ -57,7 +57,7 @@ class EncryptedIdentityFile final : public IdentityKey {
   }
 
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override {
-    return recipients_of(opened());
+    return recipients_of(opened(prompts_.wait));
   }
 
   [[nodiscard]] SecretBytes secret_text() const override {
@@ -65,11 +65,11 @@ class EncryptedIdentityFile final : public IdentityKey {
   }
 
  private:
-  [[nodiscard]] const std::vector<SharedIdentity>& opened() const {
-    return opened_.get([this] {
+  [[nodiscard]] const std::vector<SharedIdentity>& opened(const WaitReady& wait) const {
+    return opened_.get(wait, [&] {
       const SecretBytes passphrase =
           prompts_.passphrase("Enter passphrase for \"" + name_ + "\": ");
-      return open_identity_file(file_, name_, passphrase, prompts_);
+      return open_identity_file(file_, name_, passphrase, prompts_, wait);
     });
   }
 
@@ -95,10 +95,11 @@ bool is_encrypted_identity_file(Bytes contents) noexcept {
 }
 
 std::vector<SharedIdentity> open_identity_file(Bytes contents, const std::string& name,
-                                               Bytes passphrase, const Prompts& prompts) {
+                                               Bytes passphrase, const Prompts& prompts,
+                                               const WaitReady& wait) {
   const std::vector<std::uint8_t> file = read_file(contents, name);
   const Credentials credentials{
-      {}, [&] { return SecretBytes(passphrase); }, default_max_work_factor, prompts.wait};
+      {}, [&] { return SecretBytes(passphrase); }, default_max_work_factor, wait};
   const auto text = [&] {
     try {
       return open(file, credentials);

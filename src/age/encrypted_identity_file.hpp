@@ -13,10 +13,12 @@ namespace paes::age {
 [[nodiscard]] bool is_encrypted_identity_file(Bytes contents) noexcept;
 
 // Its identities. Throws Error(usage) if it is damaged or no age file under a passphrase, or if
-// what it holds is no list of identities, and Error(wrong_key) for another passphrase.
+// what it holds is no list of identities, and Error(wrong_key) for another passphrase. `wait` may
+// throw to give up.
 [[nodiscard]] std::vector<SharedIdentity> open_identity_file(Bytes contents,
                                                              const std::string& name,
                                                              Bytes passphrase,
-                                                             const Prompts& prompts);
+                                                             const Prompts& prompts,
+                                                             const WaitReady& wait = {});
 
 }  // namespace paes::age

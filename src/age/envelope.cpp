@@ -32,8 +32,8 @@ std::vector<std::uint8_t> seal(const SealedHeader& header, Bytes plaintext) {
 }  // namespace
 
 std::vector<std::uint8_t> seal_to_recipients(std::span<const SharedRecipient> recipients,
-                                             Bytes plaintext) {
-  return seal(seal_header(recipients), plaintext);
+                                             Bytes plaintext, const WaitReady& wait) {
+  return seal(seal_header(recipients, wait), plaintext);
 }
 
 std::vector<std::uint8_t> seal_to_passphrase(Bytes passphrase, Bytes plaintext,

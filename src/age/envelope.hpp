@@ -15,8 +15,8 @@ namespace paes::age {
 // A file around `plaintext`. All throw as seal_header does, and Error(usage) above
 // container::max_envelope_bytes.
 [[nodiscard]] std::vector<std::uint8_t> seal_to_recipients(
-    std::span<const SharedRecipient> recipients, Bytes plaintext);
-// `wait` as in derive_apart.
+    std::span<const SharedRecipient> recipients, Bytes plaintext, const WaitReady& wait = {});
+// `wait` may throw to give up.
 [[nodiscard]] std::vector<std::uint8_t> seal_to_passphrase(
     Bytes passphrase, Bytes plaintext, unsigned work_factor = written_work_factor,
     const WaitReady& wait = {});

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "age/hybrid.hpp"
+#include "age/ssh_ed25519.hpp"
+#include "age/ssh_rsa.hpp"
 #include "age/x25519.hpp"
 #include "format/libcrypto.hpp"
 
@@ -20,10 +22,27 @@ std::array<std::uint8_t, mac_bytes> header_mac(Bytes file_key, Bytes authenticat
   return libcrypto::hmac_sha256(key, authenticated);
 }
 
-// `text` holds the version line and the stanzas.
+void check_length(const std::string& header) {
+  if (header.size() > max_header_bytes) {
+    throw Error(ErrorCode::usage,
+                "recipients: their stanzas make a header that is longer than 1 MiB, and no reader "
+                "takes one",
+                "use fewer recipients");
+  }
+}
+
+// `text` holds the version line and the stanzas. What a reader would refuse is not written: a
+// plugin's stanzas are in it, and a list of recipients has no other bound.
 std::string complete(std::string text, Bytes file_key) {
   text.append(mac_mark);
   append_mac(text, header_mac(file_key, bytes_of(text)));
+  check_length(text);
+  try {
+    (void)parse_checked(bytes_of(text));
+  } catch (const Error& error) {
+    throw Error(ErrorCode::failure,
+                std::string("recipients: make a header that nobody could read: ") + error.what());
+  }
   return text;
 }
 
@@ -48,9 +67,10 @@ Error may_not_stand_together(const Labels& one, const Labels& other) {
 
 // Throws Error(usage) unless all of them have the same labels, those that are there included.
 void append_wrapped(std::string& text, std::span<const SharedRecipient> recipients, Bytes file_key,
-                    std::optional<Labels> labels = std::nullopt) {
+                    const WaitReady& wait, std::optional<Labels> labels = std::nullopt) {
   for (const SharedRecipient& recipient : recipients) {
-    Wrapped wrapped = recipient->wrap(file_key);
+    check(wait);
+    Wrapped wrapped = recipient->wrap(file_key, wait);
     if (labels && *labels != wrapped.labels) {
       throw may_not_stand_together(*labels, wrapped.labels);
     }
@@ -58,6 +78,7 @@ void append_wrapped(std::string& text, std::span<const SharedRecipient> recipien
     for (const NewStanza& stanza : wrapped.stanzas) {
       append_stanza(text, stanza);
     }
+    check_length(text);
   }
 }
 
@@ -71,10 +92,19 @@ Labels labels_of(std::span<const Stanza> stanzas) {
   return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};
 }
 
-SecretBytes unwrap_with_passphrase(const ScryptStanza& stanza, const Credentials& credentials) {
+SecretBytes unwrap_with_passphrase(const ParsedHeader& header, const Credentials& credentials) {
+  const ScryptStanza stanza = read_scrypt(header.stanzas.front());
+  Effort effort(credentials.wait);
+  for (const SharedIdentity& identity : credentials.identities) {
+    if (identity->may_know_a_passphrase()) {
+      if (auto file_key = identity->unwrap(header.stanzas, effort)) {
+        return std::move(*file_key);
+      }
+    }
+  }
   if (stanza.work_factor > credentials.max_work_factor) {
     throw Error(
-        ErrorCode::usage,
+        ErrorCode::failure,
         "envelope: the passphrase's work factor " + std::to_string(stanza.work_factor) +
             " is above the limit of " + std::to_string(credentials.max_work_factor),
         stanza.work_factor > highest_max_work_factor
@@ -92,9 +122,11 @@ SecretBytes unwrap_with_passphrase(const ScryptStanza& stanza, const Credentials
 }
 
 SecretBytes unwrap_with_identities(const ParsedHeader& header,
-                                   std::span<const SharedIdentity> identities) {
+                                   std::span<const SharedIdentity> identities,
+                                   const WaitReady& wait) {
+  Effort effort(wait);
   for (const SharedIdentity& identity : identities) {
-    if (auto file_key = identity->unwrap(header.stanzas)) {
+    if (auto file_key = identity->unwrap(header.stanzas, effort)) {
       return std::move(*file_key);
     }
   }
@@ -107,12 +139,12 @@ SecretBytes unwrap_with_identities(const ParsedHeader& header,
 
 }  // namespace
 
-SealedHeader seal_header(std::span<const SharedRecipient> recipients) {
+SealedHeader seal_header(std::span<const SharedRecipient> recipients, const WaitReady& wait) {
   if (recipients.empty()) {
     throw Error(ErrorCode::usage, "recipients: none given");
   }
   SealedHeader sealed{version_line(), random_file_key()};
-  append_wrapped(sealed.text, recipients, sealed.file_key);
+  append_wrapped(sealed.text, recipients, sealed.file_key, wait);
   sealed.text = complete(std::move(sealed.text), sealed.file_key);
   return sealed;
 }
@@ -126,7 +158,25 @@ SealedHeader seal_header(Bytes passphrase, unsigned work_factor, const WaitReady
 
 SealedHeader seal_header(const SealTo& to) {
   return to.recipients.empty() ? seal_header(to.passphrase, to.work_factor, to.wait)
-                               : seal_header(to.recipients);
+                               : seal_header(to.recipients, to.wait);
+}
+
+void check_new_stanza(const NewStanza& stanza) {
+  std::string text;
+  append_stanza(text, stanza);
+  std::string_view rest = text;
+  const Stanza read = take_stanza(rest);
+  if (read.type() == x25519_type) {
+    check_x25519(read);
+  } else if (read.type() == scrypt_type) {
+    (void)read_scrypt(read);
+  } else if (read.type() == hybrid_type) {
+    check_hybrid(read);
+  } else if (read.type() == ssh_ed25519_type) {
+    check_ssh_ed25519(read);
+  } else if (read.type() == ssh_rsa_type) {
+    check_ssh_rsa(read);
+  }
 }
 
 ParsedHeader parse_checked(Bytes file) {
@@ -147,9 +197,10 @@ ParsedHeader parse_checked(Bytes file) {
 
 SecretBytes open_header(const ParsedHeader& header, const Credentials& credentials) {
   const Stanza& first = header.stanzas.front();  // scrypt stands alone
-  SecretBytes file_key = first.type() == scrypt_type
-                             ? unwrap_with_passphrase(read_scrypt(first), credentials)
-                             : unwrap_with_identities(header, credentials.identities);
+  SecretBytes file_key =
+      first.type() == scrypt_type
+          ? unwrap_with_passphrase(header, credentials)
+          : unwrap_with_identities(header, credentials.identities, credentials.wait);
   if (!equal_constant_time(header_mac(file_key, header.authenticated), header.mac)) {
     throw corrupt("its header was changed (the MAC is wrong)");
   }
@@ -186,7 +237,7 @@ std::string change_header(const ParsedHeader& header, Bytes file_key,
       append_stanza(text, header.stanzas[i]);
     }
   }
-  append_wrapped(text, change.added, file_key,
+  append_wrapped(text, change.added, file_key, change.wait,
                  kept.empty() ? std::nullopt : std::optional(labels_of(kept)));
   return complete(std::move(text), file_key);
 }

@@ -20,9 +20,12 @@ struct SealedHeader {
   SecretBytes file_key;
 };
 
-// Throws Error(usage) for no recipients, and for recipients that may not stand in one file.
-[[nodiscard]] SealedHeader seal_header(std::span<const SharedRecipient> recipients);
-// `wait` as in derive_apart. Throws Error(usage) for an empty passphrase.
+// Throws Error(usage) for no recipients, for recipients that may not stand in one file, and for a
+// header above max_header_bytes. Throws Error(failure) if a plugin's stanzas make a header that no
+// reader takes.
+[[nodiscard]] SealedHeader seal_header(std::span<const SharedRecipient> recipients,
+                                       const WaitReady& wait = {});
+// `wait` may throw to give up. Throws Error(usage) for an empty passphrase.
 [[nodiscard]] SealedHeader seal_header(Bytes passphrase, unsigned work_factor,
                                        const WaitReady& wait);
 
@@ -31,31 +34,35 @@ struct SealTo {
   std::span<const SharedRecipient> recipients;
   Bytes passphrase = {};
   unsigned work_factor = written_work_factor;
-  WaitReady wait = {};  // as in derive_apart
+  WaitReady wait = {};  // may throw to give up
 };
 [[nodiscard]] SealedHeader seal_header(const SealTo& to);
 
 // How to open a header. `ask_passphrase` is called at most once, and only if the header has a
-// scrypt stanza whose work factor is within the cap.
+// scrypt stanza that no plugin among the identities opens, and whose work factor is within the cap.
 struct Credentials {
   std::span<const SharedIdentity> identities;
   std::function<SecretBytes()> ask_passphrase;  // may be empty
   unsigned max_work_factor = default_max_work_factor;
-  WaitReady wait = {};  // as in derive_apart
+  WaitReady wait = {};  // may throw to give up
 };
+
+// Throws Error(corrupt) for a stanza that is of a type which paes reads, and is malformed.
+void check_new_stanza(const NewStanza& stanza);
 
 // As parse_header, and throws Error(corrupt) also if a stanza of age's own two types is malformed,
 // or if a scrypt stanza is not the only one.
 [[nodiscard]] ParsedHeader parse_checked(Bytes file);
 
 // The file key. Throws Error(wrong_key) when nothing given opens the header, Error(corrupt) when
-// its MAC is wrong, and Error(usage) when the work factor is above the cap.
+// its MAC is wrong, and Error(failure) when the work factor is above the cap.
 [[nodiscard]] SecretBytes open_header(const ParsedHeader& header, const Credentials& credentials);
 
 // Who can open a file from now on: all who can, without some and with others.
 struct RecipientChange {
   std::vector<std::size_t> removed = {};  // their stanzas' places, counted from 0, in order
   std::span<const SharedRecipient> added = {};
+  WaitReady wait = {};  // may throw to give up
 };
 
 // What can be said of a change before anybody is asked for a key. Throws Error(usage) if a stanza

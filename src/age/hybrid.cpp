@@ -22,6 +22,7 @@ using libcrypto::x25519_bytes;
 constexpr std::string_view recipient_part = "age1pq";
 constexpr std::string_view identity_part = "AGE-SECRET-KEY-PQ-";
 constexpr std::string_view plugin_name = "pq";
+constexpr std::uint64_t unwrap_us = 200;
 constexpr std::string_view info = "age-encryption.org/mlkem768x25519";
 
 // ML-KEM's part, then X25519's.
@@ -73,7 +74,7 @@ class HybridRecipient final : public RecipientKey {
  public:
   explicit HybridRecipient(const PublicKey& key) : key_(key) {}
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:
@@ -89,7 +90,8 @@ class HybridIdentity final : public IdentityKey {
     }
   }
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override;
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override { return text_as(identity_part); }
 
@@ -104,7 +106,7 @@ class HybridIdentity final : public IdentityKey {
   SharedIdentity plugin_;  // null unless it does the work
 };
 
-Wrapped HybridRecipient::wrap(Bytes file_key) const {
+Wrapped HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
   Encapsulation encapsulation;
   const Bytes their_x25519 = Bytes(key_).last(x25519_bytes);
   const MutableBytes share = MutableBytes(encapsulation).last(x25519_bytes);
@@ -131,7 +133,24 @@ std::string HybridRecipient::text() const {
   return text;
 }
 
-std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanzas) const {
+struct HybridFields {
+  Encapsulation encapsulation;
+  WrappedFileKey wrapped;
+};
+
+// Throws Error(corrupt) unless the stanza has exactly this form.
+HybridFields read_hybrid(const Stanza& stanza) {
+  HybridFields fields;
+  const auto arguments = stanza.split_arguments();
+  if (arguments.size() != 2 || !base64::decode(arguments[1], fields.encapsulation) ||
+      !stanza.decode_body(fields.wrapped)) {
+    throw corrupt("malformed " + std::string(hybrid_type) + " stanza");
+  }
+  return fields;
+}
+
+std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const {
   const bool has_one = std::any_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
     return stanza.type() == hybrid_type;
   });
@@ -139,7 +158,7 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
     return std::nullopt;
   }
   if (plugin_) {
-    return plugin_->unwrap(stanzas);
+    return plugin_->unwrap(stanzas, effort);
   }
   const Expanded expanded(*key_);
   std::array<std::uint8_t, x25519_bytes> public_x25519;
@@ -148,24 +167,20 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
     if (stanza.type() != hybrid_type) {
       continue;
     }
-    Encapsulation encapsulation;
-    WrappedFileKey wrapped;
-    const auto arguments = stanza.split_arguments();
-    if (arguments.size() != 2 || !base64::decode(arguments[1], encapsulation) ||
-        !stanza.decode_body(wrapped)) {
-      throw corrupt("malformed " + std::string(hybrid_type) + " stanza");
-    }
+    const HybridFields fields = read_hybrid(stanza);
+    effort.spend(unwrap_us);
     SharedSecret secret;
-    const Bytes share = Bytes(encapsulation).last(x25519_bytes);
+    const Bytes share = Bytes(fields.encapsulation).last(x25519_bytes);
     if (!libcrypto::x25519(expanded.x25519_key(), share, secret.x25519)) {
       throw corrupt("an X25519 share of small order");
     }
-    libcrypto::ml_kem_768_decapsulate(expanded.ml_kem_seed(),
-                                      Bytes(encapsulation).first(ml_kem_768_ciphertext_bytes),
-                                      secret.ml_kem);
+    libcrypto::ml_kem_768_decapsulate(
+        expanded.ml_kem_seed(), Bytes(fields.encapsulation).first(ml_kem_768_ciphertext_bytes),
+        secret.ml_kem);
     secret.combine(share, public_x25519);
     SecretBytes file_key(file_key_bytes);
-    if (hpke::open(hpke::mlkem768_x25519, secret.combined, bytes_of(info), wrapped, file_key)) {
+    if (hpke::open(hpke::mlkem768_x25519, secret.combined, bytes_of(info), fields.wrapped,
+                   file_key)) {
       return file_key;
     }
   }
@@ -211,6 +226,8 @@ SharedIdentity parse_hybrid_identity(std::string_view text, const std::string& n
 }
 
 }  // namespace
+
+void check_hybrid(const Stanza& stanza) { (void)read_hybrid(stanza); }
 
 SharedIdentity generate_hybrid() {
   if (!libcrypto::has_ml_kem_768()) {

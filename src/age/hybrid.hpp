@@ -15,4 +15,7 @@ inline constexpr std::string_view post_quantum_label = "postquantum";
 
 [[nodiscard]] SharedIdentity generate_hybrid();
 
+// Throws Error(corrupt) unless the stanza has exactly the form of this type.
+void check_hybrid(const Stanza& stanza);
+
 }  // namespace paes::age

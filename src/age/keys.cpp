@@ -75,6 +75,22 @@ void for_each_key_line(Bytes contents, std::string_view source, std::string_view
 
 }  // namespace
 
+void Effort::spend(std::uint64_t microseconds) {
+  check(wait_);
+  spent_us_ += microseconds;
+  if (spent_us_ > max_us) {
+    throw Error(ErrorCode::failure,
+                "envelope: has too many recipients to try all identities on all of them",
+                "give only the identity that opens it");
+  }
+}
+
+void Effort::named_in_vain() {
+  if (++named_in_vain_ > max_named_in_vain) {
+    throw corrupt("it names a key over and over, and is not for it");
+  }
+}
+
 std::vector<SharedRecipient> recipients_of(std::span<const SharedIdentity> identities) {
   std::vector<SharedRecipient> all;
   for (const SharedIdentity& identity : identities) {
@@ -85,11 +101,28 @@ std::vector<SharedRecipient> recipients_of(std::span<const SharedIdentity> ident
 }
 
 bool mentions_secret_key(std::string_view text) {
-  constexpr std::string_view mark = "age-secret-key";
-  const auto is_same = [](char c, char of_mark) {
-    return of_mark == (c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c);
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  const auto find = [&](std::string_view in, std::string_view mark) {
+    return std::search(in.begin(), in.end(), mark.begin(), mark.end(),
+                       [&](char c, char of_mark) { return small(c) == of_mark; });
   };
-  return std::search(text.begin(), text.end(), mark.begin(), mark.end(), is_same) != text.end();
+  const auto is_in_key = [&](char c) {
+    return (small(c) >= 'a' && small(c) <= 'z') || (c >= '0' && c <= '9');
+  };
+  if (find(text, "age-secret-key") != text.end()) {
+    return true;
+  }
+  // A file may be named after a plugin. "-1" and a checksum follow the name in a key.
+  constexpr std::ptrdiff_t checksum_length = 6;
+  const auto plugin = find(text, "age-plugin-");
+  for (auto at = plugin; at != text.end(); ++at) {
+    const std::string_view rest = text.substr(static_cast<std::size_t>(at - text.begin()));
+    if (rest.starts_with("-1") && rest.size() >= 2 + checksum_length &&
+        std::all_of(at + 2, at + 2 + checksum_length, is_in_key)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 SharedRecipient parse_recipient(std::string_view text, const std::string& name,
@@ -111,8 +144,11 @@ SecretBytes identity_file_text(const IdentityKey& identity) {
   struct tm utc = {};
   char date[32];
   (void)std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  const std::string comments = std::string("# created: ") + date +
-                               "\n# public key: " + identity.recipients().front()->text() + "\n";
+  std::string comments = std::string("# created: ") + date + "\n";
+  // Only its plugin may know it.
+  if (const std::string text = identity.recipients().front()->text(); !text.empty()) {
+    comments += "# public key: " + text + "\n";
+  }
   const SecretBytes key = identity.secret_text();
   SecretBytes text(comments.size() + key.size() + 1);
   std::memcpy(text.data(), comments.data(), comments.size());
@@ -155,7 +191,7 @@ std::vector<SharedRecipient> parse_recipient_file(Bytes contents, std::string_vi
                         if (!prompts.warn) {
                           throw;
                         }
-                        prompts.warn(where + "an SSH key of type " + key.type + " is skipped");
+                        prompts.warn(where + key.description + " is skipped");
                       }
                     });
   if (recipients.empty()) {

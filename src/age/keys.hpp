@@ -33,12 +33,43 @@ class RecipientKey {
   RecipientKey(const RecipientKey&) = delete;
   RecipientKey& operator=(const RecipientKey&) = delete;
 
-  [[nodiscard]] virtual Wrapped wrap(Bytes file_key) const = 0;
+  // Throws what `wait` throws to give up; it may be empty, and is used by plugins alone.
+  [[nodiscard]] virtual Wrapped wrap(Bytes file_key, const WaitReady& wait = {}) const = 0;
   // As users write it; two keys with one text are the same. Empty if only a plugin knows it.
   [[nodiscard]] virtual std::string text() const = 0;
+  // Whether both are one key, as far as that is known here.
+  [[nodiscard]] virtual bool is_same(const RecipientKey& other) const {
+    return text() == other.text();
+  }
 
  protected:
   RecipientKey() = default;
+};
+
+// What one header may cost whoever opens it. Anyone can write a header that names a key thousands
+// of times, and each time takes work with the secret key to find that it was named in vain.
+class Effort {
+ public:
+  // `wait` may be empty and must outlive this.
+  explicit Effort(const WaitReady& wait) noexcept : wait_(wait) {}
+
+  // Before work with a secret key that takes about so many microseconds. Throws what `wait` throws
+  // to give up, and Error(failure) when the sum is above max_us.
+  void spend(std::uint64_t microseconds);
+  // A stanza that names an SSH key wraps nothing for it. No writer makes such a stanza but by a
+  // chance of 1 in 2^32. Throws Error(corrupt) after max_named_in_vain of them.
+  void named_in_vain();
+
+  [[nodiscard]] const WaitReady& wait() const noexcept { return wait_; }
+
+  // Ten seconds, for 10,000 recipients and 20 identities of X25519, for instance.
+  static constexpr std::uint64_t max_us = 10'000'000;
+  static constexpr unsigned max_named_in_vain = 16;
+
+ private:
+  const WaitReady& wait_;
+  std::uint64_t spent_us_ = 0;
+  unsigned named_in_vain_ = 0;
 };
 
 // A secret key. Immutable, hence shared by threads.
@@ -49,9 +80,11 @@ class IdentityKey {
   IdentityKey& operator=(const IdentityKey&) = delete;
 
   // The file key, if one of the stanzas is for this identity. Throws Error(corrupt) if a stanza of
-  // its own kind is malformed.
-  [[nodiscard]] virtual std::optional<SecretBytes> unwrap(
-      std::span<const Stanza> stanzas) const = 0;
+  // its own kind is malformed, and what `effort` throws.
+  [[nodiscard]] virtual std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                          Effort& effort) const = 0;
+  // Whether it may open a stanza of type scrypt: a plugin may know the passphrase.
+  [[nodiscard]] virtual bool may_know_a_passphrase() const noexcept { return false; }
   // Its public keys: one, unless it stands for a whole file of keys. Throws Error(usage) if they
   // cannot be known from the identity.
   [[nodiscard]] virtual std::vector<std::shared_ptr<const RecipientKey>> recipients() const = 0;
@@ -76,14 +109,15 @@ struct Prompts {
   std::function<void(const std::string& message)> show = {};
   // Told of a key in a list that age does not take. If it is empty, the list is refused.
   std::function<void(const std::string& what_why)> warn = {};
-  WaitReady wait = {};  // as in derive_apart
+  // To give up while a key's own file is opened outside of wrap and unwrap, which have their own.
+  WaitReady wait = {};
 };
 
 // A public key that is well formed and that age does not take, such as one of SSH's for signatures.
 struct UnsupportedKey : Error {
-  UnsupportedKey(const std::string& what_why, std::string type_name)
-      : Error(ErrorCode::usage, what_why), type(std::move(type_name)) {}
-  std::string type;  // safe to show
+  UnsupportedKey(const std::string& what_why, std::string what_it_is)
+      : Error(ErrorCode::usage, what_why), description(std::move(what_it_is)) {}
+  std::string description;  // "an SSH key of type ...", safe to show
 };
 
 // A kind of key, as kinds.def lists it: what it leaves null, it does not claim. Errors of all
@@ -116,7 +150,8 @@ struct KeyKind {
 [[nodiscard]] std::vector<SharedRecipient> recipients_of(
     std::span<const SharedIdentity> identities);
 
-// Whether a secret key of any kind stands anywhere in the text, in small letters or capitals.
+// Whether a secret key of any kind, a plugin's too, stands anywhere in the text, in small letters
+// or capitals.
 [[nodiscard]] bool mentions_secret_key(std::string_view text);
 
 // The text of a file of one identity, as keygen and --new-identity write it: comments with date and

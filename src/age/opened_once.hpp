@@ -2,9 +2,11 @@
 // next file after a wrong answer.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 #include <optional>
 
+#include "format/derivation.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {
@@ -13,10 +15,13 @@ template <typename T>
 class OpenedOnce {
  public:
   // What `open` gave, or its Error(wrong_key) again. Another thread waits here until the first
-  // one's user has answered. After any other failure `open` is called again.
+  // one's user has answered, or `wait` throws. After any other failure `open` is called again.
   template <typename Open>
-  const T& get(const Open& open) {
-    const std::lock_guard lock(mutex_);
+  const T& get(const WaitReady& wait, const Open& open) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_for(std::chrono::milliseconds(100))) {
+      check(wait);
+    }
     if (wrong_key_) {
       throw Error(*wrong_key_);
     }
@@ -34,7 +39,7 @@ class OpenedOnce {
   }
 
  private:
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
   std::optional<T> opened_;
   std::optional<Error> wrong_key_;
 };

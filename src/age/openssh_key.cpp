@@ -127,12 +127,9 @@ SecretBytes OpensshKey::decrypt(Bytes passphrase, const WaitReady& wait) const {
   if (passphrase.empty()) {
     throw wrong();  // ssh-keygen encrypts with none that is empty, and bcrypt_pbkdf takes none
   }
-  const SecretBytes derived = derive_apart(
-      passphrase, salt_, cipher_->key_bytes + cipher_->iv_bytes,
-      [rounds = rounds_](Bytes secret, Bytes salt, MutableBytes out) {
-        bcrypt_pbkdf(secret, salt, rounds, out);
-      },
-      wait);
+  SecretBytes derived(cipher_->key_bytes + cipher_->iv_bytes);
+  bcrypt_pbkdf(
+      passphrase, salt_, rounds_, [&wait] { check(wait); }, derived);
   const Bytes sealed = Bytes(section_).first(section_.size() - cipher_->tag_bytes);
   SecretBytes section(sealed.size());
   if (!libcrypto::aes_decrypt(cipher_->libcrypto_name, Bytes(derived).first(cipher_->key_bytes),

@@ -29,7 +29,7 @@ class OpensshKey {
   [[nodiscard]] bool is_encrypted() const noexcept;
 
   // The private key. `passphrase` is empty if the key is not encrypted. Throws Error(wrong_key) if
-  // the passphrase is wrong. `wait` as in derive_apart.
+  // the passphrase is wrong. `wait` may throw to give up.
   [[nodiscard]] SharedIdentity open(Bytes passphrase, const WaitReady& wait) const;
 
  private:

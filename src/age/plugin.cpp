@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "age/header.hpp"
 #include "age/plugin_process.hpp"
 #include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
@@ -63,6 +64,21 @@ std::string join_from(const std::vector<std::string>& words, std::size_t first) 
   return text;
 }
 
+// The stanza in the message. Throws Error(failure) unless a reader would take it.
+NewStanza wrapped_stanza(const PluginProcess& plugin, const Message& message) {
+  if (message.words.size() < 3 || message.words[1] != "0") {
+    throw plugin.failed("gives a stanza for a file that is not there");
+  }
+  NewStanza stanza{join_from(message.words, 2),
+                   {message.body.data(), message.body.data() + message.body.size()}};
+  try {
+    check_new_stanza(stanza);
+  } catch (const Error&) {
+    throw plugin.failed("gives a malformed stanza, which nobody could open");
+  }
+  return stanza;
+}
+
 // A command with a text that is a secret, wiped afterwards.
 void send_text(PluginProcess& plugin, std::string_view command, Bytes text) {
   std::string line;
@@ -80,8 +96,13 @@ class PluginRecipient final : public RecipientKey {
   PluginRecipient(std::string_view plugin, const SecretBytes& identity, const Prompts& prompts)
       : plugin_(plugin), identity_(Bytes(identity)), prompts_(prompts) {}
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override { return text_; }
+  [[nodiscard]] bool is_same(const RecipientKey& other) const override {
+    const auto* const plugins = dynamic_cast<const PluginRecipient*>(&other);
+    return plugins != nullptr && plugin_ == plugins->plugin_ && text_ == plugins->text_ &&
+           equal_constant_time(identity_, plugins->identity_);
+  }
 
  private:
   std::string plugin_;
@@ -95,11 +116,13 @@ class PluginIdentity final : public IdentityKey {
   PluginIdentity(std::string_view plugin, SecretBytes text, const Prompts& prompts)
       : plugin_(plugin), text_(std::move(text)), prompts_(prompts) {}
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override;
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override {
     return {std::make_shared<PluginRecipient>(plugin_, text_, prompts_)};
   }
   [[nodiscard]] SecretBytes secret_text() const override { return SecretBytes(Bytes(text_)); }
+  [[nodiscard]] bool may_know_a_passphrase() const noexcept override { return true; }
 
  private:
   std::string plugin_;
@@ -107,8 +130,8 @@ class PluginIdentity final : public IdentityKey {
   Prompts prompts_;
 };
 
-Wrapped PluginRecipient::wrap(Bytes file_key) const {
-  PluginProcess plugin(plugin_, "recipient-v1", prompts_.wait);
+Wrapped PluginRecipient::wrap(Bytes file_key, const WaitReady& wait) const {
+  PluginProcess plugin(plugin_, "recipient-v1", wait);
   if (identity_.empty()) {
     plugin.send("add-recipient " + text_);
   } else {
@@ -118,17 +141,18 @@ Wrapped PluginRecipient::wrap(Bytes file_key) const {
   plugin.send("extension-labels");
   plugin.send("done");
   Wrapped wrapped;
+  std::size_t stanza_bytes = 0;
   for (;;) {
     const Message message = plugin.receive();
     if (answer_prompt(plugin, message, prompts_)) {
       continue;
     }
     if (message.command() == "recipient-stanza") {
-      if (message.words.size() < 3 || message.words[1] != "0") {
-        throw plugin.failed("gives a stanza for a file that is not there");
+      wrapped.stanzas.push_back(wrapped_stanza(plugin, message));
+      stanza_bytes += wrapped.stanzas.back().arguments.size() + wrapped.stanzas.back().body.size();
+      if (stanza_bytes > max_header_bytes) {
+        throw plugin.failed("gives more stanzas than a header holds");
       }
-      wrapped.stanzas.push_back({join_from(message.words, 2),
-                                 {message.body.data(), message.body.data() + message.body.size()}});
       plugin.send("ok");
     } else if (message.command() == "labels") {
       wrapped.labels.assign(message.words.begin() + 1, message.words.end());
@@ -149,8 +173,9 @@ Wrapped PluginRecipient::wrap(Bytes file_key) const {
   return wrapped;
 }
 
-std::optional<SecretBytes> PluginIdentity::unwrap(std::span<const Stanza> stanzas) const {
-  PluginProcess plugin(plugin_, "identity-v1", prompts_.wait);
+std::optional<SecretBytes> PluginIdentity::unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const {
+  PluginProcess plugin(plugin_, "identity-v1", effort.wait());
   send_text(plugin, "add-identity", text_);
   for (const Stanza& stanza : stanzas) {
     std::vector<std::uint8_t> body(stanza.body_bytes());

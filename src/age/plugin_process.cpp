@@ -24,7 +24,12 @@ namespace paes::age {
 namespace {
 
 constexpr std::size_t max_stanza_bytes = std::size_t{64} << 10;
-constexpr auto time_to_end = std::chrono::seconds(1);
+// Far more than any plugin has to say. One that goes on without an end must not keep its caller for
+// ever.
+constexpr std::size_t max_messages = 10000;
+constexpr auto time_to_end = std::chrono::milliseconds(1000);
+// Its user waits for nothing but the end.
+constexpr auto time_to_end_given_up = std::chrono::milliseconds(200);
 
 Error no_plugin(std::string_view name, const std::string& why) {
   return {ErrorCode::failure, "plugin " + std::string(name) + ": " + why,
@@ -115,7 +120,8 @@ PluginProcess::~PluginProcess() {
   socket_ = Descriptor();
   // Only the protocol says whether a plugin has done its work, because its status is not to be had
   // where the caller's program ignores SIGCHLD or collects all children itself (ECHILD).
-  const auto deadline = std::chrono::steady_clock::now() + time_to_end;
+  const auto deadline =
+      std::chrono::steady_clock::now() + (is_given_up_ ? time_to_end_given_up : time_to_end);
   int status = 0;
   while (waitpid(process_, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
@@ -132,6 +138,18 @@ Error PluginProcess::failed(const std::string& why) const {
   return {ErrorCode::failure, "plugin " + name_ + ": " + why};
 }
 
+void PluginProcess::wait_for(short events) {
+  if (!wait_) {
+    return;
+  }
+  try {
+    wait_(socket_.number(), events);
+  } catch (...) {
+    is_given_up_ = true;
+    throw;
+  }
+}
+
 void PluginProcess::send(std::string_view arguments, Bytes body) {
   NewStanza stanza{std::string(arguments), {body.begin(), body.end()}};
   std::string text;
@@ -142,9 +160,7 @@ void PluginProcess::send(std::string_view arguments, Bytes body) {
       {reinterpret_cast<std::uint8_t*>(stanza.arguments.data()), stanza.arguments.size()});
   const WipeOnExit wiped_body(stanza.body);
   for (std::string_view rest = text; !rest.empty();) {
-    if (wait_) {
-      wait_(socket_.number(), POLLOUT);
-    }
+    wait_for(POLLOUT);
     // A plugin that has ended is an error here, not a SIGPIPE. One that does not read must not stop
     // a wait that can be given up.
     const ssize_t sent = ::send(socket_.number(), rest.data(), rest.size(),
@@ -172,19 +188,21 @@ std::string PluginProcess::read_line() {
     if (end_ == read_.size()) {
       throw failed("sends a line that is too long");
     }
-    if (wait_) {
-      wait_(socket_.number(), POLLIN);
-    }
-    const ssize_t got = recv(socket_.number(), read_.data() + end_, read_.size() - end_, 0);
+    wait_for(POLLIN);
+    const ssize_t got =
+        recv(socket_.number(), read_.data() + end_, read_.size() - end_, wait_ ? MSG_DONTWAIT : 0);
     if (got > 0) {
       end_ += static_cast<std::size_t>(got);
-    } else if (got == 0 || errno != EINTR) {
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
       throw failed("has ended early");
     }
   }
 }
 
 Message PluginProcess::receive() {
+  if (++messages_ > max_messages) {
+    throw failed("sends more messages than a plugin may");
+  }
   SecretBytes room(max_stanza_bytes);
   std::size_t bytes = 0;
   const auto take_line = [&] {

@@ -26,10 +26,11 @@ struct Message {
 class PluginProcess {
  public:
   // Starts age-plugin-NAME, found on the path, with `--age-plugin=MACHINE`. Its standard error goes
-  // nowhere. `wait` as in derive_apart; it must outlive this. Throws Error(failure) in one line
+  // nowhere. `wait` may throw to give up; it must outlive this. Throws Error(failure) in one line
   // when there is no such program.
   PluginProcess(std::string_view name, const char* machine, const WaitReady& wait);
-  // Ends the plugin: it gets the end of its input, then a second, then SIGKILL.
+  // Ends the plugin: it gets the end of its input, then a second, then SIGKILL. If `wait` has
+  // thrown, it gets a fifth of that.
   ~PluginProcess();
   PluginProcess(const PluginProcess&) = delete;
   PluginProcess& operator=(const PluginProcess&) = delete;
@@ -37,7 +38,7 @@ class PluginProcess {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // `arguments` has the command first. Both throw Error(failure) when the plugin has ended or does
-  // not keep to the protocol.
+  // not keep to the protocol, which a stanza above 64 KiB and endless messages do not.
   void send(std::string_view arguments, Bytes body = {});
   [[nodiscard]] Message receive();
 
@@ -45,14 +46,17 @@ class PluginProcess {
 
  private:
   [[nodiscard]] std::string read_line();
+  void wait_for(short events);
 
   std::string name_;
   const WaitReady& wait_;
   Descriptor socket_;
   pid_t process_ = -1;
+  bool is_given_up_ = false;
   SecretBytes read_;  // what has come and is not yet taken
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::size_t messages_ = 0;  // that have come
 };
 
 }  // namespace paes::age

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "format/scrypt_in_steps.hpp"
 
 namespace paes::age {
 
@@ -31,13 +31,8 @@ void derive_wrap_key(Bytes passphrase, Bytes salt, unsigned work_factor, const W
   std::array<std::uint8_t, label.size() + 16> labelled;
   std::copy(label.begin(), label.end(), labelled.begin());
   std::copy(salt.begin(), salt.end(), labelled.begin() + label.size());
-  const SecretBytes derived = derive_apart(
-      passphrase, labelled, wrap_key.bytes.size(),
-      [work_factor](Bytes secret, Bytes salted, MutableBytes out) {
-        libcrypto::scrypt(secret, salted, work_factor, out);
-      },
-      wait);
-  std::copy_n(derived.data(), wrap_key.bytes.size(), wrap_key.bytes.begin());
+  scrypt_in_steps(
+      passphrase, labelled, {work_factor}, [&wait] { check(wait); }, wrap_key.bytes);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct ScryptStanza {
 // Throws Error(corrupt) unless the stanza has exactly this form.
 [[nodiscard]] ScryptStanza read_scrypt(const Stanza& stanza);
 
-// `wait` as in derive_apart. Throws Error(usage) for an empty passphrase.
+// `wait` may throw to give up. Throws Error(usage) for an empty passphrase.
 [[nodiscard]] NewStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
                                    const WaitReady& wait);
 // Nothing if the passphrase is another one.

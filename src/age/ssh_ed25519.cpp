@@ -13,6 +13,7 @@ namespace {
 
 using libcrypto::bytes_of;
 
+constexpr std::uint64_t unwrap_us = 100;
 constexpr std::string_view label = "age-encryption.org/v1/ssh-ed25519";
 
 Wire wire_of(const Ed25519PublicKey& key) {
@@ -56,7 +57,7 @@ SshEd25519Recipient::SshEd25519Recipient(const Ed25519PublicKey& key, const std:
   }
 }
 
-Wrapped SshEd25519Recipient::wrap(Bytes file_key) const {
+Wrapped SshEd25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
   std::array<std::uint8_t, 32> ephemeral;
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
@@ -83,13 +84,15 @@ SshEd25519Identity::SshEd25519Identity(const Ed25519Seed& seed) {
   libcrypto::x25519_public_key(*key_, x25519_public_key_);
 }
 
-std::optional<SecretBytes> SshEd25519Identity::unwrap(std::span<const Stanza> stanzas) const {
+std::optional<SecretBytes> SshEd25519Identity::unwrap(std::span<const Stanza> stanzas,
+                                                      Effort& effort) const {
   const std::string tag = ssh_tag(wire_);
   for (const Stanza& stanza : stanzas) {
     if (!is_for_ssh_key(stanza, ssh_ed25519_type, tag)) {
       continue;
     }
     const X25519Fields fields = read_x25519_fields(stanza, 3);
+    effort.spend(unwrap_us);
     WrapKey wrap_key;
     if (!derive_wrap_key(*key_, fields.share, fields.share, x25519_public_key_, wire_, wrap_key)) {
       throw corrupt("an ssh-ed25519 share of small order");
@@ -97,9 +100,12 @@ std::optional<SecretBytes> SshEd25519Identity::unwrap(std::span<const Stanza> st
     if (auto file_key = unwrap_file_key(wrap_key, fields.wrapped_key)) {
       return file_key;
     }
+    effort.named_in_vain();
   }
   return std::nullopt;
 }
+
+void check_ssh_ed25519(const Stanza& stanza) { (void)read_x25519_fields(stanza, 3); }
 
 std::vector<SharedRecipient> SshEd25519Identity::recipients() const {
   return {std::make_shared<SshEd25519Recipient>(public_key_)};

@@ -15,12 +15,15 @@ inline constexpr std::string_view ssh_ed25519_type = "ssh-ed25519";
 using Ed25519PublicKey = std::array<std::uint8_t, 32>;
 using Ed25519Seed = Secret<std::array<std::uint8_t, 32>>;
 
+// Throws Error(corrupt) unless the stanza has exactly the form of this type.
+void check_ssh_ed25519(const Stanza& stanza);
+
 class SshEd25519Recipient final : public RecipientKey {
  public:
   // Throws Error(usage) for bytes that are no point of the curve, or one of small order.
   explicit SshEd25519Recipient(const Ed25519PublicKey& key, const std::string& name = "recipient");
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:
@@ -32,7 +35,8 @@ class SshEd25519Identity final : public IdentityKey {
  public:
   explicit SshEd25519Identity(const Ed25519Seed& seed);
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override;
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override;
 

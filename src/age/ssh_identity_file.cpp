@@ -21,12 +21,13 @@ class EncryptedSshIdentity final : public IdentityKey {
   EncryptedSshIdentity(OpensshKey key, Prompts prompts)
       : key_(std::move(key)), prompts_(std::move(prompts)) {}
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override {
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override {
     const std::string tag = ssh_tag(key_.public_wire());
     const bool is_named = std::any_of(stanzas.begin(), stanzas.end(), [&](const Stanza& stanza) {
       return is_for_ssh_key(stanza, key_.type(), tag);
     });
-    return is_named ? opened()->unwrap(stanzas) : std::nullopt;
+    return is_named ? opened(effort.wait())->unwrap(stanzas, effort) : std::nullopt;
   }
 
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override {
@@ -36,14 +37,13 @@ class EncryptedSshIdentity final : public IdentityKey {
   [[nodiscard]] SecretBytes secret_text() const override { refuse_ssh_secret_text(); }
 
  private:
-  [[nodiscard]] const SharedIdentity& opened() const {
-    return opened_.get([this] {
+  [[nodiscard]] const SharedIdentity& opened(const WaitReady& wait) const {
+    return opened_.get(wait, [&] {
       if (!prompts_.passphrase) {
         throw Error(ErrorCode::wrong_key,
                     key_.name() + ": is encrypted, and there is nobody to ask for its passphrase");
       }
-      return key_.open(prompts_.passphrase("Enter passphrase for \"" + key_.name() + "\": "),
-                       prompts_.wait);
+      return key_.open(prompts_.passphrase("Enter passphrase for \"" + key_.name() + "\": "), wait);
     });
   }
 
@@ -69,6 +69,10 @@ std::vector<SharedIdentity> parse_identity_file(Bytes contents, const std::strin
     throw refuse("is too long for a private key");
   }
   const auto block = pem::parse(libcrypto::text_of(contents));
+  if (!block && pem::has_several(libcrypto::text_of(contents))) {
+    throw refuse("holds more than one key in PEM",
+                 "give each key a file of its own, and each file with -i");
+  }
   if (!block) {
     throw refuse("is damaged: it is not one block of PEM");
   }
@@ -84,6 +88,9 @@ std::vector<SharedIdentity> parse_identity_file(Bytes contents, const std::strin
   }
   if (block->label == pkcs8_label) {
     return {read_pkcs8_key(block->data, name)};
+  }
+  if (block->label.ends_with("PUBLIC KEY")) {
+    throw refuse("is a public key in PEM, which opens nothing", "give the file of the private key");
   }
   throw refuse("is PEM, but no private key that age takes", "age takes ssh-ed25519 and ssh-rsa");
 }

@@ -8,6 +8,11 @@ namespace {
 
 using libcrypto::bytes_of;
 
+// It grows with the cube of the length: 5 ms for 4096 bits.
+constexpr std::uint64_t unwrap_us(std::uint64_t modulus_bytes) {
+  return 5000 * modulus_bytes * modulus_bytes * modulus_bytes / (512 * 512 * 512);
+}
+
 constexpr std::string_view label = "age-encryption.org/v1/ssh-rsa";
 
 // Views into the wire encoding.
@@ -35,10 +40,10 @@ Wire write_wire(const rsa::PublicNumbers& numbers) {
 void check_size(const rsa::PublicNumbers& numbers, const std::string& name) {
   const std::size_t bits = rsa::bits(numbers.modulus);
   if (bits < rsa::min_bits || bits > rsa::max_bits) {
-    throw UnsupportedKey(name + ": is an RSA key of " + std::to_string(bits) +
-                             " bits, and age takes " + std::to_string(rsa::min_bits) +
-                             " or more, paes up to " + std::to_string(rsa::max_bits),
-                         std::string(ssh_rsa_type));
+    throw UnsupportedKey(
+        name + ": is an RSA key of " + std::to_string(bits) + " bits, and age takes " +
+            std::to_string(rsa::min_bits) + " or more, paes up to " + std::to_string(rsa::max_bits),
+        "an RSA key of " + std::to_string(bits) + " bits, which age does not take,");
   }
 }
 
@@ -63,7 +68,7 @@ SshRsaRecipient::SshRsaRecipient(Bytes wire, const std::string& name)
   check_size(read_wire(wire_, name), name);
 }
 
-Wrapped SshRsaRecipient::wrap(Bytes file_key) const {
+Wrapped SshRsaRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
   return {{{std::string(ssh_rsa_type) + " " + ssh_tag(wire_),
             rsa::encrypt(read_wire(wire_, "recipient"), label, file_key)}}};
 }
@@ -73,7 +78,8 @@ std::string SshRsaRecipient::text() const { return ssh_line(wire_); }
 SshRsaIdentity::SshRsaIdentity(const rsa::PrivateNumbers& numbers, const std::string& name)
     : wire_(checked_wire(numbers.open, name)), key_(make_key(numbers, name)) {}
 
-std::optional<SecretBytes> SshRsaIdentity::unwrap(std::span<const Stanza> stanzas) const {
+std::optional<SecretBytes> SshRsaIdentity::unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const {
   const std::string tag = ssh_tag(wire_);
   const std::size_t sealed_bytes = read_wire(wire_, "identity").modulus.size();
   for (const Stanza& stanza : stanzas) {
@@ -84,6 +90,7 @@ std::optional<SecretBytes> SshRsaIdentity::unwrap(std::span<const Stanza> stanza
     if (stanza.split_arguments().size() != 2 || !stanza.decode_body(sealed)) {
       throw corrupt("malformed ssh-rsa stanza");
     }
+    effort.spend(unwrap_us(sealed_bytes));
     auto file_key = key_.decrypt(label, sealed);
     if (file_key && file_key->size() != file_key_bytes) {
       throw corrupt("malformed ssh-rsa stanza");
@@ -91,8 +98,17 @@ std::optional<SecretBytes> SshRsaIdentity::unwrap(std::span<const Stanza> stanza
     if (file_key) {
       return file_key;
     }
+    effort.named_in_vain();
   }
   return std::nullopt;
+}
+
+void check_ssh_rsa(const Stanza& stanza) {
+  std::vector<std::uint8_t> sealed(stanza.body_bytes());
+  if (stanza.split_arguments().size() != 2 || sealed.size() < rsa::min_bits / 8 ||
+      sealed.size() > rsa::max_bits / 8 || !stanza.decode_body(sealed)) {
+    throw corrupt("malformed ssh-rsa stanza");
+  }
 }
 
 std::vector<SharedRecipient> SshRsaIdentity::recipients() const {

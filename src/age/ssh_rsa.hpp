@@ -11,13 +11,16 @@ namespace paes::age {
 
 inline constexpr std::string_view ssh_rsa_type = "ssh-rsa";
 
+// Throws Error(corrupt) unless the stanza has the form that a key of some length takes.
+void check_ssh_rsa(const Stanza& stanza);
+
 class SshRsaRecipient final : public RecipientKey {
  public:
   // Throws Error(usage) for a wire encoding that is malformed, and UnsupportedKey for a key that is
   // too small or too large.
   explicit SshRsaRecipient(Bytes wire, const std::string& name = "recipient");
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:
@@ -29,7 +32,8 @@ class SshRsaIdentity final : public IdentityKey {
   // Throws Error(usage) for numbers that do not belong together.
   SshRsaIdentity(const rsa::PrivateNumbers& numbers, const std::string& name);
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override;
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override;
 

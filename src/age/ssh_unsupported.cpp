@@ -33,7 +33,7 @@ SharedRecipient refuse_recipient(std::string_view text, const std::string& name,
   }
   throw UnsupportedKey(name + ": is an SSH key of type " + std::string(line->type) +
                            ", and age takes ssh-ed25519 and ssh-rsa",
-                       std::string(line->type));
+                       "an SSH key of type " + std::string(line->type));
 }
 
 }  // namespace

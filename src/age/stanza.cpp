@@ -135,7 +135,12 @@ ParsedHeader parse_header(Bytes file) {
     throw corrupt("not an age file");
   }
   LineReader lines(text, file.size() > text.size());
-  if (lines.next() != version_1) {
+  const std::string_view version = lines.next();
+  if (version.ends_with('\r')) {
+    throw corrupt("its line ends were changed to CRLF, and with them its contents",
+                  "a program copied it as text: copy the original again, as binary");
+  }
+  if (version != version_1) {
     throw corrupt("unknown version of age", "a newer paes may read this file");
   }
 

@@ -15,6 +15,8 @@ using libcrypto::bytes_of;
 constexpr std::string_view recipient_part = "age";
 constexpr std::string_view identity_part = "AGE-SECRET-KEY-";
 
+constexpr std::uint64_t unwrap_us = 50;
+
 using SharedSecret = std::array<std::uint8_t, 32>;
 
 // The key that wraps a file key for `recipient`.
@@ -58,7 +60,7 @@ X25519Recipient::X25519Recipient(const X25519PublicKey& key, const std::string& 
   }
 }
 
-Wrapped X25519Recipient::wrap(Bytes file_key) const {
+Wrapped X25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
   std::array<std::uint8_t, 32> ephemeral;
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
@@ -84,12 +86,14 @@ X25519Identity::X25519Identity(SecretKey key) : key_(std::move(key)) {
   libcrypto::x25519_public_key(*key_, public_key_);
 }
 
-std::optional<SecretBytes> X25519Identity::unwrap(std::span<const Stanza> stanzas) const {
+std::optional<SecretBytes> X25519Identity::unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const {
   for (const Stanza& stanza : stanzas) {
     if (stanza.type() != x25519_type) {
       continue;
     }
     const X25519Fields fields = read_x25519_fields(stanza, 2);
+    effort.spend(unwrap_us);
     SharedSecret shared_secret;
     const WipeOnExit wiped(shared_secret);
     if (!libcrypto::x25519(*key_, fields.share, shared_secret)) {
@@ -124,33 +128,54 @@ void check_x25519(const Stanza& stanza) { (void)read_x25519_fields(stanza, 2); }
 
 namespace {
 
-// What kind of key it is, if it is one that paes does not read; else nothing.
-std::string_view known_but_unsupported(std::string_view text) noexcept {
+// A key of another kind, which paes does not read.
+struct OtherKey {
+  std::string_view what;  // empty: it is none
+  const char* hint = "";
+};
+
+OtherKey other_key(std::string_view text) noexcept {
+  if (text.starts_with("-----BEGIN") && text.find("PUBLIC KEY") != std::string_view::npos) {
+    return {"a line of a public key in PEM",
+            "ssh-keygen -i -m PKCS8 -f FILE, or with -m PEM, writes it as a line that paes reads"};
+  }
   if (text.starts_with("-----BEGIN")) {
-    return "a line of a private key in PEM, which needs a file of its own";
+    return {"a line of a private key in PEM, which needs a file of its own"};
+  }
+  if (text.starts_with("---- BEGIN SSH2")) {
+    return {"a line of a key in the form of RFC 4716",
+            "ssh-keygen -i -f FILE writes it as a line that paes reads"};
+  }
+  if (text.starts_with("PuTTY-User-Key-File-")) {
+    return {"a line of a key of PuTTY's",
+            "puttygen FILE -O private-openssh, or public-openssh, writes it as paes reads it"};
   }
   if (text.starts_with("ssh-")) {  // as a recipient it is of another kind
-    return "an SSH public key: give the file of the private key";
+    return {"an SSH public key: give the file of the private key"};
   }
   return {};
 }
 
 // Why `text` is no key of the kind `part`, without a word of the text itself: it may be a secret.
-std::string reason(std::string_view text, bech32::Decoded decoded, std::string_view part) {
-  if (const auto known = known_but_unsupported(text); !known.empty()) {
-    return "is " + std::string(known);
+Error refusal(const std::string& name, std::string_view text, bech32::Decoded decoded,
+              std::string_view part) {
+  const auto refuse = [&](const std::string& why, const char* hint = "") {
+    return Error(ErrorCode::usage, name + ": " + why, hint);
+  };
+  if (const OtherKey other = other_key(text); !other.what.empty()) {
+    return refuse("is " + std::string(other.what), other.hint);
   }
   switch (decoded) {
     case bech32::Decoded::other_kind:
-      return "does not begin with " + std::string(part) + "1";
+      return refuse("does not begin with " + std::string(part) + "1");
     case bech32::Decoded::bad_length:
-      return "is not " + std::to_string(bech32::text_length(part)) + " characters long";
+      return refuse("is not " + std::to_string(bech32::text_length(part)) + " characters long");
     case bech32::Decoded::bad_character:
-      return "has a character that keys do not have";
+      return refuse("has a character that keys do not have");
     case bech32::Decoded::bad_checksum:
-      return "has a typing error: its checksum is wrong";
+      return refuse("has a typing error: its checksum is wrong");
     default:
-      return "is not in its canonical spelling";
+      return refuse("is not in its canonical spelling");
   }
 }
 
@@ -159,7 +184,7 @@ SharedRecipient parse_x25519_recipient(std::string_view text, const std::string&
   X25519PublicKey key;
   const auto decoded = bech32::decode(text, recipient_part, key);
   if (decoded != bech32::Decoded::good) {
-    throw Error(ErrorCode::usage, name + ": " + reason(text, decoded, recipient_part));
+    throw refusal(name, text, decoded, recipient_part);
   }
   return std::make_shared<X25519Recipient>(key, name);
 }
@@ -169,7 +194,7 @@ SharedIdentity parse_x25519_identity(std::string_view text, const std::string& n
   X25519Identity::SecretKey key;
   const auto decoded = bech32::decode(text, identity_part, *key);
   if (decoded != bech32::Decoded::good) {
-    throw Error(ErrorCode::usage, name + ": " + reason(text, decoded, identity_part));
+    throw refusal(name, text, decoded, identity_part);
   }
   return std::make_shared<X25519Identity>(std::move(key));
 }

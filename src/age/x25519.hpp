@@ -18,7 +18,7 @@ class X25519Recipient final : public RecipientKey {
   // Throws Error(usage) for a key of small order: anybody could open what is sealed to it.
   explicit X25519Recipient(const X25519PublicKey& key, const std::string& name = "recipient");
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key) const override;
+  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:
@@ -30,7 +30,8 @@ class X25519Identity final : public IdentityKey {
   using SecretKey = Secret<std::array<std::uint8_t, 32>>;
   explicit X25519Identity(SecretKey key);
 
-  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas) const override;
+  [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,
+                                                  Effort& effort) const override;
   [[nodiscard]] std::vector<SharedRecipient> recipients() const override;
   [[nodiscard]] SecretBytes secret_text() const override;
 

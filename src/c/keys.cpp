@@ -44,6 +44,9 @@ int paes_identity_save(const paes_identity* identity, const char* path) {
 int paes_identity_recipient(const paes_identity* identity, char* text, size_t text_bytes) {
   return code_of([&] {
     const std::string found = given(identity, "identity")->recipient().text();
+    if (found.empty()) {
+      throw paes::Error(paes::ErrorCode::usage, "identity: only its plugin knows its public key");
+    }
     if (text_bytes <= found.size()) {
       throw paes::Error(paes::ErrorCode::usage, "text: has too little room",
                         "PAES_RECIPIENT_BYTES are enough");

@@ -193,32 +193,6 @@ std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message
   return tag;
 }
 
-void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out, std::uint32_t r,
-            std::uint32_t p) {
-  static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_SCRYPT);
-  constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products below in range
-  constexpr std::uint32_t most_r = 1U << 16;
-  constexpr std::uint64_t most_r_times_p = (1U << 30) - 1;
-  const bool is_in_range =
-      log2_n <= most_any_machine_has && r <= most_r && std::uint64_t{r} * p <= most_r_times_p;
-  std::uint64_t n = std::uint64_t{1} << std::min(log2_n, most_any_machine_has);
-  // libcrypto refuses more than 32 MiB unless it is told how much. The caller has a lower cap.
-  std::uint64_t max_memory = 128 * std::uint64_t{r} * (n + p + 32);
-  const std::array parameters = {
-      octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
-      octets(OSSL_KDF_PARAM_SALT, salt),
-      OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_N, &n),
-      OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_R, &r),
-      OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_P, &p),
-      OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_MAXMEM, &max_memory),
-      OSSL_PARAM_construct_end()};
-  if (!is_in_range || !derive(kdf, parameters.data(), out)) {
-    ERR_clear_error();
-    throw Error(ErrorCode::failure, "scrypt: the memory for work factor " + std::to_string(log2_n) +
-                                        " is not available");
-  }
-}
-
 void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
                  MutableBytes out) {
   static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_PBKDF2);

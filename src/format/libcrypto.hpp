@@ -47,11 +47,6 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
 // RFC 2104.
 [[nodiscard]] std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message);
 
-// RFC 7914. It takes 128 r 2^log2_n bytes, and throws Error(failure) if they are not there, as they
-// are on no machine for parameters that the caller has not capped.
-void scrypt(Bytes passphrase, Bytes salt, unsigned log2_n, MutableBytes out, std::uint32_t r = 8,
-            std::uint32_t p = 1);
-
 // RFC 8018, section 5.2, with HMAC of the digest that libcrypto calls by this name.
 void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
                  MutableBytes out);

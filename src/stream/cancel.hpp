@@ -2,6 +2,7 @@
 // on pipes end at once, whichever thread a signal reached.
 #pragma once
 
+#include "format/derivation.hpp"
 #include "paes/cancel.hpp"
 
 namespace paes::stream {
@@ -12,5 +13,9 @@ inline void check(const Cancel* cancel) {
     cancel->check();
   }
 }
+
+// How keys wait, for a caller who may stop early: throws once `cancel` is requested. Empty if
+// `cancel` is null, which must outlive it otherwise.
+[[nodiscard]] WaitReady waiting(const Cancel* cancel);
 
 }  // namespace paes::stream

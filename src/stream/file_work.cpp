@@ -146,8 +146,8 @@ NewPayload new_payload(const SealFor& seal_for, const Options& options) {
                                               : container::Suite::cobblestone_256;
   SecretBytes input_key(container::key_bytes(suite));
   random_bytes(input_key);
-  return new_container({suite}, seal_envelope(seal_for, input_key), input_key, options.kernel,
-                       options.device_use);
+  return new_container({suite}, seal_envelope(seal_for, input_key, options.cancel), input_key,
+                       options.kernel, options.device_use);
 }
 
 OpenedFile::OpenedFile(Source& from, const OpenWith& open_with, const Options& options)
@@ -160,7 +160,7 @@ OpenedFile::OpenedFile(Source& from, const OpenWith& open_with, const Options& o
   }
   file_ = std::make_unique<EncryptedFile>(from);
   source_ = &file_->source();
-  with_credentials(open_with, [&](const age::Credentials& credentials) {
+  with_credentials(open_with, options.cancel, [&](const age::Credentials& credentials) {
     payload_ = file_->head().open(*source_, credentials, options.kernel, options.device_use);
   });
 }

@@ -7,6 +7,7 @@
 
 #include "age/envelope.hpp"
 #include "core/secret.hpp"
+#include "paes/cancel.hpp"
 #include "paes/keys.hpp"
 
 namespace paes {
@@ -40,10 +41,13 @@ struct KeyParts {
 void check(const SealFor& seal_for);
 void check(const OpenWith& open_with);
 
-// The envelope of a new file. `seal_for` has recipients or a passphrase.
-[[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key);
-// Calls `open` with the keys that open a file.
-void with_credentials(const OpenWith& open_with,
+// The envelope of a new file. `seal_for` has recipients or a passphrase. Throws once `cancel` is
+// requested, which may be null.
+[[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key,
+                                                      const Cancel* cancel);
+// Calls `open` with the keys that open a file. `open` throws once `cancel` is requested, which may
+// be null.
+void with_credentials(const OpenWith& open_with, const Cancel* cancel,
                       const std::function<void(const age::Credentials& credentials)>& open);
 
 }  // namespace paes

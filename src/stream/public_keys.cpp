@@ -9,6 +9,7 @@
 #include "age/x25519.hpp"
 #include "format/libcrypto.hpp"
 #include "format/pem.hpp"
+#include "stream/cancel.hpp"
 #include "stream/key_parts.hpp"
 #include "stream/output.hpp"
 #include "stream/small_file.hpp"
@@ -19,7 +20,7 @@ Recipient::Recipient(std::string_view text)
     : state_(std::make_shared<const State>(State{age::parse_recipient(text)})) {}
 
 std::vector<Recipient> Recipient::load(const std::string& path) {
-  const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
+  const SecretBytes contents = stream::read_key_file(path);
   std::vector<Recipient> loaded;
   for (const age::SharedRecipient& key : age::parse_recipient_file(contents, path)) {
     loaded.push_back(KeyParts::make<Recipient>({key}));
@@ -28,6 +29,10 @@ std::vector<Recipient> Recipient::load(const std::string& path) {
 }
 
 std::string Recipient::text() const { return state_->key->text(); }
+
+bool Recipient::operator==(const Recipient& other) const {
+  return state_->key->is_same(*other.state_->key);
+}
 
 Identity::Identity(std::string_view text)
     : state_(std::make_shared<const State>(State{age::parse_identity(text)})) {}
@@ -46,18 +51,23 @@ std::vector<Identity> identities_of(const std::vector<age::SharedIdentity>& keys
 }  // namespace
 
 std::vector<Identity> Identity::load(const std::string& path) {
-  const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
+  const SecretBytes contents = stream::read_key_file(path);
   return identities_of(age::parse_identity_file(contents, path));
 }
 
 std::vector<Identity> Identity::load(const std::string& path, const Passphrase& passphrase) {
+  return load(path, passphrase, nullptr);
+}
+
+std::vector<Identity> Identity::load(const std::string& path, const Passphrase& passphrase,
+                                     const Cancel* cancel) {
   if (passphrase.is_empty()) {
     throw Error(ErrorCode::usage, "passphrase: is empty");
   }
-  const SecretBytes contents = stream::read_small_file(path, stream::max_key_file_bytes);
+  const SecretBytes contents = stream::read_key_file(path, cancel);
   if (age::is_encrypted_identity_file(contents)) {
-    return identities_of(
-        age::open_identity_file(contents, path, KeyParts::of(passphrase).text, {}));
+    return identities_of(age::open_identity_file(contents, path, KeyParts::of(passphrase).text, {},
+                                                 stream::waiting(cancel)));
   }
   age::Prompts prompts;
   if (pem::is_pem(libcrypto::text_of(contents))) {  // a plugin is not told
@@ -127,24 +137,28 @@ void check(const OpenWith& open_with) {
   }
 }
 
-std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key) {
+std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key,
+                                        const Cancel* cancel) {
+  const WaitReady wait = stream::waiting(cancel);
   if (!seal_for.passphrase.is_empty()) {
-    return age::seal_to_passphrase(KeyParts::of(seal_for.passphrase).text, input_key);
+    return age::seal_to_passphrase(KeyParts::of(seal_for.passphrase).text, input_key,
+                                   age::written_work_factor, wait);
   }
   std::vector<age::SharedRecipient> recipients;
   std::transform(seal_for.recipients.begin(), seal_for.recipients.end(),
                  std::back_inserter(recipients),
                  [](const Recipient& recipient) { return KeyParts::of(recipient).key; });
-  return age::seal_to_recipients(recipients, input_key);
+  return age::seal_to_recipients(recipients, input_key, wait);
 }
 
-void with_credentials(const OpenWith& open_with,
+void with_credentials(const OpenWith& open_with, const Cancel* cancel,
                       const std::function<void(const age::Credentials& credentials)>& open) {
   std::vector<age::SharedIdentity> identities;
   std::transform(open_with.identities.begin(), open_with.identities.end(),
                  std::back_inserter(identities),
                  [](const Identity& identity) { return KeyParts::of(identity).key; });
-  age::Credentials credentials{identities, nullptr, open_with.max_work_factor};
+  age::Credentials credentials{identities, nullptr, open_with.max_work_factor,
+                               stream::waiting(cancel)};
   if (!open_with.passphrase.is_empty()) {
     credentials.ask_passphrase = [&] {
       return SecretBytes(Bytes(KeyParts::of(open_with.passphrase).text));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "paes/file.hpp"
+#include "stream/cancel.hpp"
 #include "stream/key_parts.hpp"
 #include "stream/rekey.hpp"
 
@@ -30,9 +31,9 @@ std::size_t rekey(
              .leftover_hint = "what it keeps is the file's beginning, for paes rekey --restore",
              .warn = warn,
              .copy_opened = [](const stream::Output& /*copy*/) {}});
-  const auto open = [&open_with](Bytes envelope) {
+  const auto open = [&](Bytes envelope) {
     std::optional<age::OpenEnvelope> opened;
-    with_credentials(open_with, [&](const age::Credentials& credentials) {
+    with_credentials(open_with, options.cancel, [&](const age::Credentials& credentials) {
       opened.emplace(envelope, credentials);
     });
     return std::move(*opened);
@@ -52,7 +53,9 @@ std::size_t paes::rekey_file(const std::string& path, const OpenWith& open_with,
   }
   return rekey(
       path, open_with, options, [](Bytes /*envelope*/) {},
-      [&](const age::OpenEnvelope& old) { return seal_envelope(seal_for, old.plaintext()); });
+      [&](const age::OpenEnvelope& old) {
+        return seal_envelope(seal_for, old.plaintext(), options.cancel);
+      });
 }
 
 std::size_t paes::change_recipients(const std::string& path, const OpenWith& open_with,
@@ -60,7 +63,7 @@ std::size_t paes::change_recipients(const std::string& path, const OpenWith& ope
   std::vector<age::SharedRecipient> added;
   std::transform(edit.add.begin(), edit.add.end(), std::back_inserter(added),
                  [](const Recipient& recipient) { return KeyParts::of(recipient).key; });
-  age::RecipientChange wanted{edit.remove, added};
+  age::RecipientChange wanted{edit.remove, added, stream::waiting(options.cancel)};
   std::sort(wanted.removed.begin(), wanted.removed.end());
   wanted.removed.erase(std::unique(wanted.removed.begin(), wanted.removed.end()),
                        wanted.removed.end());

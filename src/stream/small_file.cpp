@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "age/keys.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
 #include "stream/wait.hpp"
@@ -50,6 +51,14 @@ SecretBytes read_small_file(const std::string& path, std::size_t max_bytes, cons
     throw_errno(path);
   }
   return read_small_file(descriptor.number(), path, max_bytes, cancel);
+}
+
+SecretBytes read_key_file(const std::string& path, const Cancel* cancel) {
+  if (age::mentions_secret_key(path) && access(path.c_str(), F_OK) != 0) {
+    throw Error(ErrorCode::usage, "identity: a secret key is given, and not the name of its file",
+                "others can see a command's arguments: make a new key, and leave it in its file");
+  }
+  return read_small_file(path, max_key_file_bytes, cancel);
 }
 
 }  // namespace paes::stream

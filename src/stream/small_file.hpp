@@ -21,4 +21,8 @@ inline constexpr std::size_t max_key_file_bytes = std::size_t{1} << 20;
 [[nodiscard]] SecretBytes read_small_file(int descriptor, const std::string& name,
                                           std::size_t max_bytes, const Cancel* cancel);
 
+// A file of keys. Throws Error(usage) if `path` is a secret key by mistake and no such file is
+// there: the message of that would show the key.
+[[nodiscard]] SecretBytes read_key_file(const std::string& path, const Cancel* cancel = nullptr);
+
 }  // namespace paes::stream

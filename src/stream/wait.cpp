@@ -29,6 +29,18 @@ void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel
   }
 }
 
+WaitReady waiting(const Cancel* cancel) {
+  if (cancel == nullptr) {
+    return {};
+  }
+  return [cancel](int descriptor, short events) {
+    check(cancel);
+    if (descriptor >= 0) {
+      wait_ready(descriptor, events, cancel, nullptr);
+    }
+  };
+}
+
 void enlarge_pipe(int descriptor) noexcept {
   constexpr int wanted = 1 << 20;  // what an unprivileged process may ask for by default
   const int now = fcntl(descriptor, F_GETPIPE_SZ);

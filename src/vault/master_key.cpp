@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/libcrypto.hpp"
+#include "format/scrypt_in_steps.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
 #include "paes/error.hpp"
@@ -38,12 +39,9 @@ SecretBytes derive(Bytes key, std::string_view use, std::size_t bytes) {
 // The key that wraps the master key.
 GcmKey wrapping_key(const Configuration& configuration, Bytes passphrase, const WaitReady& wait) {
   const ScryptCost& cost = configuration.scrypt;
-  SecretBytes key = derive_apart(
-      passphrase, cost.salt, master_key_bytes,
-      [log2_n = cost.log2_n, r = cost.r, p = cost.p](Bytes secret, Bytes salt, MutableBytes out) {
-        libcrypto::scrypt(secret, salt, log2_n, out, r, p);
-      },
-      wait);
+  SecretBytes key(master_key_bytes);
+  scrypt_in_steps(
+      passphrase, cost.salt, {cost.log2_n, cost.r, cost.p}, [&wait] { check(wait); }, key);
   if (configuration.features.has_hkdf) {
     key = derive(key, gcm_use, master_key_bytes);
   }

@@ -32,8 +32,8 @@ class MasterKey {
   Secret<std::array<std::uint8_t, master_key_bytes>> key_;
 };
 
-// Nothing if the passphrase is another one. The caller has capped the cost. `wait` as in
-// derive_apart.
+// Nothing if the passphrase is another one. The caller has capped the cost. `wait` may
+// throw to give up.
 [[nodiscard]] std::optional<MasterKey> unwrap_master_key(const Configuration& configuration,
                                                          Bytes passphrase, const WaitReady& wait);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "format/libcrypto.hpp"
 #include "hex.hpp"
 
@@ -14,7 +16,7 @@ using namespace std::literals;
 std::string derived(std::string_view passphrase, std::string_view salt, std::uint32_t rounds,
                     std::size_t bytes) {
   std::vector<std::uint8_t> out(bytes);
-  bcrypt_pbkdf(libcrypto::bytes_of(passphrase), libcrypto::bytes_of(salt), rounds, out);
+  bcrypt_pbkdf(libcrypto::bytes_of(passphrase), libcrypto::bytes_of(salt), rounds, {}, out);
   return test::to_hex(out);
 }
 
@@ -35,6 +37,20 @@ TEST(BcryptPbkdf, LengthsThatAreNotWholeBlocks) {
   const std::string odd = derived("password", "salt", 1, 33);
   EXPECT_EQ(odd, two.substr(0, 66));
   EXPECT_NE(derived("password", "salt", 1, 32), two.substr(0, 64));
+}
+
+TEST(BcryptPbkdf, IsGivenUpAtItsNextRound) {
+  std::vector<std::uint8_t> out(32);
+  int checks = 0;
+  const auto gives_up = [&checks] {
+    if (++checks == 2) {
+      throw std::runtime_error("stop");
+    }
+  };
+  EXPECT_THROW(
+      bcrypt_pbkdf(libcrypto::bytes_of("a"), libcrypto::bytes_of("b"), 1000, gives_up, out),
+      std::runtime_error);
+  EXPECT_EQ(checks, 2);
 }
 
 }  // namespace

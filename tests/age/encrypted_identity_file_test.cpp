@@ -147,7 +147,7 @@ TEST(EncryptedIdentityFile, TheWorkFactorIsCapped) {
   std::string text(libcrypto::text_of(encrypted(lines_of(pair))));
   text.replace(text.find(" 4\n"), 3, " 21\n");
   const auto loaded = parse_identity_file(bytes_of(text), "f", typist.prompts());
-  EXPECT_EQ(refusal(ErrorCode::usage, [&] { (void)recipients_of(loaded); }),
+  EXPECT_EQ(refusal(ErrorCode::failure, [&] { (void)recipients_of(loaded); }),
             "f: envelope: the passphrase's work factor 21 is above the limit of 20");
 }
 

@@ -86,6 +86,11 @@ TEST(AgeKeys, RecipientRefusalsSayWhy) {
   EXPECT_EQ(why("age1yubikey1q2w3"), "recipient: is a plugin's key with a typing error");
   EXPECT_EQ(why("-----BEGIN OPENSSH PRIVATE KEY-----"),
             "recipient: is a line of a private key in PEM, which needs a file of its own");
+  EXPECT_EQ(why("-----BEGIN PUBLIC KEY-----"), "recipient: is a line of a public key in PEM");
+  EXPECT_EQ(why("-----BEGIN RSA PUBLIC KEY-----"), "recipient: is a line of a public key in PEM");
+  EXPECT_EQ(why("---- BEGIN SSH2 PUBLIC KEY ----"),
+            "recipient: is a line of a key in the form of RFC 4716");
+  EXPECT_EQ(why("PuTTY-User-Key-File-3: ssh-ed25519"), "recipient: is a line of a key of PuTTY's");
 }
 
 // Whatever is wrong with it, no part of the key stands in the message.

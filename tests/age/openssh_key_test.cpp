@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "age/ssh_files.hpp"
 #include "format/encodings.hpp"
 #include "format/pem.hpp"
@@ -126,6 +128,19 @@ TEST(OpensshKey, TheCostIsCapped) {
   EXPECT_EQ(with_options(1025, 2), "key: is damaged: its key derivation is malformed");
 }
 
+TEST(OpensshKey, TheDerivationCanBeGivenUp) {
+  const OpensshKey key(Parts("ed25519_encrypted").assembled(), "key");
+  int checks = 0;
+  const WaitReady gives_up = [&checks](int descriptor, short /*events*/) {
+    EXPECT_LT(descriptor, 0);
+    if (++checks == 2) {
+      throw std::runtime_error("stop");
+    }
+  };
+  EXPECT_THROW((void)key.open(bytes_of(ssh_passphrase), gives_up), std::runtime_error);
+  EXPECT_EQ(checks, 2);
+}
+
 TEST(OpensshKey, EveryTruncationIsRefused) {
   const Wire data = Parts("ed25519").assembled();
   for (std::size_t bytes = 0; bytes < data.size(); ++bytes) {
@@ -184,7 +199,11 @@ TEST(SshIdentityFile, OtherPemIsRefused) {
   };
   const std::string good = ssh_file("ed25519");
   EXPECT_EQ(why(good + "more"), "key: is damaged: it is not one block of PEM");
-  EXPECT_EQ(why(good + good), "key: is damaged: it is not one block of PEM");
+  EXPECT_EQ(why(good + good), "key: holds more than one key in PEM");
+  for (const std::string kind : {"PUBLIC KEY", "RSA PUBLIC KEY"}) {
+    EXPECT_EQ(why("-----BEGIN " + kind + "-----\nAAAA\n-----END " + kind + "-----\n"),
+              "key: is a public key in PEM, which opens nothing");
+  }
   EXPECT_EQ(why(good.substr(0, 100)), "key: is damaged: it is not one block of PEM");
   EXPECT_EQ(why("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"),
             "key: is PEM, but no private key that age takes");

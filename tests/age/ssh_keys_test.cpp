@@ -39,6 +39,12 @@ std::string opened(const std::string& age_file, const std::vector<SharedIdentity
   return text ? std::string(libcrypto::text_of(*text)) : "";
 }
 
+std::optional<SecretBytes> unwrapped(const IdentityKey& identity, const std::string& header) {
+  const WaitReady never;
+  Effort effort(never);
+  return identity.unwrap(parse_checked(bytes_of(header)).stanzas, effort);
+}
+
 std::vector<SharedRecipient> recipients(std::initializer_list<std::string> lines) {
   std::vector<SharedRecipient> keys;
   for (const std::string& line : lines) {
@@ -191,9 +197,10 @@ TEST(SshRecipients, AFileMayHoldKeysThatAgeDoesNotTake) {
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& what_why) { warnings.push_back(what_why); };
   EXPECT_EQ(parse_recipient_file(bytes_of(text), "team", {.warn = warn}).size(), 1u);
-  EXPECT_EQ(warnings, (std::vector<std::string>{
-                          "team line 2: an SSH key of type ecdsa-sha2-nistp256 is skipped",
-                          "team line 4: an SSH key of type ssh-rsa is skipped"}));
+  EXPECT_EQ(warnings,
+            (std::vector<std::string>{
+                "team line 2: an SSH key of type ecdsa-sha2-nistp256 is skipped",
+                "team line 4: an RSA key of 1024 bits, which age does not take, is skipped"}));
   EXPECT_EQ(refusal(ErrorCode::usage, [&] { (void)parse_recipient_file(bytes_of(text), "team"); }),
             "team line 2: recipient: is an SSH key of type ecdsa-sha2-nistp256, and age takes "
             "ssh-ed25519 and ssh-rsa");
@@ -216,30 +223,53 @@ TEST(SshStanzas, AMalformedOneIsRefusedOnlyByItsKey) {
     const SharedIdentity identity = load_ssh(name).at(0);
     Wrapped wrapped = identity->recipients().front()->wrap(Wire(file_key_bytes));
     const NewStanza good = wrapped.stanzas.at(0);
-    const auto unwrapped = [&](const NewStanza& stanza) {
+    const auto opened_by = [&](const NewStanza& stanza) {
       std::string header = version_line();
       append_stanza(header, stanza);
       header.append("--- ").append(base64::encode(Wire(mac_bytes))).append("\n");
-      return identity->unwrap(parse_checked(bytes_of(header)).stanzas);
+      return unwrapped(*identity, header);
     };
-    EXPECT_TRUE(unwrapped(good).has_value());
+    EXPECT_TRUE(opened_by(good).has_value());
     NewStanza bad = good;
     bad.body.pop_back();
-    EXPECT_NE(refusal(ErrorCode::corrupt, [&] { (void)unwrapped(bad); }).find("malformed"),
+    EXPECT_NE(refusal(ErrorCode::corrupt, [&] { (void)opened_by(bad); }).find("malformed"),
               std::string::npos);
     bad = good;
     bad.arguments += " more";
-    EXPECT_NE(refusal(ErrorCode::corrupt, [&] { (void)unwrapped(bad); }).find("malformed"),
+    EXPECT_NE(refusal(ErrorCode::corrupt, [&] { (void)opened_by(bad); }).find("malformed"),
               std::string::npos);
     bad = good;
     bad.body.front() ^= 1;
-    EXPECT_FALSE(unwrapped(bad).has_value());
+    EXPECT_FALSE(opened_by(bad).has_value());
     const std::size_t tag = good.arguments.find(' ') + 1;
     bad.arguments[tag] = bad.arguments[tag] == 'A' ? 'B' : 'A';
     bad.body.clear();
-    EXPECT_FALSE(unwrapped(bad).has_value());
+    EXPECT_FALSE(opened_by(bad).has_value());
     bad.arguments = good.arguments.substr(0, tag - 1);
-    EXPECT_FALSE(unwrapped(bad).has_value());
+    EXPECT_FALSE(opened_by(bad).has_value());
+  }
+}
+
+// 4,096 bits take 5 ms for each stanza, and 1 MiB holds more than a thousand of them.
+TEST(SshStanzas, ThoseThatNameAKeyInVainAreCapped) {
+  for (const std::string name : {"ed25519", "rsa"}) {
+    const SharedIdentity identity = load_ssh(name).at(0);
+    NewStanza vain = identity->recipients().front()->wrap(Wire(file_key_bytes)).stanzas.at(0);
+    const NewStanza good = vain;
+    vain.body.back() ^= 1;
+    const auto header_with = [&](unsigned count) {
+      std::string header = version_line();
+      for (unsigned i = 0; i < count; ++i) {
+        append_stanza(header, vain);
+      }
+      append_stanza(header, good);
+      return header.append("--- ").append(base64::encode(Wire(mac_bytes))).append("\n");
+    };
+    EXPECT_TRUE(unwrapped(*identity, header_with(Effort::max_named_in_vain)).has_value());
+    EXPECT_EQ(
+        refusal(ErrorCode::corrupt,
+                [&] { (void)unwrapped(*identity, header_with(Effort::max_named_in_vain + 1)); }),
+        "envelope: it names a key over and over, and is not for it");
   }
 }
 
@@ -249,8 +279,7 @@ TEST(SshStanzas, AShareOfSmallOrderIsRefused) {
   std::string header = version_line();
   append_stanza(header, {"ssh-ed25519 " + tag + " " + base64::encode(Wire(32)), Wire(32)});
   header.append("--- ").append(base64::encode(Wire(mac_bytes))).append("\n");
-  EXPECT_EQ(refusal(ErrorCode::corrupt,
-                    [&] { (void)identity->unwrap(parse_checked(bytes_of(header)).stanzas); }),
+  EXPECT_EQ(refusal(ErrorCode::corrupt, [&] { (void)unwrapped(*identity, header); }),
             "envelope: an ssh-ed25519 share of small order");
 }
 

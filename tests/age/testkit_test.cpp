@@ -38,7 +38,7 @@ std::string outcome(const Vector& vector) {
       return "payload failure";
     }
     const bool work_factor = what.find("work factor") != std::string::npos;
-    EXPECT_EQ(error.code, work_factor ? ErrorCode::usage : ErrorCode::corrupt) << what;
+    EXPECT_EQ(error.code, work_factor ? ErrorCode::failure : ErrorCode::corrupt) << what;
     return "header failure";
   }
 }

@@ -44,41 +44,6 @@ TEST(Libcrypto, X25519OfRfc7748) {
   EXPECT_FALSE(x25519(nine, zero, shared));
 }
 
-// RFC 7914's only example with r = 8 and p = 1 takes 1 GiB. This value is the one that PyPI
-// cryptography 50 computes, at a work factor above the 32 MiB that libcrypto allows unasked.
-TEST(Libcrypto, ScryptAboveLibcryptosDefaultLimit) {
-  std::array<std::uint8_t, 32> out{};
-  scrypt(bytes_of("password"), bytes_of("salt"), 15, out);
-  EXPECT_EQ(to_hex(out), "4bc0fd507e93a600768021341ec726c57c00cb55a4702a1650131365500cf471");
-}
-
-TEST(Libcrypto, ScryptOfRfc7914) {
-  std::array<std::uint8_t, 64> out{};
-  scrypt({}, {}, 4, out, 1, 1);  // section 12
-  EXPECT_EQ(to_hex(out),
-            "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442"
-            "fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906");
-  scrypt(bytes_of("password"), bytes_of("NaCl"), 10, out, 8, 16);
-  EXPECT_EQ(to_hex(out),
-            "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162"
-            "2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640");
-}
-
-TEST(Libcrypto, ScryptBeyondAnyMemoryFailsWithoutTrying) {
-  std::array<std::uint8_t, 32> out{};
-  for (const auto& cost : {std::pair{1U << 17, 1U}, std::pair{8U, 1U << 28}}) {
-    EXPECT_EQ(test::refusal(ErrorCode::failure,
-                            [&] {
-                              scrypt(bytes_of("password"), bytes_of("salt"), 10, out, cost.first,
-                                     cost.second);
-                            }),
-              "scrypt: the memory for work factor 10 is not available");
-  }
-  EXPECT_EQ(test::refusal(ErrorCode::failure,
-                          [&] { scrypt(bytes_of("password"), bytes_of("salt"), 63, out); }),
-            "scrypt: the memory for work factor 63 is not available");
-}
-
 // That the bytes are RFC 8439's is shown by age_testkit_test.cpp.
 TEST(Libcrypto, ChaCha20Poly1305OpensOnlyWhatItSealed) {
   const std::vector<std::uint8_t> key(32, 0x80);

@@ -92,7 +92,7 @@ def test_nor_where_it_was_taken_back(plain, keys, folder):
     assert "already written" not in result.err
 
 
-# Key derivations, which libcrypto never ends early
+# Key derivations, of which libcrypto never ends its own early
 
 
 def hard_envelope(work_factor):

@@ -379,5 +379,8 @@ def test_secret_key_in_place_of_a_file(command, keys, folder):
     secret = next(line for line in keys.path.read_text().splitlines() if line.startswith("AGE-SECRET"))
     path = folder / "sealed.paes"
     succeed("encrypt", "-r", keys.recipient, "-o", path, stdin=b"text")
-    result = fail(command, "-i", secret, path, code=USAGE, says="a secret key is given")
-    assert secret not in result.err
+    plugins = age_file.bech32("AGE-PLUGIN-NOBODY-", bytes(range(20)))
+    for key in (secret, plugins, plugins.lower()):
+        result = fail(command, "-i", key, path, code=USAGE, says="a secret key is given")
+        assert key not in result.err
+    fail(command, "-i", "age-plugin-nobody-1.txt", path, code=FAILURE, says="age-plugin-nobody-1.txt: No such file")

@@ -10,7 +10,7 @@ import age_file
 import container
 import program
 import pytest
-from program import CORRUPT, OK, PAES, USAGE, fail, run, succeed
+from program import CORRUPT, FAILURE, OK, PAES, USAGE, fail, run, succeed
 
 QUICK_S = 1.0  # a refusal; generous for a busy machine, far below an scrypt run of 2^21
 
@@ -106,10 +106,10 @@ def test_work_factor_above_the_cap(work_factor, keys, folder, quickly):
     path = folder / "bad.paes"
     path.write_bytes(data)
     options = ("--passphrase-file", folder / "pass")
-    code = (USAGE, CORRUPT)  # CORRUPT where the number is beyond what age allows
+    code = (FAILURE, CORRUPT)  # CORRUPT where the number is beyond what age allows
     result = fail("decrypt", *options, stdin=data, code=code)
     if work_factor <= 30:
-        assert result.code == USAGE
+        assert result.code == FAILURE
         assert "--max-work-factor" in result.err
     else:
         assert "--max-work-factor" not in result.err  # which would be refused
@@ -131,7 +131,7 @@ def test_the_cap_can_be_lowered_and_raised(folder):
     (folder / "pass").write_text("x")
     options = ("decrypt", "--passphrase-file", folder / "pass")
     assert succeed(*options, "--max-work-factor", 12, stdin=data).out == b"text"
-    fail(*options, "--max-work-factor", 11, stdin=data, code=USAGE, says="work factor")
+    fail(*options, "--max-work-factor", 11, stdin=data, code=FAILURE, says="work factor")
 
 
 @pytest.mark.parametrize("work_factor", [b"0", b"01", b"+1", b"-1", b"", b"1x"])

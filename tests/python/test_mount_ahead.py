@@ -57,8 +57,7 @@ def test_what_is_written_is_as_without(own_vault, mounts, model, options):  # no
 
 
 def test_without_a_thread_the_mount_works(own_vault, mounts, preloaded):  # noqa: F811
-    # The first thread derives a key from the passphrase, for which there is no need of a thread of its own.
-    refused = preloaded(preload.THREADS_REFUSED, "-DTHREADS=2")
+    refused = preloaded(preload.THREADS_REFUSED, "-DTHREADS=1")
     point, process = mounts.in_foreground(own_vault, "-w", "--ahead", "64", prefix=refused)
     (point / "file").write_bytes(b"x" * 100_000)
     end(mounts, point)

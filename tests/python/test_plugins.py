@@ -15,7 +15,7 @@ import age_plugin_example
 import container
 import pytest
 from age_file import age
-from program import FAILURE, USAGE, WRONG_KEY, as_age, fail, on_a_terminal, start, succeed
+from program import FAILURE, MEASURED, USAGE, WRONG_KEY, as_age, fail, on_a_terminal, run, start, succeed
 from test_resume import interrupt, resumed_bytes
 
 KEY = bytes(range(16))
@@ -160,6 +160,55 @@ def test_a_plugin_that_fails(plugin, text, folder, manners, why):
     plugin(manners)
     fail("encrypt", "-r", RECIPIENT, text, code=FAILURE, says=why, prefix=["setsid", "-w"])
     assert not Path(f"{text}.paes").exists()
+
+
+@pytest.mark.parametrize("form", ["paes", "age"])
+@pytest.mark.parametrize("manners", ["short", "sealed", "hybrid", "rsa"])
+def test_a_malformed_stanza_is_not_written(plugin, text, keys, folder, manners, form):
+    plugin(manners)
+    fail("encrypt", "--format", form, "-r", RECIPIENT, "-r", keys.recipient, "-o", folder / "out", text,
+         code=FAILURE, says="plugin example: gives a malformed stanza")
+    assert "malformed stanza" in as_age("-r", RECIPIENT, stdin=b"text", code=FAILURE).err
+    succeed("encrypt", "-r", keys.recipient, text)
+    before = Path(f"{text}.paes").read_bytes()
+    fail("rekey", "-i", keys.path, "--add", "-r", RECIPIENT, f"{text}.paes", code=FAILURE, says="malformed stanza")
+    assert Path(f"{text}.paes").read_bytes() == before
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("form", ["paes", "age"])
+def test_a_stanza_that_must_be_alone_is_not_written_beside_others(plugin, text, keys, folder, form):
+    plugin("alone")
+    fail("encrypt", "--format", form, "-r", RECIPIENT, "-r", keys.recipient, "-o", folder / "out", text,
+         code=FAILURE, says="a passphrase stanza that is not alone")
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(("manners", "says"), [
+    ("flood", "sends more messages than a plugin may"), ("more", "gives more stanzas than a header holds")])
+def test_a_plugin_that_never_ends_fills_no_memory(plugin, text, manners, says):
+    plugin(manners)
+    result = run("encrypt", "-r", RECIPIENT, text, prefix=MEASURED)
+    assert f"plugin example: {says}" in result.err
+    code, peak = map(int, result.err.splitlines()[-1].split())
+    assert code == FAILURE
+    assert peak < 100 << 20
+    assert not Path(f"{text}.paes").exists()
+
+
+def test_what_a_plugin_wraps_under_a_passphrase_it_opens(plugin, text, identity, keys, folder):
+    """As age's batchpass does. Nobody is asked for a passphrase, and other keys leave the stanza alone."""
+    plugin("passphrase")
+    for form in ("paes", "age"):
+        succeed("encrypt", "--format", form, "-i", identity, "-o", folder / form, text)
+        succeed("decrypt", "-i", keys.path, "-i", identity, "-f", "-o", folder / "again", folder / form,
+                prefix=["setsid", "-w"])
+        assert (folder / "again").read_bytes() == text.read_bytes()
+    assert as_age("-d", "-i", identity, folder / "age").out == text.read_bytes()
+    # What the plugin does not open still has a passphrase.
+    (folder / "word").write_text("word")
+    sealed = succeed("encrypt", "--passphrase-file", folder / "word", stdin=b"text").out
+    assert succeed("decrypt", "-i", identity, "--passphrase-file", folder / "word", stdin=sealed).out == b"text"
 
 
 def test_no_such_plugin(text):

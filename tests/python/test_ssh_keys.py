@@ -225,6 +225,23 @@ def test_without_a_terminal_and_with_the_envelopes_passphrase(encrypted, folder)
 # Keys that age does not take
 
 
+@pytest.mark.parametrize(("form", "says"), [
+    ("PKCS8", "a public key in PEM"), ("PEM", "a public key in PEM"), ("RFC4716", "RFC 4716")])
+def test_public_keys_in_other_forms_are_named(new_key, folder, form, says):
+    key = new_key("-t", "rsa", "-b", 2048)
+    public = output_of("ssh-keygen", "-e", "-m", form, "-f", f"{key.path}.pub")
+    (folder / "other").write_bytes(public)
+    result = fail("encrypt", "-R", folder / "other", stdin=TEXT, code=USAGE, says=says)
+    assert "private key" not in result.err
+    assert "ssh-keygen -i" in result.err
+    (folder / "text").write_bytes(TEXT)
+    fail("decrypt", "-i", folder / "other", folder / "text", code=USAGE, says="public key|RFC 4716")
+    # What the hint says gives a line that paes reads.
+    back = output_of("ssh-keygen", "-i", "-m", form, "-f", folder / "other")
+    (folder / "line").write_bytes(back)
+    succeed("encrypt", "-R", folder / "line", stdin=TEXT)
+
+
 def test_other_recipients_are_refused_alone_and_skipped_in_files(ecdsa, ed25519, new_key, folder):
     small = new_key("-t", "rsa", "-b", 1024)
     fail("encrypt", "-r", ecdsa.recipient, stdin=TEXT, code=USAGE, says="ecdsa-sha2-nistp256")
@@ -233,7 +250,7 @@ def test_other_recipients_are_refused_alone_and_skipped_in_files(ecdsa, ed25519,
     team.write_text(f"{ecdsa.recipient}\n{ed25519.recipient}\n{small.recipient}\n")
     result = succeed("encrypt", "-R", team, stdin=TEXT)
     assert "team line 1: an SSH key of type ecdsa-sha2-nistp256 is skipped" in result.err
-    assert "team line 3: an SSH key of type ssh-rsa is skipped" in result.err
+    assert "team line 3: an RSA key of 1024 bits, which age does not take, is skipped" in result.err
     assert [line.split()[1] for line in envelope_of(result.out).envelope.splitlines()
             if line.startswith(b"-> ")] == [b"ssh-ed25519"]
     team.write_text(f"{ecdsa.recipient}\n")

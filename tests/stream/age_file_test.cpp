@@ -251,7 +251,7 @@ std::string outcome(const AgeFolder& folder, const test::Vector& vector, bool is
       return "no match";
     }
     if (says("work factor")) {
-      EXPECT_EQ(error.code, ErrorCode::usage);
+      EXPECT_EQ(error.code, ErrorCode::failure);
       return "header failure";
     }
     EXPECT_EQ(error.code, ErrorCode::corrupt) << what;

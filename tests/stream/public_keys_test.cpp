@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "age/envelope.hpp"
+#include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "stream/public_sample.hpp"
 
@@ -220,7 +221,7 @@ TEST(PublicKeys, APassphraseSealsAndOpens) {
   // Refused before anything is paid, and by name.
   const Error error = error_of(
       [&] { (void)Reader(store(file), {.passphrase = passphrase, .max_work_factor = 17}); });
-  EXPECT_EQ(error.code, ErrorCode::usage);
+  EXPECT_EQ(error.code, ErrorCode::failure);
   EXPECT_EQ(error_of([&] { (void)Reader(store(file), with_mine()); }).code, ErrorCode::wrong_key);
 }
 
@@ -241,6 +242,44 @@ Contents sealed_cheaply(const Folder& folder) {
   return read_file(folder / "cheap.paes");
 }
 
+// A plugin alone knows the public keys of its identities.
+TEST(PublicKeys, RecipientsOfPluginsAreToldApart) {
+  const auto key_of = [](std::string_view plugin, std::uint8_t data) {
+    const std::vector<std::uint8_t> bytes(20, data);
+    std::string key(bech32::text_length(plugin, bytes.size()), '\0');
+    bech32::encode(plugin, bytes, {reinterpret_cast<std::uint8_t*>(key.data()), key.size()});
+    return key;
+  };
+  const Identity foo(key_of("AGE-PLUGIN-FOO-", 'A'));
+  const Identity bar(key_of("AGE-PLUGIN-BAR-", 'A'));
+  const Identity foo_too(key_of("AGE-PLUGIN-FOO-", 'B'));
+  EXPECT_TRUE(foo.recipient() == foo.recipient());
+  EXPECT_FALSE(foo.recipient() == bar.recipient());
+  EXPECT_FALSE(foo.recipient() == foo_too.recipient());
+  EXPECT_FALSE(foo.recipient() == my_identity().recipient());
+  EXPECT_FALSE(my_identity().recipient() == foo.recipient());
+  EXPECT_TRUE(Recipient(my_identity().recipient().text()) == my_identity().recipient());
+  EXPECT_FALSE(Identity::generate().recipient() == my_identity().recipient());
+}
+
+// The message that there is no such file would show it.
+TEST(PublicKeys, ASecretKeyInPlaceOfAFileIsNotShown) {
+  const std::string data = "QYPQXPQ9QCRSSZG2PVXQ6RS0ZQG3YYC5Z5TPWXQERGD3C8G7RUSQCCLVZP";
+  for (const std::string& key :
+       {"AGE-SECRET-KEY-1" + data, "AGE-PLUGIN-FOO-1" + data, "age-plugin-foo-bar-1" + data}) {
+    for (const auto& load :
+         {+[](const std::string& path) { (void)Identity::load(path); },
+          +[](const std::string& path) { (void)Identity::load(path, Passphrase("word")); },
+          +[](const std::string& path) { (void)Recipient::load(path); }}) {
+      const Error error = error_of([&] { load(key); });
+      EXPECT_EQ(error.code, ErrorCode::usage);
+      EXPECT_EQ(std::string(error.what()).find(data.substr(0, 10)), std::string::npos);
+    }
+  }
+  const Error error = error_of([] { (void)Identity::load("age-plugin-foo-1.txt"); });
+  EXPECT_EQ(error.code, ErrorCode::failure);
+}
+
 TEST(PublicKeys, AWrongPassphraseOpensNothing) {
   const Folder folder;
   const Contents file = sealed_cheaply(folder);
@@ -255,7 +294,7 @@ TEST(PublicKeys, AWrongPassphraseOpensNothing) {
   EXPECT_EQ(error_of([&] {
               (void)Reader(store(file), {.passphrase = Passphrase("cheap"), .max_work_factor = 1});
             }).code,
-            ErrorCode::usage);
+            ErrorCode::failure);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -41,9 +42,13 @@ def recipients_of(given: Recipients) -> list[Recipient]:
     return [_recipient(one) for one in several]
 
 
+# A file may be named after a plugin: a checksum is at the end of a key.
+_SECRET_KEY = re.compile(r"AGE-SECRET-KEY-|AGE-PLUGIN-.*-1[0-9A-Z]{6}", re.IGNORECASE)
+
+
 def _is_text_of_a_key(given: str) -> bool:
     # More than one line is what a file of keys has in it.
-    return "AGE-SECRET-KEY-" in given.upper() or "\n" in given.strip()
+    return _SECRET_KEY.search(given) is not None or "\n" in given.strip()
 
 
 def _identities(given: Identities) -> list[Identity]:
