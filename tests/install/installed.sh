@@ -24,6 +24,8 @@ for file in bin/paes share/man/man1/paes.1 share/man/man1/paes-vault.1 share/man
 done
 ! grep -rlF "$folder/first" "$prefix" || complain "these files name the folder they were installed to"
 ! grep -rlF "$build" "$prefix" || complain "these files name the folder they were built in"
+configured=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
+! grep -rIlwF -- "$configured" "$prefix"/lib* || complain "these files name another prefix than the one they were installed to"
 
 # What a consumer must have: no CUDA, no MPI, nothing of the programs.
 needed=$(objdump -p "$lib/libpaes.so" | sed -n 's/^ *NEEDED *//p')
@@ -53,8 +55,7 @@ cmp "$folder/text" "$folder/back" || bad=1
 run "$folder/cmake/ranges_static" "$folder" 8 2 200
 ! ldd "$folder/cmake/ranges_static" | grep libpaes || complain "ranges_static needs the shared library"
 
-# A moved prefix is named by --define-prefix; packages have theirs where it says.
-flags() { PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-prefix "$@" paes; }
+flags() { PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --dont-define-prefix "$@" paes; }
 mkdir "$folder/pkg-config"
 # shellcheck disable=SC2046 # words on purpose
 c++ -std=c++20 -O2 "$outside/keystream.cpp" $(flags --cflags --libs) -o "$folder/pkg-config/keystream"
@@ -62,7 +63,11 @@ c++ -std=c++20 -O2 "$outside/keystream.cpp" $(flags --cflags --libs) -o "$folder
 cc -std=c99 -O2 "$outside/whole_file.c" $(flags --cflags --libs) -o "$folder/pkg-config/whole_file"
 # shellcheck disable=SC2046
 c++ -std=c++20 -O2 "$outside/ranges.cpp" $(flags --cflags) "$lib/libpaes.a" $(flags --static --libs | sed 's/-lpaes//') -o "$folder/pkg-config/ranges_static"
+# A C compiler adds no library of its own.
+# shellcheck disable=SC2046
+cc -std=c99 -O2 "$outside/whole_file.c" $(flags --cflags) "$lib/libpaes.a" $(flags --static --libs | sed 's/-lpaes//') -o "$folder/pkg-config/whole_file_static"
 run "$folder/pkg-config/keystream"
+run "$folder/pkg-config/whole_file_static" "$folder"
 run "$folder/pkg-config/whole_file" "$folder"
 run "$folder/pkg-config/ranges_static" "$folder" 8 2 200
 # The programs of the library's page.
