@@ -5,7 +5,7 @@
 // so that paes does not depend on it; built without its header, the row says so.
 #include "kernel/kernel.hpp"
 
-#if __has_include(<intel-ipsec-mb.h>)
+#ifdef PAES_HAS_IPSEC_MB
 #include <dlfcn.h>
 #include <intel-ipsec-mb.h>
 

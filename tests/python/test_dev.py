@@ -152,6 +152,43 @@ def test_all_leaves_out_what_has_just_passed(tree, dev):
     assert " -E " not in ran and "it passed" not in out
 
 
+def test_packages_that_come_later_are_found_and_cost_no_cache(tree, dev):
+    """What was compiled before is kept; CMake looks again at what there is now."""
+    for name, text in {"apt-get": "touch build/installed", "sudo": 'shift; exec "$@"', "ccache": ""}.items():
+        (tree / "tools" / name).write_text(f"#!/bin/sh\ncd {tree}\n{text}\n")
+        (tree / "tools" / name).chmod(0o755)
+    cache = tree / "build/ccache/object"
+    cache.parent.mkdir()
+    cache.touch()
+    calls = tree / "build/cmake.calls"
+    assert said_by(dev("run"))[0] == 0 and said_by(dev("run"))[0] == 0
+    assert calls.read_text().count("\n") == 1
+    query = tree / "tools/dpkg-query"
+    query.write_text(f"#!/bin/sh\n[ ! -e {tree}/build/installed ] || {{ {STAND_INS['dpkg-query']}; }}\n")
+    for _ in range(2):
+        assert said_by(dev("run"))[0] == 0
+        assert cache.exists()
+        assert calls.read_text().count("\n") == 2
+
+
+COMPILER = 'printf "%s;" "$CMAKE_CXX_COMPILER_LAUNCHER" "$CCACHE_DIR" "$CCACHE_BASEDIR" "$CCACHE_NOHASHDIR"'
+
+
+def test_the_compiler_cache_is_the_users(tree, dev, monkeypatch):
+    """Its folder and its settings stay; what they do not say lets another folder's objects be found."""
+    ccache = tree / "tools/ccache"
+    (tree / "tools/ninja").write_text(f"#!/bin/sh\n{COMPILER} >{tree}/build/said\n")
+
+    def said(base="", hash_dir="true"):
+        ccache.write_text(f'#!/bin/sh\ncase $2 in base_dir) echo "{base}" ;; hash_dir) echo {hash_dir} ;; esac\n')
+        ccache.chmod(0o755)
+        assert said_by(dev("run"))[0] == 0
+        return (tree / "build/said").read_text().split(";")[:-1]
+
+    assert said() == ["ccache", "", str(tree), "1"]
+    assert said("/home", "false") == ["ccache", "", "", ""]
+
+
 def said_by(process):
     out, err = process.communicate(timeout=LIMIT_S)
     return process.returncode, out, err
