@@ -116,6 +116,34 @@ sed -i '/^| stripe |/d' ARCHITECTURE.md
 must_fail "a glossary that lacks a word" "$here/glossary.py" .
 cd ..
 
+# Warnings: of a file without any, of one that had one when it was compiled, which is long ago, of one of
+# which nobody knows, of a build of nothing.
+mkdir warnings
+cd warnings
+cat >build.ninja <<END
+rule CXX_COMPILER
+  command = $root/tools/keep_warnings g++ -Wall -c \$in -o \$out
+build some.o: CXX_COMPILER some.cpp
+END
+build() {
+  ninja --quiet >/dev/null
+  "$here/warnings" .
+}
+echo 'int some() { return 1; }' >some.cpp
+must_pass build
+rm some.o.warnings
+must_fail "an object that nobody knows to be without warnings" build
+echo 'int some() { int unused; return 1; }' >some.cpp
+must_fail "a warning" build
+must_fail "a warning of an earlier build" build
+echo 'int some() { return 2; }' >some.cpp
+must_pass build
+rm some.o
+must_fail "a build of nothing" "$here/warnings" .
+echo 'int some() { return }' >some.cpp
+must_fail "a compiler that failed" ninja --quiet
+cd ..
+
 # C interface: the recorded one, then headers that lack, change or add something, a declaration that
 # the check does not understand, a library without a function.
 mkdir interface
