@@ -19,7 +19,7 @@ STAND_INS = {
     "dpkg-query": 'shift 3; for name in "$@"; do printf "installed=%s " "$name"; done',
     "cmake": 'mkdir -p "build/$3/bin"; echo "$*" >>build/cmake.calls',
     # The test decides when these two end.
-    "ninja": "echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
+    "ninja": "shift 4; echo \"$*\" >build/ninja.targets; echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
     "nvcc": "",
     "wheel": "echo build/wheel/paes.whl",
     "gpu_model.py": 'echo "gpu-model $*"',
@@ -144,9 +144,18 @@ def test_all_leaves_out_what_has_just_passed(tree, dev):
         (tree / path).touch()
     ran, out = run_tests(tree, dev)
     assert "-LE ^long$" in ran and "./dev test --all" in out
+    assert (tree / "build/ninja.targets").read_text() == "short\n"
     os.utime(tree / "build/release/.passed-short", (2**32, 2**32))  # the stand-ins write files meanwhile
     ran, out = run_tests(tree, dev, "--all")
     assert "-E ^(one|python.two)$" in ran and "it passed" in out
+    assert (tree / "build/ninja.targets").read_text() == "\n"
+    # What only long tests run is no reason to run the others again.
+    long_program = tree / "build/release/bin/long/program"
+    long_program.parent.mkdir()
+    long_program.touch()
+    os.utime(long_program, (2**32 + 1, 2**32 + 1))
+    ran, out = run_tests(tree, dev, "--all")
+    assert "-E ^(one|python.two)$" in ran
     os.utime(tree / "dev", (2**32 + 1, 2**32 + 1))
     ran, out = run_tests(tree, dev, "--all")
     assert " -E " not in ran and "it passed" not in out
