@@ -11,13 +11,14 @@
 
 #include "age/keys.hpp"
 #include "format/libcrypto.hpp"
+#include "test_data.hpp"
 
 namespace paes::test {
 
 inline constexpr std::string_view ssh_passphrase = "open sesame";  // of ed25519_encrypted
 
 inline std::string ssh_file(const std::string& name) {
-  std::ifstream in(std::string(PAES_TEST_DATA) + "/age/ssh/" + name, std::ios::binary);
+  std::ifstream in(test_data("age/ssh/" + name), std::ios::binary);
   EXPECT_TRUE(in) << name;
   return {std::istreambuf_iterator<char>(in), {}};
 }

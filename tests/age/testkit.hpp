@@ -14,6 +14,7 @@
 #include "age/header.hpp"
 #include "format/libcrypto.hpp"
 #include "hex.hpp"
+#include "test_data.hpp"
 
 namespace paes::test {
 
@@ -68,7 +69,7 @@ inline std::vector<std::uint8_t> expand(const std::string& tokens) {
 }
 
 inline std::vector<Vector> read_vectors(const char* file = "testkit.txt") {
-  std::ifstream stream(std::string(PAES_TEST_DATA "/age/") + file);
+  std::ifstream stream(test_data(std::string("age/") + file));
   std::vector<Vector> vectors;
   for (std::string line; std::getline(stream, line);) {
     const std::size_t space = line.find(' ');

@@ -9,6 +9,7 @@
 #include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
 #include "stream/public_sample.hpp"
+#include "test_data.hpp"
 
 namespace paes {
 namespace {
@@ -112,7 +113,7 @@ TEST(PublicKeys, AreLoadedFromAnEncryptedFile) {
   // An SSH key's passphrase is tried when the key has to open a file.
   const auto open_with_ssh = [](const char* passphrase) {
     const std::vector<Identity> ssh =
-        Identity::load(PAES_TEST_DATA "/age/ssh/ed25519_encrypted", Passphrase(passphrase));
+        Identity::load(test::test_data("age/ssh/ed25519_encrypted"), Passphrase(passphrase));
     const Contents file = sealed(text, {.recipients = {ssh.at(0).recipient()}});
     return all_of(Reader(store(file), {.identities = ssh}));
   };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "test_data.hpp"
 #include "vault/configuration.hpp"
 
 namespace paes::test {
@@ -72,8 +73,7 @@ inline const std::vector<KnownConfiguration>& known_configurations() {
 }
 
 inline std::string configuration_file(const std::string& name) {
-  std::ifstream file(std::string(PAES_TEST_DATA) + "/vault/configurations/" + name + ".conf",
-                     std::ios::binary);
+  std::ifstream file(test_data("vault/configurations/" + name + ".conf"), std::ios::binary);
   EXPECT_TRUE(file) << name;
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

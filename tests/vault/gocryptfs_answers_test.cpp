@@ -12,6 +12,7 @@
 #include "format/libcrypto.hpp"
 #include "hex.hpp"
 #include "kernel/registry.hpp"
+#include "test_data.hpp"
 #include "vault/content_key.hpp"
 #include "vault/names.hpp"
 
@@ -148,7 +149,7 @@ class Volume {
 };
 
 TEST(Gocryptfs, StoresTheSame) {
-  std::ifstream file(PAES_TEST_DATA "/vault/gocryptfs_answers.txt");
+  std::ifstream file(test::test_data("vault/gocryptfs_answers.txt"));
   Buffer master_key;
   FolderIv iv = {};
   std::unique_ptr<Volume> volume;

@@ -1,0 +1,12 @@
+// Files that tests read.
+#pragma once
+
+#include <string>
+
+namespace paes::test {
+
+// Where tests/NAME lies. Only its own object knows where the tree is, so that a compiler cache has
+// the objects of all tests for a tree in another folder.
+std::string test_data(const std::string& name);
+
+}  // namespace paes::test
