@@ -180,7 +180,7 @@ def test_packages_that_come_later_are_found_and_cost_no_cache(tree, dev):
         assert calls.read_text().count("\n") == 2
 
 
-COMPILER = 'printf "%s;" "$CMAKE_CXX_COMPILER_LAUNCHER" "$CCACHE_DIR" "$CCACHE_BASEDIR" "$CCACHE_NOHASHDIR"'
+COMPILER = 'printf "%s;" "$CMAKE_CXX_COMPILER_LAUNCHER" "$CCACHE_DIR" "$CCACHE_BASEDIR" "$CCACHE_NOHASHDIR" "$CCACHE_SLOPPINESS"'
 
 
 def test_the_compiler_cache_is_the_users(tree, dev, monkeypatch):
@@ -188,15 +188,16 @@ def test_the_compiler_cache_is_the_users(tree, dev, monkeypatch):
     ccache = tree / "tools/ccache"
     (tree / "tools/ninja").write_text(f"#!/bin/sh\n{COMPILER} >{tree}/build/said\n")
 
-    def said(base="", hash_dir="true"):
-        ccache.write_text(f'#!/bin/sh\ncase $2 in base_dir) echo "{base}" ;; hash_dir) echo {hash_dir} ;; esac\n')
+    def said(base="", hash_dir="true", sloppiness=""):
+        answers = f'base_dir) echo "{base}" ;; hash_dir) echo {hash_dir} ;; sloppiness) echo "{sloppiness}" ;;'
+        ccache.write_text(f"#!/bin/sh\ncase $2 in {answers} esac\n")
         ccache.chmod(0o755)
         assert said_by(dev("run"))[0] == 0
         return (tree / "build/said").read_text().split(";")[:-1]
 
     keeper = str(tree / "tools/keep_warnings")
-    assert said() == [keeper, "ccache", "", str(tree), "1"]
-    assert said("/home", "false") == [keeper, "ccache", "", "", ""]
+    assert said() == [keeper, "ccache", "", str(tree), "1", "pch_defines, time_macros"]
+    assert said("/home", "false", "locale") == [keeper, "ccache", "", "", "", "locale, pch_defines, time_macros"]
 
 
 def said_by(process):
