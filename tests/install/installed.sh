@@ -63,7 +63,8 @@ c++ -std=c++20 -O2 "$outside/keystream.cpp" $(flags --cflags --libs) -o "$folder
 cc -std=c99 -O2 "$outside/whole_file.c" $(flags --cflags --libs) -o "$folder/pkg-config/whole_file"
 # shellcheck disable=SC2046
 c++ -std=c++20 -O2 "$outside/ranges.cpp" $(flags --cflags) "$lib/libpaes.a" $(flags --static --libs | sed 's/-lpaes//') -o "$folder/pkg-config/ranges_static"
-# A C compiler adds no library of its own.
+# A C compiler adds no library of its own; of CUDA's static run-time library some versions need libm.
+[[ " $(flags --static --libs) " == *" -lm "* ]] || complain "paes.pc does not name libm"
 # shellcheck disable=SC2046
 cc -std=c99 -O2 "$outside/whole_file.c" $(flags --cflags) "$lib/libpaes.a" $(flags --static --libs | sed 's/-lpaes//') -o "$folder/pkg-config/whole_file_static"
 run "$folder/pkg-config/keystream"
