@@ -26,32 +26,46 @@ inline bool keeps_stack() {
 #endif
 }
 
+inline constexpr std::size_t own_stack_bytes = std::size_t{256} << 10;
+
+// Runs `work` on a stack of its own, then `look` with that stack, which holds what was left there.
+inline void on_own_stack(const std::function<void(MutableBytes)>& work,
+                         const std::function<void(MutableBytes)>& look = nullptr) {
+  void* const stack = mmap(nullptr, own_stack_bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  EXPECT_NE(stack, MAP_FAILED);
+  const MutableBytes memory(static_cast<std::uint8_t*>(stack), own_stack_bytes);
+  pthread_attr_t attributes;
+  (void)pthread_attr_init(&attributes);
+  EXPECT_EQ(pthread_attr_setstack(&attributes, stack, own_stack_bytes), 0);
+  pthread_t thread = {};
+  std::function<void()> run_work = [&] { work(memory); };
+  const auto run = [](void* function) -> void* {
+    (*static_cast<std::function<void()>*>(function))();
+    return nullptr;
+  };
+  EXPECT_EQ(pthread_create(&thread, &attributes, run, &run_work), 0);
+  (void)pthread_join(thread, nullptr);
+  (void)pthread_attr_destroy(&attributes);
+  if (look) {
+    look(memory);
+  }
+  (void)munmap(stack, own_stack_bytes);
+}
+
 // Those of the `wanted` that are anywhere on the stack on which `work` has run.
 inline std::vector<Bytes> left_on_stack(const std::vector<Bytes>& wanted,
                                         const std::function<void()>& work) {
-  constexpr std::size_t stack_bytes = std::size_t{256} << 10;
-  void* const stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  EXPECT_NE(stack, MAP_FAILED);
-  pthread_attr_t attributes;
-  (void)pthread_attr_init(&attributes);
-  EXPECT_EQ(pthread_attr_setstack(&attributes, stack, stack_bytes), 0);
-  pthread_t thread = {};
-  const auto run = [](void* function) -> void* {
-    (*static_cast<const std::function<void()>*>(function))();
-    return nullptr;
-  };
-  EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)),
-            0);
-  (void)pthread_join(thread, nullptr);
-  (void)pthread_attr_destroy(&attributes);
   std::vector<Bytes> found;
-  for (const Bytes secret : wanted) {
-    if (memmem(stack, stack_bytes, secret.data(), secret.size()) != nullptr) {
-      found.push_back(secret);
-    }
-  }
-  (void)munmap(stack, stack_bytes);
+  on_own_stack([&](MutableBytes /*stack*/) { work(); },
+               [&](MutableBytes stack) {
+                 for (const Bytes secret : wanted) {
+                   if (memmem(stack.data(), stack.size(), secret.data(), secret.size()) !=
+                       nullptr) {
+                     found.push_back(secret);
+                   }
+                 }
+               });
   return found;
 }
 

@@ -3,6 +3,7 @@
 // needs.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -119,9 +120,7 @@ struct Vector128 {
 using Gcm = StitchedGcm<Vector128>;
 using Modes = VectorModes<Vector128>;
 
-}  // namespace
-
-extern const Kernel kernel_aesni = {
+constexpr Kernel row = {
     .name = "aesni",
     .cipher = Cipher::aes,
     .use = Use::automatic,
@@ -132,5 +131,10 @@ extern const Kernel kernel_aesni = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_aesni =
+    wiping<row, StackUse{.prepare = 2048, .modes = 2048, .gcm = 1024}>();
 
 }  // namespace paes

@@ -6,6 +6,7 @@
 #include "kernel/block_modes.hpp"
 #include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -201,9 +202,7 @@ void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
   }
 }
 
-}  // namespace
-
-extern const Kernel kernel_armv8 = {
+constexpr Kernel row = {
     .name = "armv8",
     .cipher = Cipher::aes,
     .use = Use::automatic,
@@ -214,5 +213,10 @@ extern const Kernel kernel_armv8 = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_armv8 =
+    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
 
 }  // namespace paes

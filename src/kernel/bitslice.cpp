@@ -8,6 +8,7 @@
 #include "kernel/block_modes.hpp"
 #include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -43,9 +44,7 @@ using Modes = BlockModes<Core>;
 
 using Gcm = GcmFromParts<Modes::run<Operation::ctr>, portable_ghash<BitsliceKeys>>;
 
-}  // namespace
-
-extern const Kernel kernel_bitslice = {
+constexpr Kernel row = {
     .name = "bitslice",
     .cipher = Cipher::aes,
     .use = Use::automatic,
@@ -55,5 +54,10 @@ extern const Kernel kernel_bitslice = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_bitslice =
+    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
 
 }  // namespace paes

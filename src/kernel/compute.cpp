@@ -8,6 +8,7 @@
 #include "kernel/block_modes.hpp"
 #include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -60,9 +61,7 @@ void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
 
 using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
 
-}  // namespace
-
-extern const Kernel kernel_compute = {
+constexpr Kernel row = {
     .name = "compute",
     .cipher = Cipher::aes,
     .use = Use::by_name,
@@ -73,5 +72,10 @@ extern const Kernel kernel_compute = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_compute =
+    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
 
 }  // namespace paes

@@ -10,6 +10,7 @@
 #include "kernel/des_bitslice_core.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_des.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -17,9 +18,7 @@ namespace {
 
 using Core = DesBitsliceCore<des_bitslice::PlainWord<std::uint64_t, DesTwoInputSboxes>>;
 
-}  // namespace
-
-extern const Kernel kernel_des_bitslice = {
+constexpr Kernel row = {
     .name = "bitslice",
     .cipher = Cipher::des_ede3,
     .use = Use::automatic,
@@ -28,5 +27,10 @@ extern const Kernel kernel_des_bitslice = {
     .prepare = prepare_des<Core::prepare>,
     .modes = BlockModes<Core>::runs(),
 };
+
+}  // namespace
+
+extern const Kernel kernel_des_bitslice =
+    wiping<row, StackUse{.prepare = 2048, .modes = 8192}>();
 
 }  // namespace paes

@@ -11,6 +11,7 @@
 #include "kernel/des_bitslice_core.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_des.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -23,9 +24,7 @@ struct Word : des_bitslice::PlainWord<des_bitslice::VectorOf<32>::Words, DesTwoI
 };
 using Core = DesBitsliceCore<Word>;
 
-}  // namespace
-
-extern const Kernel kernel_des_bitslice_avx2 = {
+constexpr Kernel row = {
     .name = "bitslice_avx2",
     .cipher = Cipher::des_ede3,
     .use = Use::automatic,
@@ -35,5 +34,10 @@ extern const Kernel kernel_des_bitslice_avx2 = {
     .prepare = prepare_des<Core::prepare>,
     .modes = BlockModes<Core>::runs(),
 };
+
+}  // namespace
+
+extern const Kernel kernel_des_bitslice_avx2 =
+    wiping<row, StackUse{.prepare = 2048, .modes = 16384}>();
 
 }  // namespace paes

@@ -12,6 +12,7 @@
 #include "kernel/des_bitslice_core.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_des.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -36,9 +37,7 @@ struct Word : des_bitslice::PlainWord<des_bitslice::VectorOf<64>::Words, DesThre
 };
 using Core = DesBitsliceCore<Word>;
 
-}  // namespace
-
-extern const Kernel kernel_des_bitslice_avx512 = {
+constexpr Kernel row = {
     .name = "bitslice_avx512",
     .cipher = Cipher::des_ede3,
     .use = Use::automatic,
@@ -49,5 +48,10 @@ extern const Kernel kernel_des_bitslice_avx512 = {
     .prepare = prepare_des<Core::prepare>,
     .modes = BlockModes<Core>::runs(),
 };
+
+}  // namespace
+
+extern const Kernel kernel_des_bitslice_avx512 =
+    wiping<row, StackUse{.prepare = 2048, .modes = 32768}>();
 
 }  // namespace paes

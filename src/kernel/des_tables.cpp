@@ -5,6 +5,7 @@
 #include "kernel/block_modes.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_des.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -26,9 +27,7 @@ struct Core {
   }
 };
 
-}  // namespace
-
-extern const Kernel kernel_des_tables = {
+constexpr Kernel row = {
     .name = "tables",
     .cipher = Cipher::des_ede3,
     .use = Use::by_name,
@@ -38,5 +37,10 @@ extern const Kernel kernel_des_tables = {
     .prepare = prepare_des<prepare>,
     .modes = BlockModes<Core>::runs(),
 };
+
+}  // namespace
+
+extern const Kernel kernel_des_tables =
+    wiping<row, StackUse{.prepare = 2048, .modes = 4096}>();
 
 }  // namespace paes

@@ -194,7 +194,9 @@ struct Kernel {
   [[nodiscard]] bool has(Operation which) const noexcept {
     return run(which) != nullptr || run_chains(which) != nullptr;
   }
-  [[nodiscard]] bool takes_whole_units() const noexcept { return units.prepare != nullptr; }
+  [[nodiscard]] constexpr bool takes_whole_units() const noexcept {
+    return units.prepare != nullptr;
+  }
 };
 
 }  // namespace paes

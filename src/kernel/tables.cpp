@@ -9,6 +9,7 @@
 #include "kernel/block_modes.hpp"
 #include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -40,9 +41,7 @@ using Modes = BlockModes<Core>;
 
 using Gcm = GcmFromParts<Modes::run<Operation::ctr>, portable_ghash<TablesKeys>>;
 
-}  // namespace
-
-extern const Kernel kernel_tables = {
+constexpr Kernel row = {
     .name = "tables",
     .cipher = Cipher::aes,
     .use = Use::by_name,
@@ -53,5 +52,10 @@ extern const Kernel kernel_tables = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_tables =
+    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
 
 }  // namespace paes

@@ -3,6 +3,7 @@
 // lower their clock under it.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -145,9 +146,7 @@ struct Vector256 {
 using Gcm = StitchedGcm<Vector256>;
 using Modes = VectorModes<Vector256>;
 
-}  // namespace
-
-extern const Kernel kernel_vaes256 = {
+constexpr Kernel row = {
     .name = "vaes256",
     .cipher = Cipher::aes,
     .use = Use::automatic,
@@ -158,5 +157,10 @@ extern const Kernel kernel_vaes256 = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_vaes256 =
+    wiping<row, StackUse{.prepare = 2048, .modes = 2048, .gcm = 1024}>();
 
 }  // namespace paes

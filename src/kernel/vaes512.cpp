@@ -2,6 +2,7 @@
 // register, eight registers in flight.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
+#include "kernel/wiped_stack.hpp"
 
 namespace paes {
 
@@ -166,9 +167,7 @@ struct Vector512 {
 using Gcm = StitchedGcm<Vector512>;
 using Modes = VectorModes<Vector512>;
 
-}  // namespace
-
-extern const Kernel kernel_vaes512 = {
+constexpr Kernel row = {
     .name = "vaes512",
     .cipher = Cipher::aes,
     .use = Use::automatic,
@@ -181,5 +180,10 @@ extern const Kernel kernel_vaes512 = {
     .modes = Modes::runs(),
     .gcm = Gcm::runs,
 };
+
+}  // namespace
+
+extern const Kernel kernel_vaes512 =
+    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 2048}>();
 
 }  // namespace paes

@@ -1,0 +1,150 @@
+// Wipes what a kernel's functions leave on the stack. A compiler that runs out of registers puts
+// round keys, text and tweaks into places that have no name in the source, and each compiler
+// chooses others. Therefore the functions of a row are called through wiping_run, which wipes the
+// memory that the call's frames had, whatever lay there. No compiler can leave that out: it is not
+// told which function is called, and the wiping is assembly.
+//
+// A row says how much stack its functions may take (StackUse). wiped_stack_test.cpp calls all of
+// them and fails if anything is left below.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "core/secret.hpp"
+#include "kernel/kernel.hpp"
+
+namespace paes {
+namespace {  // NOLINT: see kernel.hpp
+
+// The widest stores that the file is compiled for. A register is zeroed in its full width, so that
+// its upper part counts as unused afterwards.
+#if defined(__AVX512F__)
+#define PAES_ZERO_REGISTER "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
+#define PAES_WIPE_64_BYTES(at) "vmovdqu64 %%zmm0, (" at ")\n\t"
+#elif defined(__AVX__)
+#define PAES_ZERO_REGISTER "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
+#define PAES_WIPE_64_BYTES(at) "vmovdqu %%ymm0, (" at ")\n\tvmovdqu %%ymm0, 32(" at ")\n\t"
+#elif defined(__x86_64__)
+#define PAES_ZERO_REGISTER "pxor %%xmm0, %%xmm0\n\t"
+#define PAES_WIPE_64_BYTES(at)                                      \
+  "movups %%xmm0, (" at ")\n\tmovups %%xmm0, 16(" at ")\n\t"        \
+  "movups %%xmm0, 32(" at ")\n\tmovups %%xmm0, 48(" at ")\n\t"
+#endif
+
+// Wipes the stack below the caller's frame. The stack pointer moves meanwhile, because a signal may
+// write to what is below it.
+#if defined(__x86_64__)
+template <std::size_t StackBytes>
+__attribute__((always_inline)) inline void wipe_stack_below() noexcept {
+  std::uintptr_t at = 0;
+  std::uintptr_t last = 0;
+  // The last 64 bytes first, then lines of the cache up to them.
+  asm volatile(
+      "lea -64(%%rsp), %[last]\n\t"
+      "lea -%c[bytes](%%rsp), %[at]\n\t"
+      "and $-64, %[at]\n\t"
+      "mov %[at], %%rsp\n\t"  //
+      PAES_ZERO_REGISTER PAES_WIPE_64_BYTES("%[last]") "0:\n\t" PAES_WIPE_64_BYTES(
+          "%[at]") "add $64, %[at]\n\t"
+                   "cmp %[last], %[at]\n\t"
+                   "jb 0b\n\t"
+                   "lea 64(%[last]), %%rsp"
+      : [at] "=&r"(at), [last] "=&r"(last)
+      : [bytes] "i"(StackBytes)
+      : "xmm0", "cc", "memory");
+}
+#elif defined(__aarch64__)
+template <std::size_t StackBytes>
+__attribute__((always_inline)) inline void wipe_stack_below() noexcept {
+  std::uintptr_t at = StackBytes;
+  std::uintptr_t end = 0;
+  asm volatile(
+      "mov %[end], sp\n\t"
+      "sub %[at], %[end], %[at]\n\t"
+      "mov sp, %[at]\n\t"
+      "0:\n\t"
+      "stp xzr, xzr, [%[at]], #16\n\t"
+      "stp xzr, xzr, [%[at]], #16\n\t"
+      "stp xzr, xzr, [%[at]], #16\n\t"
+      "stp xzr, xzr, [%[at]], #16\n\t"
+      "cmp %[at], %[end]\n\t"
+      "b.lo 0b\n\t"
+      "mov sp, %[end]"
+      : [at] "+&r"(at), [end] "=&r"(end)
+      :
+      : "cc", "memory");
+}
+#else
+// Its frame lies where those of the call lay, but for what stands between its frame's end and
+// `below`.
+template <std::size_t StackBytes>
+__attribute__((noinline)) void wipe_stack_below() noexcept {
+  std::uint8_t below[StackBytes];
+  wipe(below, sizeof below);
+}
+#endif
+
+#undef PAES_ZERO_REGISTER
+#undef PAES_WIPE_64_BYTES
+
+template <std::size_t StackBytes, auto Run>
+struct WipingRun;
+
+template <std::size_t StackBytes, class... Arguments, bool Noexcept,
+          void (*Run)(Arguments...) noexcept(Noexcept)>
+struct WipingRun<StackBytes, Run> {
+  static_assert(StackBytes >= 128 && StackBytes % 64 == 0);
+
+  __attribute__((noinline)) static void run(Arguments... arguments) noexcept {
+    // Unknown to the compiler, which would otherwise merge the function's frame with this one.
+    void (*unknown)(Arguments...) noexcept(Noexcept) = Run;
+    asm volatile("" : "+r"(unknown));
+    unknown(arguments...);
+    wipe_stack_below<StackBytes>();
+  }
+};
+
+// `Run` as a function that at its end wipes as much of the stack as Run and all that it calls had.
+// Null stays null.
+template <std::size_t StackBytes, auto Run>
+consteval auto wiping_run() noexcept {
+  if constexpr (Run == nullptr) {
+    return Run;
+  } else {
+    return &WipingRun<StackBytes, Run>::run;
+  }
+}
+
+// How much stack the functions of a row may take, in bytes, a multiple of 64: at least twice of
+// what any compiler was seen to make of it.
+struct StackUse {
+  std::size_t prepare;
+  std::size_t modes;
+  std::size_t gcm = 128;
+};
+
+// The row with each of its functions replaced by one that wipes its stack. For rows whose keys are
+// nothing but memory.
+template <const Kernel& row, StackUse use>
+consteval Kernel wiping() noexcept {
+  static_assert(row.release == nullptr && !row.takes_whole_units());
+  Kernel wiped = row;
+  wiped.prepare = wiping_run<use.prepare, row.prepare>();
+  [&]<unsigned... Index>(std::integer_sequence<unsigned, Index...>) consteval {
+    ((wiped.modes.piece[Index] = wiping_run<use.modes, row.modes.piece[Index]>()), ...);
+    ((wiped.modes.chain[Index] = wiping_run<use.modes, row.modes.chain[Index]>()), ...);
+  }
+  (std::make_integer_sequence<unsigned, operation_count>());
+  wiped.gcm = {.hash = wiping_run<use.gcm, row.gcm.hash>(),
+               .encrypt = wiping_run<use.gcm, row.gcm.encrypt>(),
+               .decrypt = wiping_run<use.gcm, row.gcm.decrypt>(),
+               .seal = wiping_run<use.gcm, row.gcm.seal>(),
+               .open = wiping_run<use.gcm, row.gcm.open>(),
+               .verify = wiping_run<use.gcm, row.gcm.verify>()};
+  return wiped;
+}
+
+}  // namespace
+}  // namespace paes
