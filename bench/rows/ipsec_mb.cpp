@@ -22,6 +22,14 @@
 
 namespace paes {
 
+// The library that the header belongs to: its table of functions has another layout in each of its
+// major versions.
+#if IMB_VERSION_NUM >= 0x20000
+#define PAES_IPSEC_MB "libIPSec_MB.so.2"
+#else
+#define PAES_IPSEC_MB "libIPSec_MB.so.1"
+#endif
+
 extern const Kernel kernel_ipsec_mb;
 
 namespace {
@@ -92,9 +100,9 @@ struct Library {
   const char* reason = nullptr;
 
   Library() noexcept {
-    void* handle = dlopen("libIPSec_MB.so.1", RTLD_NOW | RTLD_LOCAL);
+    void* handle = dlopen(PAES_IPSEC_MB, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      reason = "libIPSec_MB.so.1 is not installed";
+      reason = PAES_IPSEC_MB " is not installed";
       return;
     }
     const auto version =
@@ -103,19 +111,18 @@ struct Library {
     start = reinterpret_cast<decltype(&init_mb_mgr_auto)>(dlsym(handle, "init_mb_mgr_auto"));
     free = reinterpret_cast<decltype(&free_mb_mgr)>(dlsym(handle, "free_mb_mgr"));
     if (version == nullptr || allocate == nullptr || start == nullptr || free == nullptr) {
-      reason = "libIPSec_MB.so.1 lacks a function of its published interface";
+      reason = PAES_IPSEC_MB " lacks a function of its published interface";
       return;
     }
     // The table of functions grows at its end from version to version.
     if (version() < IMB_VERSION_NUM) {
-      reason = "libIPSec_MB.so.1 is older than the header paes was built with";
+      reason = PAES_IPSEC_MB " is older than the header paes was built with";
       return;
     }
     shared = make_jobs();
     if (shared == nullptr) {
-      reason = "there is no memory for libIPSec_MB.so.1";
-    } else if (shared->architecture() == IMB_ARCH_NONE ||
-               shared->architecture() == IMB_ARCH_NOAESNI) {
+      reason = "there is no memory for " PAES_IPSEC_MB;
+    } else if (shared->architecture() < IMB_ARCH_SSE) {  // none, or one that does without them
       reason = "the library finds no AES instructions on this processor";
     }
   }
