@@ -39,27 +39,32 @@ void ArmorWriter::add(Bytes file, std::string& text) {
     text.append(armor_begin).append("\n");
     has_begun_ = true;
   }
-  if (!line_.empty()) {
-    const std::size_t more = std::min(file.size(), armor_line_bytes - line_.size());
-    line_.insert(line_.end(), file.begin(), file.begin() + static_cast<std::ptrdiff_t>(more));
-    file = file.subspan(more);
-    if (line_.size() == armor_line_bytes) {
+  if (line_bytes_ != 0) {
+    file = file.subspan(fill_line(file));
+    if (line_bytes_ == armor_line_bytes) {
       append_line(line_, text);
-      line_.clear();
+      line_bytes_ = 0;
     }
   }
   while (file.size() >= armor_line_bytes) {
     append_line(file.first(armor_line_bytes), text);
     file = file.subspan(armor_line_bytes);
   }
-  line_.insert(line_.end(), file.begin(), file.end());
+  fill_line(file);
+}
+
+std::size_t ArmorWriter::fill_line(Bytes file) noexcept {
+  const std::size_t more = std::min(file.size(), line_.size() - line_bytes_);
+  std::copy_n(file.begin(), more, line_.begin() + static_cast<std::ptrdiff_t>(line_bytes_));
+  line_bytes_ += more;
+  return more;
 }
 
 void ArmorWriter::end(std::string& text) {
   add({}, text);
-  if (!line_.empty()) {
-    append_line(line_, text);
-    line_.clear();
+  if (line_bytes_ != 0) {
+    append_line(Bytes(line_).first(line_bytes_), text);
+    line_bytes_ = 0;
   }
   text.append(armor_end).append("\n");
 }

@@ -3,6 +3,7 @@
 // ciphertext, so it looks characters up in tables.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,8 +40,12 @@ class ArmorWriter {
   void end(std::string& text);
 
  private:
+  // Takes as much as the line has room for, and gives how much that is.
+  std::size_t fill_line(Bytes file) noexcept;
+
   bool has_begun_ = false;
-  std::vector<std::uint8_t> line_;  // what does not fill a line yet
+  std::array<std::uint8_t, armor_line_bytes> line_ = {};
+  std::size_t line_bytes_ = 0;  // of what does not fill a line yet
 };
 
 // Turns armor into the file, in pieces of any size. Throws Error(corrupt) "armor: WHY".
