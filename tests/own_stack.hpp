@@ -57,15 +57,15 @@ inline void on_own_stack(const std::function<void(MutableBytes)>& work,
 inline std::vector<Bytes> left_on_stack(const std::vector<Bytes>& wanted,
                                         const std::function<void()>& work) {
   std::vector<Bytes> found;
-  on_own_stack([&](MutableBytes /*stack*/) { work(); },
-               [&](MutableBytes stack) {
-                 for (const Bytes secret : wanted) {
-                   if (memmem(stack.data(), stack.size(), secret.data(), secret.size()) !=
-                       nullptr) {
-                     found.push_back(secret);
-                   }
-                 }
-               });
+  on_own_stack(
+      [&](MutableBytes /*stack*/) { work(); },
+      [&](MutableBytes stack) {
+        for (const Bytes secret : wanted) {
+          if (memmem(stack.data(), stack.size(), secret.data(), secret.size()) != nullptr) {
+            found.push_back(secret);
+          }
+        }
+      });
   return found;
 }
 

@@ -135,6 +135,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_aesni =
-    wiping<row, StackUse{.prepare = 2048, .modes = 2048, .gcm = 1024}>();
+    wiping<row, StackUse{.prepare = 640, .pieces = 832, .chains = 896, .gcm = 960, .hash = 512}>();
 
 }  // namespace paes

@@ -217,6 +217,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_armv8 =
-    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
+    wiping<row, StackUse{.prepare = 2048, .pieces = 2560, .chains = 2560, .gcm = 2560}>();
 
 }  // namespace paes

@@ -58,6 +58,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_bitslice =
-    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
+    wiping<row, StackUse{.prepare = 1536, .pieces = 1792, .chains = 1792, .gcm = 1920}>();
 
 }  // namespace paes

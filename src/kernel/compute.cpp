@@ -76,6 +76,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_compute =
-    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
+    wiping<row, StackUse{.prepare = 1024, .pieces = 1024, .chains = 1024, .gcm = 1920}>();
 
 }  // namespace paes

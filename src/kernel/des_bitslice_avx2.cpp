@@ -38,6 +38,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_des_bitslice_avx2 =
-    wiping<row, StackUse{.prepare = 2048, .modes = 16384}>();
+    wiping<row, StackUse{.prepare = 832, .pieces = 9216, .chains = 9216}>();
 
 }  // namespace paes

@@ -52,6 +52,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_des_bitslice_avx512 =
-    wiping<row, StackUse{.prepare = 2048, .modes = 32768}>();
+    wiping<row, StackUse{.prepare = 704, .pieces = 17408, .chains = 17408}>();
 
 }  // namespace paes

@@ -41,6 +41,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_des_compute =
-    wiping<row, StackUse{.prepare = 2048, .modes = 4096}>();
+    wiping<row, StackUse{.prepare = 640, .pieces = 640, .chains = 640}>();
 
 }  // namespace paes

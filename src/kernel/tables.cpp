@@ -56,6 +56,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_tables =
-    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 4096}>();
+    wiping<row, StackUse{.prepare = 768, .pieces = 768, .chains = 768, .gcm = 1472}>();
 
 }  // namespace paes

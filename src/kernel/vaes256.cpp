@@ -161,6 +161,7 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_vaes256 =
-    wiping<row, StackUse{.prepare = 2048, .modes = 2048, .gcm = 1024}>();
+    wiping<row,
+           StackUse{.prepare = 640, .pieces = 1408, .chains = 1920, .gcm = 1728, .hash = 1024}>();
 
 }  // namespace paes

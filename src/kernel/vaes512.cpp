@@ -184,6 +184,7 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_vaes512 =
-    wiping<row, StackUse{.prepare = 2048, .modes = 4096, .gcm = 2048}>();
+    wiping<row,
+           StackUse{.prepare = 640, .pieces = 2304, .chains = 3008, .gcm = 1792, .hash = 1152}>();
 
 }  // namespace paes

@@ -18,43 +18,59 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// The widest stores that the file is compiled for. A register is zeroed in its full width, so that
-// its upper part counts as unused afterwards.
+// Wipes the stack below the caller's frame, 512 bytes a turn: few turns, so that the processor
+// foresees the end of the loop. The stack pointer moves meanwhile, because a signal may write to
+// what is below it.
+#if defined(__x86_64__)
+
+// The widest stores that the file is compiled for. The register is zeroed in its full width, so
+// that its upper part counts as unused afterwards.
 #if defined(__AVX512F__)
-#define PAES_ZERO_REGISTER "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
-#define PAES_WIPE_64_BYTES(at) "vmovdqu64 %%zmm0, (" at ")\n\t"
+#define PAES_WIPE_ZERO "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
+#define PAES_WIPE_64(at) "vmovdqu64 %%zmm0, " at "\n\t"
 #elif defined(__AVX__)
-#define PAES_ZERO_REGISTER "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
-#define PAES_WIPE_64_BYTES(at) "vmovdqu %%ymm0, (" at ")\n\tvmovdqu %%ymm0, 32(" at ")\n\t"
-#elif defined(__x86_64__)
-#define PAES_ZERO_REGISTER "pxor %%xmm0, %%xmm0\n\t"
-#define PAES_WIPE_64_BYTES(at)                                      \
-  "movups %%xmm0, (" at ")\n\tmovups %%xmm0, 16(" at ")\n\t"        \
-  "movups %%xmm0, 32(" at ")\n\tmovups %%xmm0, 48(" at ")\n\t"
+#define PAES_WIPE_ZERO "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
+#define PAES_WIPE_64(at) "vmovdqu %%ymm0, " at "\n\tvmovdqu %%ymm0, 32+" at "\n\t"
+#else
+#define PAES_WIPE_ZERO "pxor %%xmm0, %%xmm0\n\t"
+#define PAES_WIPE_64(at)                                                       \
+  "movups %%xmm0, " at "\n\tmovups %%xmm0, 16+" at "\n\tmovups %%xmm0, 32+" at \
+  "\n\tmovups %%xmm0, 48+" at "\n\t"
 #endif
 
-// Wipes the stack below the caller's frame. The stack pointer moves meanwhile, because a signal may
-// write to what is below it.
-#if defined(__x86_64__)
 template <std::size_t StackBytes>
 __attribute__((always_inline)) inline void wipe_stack_below() noexcept {
   std::uintptr_t at = 0;
   std::uintptr_t last = 0;
-  // The last 64 bytes first, then lines of the cache up to them.
+  // The topmost 64 bytes, then lines of the cache downwards.
   asm volatile(
       "lea -64(%%rsp), %[last]\n\t"
-      "lea -%c[bytes](%%rsp), %[at]\n\t"
+      "mov %%rsp, %[at]\n\t"
       "and $-64, %[at]\n\t"
-      "mov %[at], %%rsp\n\t"  //
-      PAES_ZERO_REGISTER PAES_WIPE_64_BYTES("%[last]") "0:\n\t" PAES_WIPE_64_BYTES(
-          "%[at]") "add $64, %[at]\n\t"
-                   "cmp %[last], %[at]\n\t"
-                   "jb 0b\n\t"
-                   "lea 64(%[last]), %%rsp"
+      "lea -%c[bytes](%[at]), %%rsp\n\t"  //
+      PAES_WIPE_ZERO PAES_WIPE_64("0(%[last])")
+      ".irp below, 64,128,192,256,320,384,448\n\t"
+      ".if \\below <= %c[rest]\n\t"  //
+      PAES_WIPE_64("-\\below(%[at])")
+      ".endif\n\t"
+      ".endr\n\t"
+      "sub $%c[rest], %[at]\n\t"
+      "0:\n\t"
+      ".irp below, 64,128,192,256,320,384,448,512\n\t"  //
+      PAES_WIPE_64("-\\below(%[at])")
+      ".endr\n\t"
+      "sub $512, %[at]\n\t"
+      "cmp %%rsp, %[at]\n\t"
+      "ja 0b\n\t"
+      "lea 64(%[last]), %%rsp"
       : [at] "=&r"(at), [last] "=&r"(last)
-      : [bytes] "i"(StackBytes)
+      : [bytes] "i"(StackBytes), [rest] "i"(StackBytes % 512)
       : "xmm0", "cc", "memory");
 }
+
+#undef PAES_WIPE_ZERO
+#undef PAES_WIPE_64
+
 #elif defined(__aarch64__)
 template <std::size_t StackBytes>
 __attribute__((always_inline)) inline void wipe_stack_below() noexcept {
@@ -86,16 +102,13 @@ __attribute__((noinline)) void wipe_stack_below() noexcept {
 }
 #endif
 
-#undef PAES_ZERO_REGISTER
-#undef PAES_WIPE_64_BYTES
-
 template <std::size_t StackBytes, auto Run>
 struct WipingRun;
 
 template <std::size_t StackBytes, class... Arguments, bool Noexcept,
           void (*Run)(Arguments...) noexcept(Noexcept)>
 struct WipingRun<StackBytes, Run> {
-  static_assert(StackBytes >= 128 && StackBytes % 64 == 0);
+  static_assert(StackBytes >= 512 && StackBytes % 64 == 0);
 
   __attribute__((noinline)) static void run(Arguments... arguments) noexcept {
     // Unknown to the compiler, which would otherwise merge the function's frame with this one.
@@ -117,12 +130,15 @@ consteval auto wiping_run() noexcept {
   }
 }
 
-// How much stack the functions of a row may take, in bytes, a multiple of 64: at least twice of
-// what any compiler was seen to make of it.
+// How much stack the functions of a row may take: bytes, in multiples of 64. They are some hundred
+// more than GCC 12, GCC 14 and Clang were seen to take; what is far more costs time with each short
+// message.
 struct StackUse {
   std::size_t prepare;
-  std::size_t modes;
-  std::size_t gcm = 128;
+  std::size_t pieces;
+  std::size_t chains;
+  std::size_t gcm = 512;
+  std::size_t hash = gcm;
 };
 
 // The row with each of its functions replaced by one that wipes its stack. For rows whose keys are
@@ -133,11 +149,11 @@ consteval Kernel wiping() noexcept {
   Kernel wiped = row;
   wiped.prepare = wiping_run<use.prepare, row.prepare>();
   [&]<unsigned... Index>(std::integer_sequence<unsigned, Index...>) consteval {
-    ((wiped.modes.piece[Index] = wiping_run<use.modes, row.modes.piece[Index]>()), ...);
-    ((wiped.modes.chain[Index] = wiping_run<use.modes, row.modes.chain[Index]>()), ...);
+    ((wiped.modes.piece[Index] = wiping_run<use.pieces, row.modes.piece[Index]>()), ...);
+    ((wiped.modes.chain[Index] = wiping_run<use.chains, row.modes.chain[Index]>()), ...);
   }
   (std::make_integer_sequence<unsigned, operation_count>());
-  wiped.gcm = {.hash = wiping_run<use.gcm, row.gcm.hash>(),
+  wiped.gcm = {.hash = wiping_run<use.hash, row.gcm.hash>(),
                .encrypt = wiping_run<use.gcm, row.gcm.encrypt>(),
                .decrypt = wiping_run<use.gcm, row.gcm.decrypt>(),
                .seal = wiping_run<use.gcm, row.gcm.seal>(),
