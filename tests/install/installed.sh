@@ -35,7 +35,9 @@ needed=$(objdump -p "$lib/libpaes.so" | sed -n 's/^ *NEEDED *//p')
 ! grep -rhoE '#include [<"](paes/[a-z]+\.hpp|[a-z/]+\.h(pp)?)[>"]' "$prefix/include" | grep -E 'cuda|mpi|CLI|omp|openssl' ||
   complain "an installed header includes what consumers may lack"
 
-cmake -S "$outside" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >"$folder/cmake.log" 2>&1 ||
+# The build's own generator: CMake's default wants make, which a machine with ninja may lack.
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+cmake -G "$generator" -S "$outside" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >"$folder/cmake.log" 2>&1 ||
   { cat "$folder/cmake.log"; exit 1; }
 cmake --build "$folder/cmake" >"$folder/cmake-build.log" 2>&1 || { cat "$folder/cmake-build.log"; exit 1; }
 run() {
