@@ -60,9 +60,9 @@ def dev(tree):
     """Starts a `dev` in the tree. Those that still run when the test ends are killed."""
     started = []
 
-    def start(*arguments):
+    def start(*arguments, path=None):
         environment = program.clean_environment()
-        environment["PATH"] = f"{tree / 'tools'}:{environment['PATH']}"
+        environment["PATH"] = f"{tree / 'tools'}:{environment['PATH'] if path is None else path}"
         started.append(
             subprocess.Popen(
                 [tree / "dev", *arguments],
@@ -80,6 +80,35 @@ def dev(tree):
     for process in started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def put(tree, name, text):
+    (tree / "tools" / name).write_text(f"#!/bin/sh\n{text}\n")
+    (tree / "tools" / name).chmod(0o755)
+
+
+def test_package_that_this_system_lacks(tree, dev):
+    put(tree, "dpkg-query", "")
+    put(tree, "sudo", 'shift; exec "$@"')
+    put(tree, "apt-get", f'echo "$*" >>{tree}/build/apt.calls')
+    put(tree, "apt-cache", '[ "$2" != libcli11-dev ] && [ "$2" != libfmt-dev ]')
+    process = dev("run", "inspect", "x")
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (1, "")
+    first, second = err.splitlines()
+    assert first.startswith("dev: installing g++ cmake ")
+    assert second.startswith("dev: this system has no package libcli11-dev libfmt-dev: Debian 12 and 13 ")
+    assert " install " not in (tree / "build/apt.calls").read_text()
+
+
+def test_system_without_packages_of_debian(tree, dev):
+    (tree / "tools/dpkg-query").unlink()
+    for name in ("bash", "sh", "dirname", "readlink", "nproc", "sed", "mkdir", "uname", "flock", "tee", "touch", "cat"):
+        (tree / "tools" / name).symlink_to(shutil.which(name))
+    process = dev("run", "inspect", "x", path="")
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (0, "paes inspect x\n")
+    assert err.splitlines()[0] == "dev: neither Debian nor Ubuntu: nothing is installed, and CMake names what is missing"
 
 
 def let_go(path):
