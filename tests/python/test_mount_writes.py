@@ -37,6 +37,7 @@ from test_mount import (  # noqa: F401: fixtures among them
     own_vault,
     processes_of,
     public_folder,
+    remount,
     snapshot,
     unmount_when_free,
     vault_of_format,
@@ -1155,11 +1156,11 @@ def test_repository(own_vault, mounts):
 def test_read_only_and_writable_options(own_vault, mounts, tmp_path):
     point = mounts.by_paes(own_vault, "-o", "rw")
     (point / "file").write_text("text")
-    subprocess.run(["mount", "-i", "-o", "remount,ro", point], check=True)
+    assert remount(point, "ro")
     with pytest.raises(OSError) as caught:
         (point / "file").write_text("other")
     assert caught.value.errno == errno.EROFS
-    subprocess.run(["mount", "-i", "-o", "remount,rw", point], check=True)
+    assert remount(point, "rw")
     (point / "file").write_text("again")
     end(mounts, point)
     for options in (["-r"], ["-o", "ro"], ["-r", "-o", "rw"], []):
