@@ -162,6 +162,6 @@ constexpr Kernel row = {
 
 extern const Kernel kernel_vaes256 =
     wiping<row,
-           StackUse{.prepare = 640, .pieces = 1408, .chains = 1920, .gcm = 1728, .hash = 1024}>();
+           StackUse{.prepare = 640, .pieces = 1408, .chains = 1920, .gcm = 1728, .hash = 1280}>();
 
 }  // namespace paes

@@ -185,6 +185,6 @@ constexpr Kernel row = {
 
 extern const Kernel kernel_vaes512 =
     wiping<row,
-           StackUse{.prepare = 640, .pieces = 2304, .chains = 3008, .gcm = 1792, .hash = 1152}>();
+           StackUse{.prepare = 640, .pieces = 2432, .chains = 3008, .gcm = 1792, .hash = 1408}>();
 
 }  // namespace paes
