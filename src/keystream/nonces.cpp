@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
 #include "core/forks.hpp"
+#include "core/new_name.hpp"
 #include "core/secret.hpp"
 #include "message/raw_key.hpp"
 
@@ -96,6 +96,17 @@ void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at
   }
 }
 
+// Whoever else could write the file could have numbers handed out twice.
+void check_own(int file, const std::string& path) {
+  struct stat status = {};
+  if (fstat(file, &status) != 0) {
+    throw_errno(path + ": cannot read");
+  }
+  if (const char* const why = why_not_own(status); why != nullptr) {
+    throw Error(ErrorCode::failure, path + ": " + why);
+  }
+}
+
 // With the slash at its end; empty: the current one.
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -107,20 +118,6 @@ void make_name_last(const std::string& path, int file) {
   if (errno != 0) {
     throw_errno(path + ": cannot sync its folder");
   }
-}
-
-// Gives the file its name, unless there is one of that name.
-bool place(const std::string& from, const std::string& path) noexcept {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
-    return true;
-  }
-  // Some file systems lack renameat2, some lack link. Two names of one file do no harm, because the
-  // lock is on the file, not on the name.
-  if (errno != EEXIST && link(from.c_str(), path.c_str()) == 0) {
-    (void)unlink(from.c_str());
-    return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -159,13 +156,7 @@ void NonceAllocator::State::open_file(const std::string& at) {
   if (!file.is_open()) {
     throw_errno(path + ": cannot open");
   }
-  struct stat status = {};
-  if (fstat(file.number(), &status) != 0) {
-    throw_errno(path + ": cannot read");
-  }
-  if (const char* const why = why_not_own(status); why != nullptr) {
-    throw Error(ErrorCode::failure, path + ": " + why);
-  }
+  check_own(file.number(), path);
   if (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
     throw_errno(path + ": another allocator has it, or it cannot be locked");
   }
@@ -194,8 +185,11 @@ void NonceAllocator::State::make_file() {
     throw_errno(path + ": cannot make it");
   }
   try {
+    check_own(made.number(), path);  // a file system without permission bits may let others in
     write_synced(made.number(), path, content, 0);
-    if (!place(temporary, path) && errno != EEXIST) {
+    // Two names of one file do no harm, because the lock is on the file, not on the name.
+    errno = rename_to_new_name(AT_FDCWD, temporary, path);
+    if (errno != 0 && errno != EEXIST) {
       throw_errno(path + ": cannot make it");
     }
   } catch (...) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <set>
 
+#include "core/new_name.hpp"
 #include "core/secret.hpp"
 #include "format/libcrypto.hpp"
 #include "volume/content_change.hpp"
@@ -115,7 +116,7 @@ bool has_folder_ivs(const Volume& volume) noexcept {
 int rename_to_free_name(const Backing& backing, int folder, const char* name, int to_folder,
                         const char* to_name) {
   const int error = backing.rename(folder, name, to_folder, to_name, RENAME_NOREPLACE);
-  if (error != EINVAL) {
+  if (error == 0 || !is_refusal(error)) {
     return error;
   }
   const Result<struct stat> status = backing.status(to_folder, to_name);

@@ -19,6 +19,7 @@
 
 #include "core/bytes.hpp"
 #include "subject.hpp"
+#include "without_call.hpp"
 
 namespace paes::test {
 namespace {
@@ -73,6 +74,19 @@ class Nonces : public testing::Test {
 
   std::string folder;
 };
+
+TEST_F(Nonces, AFileSystemThatRefusesLinksAndFlags) {
+  for (const int error : {EPERM, EACCES, EINVAL, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {
+    EXPECT_EQ(
+        run_without({SYS_renameat2, SYS_linkat}, error,
+                    [&] { (void)NonceAllocator::in_file(NonceCipher::aes, file()).allocate(); }),
+        "")
+        << error;
+    EXPECT_EQ(content().size(), 2 * page_bytes);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+    ASSERT_EQ(unlink(file().c_str()), 0);
+  }
+}
 
 TEST_F(Nonces, DifferAndLeaveTheirBlockCounterAtZero) {
   NonceAllocator nonces = NonceAllocator::in_process();

@@ -364,10 +364,11 @@ TEST_F(Interrupted, AFolderThatIsRemovedWhileItIsOpenedIsNotThere) {
 class FlaglessBacking final : public Backing {
  public:
   mutable int iv_error = 0;
+  int flags_error = EINVAL;
 
   [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
                            unsigned flags) const override {
-    return flags != 0 ? EINVAL : Backing::rename(folder, name, to_folder, to_name, 0);
+    return flags != 0 ? flags_error : Backing::rename(folder, name, to_folder, to_name, 0);
   }
   [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
     return iv_error != 0 && name == vault::folder_iv_name
@@ -392,6 +393,17 @@ class WithoutFlags : public ThreeFolders<FlaglessBacking> {
     EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
   }
 };
+
+TEST_F(WithoutFlags, WhateverTheFileSystemSaysOfFlags) {
+  for (const int error : {EPERM, EINVAL, ENOSYS, EOPNOTSUPP}) {
+    backing_->flags_error = error;
+    EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "full", RENAME_NOREPLACE), EEXIST);
+    EXPECT_EQ(rename(volume_.writable(), root_, "source", root_, "moved", RENAME_NOREPLACE), 0);
+    EXPECT_EQ(rename(volume_.writable(), root_, "moved", root_, "source", RENAME_NOREPLACE), 0);
+    EXPECT_EQ(make_folder(volume_.writable(), root_, "new", open_to_all), 0) << error;
+    EXPECT_EQ(remove_folder(volume_.writable(), root_, "new"), 0);
+  }
+}
 
 TEST_F(WithoutFlags, NamesAreMovedAndNotExchanged) {
   WritableVolume& volume = volume_.writable();

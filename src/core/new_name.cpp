@@ -1,0 +1,88 @@
+#include "core/new_name.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "core/descriptor.hpp"
+
+namespace paes {
+
+namespace {
+
+// An empty file of our own holds the name until the rename, which replaces whatever has the name
+// then. No call does both steps at once here, so three things are left. Who puts another file in
+// the holder's place after we have looked loses that file. Who has opened the holder by its name
+// writes into a file that goes away. A crash between the steps leaves the empty holder.
+int rename_over_holder(int folder, const std::string& from, const std::string& to) noexcept {
+  struct stat made = {};
+  {
+    // Some servers rename nothing onto a file that is open.
+    const Descriptor holder(openat(folder, to.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                   S_IRUSR | S_IWUSR));
+    if (!holder.is_open() || fstat(holder.number(), &made) != 0) {
+      return errno;
+    }
+  }
+  const auto is_holder = [&] {
+    struct stat named = {};
+    return fstatat(folder, to.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_dev == made.st_dev && named.st_ino == made.st_ino && named.st_size == 0;
+  };
+  if (!is_holder()) {
+    return EEXIST;
+  }
+  if (renameat(folder, from.c_str(), folder, to.c_str()) == 0) {
+    return 0;
+  }
+  const int error = errno;
+  if (is_holder()) {
+    (void)unlinkat(folder, to.c_str(), 0);
+  }
+  return error;
+}
+
+}  // namespace
+
+bool is_refusal(int error) noexcept {
+  switch (error) {
+    case EPERM:
+    case EACCES:
+    case EINVAL:
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case EXDEV:
+    case EMLINK:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int rename_to_new_name(int folder, const std::string& from, const std::string& to,
+                       AvoidedWays avoid) noexcept {
+  if (!avoid.noreplace) {
+    if (renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
+      return 0;
+    }
+    if (!is_refusal(errno)) {
+      return errno;
+    }
+  }
+  if (!avoid.link) {
+    if (linkat(folder, from.c_str(), folder, to.c_str(), 0) == 0) {
+      (void)unlinkat(folder, from.c_str(), 0);
+      return 0;
+    }
+    if (!is_refusal(errno)) {
+      return errno;
+    }
+  }
+  return rename_over_holder(folder, from, to);
+}
+
+}  // namespace paes

@@ -1,0 +1,24 @@
+// A complete file gets its own name in one step, and never takes the place of another file. File
+// systems differ in the calls that they have for it.
+#pragma once
+
+#include <string>
+
+namespace paes {
+
+// Ways to leave out, as on a file system that lacks them; for tests.
+struct AvoidedWays {
+  bool noreplace = false;  // renameat2 with RENAME_NOREPLACE
+  bool link = false;
+};
+
+// Whether this errno of linkat(2) or renameat2(2) says that the file system, or a policy of the
+// system, has no such call for these files. Another way may then do the same.
+[[nodiscard]] bool is_refusal(int error) noexcept;
+
+// Renames `from` to `to`, both in `folder` (or counted from it), unless something has the name
+// `to`. 0 or an errno, EEXIST among them. Two names of one file may be left by a crash.
+[[nodiscard]] int rename_to_new_name(int folder, const std::string& from, const std::string& to,
+                                     AvoidedWays avoid = {}) noexcept;
+
+}  // namespace paes
