@@ -17,6 +17,7 @@
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"
 #include "stream/input.hpp"
+#include "stream/permissions.hpp"
 #include "stream/temporary.hpp"
 
 namespace paes::cli {
@@ -172,7 +173,8 @@ class Collector {
             stream::identity_of(*entry.fts_statp) == *output_folder_) {
           (void)fts_set(&entries, &entry, FTS_SKIP);  // what an earlier run has written
         } else if (!options_.output_folder.empty()) {
-          folders_.note_mode(joined(options_.output_folder, below), entry.fts_statp->st_mode);
+          folders_.note_mode(joined(options_.output_folder, below),
+                             stream::permissions_of(path, *entry.fts_statp));
         }
         break;
       case FTS_DP:

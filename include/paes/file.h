@@ -36,7 +36,7 @@ int paes_identity_generate(paes_identity** identity);
 int paes_identity_parse(const char* text, paes_identity** identity);
 void paes_identity_free(paes_identity* identity);
 /* Writes a new file that holds the secret key and, as a comment, its public key. Only its owner can
- * read it. PAES_FAILURE if something has that name. */
+ * read it. PAES_FAILURE if something has that name, or if its file system keeps no permissions. */
 int paes_identity_save(const paes_identity* identity, const char* path);
 /* The public key, "age1...". `text` has room for at least PAES_RECIPIENT_BYTES; PAES_USAGE for
  * less, and for a plugin's identity, whose public key only the plugin knows. */

@@ -79,8 +79,9 @@ class PAES_API Identity {
 
   [[nodiscard]] Recipient recipient() const;
   // Writes a new file that holds the secret key, its public key as a comment, and a line feed at
-  // the end. Only its owner can read it. Throws Error(failure) if something has that name, and
-  // Error(usage) for SSH's keys.
+  // the end. Only its owner can read it. Throws Error(failure) if something has that name or if
+  // others could read it, because its file system keeps no permissions, and Error(usage) for SSH's
+  // keys.
   void save(const std::string& path) const;
 
  private:

@@ -10,6 +10,7 @@
 
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
+#include "stream/permissions.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -28,6 +29,28 @@ struct stat status_of(int descriptor, const std::string& name) {
 }
 
 bool is_storage(mode_t mode) noexcept { return S_ISREG(mode) || S_ISBLK(mode); }
+
+namespace {
+
+// False for a regular file that has fewer or more bytes than it says. Files under /sys say a page
+// and have a line, those under /proc say nothing. Only a file that takes less room than it says is
+// asked, because an ordinary one would have to be read at its end first.
+bool holds_what_it_says(int descriptor, const struct stat& status) noexcept {
+  constexpr off_t block_bytes = 512;
+  if (status.st_blocks >= (status.st_size + block_bytes - 1) / block_bytes) {
+    return true;
+  }
+  std::uint8_t at_end[2];
+  ssize_t got = 0;
+  do {
+    got = pread(descriptor, at_end, sizeof at_end, status.st_size - 1);
+  } while (got < 0 && errno == EINTR);
+  struct stat now = {};
+  const bool is_growing = got > 1 && fstat(descriptor, &now) == 0 && now.st_size != status.st_size;
+  return got == 1 || got < 0 || is_growing;  // an error comes again when the file is read
+}
+
+}  // namespace
 
 Input Input::open(const std::string& path, const Cancel* cancel) {
   refuse_zero_byte(path);
@@ -76,9 +99,10 @@ Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
   if (is_storage()) {
     const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);
     const off_t end = is_regular() ? opened_.st_size : lseek(descriptor_.number(), 0, SEEK_END);
-    // Files of size 0 may still have contents (under /proc), so they are read to their end as pipes
-    // are.
-    if (here >= 0 && end > here) {
+    // What says the wrong size, such as a file of size 0 that has contents (under /proc), is read
+    // to its end as pipes are.
+    if (here >= 0 && end > here &&
+        (!is_regular() || holds_what_it_says(descriptor_.number(), opened_))) {
       (void)lseek(descriptor_.number(), here, SEEK_SET);
       seekable_ = true;
       start_ = static_cast<std::uint64_t>(here);
@@ -93,7 +117,9 @@ std::optional<struct timespec> Input::modified() const noexcept {
   return is_regular() ? std::optional(opened_.st_mtim) : std::nullopt;
 }
 
-mode_t Input::permissions() const noexcept { return is_regular() ? opened_.st_mode & 0777 : 0666; }
+mode_t Input::permissions() const noexcept {
+  return is_regular() ? permissions_of(descriptor_.number(), opened_) : 0666;
+}
 
 bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
 

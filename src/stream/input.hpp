@@ -66,12 +66,12 @@ class Input : public Source {
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(opened_.st_mode); }
   [[nodiscard]] bool is_storage() const noexcept { return stream::is_storage(opened_.st_mode); }
   // True when read_at takes any offset and bytes() is known: for regular files (also as standard
-  // input) and block devices, unless nothing is left to read.
+  // input) that hold as much as they say, and block devices, unless nothing is left to read.
   [[nodiscard]] bool is_seekable() const noexcept override { return seekable_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
   // When a regular file was last modified; nothing for anything else.
   [[nodiscard]] std::optional<struct timespec> modified() const noexcept;
-  // Permission bits without the set-id bits; for what is not a regular file 0666.
+  // Permission bits without the set-id bits (permissions.hpp); for what is not a regular file 0666.
   [[nodiscard]] mode_t permissions() const noexcept;
   [[nodiscard]] bool is_terminal() const noexcept;
 

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cassert>
 #include <cerrno>
 #include <cstdio>
@@ -15,8 +16,10 @@
 
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
+#include "core/new_name.hpp"
 #include "paes/error.hpp"
 #include "stream/output_target.hpp"
+#include "stream/permissions.hpp"
 #include "stream/resumable_files.hpp"
 #include "stream/temporary.hpp"
 #include "stream/wait.hpp"
@@ -58,6 +61,10 @@ bool appends_to_file(int descriptor) noexcept {
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
          (fcntl(descriptor, F_GETFL) & O_APPEND) != 0;
 }
+
+// The device number of the file system where a link was refused last: a file there gets a name at
+// once, so that its content need not move when it is complete.
+std::atomic<dev_t> refuses_links{0};
 
 bool is_name_of_standard_output(const std::string& path) noexcept {
   return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
@@ -159,7 +166,9 @@ void Output::open_direct(const Target& target) {
 void Output::open_new() {
   // A file without a name gets one through /proc, so it is of use only where that is mounted.
   static const bool has_proc = access("/proc/self/fd", F_OK) == 0;
-  const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared && has_proc;
+  const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared && has_proc &&
+                              (refuses_links.load() == 0 ||
+                               refuses_links.load() != status_of(folder_.number(), name_).st_dev);
   Temporary made = make_temporary(folder_.number(), may_be_unnamed);
   if (!made.file.is_open()) {
     throw_errno(name_);
@@ -418,89 +427,84 @@ void Output::set_modified() noexcept {
   }
 }
 
-// A file system without permission bits (FAT, some of FUSE) refuses to set them, which is no reason
-// to lose what was written. It only matters if others get more access than they should.
+// A file system without permission bits (FAT, some of FUSE) is no reason to lose what was written,
+// unless nobody else may ever read it.
 void Output::set_permissions() {
-  const mode_t wanted = options_.permissions & 0777;
-  if (fchmod(number(), wanted) == 0) {
-    return;
+  const std::string why = stream::set_permissions(number(), options_.permissions & 0777, name_);
+  if (!why.empty() && options_.must_be_private) {
+    throw Error(ErrorCode::failure, name_ + ": " + why,
+                "choose a file system that keeps permissions");
   }
-  const int error = errno;
-  struct stat status = {};
-  if ((error != EPERM && error != EOPNOTSUPP && error != ENOSYS) || fstat(number(), &status) != 0) {
-    errno = error;
-    throw_errno(name_);
-  }
-  constexpr mode_t of_others = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
-  if ((status.st_mode & ~wanted & of_others) != 0) {
-    warning_ = name_ +
-               ": other users have more access than they should, for its permissions "
-               "could not be set: " +
-               std::strerror(error);
-  }
+  warning_ = why.empty() ? "" : name_ + ": " + why;
 }
 
 // Gives the finished file its name in one step, and replaces an existing file only with -f.
 void Output::place() {
-  const int folder = folder_.number();
-  std::string from = resumable_ != nullptr ? resumable_->partial_file() : temporary_;
-  if (from.empty()) {
-    const std::string unnamed = path_of_descriptor(number());
-    const auto is_linked_as = [&](const std::string& name) {
-      return linkat(AT_FDCWD, unnamed.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-    };
+  if (resumable_ == nullptr && temporary_.empty()) {
     if (is_linked_as(file_)) {
       return;
     }
-    if (errno != EEXIST || !options_.overwrite) {
+    if (errno != EEXIST && !is_refusal(errno)) {
       fail_to_place();
+    }
+    if (errno == EEXIST && !options_.overwrite) {
+      throw_exists();
     }
     // A link cannot replace an existing file. A rename can, but needs a name to rename.
-    from = new_temporary_name();
-    lock_temporary(number());
-    if (!is_linked_as(from)) {
-      fail_to_place();
-    }
-    temporary_ = from;
+    give_temporary_name();
   }
-  const auto rename_it = [&] {
+  const int folder = folder_.number();
+  const std::string from = resumable_ != nullptr ? resumable_->partial_file() : temporary_;
+  if (options_.overwrite) {
     if (renameat(folder, from.c_str(), folder, file_.c_str()) != 0) {
       throw_errno(name_);
     }
-  };
-  if (options_.overwrite) {
-    rename_it();
     return;
   }
-  if (!options_.avoid_noreplace) {
-    if (renameat2(folder, from.c_str(), folder, file_.c_str(), RENAME_NOREPLACE) == 0) {
-      return;
-    }
-    if (errno != EINVAL && errno != ENOSYS) {
-      fail_to_place();
-    }
-  }
-  if (!options_.avoid_link) {
-    if (linkat(folder, from.c_str(), folder, file_.c_str(), 0) == 0) {
-      (void)unlinkat(folder, from.c_str(), 0);
-      return;
-    }
-    if (errno == EEXIST) {
-      fail_to_place();
-    }
-  }
-  // The file system has neither: an empty file of our own reserves the name until the rename.
-  const Descriptor holder(
-      openat(folder, file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!holder.is_open()) {
+  errno = rename_to_new_name(folder, from, file_, {options_.avoid_noreplace, options_.avoid_link});
+  if (errno != 0) {
     fail_to_place();
   }
-  try {
-    rename_it();
-  } catch (...) {
-    (void)unlinkat(folder, file_.c_str(), 0);
-    throw;
+}
+
+// Gives the file, which has no name, this one. False: errno says why not.
+bool Output::is_linked_as(const std::string& name) const noexcept {
+  return linkat(AT_FDCWD, path_of_descriptor(number()).c_str(), folder_.number(), name.c_str(),
+                AT_SYMLINK_FOLLOW) == 0;
+}
+
+void Output::give_temporary_name() {
+  const std::string name = new_temporary_name();
+  lock_temporary(number());
+  if (is_linked_as(name)) {
+    temporary_ = name;
+    return;
   }
+  if (!is_refusal(errno)) {
+    fail_to_place();
+  }
+  refuses_links.store(status_of(folder_.number(), name_).st_dev);
+  move_to_temporary();
+}
+
+// Where no file gets a second name, a file without a name never gets one. So its content moves to a
+// file that has a name from the start.
+void Output::move_to_temporary() {
+  const struct stat before = status_of(number(), name_);
+  Temporary made = make_temporary(folder_.number(), false);
+  if (!made.file.is_open()) {
+    throw_errno(name_);
+  }
+  temporary_ = std::move(made.name);
+  copy_file(number(), made.file.number(), name_, options_.cancel);
+  if (before.st_uid != geteuid() || before.st_gid != status_of(made.file.number(), name_).st_gid) {
+    // As for any file that replaces another: where this is refused, the user keeps it.
+    (void)!fchown(made.file.number(), before.st_uid, before.st_gid);
+  }
+  descriptor_ = std::move(made.file);
+  set_modified();
+  sync();
+  set_permissions();
 }
 
 void Output::fail_to_place() const {

@@ -33,6 +33,9 @@ struct OutputOptions {
   // The file holds a secret: if the name exists, that file is not opened and that link is not
   // followed.
   bool only_new = false;
+  // The file fails rather than lets others in whom `permissions` shut out, where its file system
+  // keeps none. Without this, warning() tells of it.
+  bool must_be_private = false;
   // Permission bits of the finished file: encrypted_mode or decrypted_mode of the input's.
   mode_t permissions = 0600;
   const Input* source = nullptr;   // refused as the output, also through a link
@@ -155,6 +158,9 @@ class Output : public Sink {
   void set_modified() noexcept;
   void set_permissions();
   void place();
+  [[nodiscard]] bool is_linked_as(const std::string& name) const noexcept;
+  void give_temporary_name();
+  void move_to_temporary();
   [[noreturn]] void fail_to_place() const;
 
   Kind kind_ = Kind::direct;

@@ -84,8 +84,10 @@ Recipient Identity::recipient() const {
 
 void Identity::save(const std::string& path) const {
   const SecretBytes text = age::identity_file_text(*state_->key);
-  stream::Output file = stream::Output::create(
-      path, {.only_new = true, .permissions = S_IRUSR | S_IWUSR, .must_last = true});
+  stream::Output file = stream::Output::create(path, {.only_new = true,
+                                                      .must_be_private = true,
+                                                      .permissions = S_IRUSR | S_IWUSR,
+                                                      .must_last = true});
   file.write(Bytes(text));
   file.commit(text.size());
 }

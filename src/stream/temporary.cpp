@@ -8,11 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <thread>
 
+#include "core/bytes.hpp"
 #include "core/descriptor.hpp"
+#include "format/libcrypto.hpp"
 #include "stream/file_system.hpp"
 
 namespace paes::stream {
@@ -54,7 +58,50 @@ bool is_abandoned(int folder, const char* name, bool asks_for_lock) {
   return fcntl(file.number(), F_OFD_GETLK, &held) != 0 || held.l_type == F_UNLCK;
 }
 
+bool is_too_long(int folder, const std::string& path) noexcept {
+  struct stat status = {};
+  return fstatat(folder, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENAMETOOLONG;
+}
+
+// "~" and 64 bits of a hash, which are enough to keep names of one folder apart.
+std::string hash_of(const std::string& name) {
+  std::uint8_t hash[libcrypto::sha256_bytes];
+  libcrypto::sha256(libcrypto::bytes_of(name), hash);
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "~%016llx",
+                      static_cast<unsigned long long>(load_be64(hash)));
+  return text;
+}
+
+// The beginning of a name, at most so many bytes. No UTF-8 character is cut.
+std::string beginning_of(const std::string& name, std::size_t most_bytes) {
+  std::size_t bytes = std::min(name.size(), most_bytes);
+  while (bytes != 0 && bytes != name.size() &&
+         (static_cast<unsigned char>(name[bytes]) & 0xc0U) == 0x80) {
+    --bytes;
+  }
+  return name.substr(0, bytes);
+}
+
 }  // namespace
+
+std::string path_beside(const std::string& path, const std::string& suffix, int folder) {
+  const std::string plain = path + suffix;
+  if (!is_too_long(folder, plain)) {
+    return plain;
+  }
+  const std::size_t at = path.rfind('/') + 1;  // npos + 1 is 0
+  const std::string name = path.substr(at);
+  const std::string end = hash_of(name) + suffix;
+  // Of most file systems, and of eCryptfs.
+  for (const std::size_t most_bytes : {std::size_t{NAME_MAX}, std::size_t{143}}) {
+    std::string shorter = path.substr(0, at) + beginning_of(name, most_bytes - end.size()) + end;
+    if (!is_too_long(folder, shorter)) {
+      return shorter;
+    }
+  }
+  return plain;
+}
 
 bool is_temporary_name(std::string_view name) noexcept {
   return name.size() == temporary_prefix.size() + digits && name.starts_with(temporary_prefix) &&
@@ -63,7 +110,7 @@ bool is_temporary_name(std::string_view name) noexcept {
 }
 
 Temporary make_temporary(int folder, bool may_be_unnamed) {
-  constexpr int flags = O_WRONLY | O_CLOEXEC;
+  constexpr int flags = O_RDWR | O_CLOEXEC;
   constexpr mode_t mode = S_IRUSR | S_IWUSR;
   Temporary made;
   if (may_be_unnamed) {

@@ -1,7 +1,10 @@
-// The names that new outputs have until they are complete (new_temporary_name). A run that was
+// Names of paes's own files beside those of its users: of what must be found again, and of new
+// outputs until they are complete (new_temporary_name). A run that was
 // killed may leave such a file with all that it had written, and the next run warns of it. Where
 // locks work without a server, a run locks its own file while it lives.
 #pragma once
+
+#include <fcntl.h>
 
 #include <cstddef>
 #include <string>
@@ -12,6 +15,12 @@
 
 namespace paes::stream {
 
+// PATH with the suffix. Where the file system takes no name of that length, it is the name's
+// beginning and a hash of it in place of the rest, so that the same path always gives the same
+// answer. `path` counts from the folder. If no name fits, the answer is the long one.
+[[nodiscard]] std::string path_beside(const std::string& path, const std::string& suffix,
+                                      int folder = AT_FDCWD);
+
 [[nodiscard]] bool is_temporary_name(std::string_view name) noexcept;
 
 struct Temporary {
@@ -19,9 +28,9 @@ struct Temporary {
   std::string name;  // in the folder, or empty
 };
 
-// A new file of this user alone, for writing. If it has a name, it is locked. It has no name if
-// `may_be_unnamed` and the file system allows that. `file` is not open if it could not be made;
-// errno then says why.
+// A new file of this user alone, for reading and writing. If it has a name, it is locked. It has no
+// name if `may_be_unnamed` and the file system allows that. `file` is not open if it could not be
+// made; errno then says why.
 [[nodiscard]] Temporary make_temporary(int folder, bool may_be_unnamed);
 
 // Lets find_abandoned know that the file is in use. Without a name it needs no lock.

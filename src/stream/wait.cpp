@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/descriptor.hpp"
+#include "core/secret.hpp"
 
 namespace paes::stream {
 
@@ -87,6 +90,25 @@ bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> 
     }
   }
   return true;
+}
+
+void copy_file(int from, int to, const std::string& name, const Cancel* cancel) {
+  SecretBytes block(std::size_t{256} << 10);
+  const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+  std::uint64_t offset = 0;
+  for (std::size_t got = block.size(); got == block.size(); offset += got) {
+    check(cancel);
+    iovec part = {block.data(), block.size()};
+    got = read_file_at(from, offset, {&part, 1}, name, cancel);
+    part.iov_len = got;
+    if (!std::all_of(block.data(), block.data() + got, is_zero) &&
+        !write_file_at(to, offset, {&part, 1}, cancel)) {
+      throw_errno(name);
+    }
+  }
+  if (ftruncate(to, static_cast<off_t>(offset)) != 0) {
+    throw_errno(name);
+  }
 }
 
 }  // namespace paes::stream

@@ -82,4 +82,7 @@ class VectorCursor {
 [[nodiscard]] bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> from,
                                  const Cancel* cancel = nullptr);
 
+// Writes into an empty file all that another file holds, holes as holes. Throws "NAME: why".
+void copy_file(int from, int to, const std::string& name, const Cancel* cancel);
+
 }  // namespace paes::stream

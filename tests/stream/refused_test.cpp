@@ -1,55 +1,28 @@
 // What the system can refuse when the work is done: setting permissions on file systems that have
-// none, and syncing. A seccomp filter on a thread of its own makes the system call fail.
+// none, giving files names, and syncing.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
 #include <linux/loop.h>
-#include <linux/seccomp.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <thread>
 
 #include "paes/error.hpp"
 #include "stream/output.hpp"
 #include "stream/sample.hpp"
+#include "without_call.hpp"
 
 namespace paes::stream {
 namespace {
-
-// Runs `fn` where the system call `number` fails with `error`; gives back what it threw, or "".
-std::string run_without(long number, int error, const std::function<void()>& fn) {
-  std::string thrown;
-  std::thread thread([&] {
-    sock_filter steps[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<__u32>(number), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<__u32>(error)),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const sock_fprog program = {std::size(steps), steps};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-      thrown = "no seccomp filter: " + std::string(std::strerror(errno));
-      return;
-    }
-    try {
-      fn();
-    } catch (const Error& refusal) {
-      thrown = refusal.what();
-    }
-  });
-  thread.join();
-  return thrown;
-}
 
 class Refused : public testing::Test {
  protected:
@@ -64,9 +37,38 @@ class Refused : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       EXPECT_EQ(chmod(entry.path().c_str(), mode), 0);
     }
-    const std::string thrown = run_without(SYS_fchmod, error, [&] { output.commit(text_.size()); });
+    const std::string thrown =
+        run_without({SYS_fchmod}, error, [&] { output.commit(text_.size()); });
     warning = output.warning();
     return thrown;
+  }
+
+  // Leaves nothing.
+  void check_without_links(int error, const OutputOptions& options, const Contents& text) {
+    if (options.overwrite) {
+      write_file(folder_ / "out", text_);
+    }
+    Output output = Output::create(folder_ / "out", options);
+    output.write(text);
+    EXPECT_EQ(run_without({SYS_linkat}, error, [&] { output.commit(text.size()); }), "") << error;
+    EXPECT_TRUE(read_file(folder_ / "out") == text);
+    struct stat status = {};
+    EXPECT_EQ(stat((folder_ / "out").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0640U);
+    EXPECT_EQ(status.st_mtim.tv_sec, options.modified->tv_sec);
+    if (!options.overwrite) {
+      // What exists meanwhile stays, and the new file goes.
+      Output other = Output::create(folder_ / "other", options);
+      other.write(text);
+      write_file(folder_ / "other", text_);
+      EXPECT_EQ(run_without({SYS_linkat}, error, [&] { other.commit(text.size()); }),
+                (folder_ / "other") + ": already exists");
+      other.discard();
+      EXPECT_TRUE(read_file(folder_ / "other") == text_);
+      EXPECT_EQ(unlink((folder_ / "other").c_str()), 0);
+    }
+    EXPECT_EQ(folder_.entries(), 1U);
+    EXPECT_EQ(unlink((folder_ / "out").c_str()), 0);
   }
 
   Folder folder_;
@@ -116,6 +118,98 @@ TEST_F(Refused, AFileThatOthersCanReadIsWarnedOf) {
   }
 }
 
+// As ntfs-3g and exfat-fuse do: the call succeeds, and nothing has changed.
+TEST_F(Refused, PermissionsThatOnlySeemToBeSetAreWarnedOf) {
+  std::string warning;
+  for (const mode_t mode : {0777U, 0644U, 0602U}) {
+    EXPECT_EQ(commit(0, 0600, mode, warning), "");
+    EXPECT_EQ(warning, (folder_ / "out") +
+                           ": other users have more access than they should, for its permissions "
+                           "could not be set: the file system keeps none");
+    EXPECT_TRUE(read_file(folder_ / "out") == text_);
+  }
+  EXPECT_EQ(commit(0, 0644, 0644, warning), "");
+  EXPECT_EQ(warning, "");
+}
+
+TEST_F(Refused, ASecretKeyThatOthersCouldReadIsNotSaved) {
+  for (const int error : {0, EPERM}) {
+    const std::string thrown = run_without({SYS_fchmod}, error, [&] {
+      OutputOptions options;
+      options.must_be_private = true;
+      Output output = Output::create(folder_ / "key", options);
+      output.write(text_);
+      ASSERT_EQ(chmod(path_of_descriptor(output.descriptor()).c_str(), 0644), 0);
+      output.commit(text_.size());
+    });
+    EXPECT_NE(thrown.find("other users have more access"), std::string::npos) << thrown;
+    EXPECT_EQ(folder_.entries(), 0U);
+  }
+}
+
+// In a process of its own, because a process remembers where links were refused. Its failures count
+// as this one's.
+void in_child(const std::function<void()>& check) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    check();
+    (void)std::fflush(stdout);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// A file without a name that gets none there: its content moves to one that has a name.
+TEST_F(Refused, AFileSystemWithoutLinks) {
+  Contents sparse = random_buffer(600'000);
+  std::fill(sparse.begin() + 1000, sparse.end() - 1000, std::uint8_t{0});
+  for (const int error : {EPERM, EACCES, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {
+    for (const bool overwrite : {false, true}) {
+      for (const bool avoid_noreplace : {false, true}) {
+        OutputOptions options;
+        options.overwrite = overwrite;
+        options.avoid_noreplace = avoid_noreplace;
+        options.permissions = 0640;
+        options.modified = timespec{1'000'000'000, 0};
+        in_child([&] { check_without_links(error, options, sparse); });
+        EXPECT_EQ(folder_.entries(), 0U);
+      }
+    }
+  }
+}
+
+// What was learnt from the first file is used for the second.
+TEST_F(Refused, ManyFilesWithoutLinks) {
+  in_child([&] {
+    EXPECT_EQ(run_without({SYS_linkat}, EPERM,
+                          [&] {
+                            for (const char* const name : {"one", "two"}) {
+                              Output output = Output::create(folder_ / name, {});
+                              EXPECT_EQ(output.temporary_path().empty(), *name == 'o');
+                              output.write(text_);
+                              output.commit(text_.size());
+                              EXPECT_TRUE(read_file(folder_ / name) == text_);
+                            }
+                          }),
+              "");
+  });
+  EXPECT_EQ(folder_.entries(), 2U);
+}
+
+TEST_F(Refused, AnErrorOfALinkIsAnError) {
+  in_child([&] {
+    Output output = Output::create(folder_ / "out", {});
+    ASSERT_EQ(output.temporary_path(), "");
+    output.write(text_);
+    EXPECT_EQ(run_without({SYS_linkat}, EIO, [&] { output.commit(text_.size()); }),
+              (folder_ / "out") + ": Input/output error");
+  });
+  EXPECT_EQ(folder_.entries(), 0U);
+}
+
 TEST_F(Refused, OtherErrorsAreErrors) {
   std::string warning;
   EXPECT_EQ(commit(EIO, 0644, 0600, warning), (folder_ / "out") + ": Input/output error");
@@ -163,7 +257,7 @@ TEST_F(Refused, ABlockDeviceIsSynced) {
   {
     Output output = Output::create(device.path(), options);
     output.write(text_);
-    EXPECT_EQ(run_without(SYS_fsync, EIO, [&] { output.commit(text_.size()); }),
+    EXPECT_EQ(run_without({SYS_fsync}, EIO, [&] { output.commit(text_.size()); }),
               device.path() + ": Input/output error");
   }
   Output output = Output::create(device.path(), options);
