@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -316,6 +315,7 @@ class Work {
       stream::Output output = create_output(stream::new_file_mode());
       (void)stream::encrypt(input_, output, payload, options,
                             request_.armor ? stream::Encoding::armored : stream::Encoding::binary);
+      warn_of(output);
     });
   }
 
@@ -348,6 +348,7 @@ class Work {
     const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, options);
     stream::Output output = create_output(stream::new_file_mode());
     (void)stream::decrypt(file.source(), output, payload, {}, options);
+    warn_of(output);
   }
 
   stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
@@ -381,6 +382,12 @@ class Work {
     const std::string name = request_.output();
     return name.empty() || name == "-" ? stream::Output::standard_output(options)
                                        : stream::Output::create(name, options);
+  }
+
+  static void warn_of(const stream::Output& output) {
+    if (!output.warning().empty()) {
+      print_note("age: warning: " + output.warning());
+    }
   }
 
   // From a terminal comes armor. All of it is read before anything is asked or shown there, up to
@@ -434,6 +441,16 @@ void print_refusal(const std::string& why, const std::vector<std::string>& hints
   }
 }
 
+// The usage ends in a line end of its own.
+void print_usage() {
+  const std::string_view text = usage;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    print_note(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 int run_words(std::span<char* const> words) {
   try {
     // What all commands of paes answer goes to standard output, and what age answers elsewhere.
@@ -443,13 +460,13 @@ int run_words(std::span<char* const> words) {
     }
     const Request request = parse(words);
     if (request.help || words.empty()) {
-      (void)std::fputs(usage, stderr);
+      print_usage();
       return request.help ? exit_done : exit_failed;
     }
     return run(request);
   } catch (const BadFlag& error) {
     print_note(error.why);
-    (void)std::fputs(usage, stderr);
+    print_usage();
     return exit_bad_flag;
   } catch (const Refusal& error) {
     print_refusal(error.why, error.hints);

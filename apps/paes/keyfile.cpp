@@ -8,6 +8,7 @@
 
 #include "age/keys.hpp"
 #include "core/descriptor.hpp"
+#include "core/write_all.hpp"
 #include "paes/error.hpp"
 #include "paes/process.hpp"
 #include "paes/remains.hpp"
@@ -50,13 +51,8 @@ void write_new_secret_file(const std::string& path, const std::function<SecretBy
 }
 
 void write_standard_output(Bytes contents) {
-  while (!contents.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, contents.data(), contents.size());
-    if (written >= 0) {
-      contents = contents.subspan(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      throw_standard_output_errno();
-    }
+  if (!write_all(STDOUT_FILENO, contents)) {
+    throw_standard_output_errno();
   }
   sync_written(STDOUT_FILENO, "standard output");
 }

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "core/descriptor.hpp"
+#include "core/write_all.hpp"
 #include "paes/shown_text.hpp"
 
 namespace paes::cli {
@@ -23,12 +23,16 @@ bool printed_json = false;
 std::mutex terminal_mutex;
 bool has_progress_line = false;
 
+// Without stdio, which drops what it holds when a descriptor is not ready.
+bool put(int descriptor, std::string_view text) noexcept {
+  return write_all(descriptor, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
 // Call it with the mutex locked. The cursor is at the line's beginning already. If a narrower
 // window has folded the line, all of it is erased.
 void erase_progress_line() {
   if (has_progress_line) {
-    (void)std::fputs("\r\033[J", stderr);
-    (void)std::fflush(stderr);
+    (void)put(STDERR_FILENO, "\r\033[J");
     has_progress_line = false;
   }
 }
@@ -42,8 +46,7 @@ void write_line(std::string line) {
   line += '\n';
   const std::lock_guard lock(terminal_mutex);
   erase_progress_line();
-  (void)std::fwrite(line.data(), 1, line.size(), stderr);
-  (void)std::fflush(stderr);
+  (void)put(STDERR_FILENO, line);
 }
 
 // JSON leaves harmful characters in its strings as they are, and a terminal that shows the document
@@ -127,9 +130,7 @@ void print_result(std::string_view text) {
   }
   const std::lock_guard lock(terminal_mutex);
   erase_progress_line();
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) {
+  if (!put(STDOUT_FILENO, text)) {
     throw_standard_output_errno();
   }
   check_as_if_closed(STDOUT_FILENO, "standard output");
@@ -170,8 +171,7 @@ void show_progress_line(const std::string& text) {
   // line. Without DECAWM nothing is folded if the window became narrower since the text was made.
   const std::string drawn = "\r\033[?7l" + text + "\033[J\r\033[?7h";
   const std::lock_guard lock(terminal_mutex);
-  (void)std::fwrite(drawn.data(), 1, drawn.size(), stderr);
-  (void)std::fflush(stderr);
+  (void)put(STDERR_FILENO, drawn);
   has_progress_line = true;
 }
 

@@ -1,7 +1,12 @@
 # Standard output that is a file: what the system says about it late, at a sync or at the close, is an
 # error like any other. A library before the system's makes it say so.
+import fcntl
+import json
 import os
+import signal
 import subprocess
+import threading
+import time
 
 import preload
 import program
@@ -88,3 +93,90 @@ def test_nothing_fails_that_should_not(late, sealed, keys, folder):
     with open(folder / "out", "wb") as file:
         code, err = late("sync", "decrypt", "-i", keys.path, "-o", "-", sealed, stdout=file)
     assert (code, err) == (OK, "")
+
+
+# A reader that is slow, at the other end of a pipe that does not block
+
+
+class SlowPipe:
+    """A pipe of one page whose end for writing does not block, and what a slow reader gets of it."""
+
+    def __init__(self):
+        self.reading, self.writing = os.pipe()
+        fcntl.fcntl(self.writing, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(self.writing, False)
+        self.got = b""
+        self.thread = threading.Thread(target=self.read)
+
+    def read(self):
+        time.sleep(0.2)  # until the pipe is full
+        while block := os.read(self.reading, 1024):
+            self.got += block
+            time.sleep(0.0005)
+
+    def begin(self):
+        os.close(self.writing)
+        self.thread.start()
+
+    def end(self):
+        self.thread.join()
+        os.close(self.reading)
+        return self.got
+
+
+def run_slowly(*arguments):
+    """Exit code, standard output and standard error, both read slowly."""
+    out, err = SlowPipe(), SlowPipe()
+    process = program.start(*arguments, stdin=subprocess.DEVNULL, stdout=out.writing, stderr=err.writing)
+    out.begin()
+    err.begin()
+    code = process.wait(timeout=program.TIMEOUT_S)
+    return code, out.end(), err.end().decode()
+
+
+@pytest.fixture
+def many(folder, keys):
+    names = []
+    for number in range(40):
+        name = folder / f"{number}{'n' * 200}"
+        name.write_bytes(b"text")
+        names.append(name)
+    succeed("encrypt", "-q", "-r", keys.recipient, *names)
+    return [f"{name}.paes" for name in names]
+
+
+@pytest.mark.parametrize("command", ["verify", "verify --json", "decrypt -v -f", "decrypt -f --json"])
+def test_a_slow_reader_gets_all(command, many, keys):
+    words = [*command.split(), "-i", keys.path, *many]
+    expected = program.run(*words)
+    assert expected.code == OK and len(expected.out) + len(expected.err) > 8192
+    code, out, err = run_slowly(*words)
+    assert code == OK, err
+    if words[0] == "verify" and "--json" not in words:
+        assert (out, err) == (expected.out, expected.err)
+    else:  # what it says of time differs
+        assert out.count(b"\n") == expected.out.count(b"\n")
+        assert err.count("\n") == expected.err.count("\n")
+        assert "--json" not in words or json.loads(out)["counts"] == json.loads(expected.out)["counts"]
+
+
+def test_a_slow_reader_gets_errors_and_help(folder, keys):
+    names = [folder / f"{number}{'n' * 200}" for number in range(40)]
+    for words in (["verify", "-i", keys.path, *names], ["encrypt", "--help"], ["age", "-h"]):
+        expected = program.run(*words)
+        assert run_slowly(*words) == (expected.code, expected.out, expected.err)
+
+
+def test_a_slow_reader_gets_a_text(sealed, plain, keys):
+    code, out, err = run_slowly("decrypt", "-q", "-i", keys.path, "-o", "-", sealed)
+    assert (code, out, err) == (OK, plain.read_bytes(), "")
+
+
+def test_a_closed_pipe_that_does_not_block(many, keys):
+    reading, writing = os.pipe()
+    os.close(reading)
+    os.set_blocking(writing, False)
+    process = program.start("verify", "-i", keys.path, *many, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert process.wait(timeout=program.TIMEOUT_S) == -signal.SIGPIPE
+    assert process.stderr.read() == b""

@@ -1,0 +1,13 @@
+// Writes of messages and results to descriptors that this process did not open.
+#pragma once
+
+#include "core/bytes.hpp"
+
+namespace paes {
+
+// Writes all of the bytes, in order. Waits for a descriptor that takes none at the moment, also for
+// one that others made non-blocking: they may share it with this process, and a reader that is slow
+// is no error. False: errno says why not, EINTR if a signal came.
+[[nodiscard]] bool write_all(int descriptor, Bytes bytes) noexcept;
+
+}  // namespace paes
