@@ -14,6 +14,7 @@
 #include "core/secret.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/together.hpp"
+#include "stream/memory_ends.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::mpi {
@@ -22,6 +23,9 @@ namespace {
 
 constexpr const char* shared_hint =
     "all ranks must see it under this name, on a file system that their hosts share";
+
+// Files under /proc and /sys are seldom above a few KiB.
+constexpr std::size_t max_bytes_without_length = std::size_t{16} << 20;
 
 // What rank 0 writes into a new output for the others to find there. The output's contents replace
 // it.
@@ -50,6 +54,13 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
       bytes_ = here_->bytes();
     }
   });
+  bool tells_its_length = true;
+  on_first(communicator, [&] { tells_its_length = here_->is_seekable(); });
+  broadcast(communicator, tells_its_length);
+  if (!tells_its_length) {
+    read_whole(communicator);
+    return;
+  }
   if (access == FileAccess::posix) {
     check_same_file(communicator);
     return;
@@ -60,6 +71,23 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
     const std::string full = std::filesystem::absolute(path).string();
     by_mpi_ = std::make_unique<MpiFile>(communicator, full, MpiFile::Mode::read, path);
   });
+}
+
+void SharedInput::read_whole(Communicator& communicator) {
+  on_first(communicator, [&] {
+    // One byte more than there may be.
+    SecretBytes read(max_bytes_without_length + 1);
+    const std::size_t got = here_->read(read);
+    if (got > max_bytes_without_length) {
+      throw Error(ErrorCode::usage,
+                  name_ + ": is long and does not say how long, so ranks cannot share it",
+                  "paes reads it");
+    }
+    read.truncate(got);
+    whole_ = std::move(read);
+  });
+  broadcast(communicator, whole_ ? *whole_ : whole_.emplace());
+  bytes_ = whole_->size();
 }
 
 void SharedInput::check_same_file(Communicator& communicator) {
@@ -78,6 +106,12 @@ void SharedInput::check_same_file(Communicator& communicator) {
 }
 
 std::size_t SharedInput::read_at(std::uint64_t offset, std::span<const iovec> to) const {
+  if (whole_) {
+    if (offset > bytes_ || stream::bytes_of(to) > bytes_ - offset) {
+      throw Error(ErrorCode::failure, name_ + ": became shorter while it was read");
+    }
+    return stream::MemorySource(*whole_, 0, name_).read_at(offset, to);
+  }
   return by_mpi_ != nullptr ? by_mpi_->read_at(offset, to) : here_->read_at(offset, to);
 }
 

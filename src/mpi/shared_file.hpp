@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/secret.hpp"
 #include "mpi/communicator.hpp"
 #include "stream/output.hpp"
 
@@ -46,7 +47,8 @@ class MpiFile {
 class SharedInput : public stream::Source {
  public:
   // Collective. Throws the same Error on all ranks when one of them cannot open the file, or opens
-  // another; pipes are refused.
+  // another; pipes are refused. A file that does not say its length (under /proc and /sys) is read
+  // by rank 0 and must be small.
   SharedInput(Communicator& communicator, const std::string& path, FileAccess access);
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
@@ -62,9 +64,11 @@ class SharedInput : public stream::Source {
 
  private:
   void check_same_file(Communicator& communicator);
+  void read_whole(Communicator& communicator);
 
   std::string name_;
   std::uint64_t bytes_ = 0;
+  std::optional<SecretBytes> whole_;   // of a file whose length only its end tells, on all ranks
   std::optional<stream::Input> here_;  // with MPI-IO on rank 0 alone
   std::unique_ptr<MpiFile> by_mpi_;
 };

@@ -84,6 +84,24 @@ def test_sizes_of_few_pieces(library, size, folder, text, keys):
         assert plain.read_bytes() == text[:size]
 
 
+@pytest.mark.parametrize("access", ["posix", "mpi"])
+@pytest.mark.parametrize("file", ["/sys/class/net/lo/mtu", "/proc/version"])
+@mpi.each_library
+def test_a_file_that_does_not_say_its_length(library, file, access, folder, keys):
+    """Files under /sys say more than they have, and those under /proc say nothing."""
+    if not os.path.exists(file):
+        pytest.skip(f"no {file} here")
+    with open(file, "rb") as opened:
+        text = opened.read()
+    out = folder / "out"
+    succeed(library, 3, "encrypt", "--access", access, "-r", keys.recipient, "-o", out, file)
+    assert program.succeed("decrypt", "-i", keys.path, "-o", "-", out).out == text
+    (folder / "key").write_bytes(bytes(32))
+    words = ["aes-256-ctr", "--key", folder / "key", "--iv", "00" * 16]
+    succeed(library, 3, "cipher", *words, "--access", access, "-o", folder / "raw", file)
+    assert program.succeed("cipher", *words, "-o", "-", folder / "raw").out == text
+
+
 @mpi.each_library
 def test_passphrase(library, folder, plain, text, tmp_path):
     """Rank 0 alone reads it, also from what mpirun gives it as standard input."""
