@@ -73,6 +73,13 @@ Descriptor open_path(int base, const std::string& path, int flags, const std::st
   return opened;
 }
 
+// The folder of that name. Not open if it is none: errno is ENOTDIR, also for a link, or says what
+// else failed. With O_DIRECTORY, what is to be mounted there (autofs) gets mounted. Without it,
+// O_PATH gives the empty folder below.
+Descriptor enter(int base, const std::string& name) {
+  return Descriptor(openat(base, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 // The folder that `path` leads to from `base`, a name at a time.
 Descriptor walk(int base, std::string path, unsigned& links, const std::string& name) {
   Descriptor at = open_path(base, path.starts_with('/') ? "/" : ".", O_DIRECTORY, name);
@@ -84,11 +91,18 @@ Descriptor walk(int base, std::string path, unsigned& links, const std::string& 
     const std::size_t end = std::min(path.find('/', begin), path.size());
     const std::string part = path.substr(begin, end - begin);
     path.erase(0, end);
-    Descriptor entry = open_path(at.number(), part, O_NOFOLLOW, name);
+    if (Descriptor folder = enter(at.number(), part); folder.is_open()) {
+      at = std::move(folder);
+      continue;
+    }
+    if (errno != ENOTDIR) {
+      throw_errno(name);
+    }
+    const Descriptor entry = open_path(at.number(), part, O_NOFOLLOW, name);
     const struct stat status = status_of(entry.number(), name);
     if (!S_ISLNK(status.st_mode)) {
-      at = std::move(entry);
-      continue;
+      errno = ENOTDIR;
+      throw_errno(name);
     }
     count_link(links, name);
     refuse_planted_link(status_of(at.number(), name), status, name);
