@@ -32,15 +32,22 @@ constexpr Kind kinds[] = {
     {0x47504653, false, false, ChangeTime::kept},    // gpfs
     {0x19830326, false, false, ChangeTime::kept},    // beegfs
     {0x7366746e, false, true, ChangeTime::unknown},  // ntfs3
-    {0x4d44, false, true, ChangeTime::lost},         // msdos, vfat
-    {0x2011bab0, false, true, ChangeTime::lost},     // exfat
-    {0x4244, false, true, ChangeTime::lost},         // hfs
-    {0xadf5, false, true, ChangeTime::lost},         // adfs
-    {0xadff, false, true, ChangeTime::lost},         // affs
-    {0xf995e849, false, true, ChangeTime::lost},     // hpfs
-    {0x137f, false, true, ChangeTime::lost},         // minix
-    {0x138f, false, true, ChangeTime::lost},         // minix
-    {0xc2993d87, false, true, ChangeTime::lost},     // omfs
+    // Of images that no program can write to. Only root can mount another one in the place of one
+    // of these, and root can set ctime anywhere.
+    {0x73717368, false, true, ChangeTime::kept},  // squashfs
+    {0xe0f5e1e2, false, true, ChangeTime::kept},  // erofs
+    {0x9660, false, true, ChangeTime::kept},      // iso9660
+    {0x28cd3d45, false, true, ChangeTime::kept},  // cramfs
+    {0x7275, false, true, ChangeTime::kept},      // romfs
+    {0x4d44, false, true, ChangeTime::lost},      // msdos, vfat
+    {0x2011bab0, false, true, ChangeTime::lost},  // exfat
+    {0x4244, false, true, ChangeTime::lost},      // hfs
+    {0xadf5, false, true, ChangeTime::lost},      // adfs
+    {0xadff, false, true, ChangeTime::lost},      // affs
+    {0xf995e849, false, true, ChangeTime::lost},  // hpfs
+    {0x137f, false, true, ChangeTime::lost},      // minix
+    {0x138f, false, true, ChangeTime::lost},      // minix
+    {0xc2993d87, false, true, ChangeTime::lost},  // omfs
 };
 
 constexpr std::uint32_t fuse = 0x65735546;

@@ -14,6 +14,7 @@
 
 #include "core/folder.hpp"
 #include "core/secret.hpp"
+#include "stream/temporary.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -51,9 +52,9 @@ std::string leftover_path(const std::string& file) {
   std::error_code error;
   if (std::filesystem::is_symlink(file, error)) {
     const std::filesystem::path real = std::filesystem::canonical(file, error);
-    return (error ? file : real.string()) + ".rekey";
+    return path_beside(error ? file : real.string(), ".rekey");
   }
-  return file + ".rekey";
+  return path_beside(file, ".rekey");
 }
 
 bool has_leftover(const std::string& file) {

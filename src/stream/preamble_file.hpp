@@ -15,8 +15,9 @@
 
 namespace paes::stream {
 
-// FILE.rekey, where the copy of the old bytes lies: beside the file itself and not beside a
-// symbolic link to it. An interrupted change leaves it there.
+// FILE.rekey, or a shorter name that begins like it (path_beside), where the copy of the old bytes
+// lies: beside the file itself and not beside a symbolic link to it. An interrupted change leaves
+// it there.
 [[nodiscard]] std::string leftover_path(const std::string& file);
 [[nodiscard]] bool has_leftover(const std::string& file);  // "-" has none
 

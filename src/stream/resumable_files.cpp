@@ -12,6 +12,8 @@
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
 #include "paes/error.hpp"
+#include "stream/input.hpp"
+#include "stream/temporary.hpp"
 #include "stream/wait.hpp"
 
 namespace paes::stream {
@@ -37,8 +39,13 @@ void check_own(int descriptor, const std::string& name) {
 
 }  // namespace
 
-std::string partial_path(const std::string& target) { return target + ".partial"; }
-std::string journal_path(const std::string& target) { return target + ".journal"; }
+// Suffixes of one length, so that both short names begin alike.
+std::string partial_path(const std::string& target, int folder) {
+  return path_beside(target, ".partial", folder);
+}
+std::string journal_path(const std::string& target, int folder) {
+  return path_beside(target, ".journal", folder);
+}
 
 Descriptor open_own_file(int folder, const std::string& file, const std::string& name,
                          int more_flags) {
@@ -68,7 +75,7 @@ ResumableFiles::ResumableFiles(int folder, std::string file, std::string path)
     }
   } catch (...) {
     if (journal_is_new_) {
-      (void)unlinkat(folder_, journal_path(file_).c_str(), 0);
+      (void)unlinkat(folder_, journal_file().c_str(), 0);
     }
     throw;
   }
@@ -76,19 +83,42 @@ ResumableFiles::ResumableFiles(int folder, std::string file, std::string path)
 
 ResumableFiles::~ResumableFiles() {
   if (journal_.is_open() && journal_is_new_ && !in_use_) {
-    (void)unlinkat(folder_, journal_path(file_).c_str(), 0);
+    (void)unlinkat(folder_, journal_file().c_str(), 0);
+  }
+}
+
+// A new file that is not known to be this user's alone would be refused by the next run: whoever
+// puts another journal in its place decides the key that a run continues with.
+void ResumableFiles::open_journal() {
+  const std::string file = journal_file();
+  const std::string name = journal_name();
+  journal_ =
+      Descriptor(openat(folder_, file.c_str(), open_flags | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
+  if (!journal_.is_open()) {
+    if (errno != EEXIST) {
+      throw_errno(name);
+    }
+    journal_ = open_own_file(folder_, file, name);
+    return;
+  }
+  const char* const why = why_not_own(status_of(journal_.number(), name));
+  if (why != nullptr) {
+    (void)unlinkat(folder_, file.c_str(), 0);
+    throw Error(ErrorCode::usage,
+                name_ + ": on its file system a new file " + why + ", which --resume does not take",
+                "leave out --resume, or mount it so that files are yours alone (umask=022)");
   }
 }
 
 // The lock is on the file, and a run that ends removes its name: what was locked must still be what
 // the name says.
 void ResumableFiles::lock_journal() {
-  const std::string file = journal_path(file_);
+  const std::string file = journal_file();
   const std::string name = journal_name();
   for (;;) {
-    journal_ = open_own_file(folder_, file, name, O_CREAT);
+    open_journal();
     if (!journal_.is_open()) {
-      throw_errno(name);
+      continue;  // it has just lost its name
     }
     if (flock(journal_.number(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) {
@@ -187,7 +217,7 @@ void ResumableFiles::sync_folder() const {
 }
 
 void ResumableFiles::finish() noexcept {
-  (void)unlinkat(folder_, journal_path(file_).c_str(), 0);
+  (void)unlinkat(folder_, journal_file().c_str(), 0);
   in_use_ = false;
   journal_is_new_ = false;
 }

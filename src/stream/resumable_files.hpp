@@ -7,6 +7,8 @@
 // name. So a partial file without a journal is not paes's.
 #pragma once
 
+#include <fcntl.h>
+
 #include <optional>
 #include <string>
 
@@ -15,9 +17,10 @@
 
 namespace paes::stream {
 
-// TARGET.partial and TARGET.journal.
-[[nodiscard]] std::string partial_path(const std::string& target);
-[[nodiscard]] std::string journal_path(const std::string& target);
+// TARGET.partial and TARGET.journal, or shorter names that begin like it (path_beside). `target`
+// counts from the folder.
+[[nodiscard]] std::string partial_path(const std::string& target, int folder = AT_FDCWD);
+[[nodiscard]] std::string journal_path(const std::string& target, int folder = AT_FDCWD);
 
 // For reading and writing. `folder` may be AT_FDCWD; `name` is for errors. Not open when there is
 // no such file; throws Error(failure) when it is no regular file of this user alone.
@@ -28,7 +31,8 @@ class ResumableFiles {
  public:
   // Makes an empty journal if there is none, and locks it. `folder` must outlive this; `path` leads
   // to the target itself, not to a symbolic link. Throws Error(failure) if another run has the
-  // lock, or if a file in the way is not ours.
+  // lock, or if a file in the way is not ours, and Error(usage) where nobody could tell whose a new
+  // file is, because the file system has no permission bits. Then nothing is left.
   ResumableFiles(int folder, std::string file, std::string path);
   // Removes the journal if it is of no use to the next run.
   ~ResumableFiles();
@@ -47,7 +51,7 @@ class ResumableFiles {
              Bytes head = {});
   [[nodiscard]] bool is_in_use() const noexcept { return in_use_; }
 
-  [[nodiscard]] std::string partial_file() const { return partial_path(file_); }
+  [[nodiscard]] std::string partial_file() const { return partial_path(file_, folder_); }
   // The paths of both files, for other processes and for errors.
   [[nodiscard]] std::string journal_name() const { return journal_path(name_); }
   [[nodiscard]] std::string partial_name() const { return partial_path(name_); }
@@ -63,6 +67,8 @@ class ResumableFiles {
   void remove() noexcept;
 
  private:
+  [[nodiscard]] std::string journal_file() const { return journal_path(file_, folder_); }
+  void open_journal();
   void lock_journal();
   void read_header();
   void sync_folder() const;
