@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "interruptible.hpp"
 #include "paes/file.hpp"
@@ -59,10 +60,31 @@ Keys with_own_keys(Keys keys, const Passphrase* passphrase, const CobblestoneKey
   return keys;
 }
 
+// What the library warns of, until the thread with the GIL tells it.
+class Warnings {
+ public:
+  [[nodiscard]] std::function<void(const std::string& what_why)> collect() const {
+    return [all = all_](const std::string& what_why) { all->push_back(what_why); };
+  }
+  // The file is complete, whether or not a filter makes an exception of the warning.
+  void tell() const {
+    for (const std::string& one : std::exchange(*all_, {})) {
+      if (PyErr_WarnEx(PyExc_UserWarning, one.c_str(), 1) != 0) {
+        throw nb::python_error();
+      }
+    }
+  }
+
+ private:
+  std::shared_ptr<std::vector<std::string>> all_ = std::make_shared<std::vector<std::string>>();
+};
+
 // Runs a call for a whole file, with what its options say of progress and of an end.
 template <typename Call>
 auto whole_file(FileOptions options, nb::handle progress, const Call& call) {
   decltype(call(options)) result{};
+  const Warnings warnings;
+  options.warn = warnings.collect();
   run_interruptibly(progress, [&](const Cancel& cancel, Progress& reached) {
     options.cancel = &cancel;
     options.progress = [&](std::uint64_t done_bytes, std::uint64_t total_bytes) {
@@ -71,6 +93,7 @@ auto whole_file(FileOptions options, nb::handle progress, const Call& call) {
     };
     result = call(options);
   });
+  warnings.tell();
   return result;
 }
 
@@ -147,8 +170,11 @@ class PyWriter {
  public:
   PyWriter(nb::handle to, const SealFor& seal_for, unsigned threads, const std::string& kernel,
            bool overwrite) {
-    const FileOptions options{
-        .threads = threads, .kernel = kernel, .overwrite = overwrite, .cancel = &cancel_};
+    const FileOptions options{.threads = threads,
+                              .kernel = kernel,
+                              .overwrite = overwrite,
+                              .cancel = &cancel_,
+                              .warn = warnings_.collect()};
     if (PyCallable_Check(to.ptr()) != 0) {
       callback_ = shared_with_library(nb::borrow(to));
       const Writer::Write write = writing_with(callback_);
@@ -188,8 +214,12 @@ class PyWriter {
   std::uint64_t commit() {
     const std::shared_ptr<Writer> writer = open_writer();
     const Turn turn(in_use_);
-    const Released released;
-    return writer->commit();
+    const std::uint64_t text_bytes = [&] {
+      const Released released;
+      return writer->commit();
+    }();
+    warnings_.tell();
+    return text_bytes;
   }
 
   // Nothing is left of a file that was not committed.
@@ -213,6 +243,7 @@ class PyWriter {
     return writer_;
   }
 
+  Warnings warnings_;
   Shared callback_;
   Cancel cancel_;  // before what uses it
   std::shared_ptr<Writer> writer_;

@@ -88,7 +88,8 @@ void add_keys(nb::module_& module) {
                    "The public key: what is encrypted to it, this identity opens.")
       .def("save", &save, nb::arg("path"),
            "Writes a new file with the secret key, which only its owner can read. Raises "
-           "FailureError if something has that name, UsageError for a key of SSH's.");
+           "FailureError if something has that name or if its file system keeps no permissions, "
+           "UsageError for a key of SSH's.");
 
   nb::class_<CobblestoneKey>(
       module, "CobblestoneKey",

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import tarfile
+import threading
+import time
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -483,15 +485,46 @@ def test_targets_that_answer_wrongly(identity: paes.Identity, answer: int) -> No
     assert target.writes == 1
 
 
-def test_a_target_that_would_have_to_wait(identity: paes.Identity) -> None:
-    # Python's raw files say by None that they have taken nothing.
+@pytest.mark.parametrize("buffering", [0, 4096])
+def test_a_target_that_has_to_wait(
+    buffering: int, identity: paes.Identity, folder: Path
+) -> None:
+    # Raw files of a descriptor that does not block say None, and buffered ones raise an exception.
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    with os.fdopen(reading, "rb"), os.fdopen(writing, "wb", buffering=0) as target:
+    got: list[bytes] = []
+
+    def read() -> None:
+        with os.fdopen(reading, "rb") as slow:
+            while block := slow.read(10_000):
+                got.append(block)
+                time.sleep(0.001)
+
+    reader = threading.Thread(target=read)
+    with os.fdopen(writing, "wb", buffering=buffering) as target:
         file = paes.open(target, "wb", recipients=identity.recipient)
-        with pytest.raises(BlockingIOError, match="without waiting"):
-            file.write(BIG_TEXT)
-        file.abandon()
+        reader.start()
+        file.write(BIG_TEXT)
+        file.close()
+        os.set_blocking(writing, True)  # what a buffered file has left is its own to write
+    reader.join()
+    sealed = folder / "got"
+    sealed.write_bytes(b"".join(got))
+    assert paes.open(sealed, identity=identity).read() == BIG_TEXT
+
+
+def test_a_target_that_cannot_wait(identity: paes.Identity) -> None:
+    class Full(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object, /) -> None:  # type: ignore[override]
+            return None
+
+    file = paes.open(Full(), "wb", recipients=identity.recipient)
+    with pytest.raises(BlockingIOError, match="without waiting"):
+        file.write(BIG_TEXT)
+    file.abandon()
 
 
 def test_exceptions_of_a_target_come_through(identity: paes.Identity) -> None:

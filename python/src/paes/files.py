@@ -89,7 +89,8 @@ def encrypt_file(
     the last call of `progress` comes when the work is done, and its exception undoes nothing.
 
     Returns the bytes of text. Raises UsageError, or FailureError if something has the name `to` and
-    `overwrite` is false, or if the system fails.
+    `overwrite` is false, or if the system fails. A UserWarning says what may go wrong, or what is
+    not as it should be with a complete file, such as its permissions.
     """
     wanted = seal_for(recipients, passphrase, key, key_bits)
     return _paes.encrypt_file(reading(source), to, wanted, threads, kernel, overwrite, progress)
@@ -184,7 +185,8 @@ def rekey(
 def keygen(path: Path) -> Recipient:
     """Write a new secret key to a new file, which only its owner can read.
 
-    Returns its public key. Raises FailureError if something has that name.
+    Returns its public key. Raises FailureError if something has that name, or if its file system
+    keeps no permissions.
     """
     identity = Identity.generate()
     identity.save(path)

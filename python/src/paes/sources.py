@@ -6,6 +6,8 @@ import errno
 import io
 import operator
 import os
+import select
+import stat
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -29,6 +31,8 @@ class Writable(Protocol):
         """Take bytes, perhaps fewer than given, and return how many."""
 
 
+_MOST_AT_ONCE = 1 << 20
+
 Path: TypeAlias = "str | os.PathLike[str]"
 ReadSource: TypeAlias = "str | os.PathLike[str] | Readable"
 WriteTarget: TypeAlias = "str | os.PathLike[str] | Writable"
@@ -47,7 +51,51 @@ def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int
     if isinstance(source, (str, os.PathLike)):
         return source
     file = source
-    return _read_at(file), _length(file), name_of(file)
+    if _tells_wrong_length(file):
+        file = io.BytesIO(_read_to_end(file))
+    return _read_at(file), _length(file), name_of(source)
+
+
+def _wait(file: object, event: int) -> bool:
+    """Wait until a file that does not block can go on. False if it has no descriptor to ask."""
+    try:
+        descriptor = cast("Any", file).fileno()
+    except (AttributeError, OSError):
+        return False
+    ready = select.poll()
+    ready.register(descriptor, event)
+    ready.poll()
+    return True
+
+
+def _read(file: Readable, size: int) -> bytes:
+    """Read at most `size` bytes, and wait for the first of them."""
+    while (data := file.read(size)) is None:
+        if not _wait(file, select.POLLIN):
+            raise BlockingIOError(
+                errno.EAGAIN, f"{name_of(file)}: cannot be read without waiting"
+            )
+    return data
+
+
+def _tells_wrong_length(file: Readable) -> bool:
+    # Files under /proc say that they are empty, and those under /sys that they have a page.
+    if not _is_plain(file):
+        return False
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_blocks * 512 >= max(status.st_size, 1):
+        return False
+    at_end = os.pread(file.fileno(), 2, max(status.st_size - 1, 0))
+    return len(at_end) != (1 if status.st_size else 0)
+
+
+def _read_to_end(file: Readable) -> bytes:
+    # The place of the file stays: a whole file is meant, wherever it stands.
+    place = file.seek(0, os.SEEK_CUR)
+    file.seek(0)
+    data = b"".join(iter(lambda: _read(file, _MOST_AT_ONCE), b""))
+    file.seek(0 if place is None else place)
+    return data
 
 
 def _is_plain(file: object) -> TypeGuard[io.FileIO | io.BufferedReader]:
@@ -91,7 +139,7 @@ def _read_at(file: Readable) -> Callable[[int, int], bytes]:
                 begun += 1
                 mine = begun
                 file.seek(offset)
-                data = file.read(size) or b""
+                data = _read(file, size)
                 if mine == begun:
                     return data
 
@@ -107,11 +155,19 @@ def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
     def write(data: bytes) -> None:
         left = memoryview(data)
         while left:
-            written = file.write(cast("bytes", left))
+            try:
+                written = file.write(cast("bytes", left))
+            except BlockingIOError as error:  # of a buffered file, which has taken a part
+                left = left[error.characters_written :]
+                if not _wait(file, select.POLLOUT):
+                    raise
+                continue
             if written is None and isinstance(file, io.RawIOBase):
-                raise BlockingIOError(
-                    errno.EAGAIN, f"{name_of(file)}: cannot be written without waiting"
-                )
+                if not _wait(file, select.POLLOUT):
+                    raise BlockingIOError(
+                        errno.EAGAIN, f"{name_of(file)}: cannot be written without waiting"
+                    )
+                continue
             if written is None:
                 return  # a file that takes all and does not count
             if not 0 < written <= len(left):
