@@ -117,21 +117,35 @@ def keys_of(folder):
 
 
 @pytest.fixture
-def loop_device(tmp_path, random_bytes):
-    """A loop device of 1 MiB of random_bytes."""
+def loop_device_of(tmp_path):
+    """loop_device_of(bytes, text): a loop device of that many bytes, which begins with the text."""
     if os.geteuid() != 0:
         pytest.skip("only root can make a loop device")
     if shutil.which("losetup") is None:
         pytest.skip("losetup is missing (Debian package mount)")
-    image = tmp_path / "image"
-    image.write_bytes(random_bytes(1 << 20))
-    made = subprocess.run(
-        ["losetup", "-f", "--show", image], capture_output=True, text=True, check=False
-    )
-    if made.returncode != 0:
-        pytest.skip(f"no loop device here: {made.stderr.strip()}")
-    yield made.stdout.strip()
-    subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
+    devices = []
+
+    def make(size, text=b""):
+        image = tmp_path / f"image{len(devices)}"
+        image.write_bytes(text)
+        os.truncate(image, size)
+        made = subprocess.run(
+            ["losetup", "-f", "--show", image], capture_output=True, text=True, check=False
+        )
+        if made.returncode != 0:
+            pytest.skip(f"no loop device here: {made.stderr.strip()}")
+        devices.append(made.stdout.strip())
+        return devices[-1]
+
+    yield make
+    for device in devices:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+@pytest.fixture
+def loop_device(loop_device_of, random_bytes):
+    """A loop device of 1 MiB of random_bytes."""
+    return loop_device_of(1 << 20, random_bytes(1 << 20))
 
 
 ON_A_SMALL_DISK = """

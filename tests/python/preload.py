@@ -43,6 +43,40 @@ FORGET(statx, (int folder, const char* path, int flags, unsigned mask, struct st
        (folder, path, flags, mask, status), stx_ctime, stx_mtime)
 """
 
+# A file system without permission bits, where all may do all: the call that sets them reports success.
+MODELESS = OPENAT + """
+#include <sys/stat.h>
+int fchmod(int file, mode_t mode) { return 0; }
+#define OPEN_TO_ALL(name, parameters, arguments)                             \\
+  int name parameters {                                                      \\
+    int (*real) parameters = dlsym(RTLD_NEXT, #name);                        \\
+    int result = real arguments;                                             \\
+    if (result == 0 && S_ISREG(status->st_mode)) status->st_mode |= 0777;    \\
+    return result;                                                           \\
+  }
+OPEN_TO_ALL(stat, (const char* path, struct stat* status), (path, status))
+OPEN_TO_ALL(lstat, (const char* path, struct stat* status), (path, status))
+OPEN_TO_ALL(fstat, (int file, struct stat* status), (file, status))
+OPEN_TO_ALL(fstatat, (int folder, const char* path, struct stat* status, int flags),
+            (folder, path, status, flags))
+"""
+
+# A file system that gives no file a second name (errno LINK), or renames none with flags (errno RENAME).
+LINKLESS = OPENAT + """
+#ifdef LINK
+int linkat(int from, const char* path, int to, const char* to_path, int flags) {
+  errno = LINK;
+  return -1;
+}
+#endif
+#ifdef RENAME
+int renameat2(int from, const char* path, int to, const char* to_path, unsigned flags) {
+  errno = RENAME;
+  return -1;
+}
+#endif
+"""
+
 # A file system that says it is of the kind KIND, or with -DUNKNOWN one that says nothing about its blocks.
 CLAIMING = """
 #define _GNU_SOURCE
@@ -58,6 +92,26 @@ int fstatfs(int file, struct statfs* status) {
   status->f_blocks = status->f_bfree = status->f_bavail = 0;
 #endif
   return result;
+}
+"""
+
+# With CLAIMING: a folder that takes no file, except those of --resume.
+UNWRITABLE = """
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+int openat(int folder, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if ((flags & O_TMPFILE) == O_TMPFILE || ((flags & O_CREAT) && strncmp(path, ".paes-", 6) == 0)) {
+    errno = EROFS;
+    return -1;
+  }
+  int (*real)(int, const char*, int, ...) = dlsym(RTLD_NEXT, "openat");
+  return real(folder, path, flags, mode);
 }
 """
 
