@@ -12,6 +12,7 @@
 
 #include "core/current_error.hpp"
 #include "core/folder.hpp"
+#include "core/syncfs.hpp"
 #include "stream/file_system.hpp"
 #include "stream/input.hpp"
 
@@ -22,10 +23,12 @@ namespace {
 // Below this, a sync of the whole file system is not worth what it may write for other programs.
 constexpr std::size_t least_for_whole_sync = 4;
 
-// Syncs whole file systems, each once. Gives back whether a file's own has been synced. One that a
-// server or a program keeps may do nothing when it is asked to sync everything.
+// Syncs whole file systems, each once.
 class WholeSyncs {
  public:
+  // Whether the file has been synced with its file system. Where that may keep quiet about errors,
+  // it has only made the sync of each file fast. One that a server or a program keeps may do
+  // nothing when it is asked to sync everything, and is not asked.
   [[nodiscard]] bool covers(const Output& output) {
     struct stat status = {};
     if (fstat(output.descriptor(), &status) != 0) {
@@ -33,8 +36,9 @@ class WholeSyncs {
     }
     const auto [found, is_new] = synced_.try_emplace(status.st_dev, false);
     if (is_new) {
+      const int file = output.descriptor();
       found->second =
-          file_system_of(output.descriptor()).is_local && syncfs(output.descriptor()) == 0;
+          file_system_of(file).is_local && syncfs(file) == 0 && syncfs_reports_errors(file);
     }
     return found->second;
   }
