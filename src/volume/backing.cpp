@@ -79,6 +79,18 @@ Result<Descriptor> Backing::open(int folder, const char* name, int flags) const 
   return Descriptor(number);
 }
 
+Result<Descriptor> Backing::open_again(int file, int flags) const {
+  // The path in /proc leads to a symbolic link itself, but O_NOFOLLOW would take the path for one.
+  const std::string path = path_of_descriptor(file);
+  const int number = (flags & O_PATH) != 0
+                         ? fcntl(file, F_DUPFD_CLOEXEC, 0)
+                         : uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
+  if (number < 0) {
+    return Failure{errno};
+  }
+  return Descriptor(number);
+}
+
 Result<struct stat> Backing::status(int folder, const char* name) const {
   struct stat status = {};
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {

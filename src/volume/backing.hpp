@@ -21,6 +21,8 @@ class Backing {
   virtual ~Backing() = default;
 
   [[nodiscard]] virtual Result<Descriptor> open(int folder, const char* name, int flags) const;
+  // What is open already, perhaps as a mere place (O_PATH), and may have no name any more.
+  [[nodiscard]] virtual Result<Descriptor> open_again(int file, int flags) const;
   // The status of the name, or with an empty name of the descriptor itself.
   [[nodiscard]] virtual Result<struct stat> status(int folder, const char* name) const;
   // Until `into` is full or the file ends. The answer is the number of bytes.
@@ -43,6 +45,12 @@ class Backing {
   // Whether bytes that the file has can be written anew without taking room: true only where that
   // is known of its file system.
   [[nodiscard]] virtual bool overwrites_in_place(int file) const;
+  // Whether sync_file_system is known to report everything that could not be written to files of
+  // this file system.
+  [[nodiscard]] virtual bool reports_sync_errors(int file) const;
+  // Whether a file that is open can lose its last name without getting another one in the same
+  // folder until it is closed: true only where that is known of the file system.
+  [[nodiscard]] virtual bool removes_open_files(int file) const;
 
   // What changes the tree. The answer is 0 or an errno where nothing else is said. The process's
   // umask applies to new files and folders.

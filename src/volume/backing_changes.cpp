@@ -7,9 +7,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 
+#include "core/syncfs.hpp"
 #include "volume/backing.hpp"
 
 namespace paes::volume {
@@ -30,14 +34,24 @@ int error_of(const Call& call) noexcept {
 // Without /proc the path of a descriptor leads nowhere.
 int unless_absent(int error) noexcept { return error == ENOENT ? EOPNOTSUPP : error; }
 
+bool is_one_of(int file, std::initializer_list<std::uint32_t> kinds) noexcept {
+  struct statfs status = {};
+  return fstatfs(file, &status) == 0 &&
+         std::find(kinds.begin(), kinds.end(), static_cast<std::uint32_t>(status.f_type)) !=
+             kinds.end();
+}
+
 }  // namespace
 
 bool Backing::overwrites_in_place(int file) const {
-  struct statfs status = {};
-  if (fstatfs(file, &status) != 0) {
-    return false;
-  }
-  return status.f_type == EXT4_SUPER_MAGIC || status.f_type == TMPFS_MAGIC;
+  return is_one_of(file, {EXT4_SUPER_MAGIC, TMPFS_MAGIC});
+}
+
+bool Backing::reports_sync_errors(int file) const { return syncfs_reports_errors(file); }
+
+bool Backing::removes_open_files(int file) const {
+  return is_one_of(file, {EXT4_SUPER_MAGIC, TMPFS_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                          F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC});
 }
 
 Result<Descriptor> Backing::create(int folder, const char* name, int flags, mode_t mode) const {

@@ -143,7 +143,7 @@ class NewFolder {
     }
     if (error != 0) {
       if (has_iv_) {
-        (void)backing.remove(content_.number(), folder_iv_file(), false);
+        (void)volume_.unsynced().remove(content_.number(), folder_iv_file());
       }
       (void)backing.remove(parent_, hidden_.c_str(), true);
     }

@@ -61,19 +61,19 @@ int find_hidden(const Volume& volume, int folder, Hidden& hidden) {
 }
 
 // 0, or the errno for which a hidden file or folder stays.
-int remove_hidden(const Volume& volume, int folder, const std::string& name) {
+int remove_hidden(WritableVolume& volume, int folder, const std::string& name) {
   const Backing& backing = volume.backing();
-  const int error = backing.remove(folder, name.c_str(), false);
+  const int error = volume.unsynced().remove(folder, name.c_str());
   if (error != EISDIR && error != EPERM) {
     return error;
   }
   if (const Result<Descriptor> inside = backing.open(folder, name.c_str(), O_PATH | O_DIRECTORY);
       inside) {
     // The IV goes only once it is known that nobody needs it.
-    if (const int not_empty = check_empty(volume, inside->number()); not_empty != 0) {
+    if (const int not_empty = check_empty(volume.volume(), inside->number()); not_empty != 0) {
       return not_empty;
     }
-    (void)backing.remove(inside->number(), folder_iv_file(), false);
+    (void)volume.unsynced().remove(inside->number(), folder_iv_file());
   }
   return backing.remove(folder, name.c_str(), true);
 }
@@ -133,12 +133,12 @@ int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes b
     return file.error();
   }
   const int error = write_all(backing, file->number(), 0, bytes).error;
-  if (error != 0) {
+  const int refused = error != 0 ? error : volume.unsynced().add(std::move(*file), bytes);
+  if (refused != 0) {
+    *file = Descriptor();
     (void)backing.remove(folder, name, false);
-    return error;
   }
-  volume.unsynced().add(std::move(*file), bytes);
-  return 0;
+  return refused;
 }
 
 int write_folder_iv(WritableVolume& volume, int folder, const vault::FolderIv& iv) {
@@ -187,10 +187,11 @@ int LongNameFile::make() {
     was_unused_ = false;
     return failed;
   }
+  volume_.unsynced().forget(folder_, own_name.c_str());
   const int failed = backing.rename(folder_, hidden.c_str(), folder_, own_name.c_str(), 0);
   if (failed != 0) {
     was_unused_ = false;
-    (void)backing.remove(folder_, hidden.c_str(), false);
+    (void)volume_.unsynced().remove(folder_, hidden.c_str());
   }
   return failed;
 }
@@ -204,7 +205,7 @@ int LongNameFile::undo(int error) {
 
 void LongNameFile::remove() {
   if (!stored_.encoded.empty()) {
-    (void)volume_.backing().remove(folder_, name().c_str(), false);
+    (void)volume_.unsynced().remove(folder_, name().c_str());
   }
 }
 
@@ -221,7 +222,7 @@ int remove_empty_folder(WritableVolume& volume, int parent, const std::string& n
   }
   for (const auto* const names : {&found.folders, &found.long_name_files}) {
     for (const std::string& hidden : *names) {
-      if (const int error = remove_hidden(volume.volume(), content, hidden); error != 0) {
+      if (const int error = remove_hidden(volume, content, hidden); error != 0) {
         return error;
       }
     }
@@ -235,7 +236,7 @@ int remove_empty_folder(WritableVolume& volume, int parent, const std::string& n
       error != 0) {
     return error;
   }
-  const int error = backing.remove(content, folder_iv_file(), false);
+  const int error = volume.unsynced().remove(content, folder_iv_file());
   if (error != 0 && error != ENOENT) {
     (void)rename_to_free_name(backing, parent, hidden.c_str(), parent, name.c_str());
     return error;

@@ -1,5 +1,8 @@
 #include "volume/unsynced.hpp"
 
+#include <fcntl.h>
+
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -7,18 +10,72 @@
 
 namespace paes::volume {
 
-void Unsynced::add(Descriptor file, Bytes content) {
+int Unsynced::add(Descriptor file, Bytes content) {
+  const Result<struct stat> status = backing_.status(file.number(), "");
+  if (!status) {
+    return status.error();
+  }
+  const bool is_covered = whole_.covers(*status);
+  File added = {std::move(file), {content.begin(), content.end()}, *status};
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_covered && are_too_many_) {
+      return 0;
+    }
+    if (files_.size() < max_files) {
+      files_.push_back(std::move(added));
+      return 0;
+    }
+    if (is_covered) {
+      are_too_many_ = true;
+      // To sync the file system writes nothing anew.
+      std::erase_if(
+          files_, [&](const File& each) { return !each.has_failed && whole_.covers(each.status); });
+      return 0;
+    }
+  }
+  (void)whole_.sync();  // writes them together, so that each has less to wait for
+  if (const int error = sync(); error != 0) {
+    return error;
+  }
   const std::lock_guard lock(mutex_);
-  if (are_too_many_) {
-    return;
+  files_.push_back(std::move(added));
+  return 0;
+}
+
+void Unsynced::forget(int folder, const char* name) { (void)take(folder, name); }
+
+std::vector<std::uint8_t> Unsynced::take(int folder, const char* name) {
+  const Result<struct stat> status = backing_.status(folder, name);
+  if (!status) {
+    return {};
   }
-  if (files_.size() < max_files) {
-    files_.push_back({std::move(file), {content.begin(), content.end()}, false});
-    return;
+  std::unique_lock syncing(syncing_, std::defer_lock);
+  if (!backing_.removes_open_files(folder)) {
+    syncing.lock();  // whoever syncs has them open
   }
-  are_too_many_ = true;
-  // To sync the file system writes nothing anew.
-  std::erase_if(files_, [](const File& each) { return !each.has_failed; });
+  File taken;  // closed outside of the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& each) {
+    return each.status.st_dev == status->st_dev && each.status.st_ino == status->st_ino;
+  });
+  if (found != files_.end()) {
+    taken = std::move(*found);
+    files_.erase(found);
+  }
+  return std::move(taken.content);
+}
+
+int Unsynced::remove(int folder, const char* name) {
+  const std::vector<std::uint8_t> content = take(folder, name);
+  const int error = backing_.remove(folder, name, false);
+  if (error != 0 && !content.empty()) {
+    // To be synced it need not be open for writing.
+    if (Result<Descriptor> file = backing_.open(folder, name, O_RDONLY | O_NONBLOCK); file) {
+      (void)add(std::move(*file), content);
+    }
+  }
+  return error;
 }
 
 int Unsynced::sync(File& file) const {
@@ -55,7 +112,7 @@ int Unsynced::sync() {
     files.pop_back();
   }
   if (all) {
-    lost_ = backing_.sync_file_system(root_);
+    lost_ = whole_.sync();
   }
   return lost_;
 }

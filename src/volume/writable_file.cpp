@@ -86,7 +86,12 @@ Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descr
       has_holes(volume.backing(), descriptor.number(), *status)) {
     shared->note_holes();
   }
-  return WritableFile(volume, std::move(descriptor), std::move(shared));
+  std::unique_ptr<WrittenFiles::File> written;
+  if (!volume.whole_sync().covers(*status)) {
+    written =
+        std::make_unique<WrittenFiles::File>(volume.written_files(), descriptor.number(), *status);
+  }
+  return WritableFile(volume, std::move(descriptor), std::move(shared), std::move(written));
 }
 
 Result<std::uint64_t> WritableFile::length() const {
@@ -141,6 +146,7 @@ Result<std::size_t> WritableFile::write(std::uint64_t offset, Bytes text, std::s
     const auto skip = static_cast<std::size_t>((offset + done) % block_bytes);
     const Bytes run = text.subspan(done, std::min(text.size() - done, max_request_bytes - skip));
     const Result<std::size_t> written = write_run(offset + done, run, path);
+    note_write();
     if (!written) {
       return done > 0 ? Result<std::size_t>(done) : written;
     }
@@ -190,11 +196,15 @@ int WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
   }
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
   ContentChange change(*volume_, descriptor(), *shared_, path);
+  int error = 0;
   if (bytes == 0) {
-    return change.empty();  // also of text that is damaged
+    error = change.empty();  // also of text that is damaged
+  } else {
+    error = change.begin();
+    error = error == 0 ? change.set_length(bytes) : error;
   }
-  const int error = change.begin();
-  return error == 0 ? change.set_length(bytes) : error;
+  note_write();
+  return error;
 }
 
 int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
@@ -228,19 +238,23 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
   } else {
     error = change.zero(offset, end, what | FALLOC_FL_KEEP_SIZE);
   }
+  note_write();
   if (error != 0 || keeps_size || end <= change.length()) {
     return error;
   }
   ContentChange growth(*volume_, descriptor(), *shared_, path);
   error = growth.begin();
-  return error == 0 ? growth.set_length(end) : error;
+  error = error == 0 ? growth.set_length(end) : error;
+  note_write();
+  return error;
 }
 
 int WritableFile::sync(bool data_only) {
   if (const int error = volume_->unsynced().sync(); error != 0) {
     return error;
   }
-  return volume_->backing().sync(descriptor(), data_only);
+  return written_ != nullptr ? written_->sync(data_only)
+                             : volume_->backing().sync(descriptor(), data_only);
 }
 
 Result<std::size_t> copy_range(const WritableFile& from, std::uint64_t from_offset,

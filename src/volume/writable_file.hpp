@@ -52,13 +52,21 @@ class WritableFile {
   [[nodiscard]] int sync(bool data_only);
 
  private:
-  WritableFile(WritableVolume& volume, Descriptor descriptor, std::shared_ptr<OpenFile> shared)
+  WritableFile(WritableVolume& volume, Descriptor descriptor, std::shared_ptr<OpenFile> shared,
+               std::unique_ptr<WrittenFiles::File> written)
       : volume_(&volume),
         file_(volume.volume(), std::move(descriptor)),
-        shared_(std::move(shared)) {}
+        shared_(std::move(shared)),
+        written_(std::move(written)) {}
 
   // The caller holds a lock on the file's length.
   [[nodiscard]] Result<std::uint64_t> locked_length() const;
+  // After something was written.
+  void note_write() noexcept {
+    if (written_ != nullptr) {
+      written_->note_write();
+    }
+  }
   // One request that touches no more blocks than a run has.
   [[nodiscard]] Result<std::size_t> write_run(std::uint64_t offset, Bytes text,
                                               std::string_view path);
@@ -68,6 +76,8 @@ class WritableFile {
   WritableVolume* volume_;
   File file_;
   std::shared_ptr<OpenFile> shared_;  // goes before the descriptor does
+  // Null where the sync of the whole file system answers for the file. Goes first.
+  std::unique_ptr<WrittenFiles::File> written_;
 };
 
 // As copy_file_range(2), also within one file if the ranges do not overlap (EINVAL). The answer is

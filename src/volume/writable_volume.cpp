@@ -8,7 +8,9 @@ WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWri
                                const SealingAhead* ahead)
     : volume_(volume),
       open_files_(others == OtherWriters::none),
-      unsynced_(volume.backing(), volume.root()),
+      whole_sync_(volume.backing(), volume.root()),
+      written_files_(volume.backing()),
+      unsynced_(volume.backing(), whole_sync_),
       saves_all_blocks_(saved == SavedBlocks::always || others == OtherWriters::some ||
                         !volume.backing().overwrites_in_place(volume.root())),
       ahead_(ahead) {}
@@ -38,8 +40,21 @@ int WritableVolume::sync_folder(const Folder& folder) {
     return error;
   }
   const int error = backing().sync(folder.descriptor(), false);
-  // The folder is open as a mere place, because it may not be listed.
-  return error == EBADF ? backing().sync_file_system(volume_.root()) : error;
+  if (error != EBADF) {
+    return error;
+  }
+  // The folder is open as a mere place, because it may not be listed. Nobody knows whether its
+  // names are on disk where the sync of everything may keep quiet about errors.
+  const Result<struct stat> status = backing().status(folder.descriptor(), "");
+  const int whole = whole_sync_.sync();
+  return whole != 0 ? whole : status && whole_sync_.covers(*status) ? 0 : EIO;
+}
+
+int WritableVolume::sync() {
+  const int own = unsynced_.sync();
+  const int written = written_files_.sync();
+  const int whole = whole_sync_.sync();
+  return own != 0 ? own : written != 0 ? written : whole;
 }
 
 }  // namespace paes::volume

@@ -12,6 +12,8 @@
 #include "volume/open_files.hpp"
 #include "volume/unsynced.hpp"
 #include "volume/volume.hpp"
+#include "volume/whole_sync.hpp"
+#include "volume/written_files.hpp"
 
 namespace paes::volume {
 
@@ -42,6 +44,8 @@ class WritableVolume {
   [[nodiscard]] const Volume& volume() const noexcept { return volume_; }
   [[nodiscard]] const Backing& backing() const noexcept { return volume_.backing(); }
   [[nodiscard]] OpenFiles& open_files() noexcept { return open_files_; }
+  [[nodiscard]] WholeSync& whole_sync() noexcept { return whole_sync_; }
+  [[nodiscard]] WrittenFiles& written_files() noexcept { return written_files_; }
   [[nodiscard]] Unsynced& unsynced() noexcept { return unsynced_; }
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
   // Null: nothing is made ahead.
@@ -55,10 +59,14 @@ class WritableVolume {
 
   // Syncs what has changed in the folder. 0 or an errno.
   [[nodiscard]] int sync_folder(const Folder& folder);
+  // Syncs all of the volume. 0 or an errno, also of what could not be synced before.
+  [[nodiscard]] int sync();
 
  private:
   const Volume& volume_;
   OpenFiles open_files_;
+  WholeSync whole_sync_;
+  WrittenFiles written_files_;
   Unsynced unsynced_;
   bool saves_all_blocks_;
   const SealingAhead* ahead_;
