@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "paes-mount/handles.hpp"
 #include "paes-mount/privileges.hpp"
@@ -167,10 +169,9 @@ void MountedVault::write_back() {
 }
 
 int MountedVault::sync() {
-  const int error = writable_.unsynced().sync();
-  const int second = volume_->backing().sync_file_system(volume_->root());
+  const int error = writable_.sync();
   const int lost = lost_.load();
-  return lost != 0 ? lost : error != 0 ? error : second;
+  return lost != 0 ? lost : error;
 }
 
 // ---- attributes
@@ -185,6 +186,16 @@ int MountedVault::set_length(const SharedNode& node, OpenFile* opened, off_t byt
   }
   const Result<std::unique_ptr<OpenFile>> now = open_file(node, true);
   return now ? (*now)->file->set_length(length, (*now)->path) : now.error();
+}
+
+// Whoever takes the last one away says so a moment later.
+bool MountedVault::has_lost_all_names(const Node& node) const {
+  constexpr std::chrono::milliseconds step(1);
+  for (unsigned tries = 0; tries < 100 && !node.is_retired() && changing_names_.load() != 0;
+       ++tries) {
+    std::this_thread::sleep_for(step);
+  }
+  return node.is_retired();
 }
 
 void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const struct stat& wanted,
@@ -242,18 +253,20 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
   };
   const int error =
       opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
-  if (error == ESTALE && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME)) {
-    // The system writes back the times of a file that is not open any more and has lost its name,
-    // or the one of its names under which it was known. What was written has had its time since the
-    // file was closed, so there is nothing to change but what the vault's file system does itself.
-    // An error would come out of the next sync of the whole file system. A change that a program
-    // asks for has other attributes as well: after ESTALE the system looks for the file again.
+  if (error == ESTALE && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
+      has_lost_all_names(*node)) {
+    // The system writes back the times of a file that is not open any more and has no name. Nobody
+    // will see them, and an error would come out of the next sync of the whole file system. What
+    // the system is told must not last: it may be the change that a program asks for, by a place
+    // that it holds.
     status.shown.st_mode = node->type;
-  } else if (error != 0) {
-    return refuse(request, error);
-  } else {
-    node->told(status.backing);
+    (void)fuse_reply_attr(request, &status.shown, 0);
+    return;
   }
+  if (error != 0) {
+    return refuse(request, error);
+  }
+  node->told(status.backing);
   (void)fuse_reply_attr(request, &status.shown, options_.lifetimes.attributes);
 }
 

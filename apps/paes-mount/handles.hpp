@@ -2,6 +2,8 @@
 // have operations of MountedVault.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <bit>
 #include <cerrno>
 #include <memory>
@@ -25,6 +27,34 @@ Handle* handle_of(const fuse_file_info& file) noexcept {
 // What is no longer where it was found. The system looks it up anew then.
 inline int stale_instead_of_absent(int error) noexcept {
   return error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error;
+}
+
+inline bool is_of(const Node& node, const struct stat& status) noexcept {
+  return key_of(status) == node.key && (status.st_mode & S_IFMT) == node.type;
+}
+
+template <typename Use>
+auto MountedVault::at_name(const SharedNode& node, const Use& use) {
+  using Answer = decltype(use(std::declval<const Backed&>()));
+  const auto at = [&](const std::shared_ptr<const NodePlace>& place) -> Answer {
+    if (place->parent == nullptr) {
+      return volume::Failure{EINVAL};  // the root has no name
+    }
+    volume::Result<SharedFolder> folder = nodes_.folder(place->parent);
+    return folder ? use(Backed{std::move(*folder), place})
+                  : Answer(volume::Failure{folder.error()});
+  };
+  Answer answer = at(node->place());
+  if (answer.error() != ESTALE) {
+    return answer;
+  }
+  for (const std::shared_ptr<const NodePlace>& place : node->other_places()) {
+    Answer other = at(place);
+    if (other.error() != ESTALE) {
+      return other;
+    }
+  }
+  return answer;
 }
 
 template <typename Open>
@@ -81,6 +111,21 @@ class MountedVault::Lookup {
  private:
   NodeTable* nodes_;
   SharedNode node_;
+};
+
+// While somebody takes names away or gives them to others.
+class MountedVault::NameChange {
+ public:
+  explicit NameChange(MountedVault& vault) noexcept : vault_(vault) { ++vault_.changing_names_; }
+  ~NameChange() {
+    ++vault_.changes_of_names_;
+    --vault_.changing_names_;
+  }
+  NameChange(const NameChange&) = delete;
+  NameChange& operator=(const NameChange&) = delete;
+
+ private:
+  MountedVault& vault_;
 };
 
 // Calls `use` with a descriptor through which a node's attributes are found, perhaps a mere place

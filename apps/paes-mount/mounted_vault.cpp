@@ -241,6 +241,7 @@ MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptio
           options.lifetimes.keeps_names ? volume::OtherWriters::none : volume::OtherWriters::some,
           options.ahead),
       nodes_(volume, options.max_folders, options.path_names),
+      left_files_(std::max<std::size_t>(options.max_folders, 1)),
       last_request_(steady_clock::now()),
       devices_{nodes_.root()->key.device} {}
 
@@ -259,16 +260,24 @@ fuse_ino_t MountedVault::number_of(const Node& node) const noexcept {
   return &node == nodes_.root().get() ? FUSE_ROOT_ID : reinterpret_cast<fuse_ino_t>(&node);
 }
 
-Result<MountedVault::Backed> MountedVault::find(const SharedNode& node) {
-  std::shared_ptr<const NodePlace> place = node->place();
-  if (place->parent == nullptr) {
-    return Failure{EINVAL};  // the root has no name
+int MountedVault::error_at(const Node& node, const Backed& backed, int error) const {
+  const Result<struct stat> status = volume_->backing().status(backed.descriptor(), backed.name());
+  return status && is_of(node, *status) ? error
+         : status                       ? ESTALE
+                                        : stale_instead_of_absent(status.error());
+}
+
+std::shared_ptr<const Descriptor> MountedVault::place_left(const SharedNode& node) const {
+  struct OpenPlace {
+    std::shared_ptr<volume::WritableFile> file;  // stays open
+    Descriptor descriptor;
+  };
+  if (std::shared_ptr<volume::WritableFile> file = node->open_file()) {
+    Descriptor descriptor(file->descriptor(), false);
+    auto place = std::make_shared<OpenPlace>(OpenPlace{std::move(file), std::move(descriptor)});
+    return {place, &place->descriptor};
   }
-  Result<SharedFolder> folder = nodes_.folder(place->parent);
-  if (!folder) {
-    return Failure{folder.error()};
-  }
-  return Backed{std::move(*folder), std::move(place)};
+  return node->left();
 }
 
 Result<MountedVault::Status> MountedVault::status_at(int folder, const char* stored) {
@@ -286,34 +295,39 @@ Result<MountedVault::Status> MountedVault::status_of(const SharedNode& node) {
   if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
     return status_at(file->descriptor(), "");
   }
-  const Result<Backed> backed = find(node);
-  if (!backed) {
-    return Failure{backed.error()};
-  }
-  Result<Status> status = status_at(backed->descriptor(), backed->name());
-  if (!status) {
-    return Failure{stale_instead_of_absent(status.error())};
-  }
-  if (key_of(status->backing) != node->key || (status->backing.st_mode & S_IFMT) != node->type) {
-    return Failure{ESTALE};
+  Result<Status> status = at_name(node, [&](const Backed& backed) -> Result<Status> {
+    Result<Status> named = status_at(backed.descriptor(), backed.name());
+    if (!named) {
+      return Failure{stale_instead_of_absent(named.error())};
+    }
+    return is_of(*node, named->backing) ? named : Failure{ESTALE};
+  });
+  if (status.error() == ESTALE) {
+    if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
+      return status_at(left->number(), "");
+    }
   }
   return status;
 }
 
 Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags) {
-  const Result<Backed> backed = find(node);
-  if (!backed) {
-    return Failure{backed.error()};
-  }
   const volume::Backing& backing = volume_->backing();
-  Result<Descriptor> opened =
-      with_descriptors([&] { return backing.open(backed->descriptor(), backed->name(), flags); });
-  if (!opened) {
-    return Failure{stale_instead_of_absent(opened.error())};
-  }
-  const Result<struct stat> status = backing.status(opened->number(), "");
-  if (!status || key_of(*status) != node->key || (status->st_mode & S_IFMT) != node->type) {
-    return Failure{status ? ESTALE : status.error()};
+  Result<Descriptor> opened = at_name(node, [&](const Backed& backed) -> Result<Descriptor> {
+    Result<Descriptor> named =
+        with_descriptors([&] { return backing.open(backed.descriptor(), backed.name(), flags); });
+    if (!named) {
+      return Failure{error_at(*node, backed, named.error())};
+    }
+    const Result<struct stat> status = backing.status(named->number(), "");
+    if (!status || !is_of(*node, *status)) {
+      return Failure{status ? ESTALE : status.error()};
+    }
+    return named;
+  });
+  if (opened.error() == ESTALE) {
+    if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
+      return with_descriptors([&] { return backing.open_again(left->number(), flags); });
+    }
   }
   return opened;
 }
@@ -426,9 +440,26 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
     return refuse(request, folder.error());
   }
   const Result<volume::StoredName> stored = (*folder)->folder.stored_name(name);
-  Result<struct stat> status =
-      stored ? volume_->backing().status((*folder)->folder.descriptor(), stored->name.c_str())
-             : Result<struct stat>(Failure{stored.error()});
+  const auto look = [&] {
+    return stored ? volume_->backing().status((*folder)->folder.descriptor(), stored->name.c_str())
+                  : Result<struct stat>(Failure{stored.error()});
+  };
+  std::uint64_t changes = changes_of_names_.load();
+  Result<struct stat> status = look();
+  std::optional<Lookup> entered;
+  while (status) {
+    entered.emplace(enter(parent, (*folder)->folder, name, stored->name.c_str(), *status));
+    if (changing_names_.load() == 0 && changes_of_names_.load() == changes) {
+      break;
+    }
+    // Whoever takes a name away may not have seen the node that was entered.
+    changes = changes_of_names_.load();
+    status = look();
+    if (status && is_of(**entered, *status)) {
+      break;
+    }
+    entered.reset();
+  }
   if (!status && status.error() == ENOENT && options_.lifetimes.absences > 0) {
     fuse_entry_param nothing{};
     nothing.entry_timeout = options_.lifetimes.absences;
@@ -441,7 +472,7 @@ void MountedVault::lookup(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!S_ISDIR(status->st_mode)) {
     listers_.has_asked(fuse_req_ctx(request)->pid);
   }
-  Lookup found = enter(parent, (*folder)->folder, name, stored->name.c_str(), *status);
+  Lookup& found = *entered;
   found->told(*status);
   const fuse_entry_param entry =
       entry_of(*found, *status, (*folder)->folder.descriptor(), stored->name.c_str());
@@ -465,14 +496,14 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
 
 void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {
   const SharedNode node = node_of(number);
-  const Result<Backed> backed = find(node);
-  if (!backed) {
-    return refuse(request, backed.error());
+  const Result<Descriptor> link = open_backing(node, O_PATH);
+  if (!link) {
+    return refuse(request, link.error());
   }
   const Result<std::string> target =
-      volume::read_link(*volume_, backed->descriptor(), backed->name(), nodes_.path_of(*node));
+      volume::read_link(*volume_, link->number(), "", nodes_.path_of(*node));
   if (!target) {
-    return refuse(request, stale_instead_of_absent(target.error()));
+    return refuse(request, target.error());
   }
   (void)fuse_reply_readlink(request, target->c_str());
 }
@@ -491,17 +522,20 @@ void MountedVault::open(fuse_req_t request, fuse_ino_t number, fuse_file_info* f
   if (!status) {
     return refuse(request, status.error());
   }
-  if (options_.access == Access::write_back) {
-    file->keep_cache = 1;  // open_file refuses a file that others have changed
-  } else {
-    file->keep_cache = node->may_keep_cache(*status, now_s()) ? 1 : 0;
-    if (!node->are_as_told(*status)) {
-      // The system would read no further than the length that it knows. There are no locks in the
-      // way: this call is about attributes alone.
-      (void)fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
-    }
+  set_cache(*node, *status, *file);
+  if (options_.access != Access::write_back && !node->are_as_told(*status)) {
+    // The system would read no further than the length that it knows. There are no locks in the
+    // way: this call is about attributes alone.
+    (void)fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
   }
   Calls::reply_open(*this, request, std::move(*opened), file);
+}
+
+void MountedVault::set_cache(Node& node, const struct stat& status, fuse_file_info& file) {
+  // With the former open_file refuses a file that others have changed.
+  const bool may_keep =
+      options_.access == Access::write_back || node.may_keep_cache(status, now_s());
+  file.keep_cache = may_keep ? 1 : 0;
 }
 
 void MountedVault::read(fuse_req_t request, std::size_t bytes, off_t offset,

@@ -8,10 +8,14 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "paes-mount/fuse.hpp"
+#include "paes-mount/left_files.hpp"
 #include "paes-mount/listers.hpp"
 #include "paes-mount/node_table.hpp"
 #include "volume/changes.hpp"
@@ -107,7 +111,14 @@ class MountedVault {
   [[nodiscard]] Node& node_at(fuse_ino_t number) noexcept;
   [[nodiscard]] SharedNode node_of(fuse_ino_t number);
   [[nodiscard]] fuse_ino_t number_of(const Node& node) const noexcept;
-  [[nodiscard]] volume::Result<Backed> find(const SharedNode& node);
+  // Calls `use`, whose answer is a Result, with each place where the node may be found, until it is
+  // not ESTALE: so it says of a name that something else has by now.
+  template <typename Use>
+  [[nodiscard]] auto at_name(const SharedNode& node, const Use& use);
+  // Why something could not be done under a name of the node.
+  [[nodiscard]] int error_at(const Node& node, const Backed& backed, int error) const;
+  // What is still open of a node that has no name: a file, or its place.
+  [[nodiscard]] std::shared_ptr<const Descriptor> place_left(const SharedNode& node) const;
   // What the system is told of something. It has that name in a folder of the backing tree, or is
   // the descriptor itself if the name is empty.
   [[nodiscard]] volume::Result<Status> status_at(int folder, const char* stored);
@@ -140,6 +151,8 @@ class MountedVault {
   // attributes their nodes are in `entered`. 0 or an errno.
   [[nodiscard]] int fill(Listing& listing, off_t offset, bool with_attributes, EntriesReply& reply,
                          std::vector<Lookup>& entered);
+  // What the system may keep of a file that it opens.
+  void set_cache(Node& node, const struct stat& status, fuse_file_info& file);
   void get_statistics(fuse_req_t request);
   void get_attribute(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t bytes);
   void list_attributes(fuse_req_t request, fuse_ino_t number, std::size_t bytes);
@@ -149,6 +162,7 @@ class MountedVault {
                              std::string_view name, const char* stored, struct stat& status);
 
   // name_changes.cpp
+  class NameChange;
   template <typename Make>
   void make(fuse_req_t request, fuse_ino_t parent, const char* name, bool is_new, const Make& make);
   [[nodiscard]] volume::NewEntry new_entry(fuse_req_t request, const volume::Folder& folder,
@@ -161,9 +175,25 @@ class MountedVault {
   void make_link(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name);
   void add_name(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* name);
   void remove(fuse_req_t request, fuse_ino_t parent, const char* name, bool is_folder);
+  // Opens what somebody else has made under the name meanwhile, if the system would let the one who
+  // asks do that. EEXIST if that is uncertain.
+  [[nodiscard]] volume::Result<std::unique_ptr<OpenFile>> open_made(
+      fuse_req_t request, const SharedNode& parent, const volume::Folder& folder,
+      const volume::StoredName& stored, const char* name, int flags, std::optional<Lookup>& found);
+  void reply_new(fuse_req_t request, const SharedNode& parent, const volume::Folder& folder,
+                 const volume::StoredName& stored, const char* name, const volume::NewEntry& entry,
+                 volume::WritableFile made, fuse_file_info* file);
+  void reply_created(fuse_req_t request, Lookup& found, const struct stat& status,
+                     std::unique_ptr<OpenFile> handle, fuse_file_info* file);
+  void reply_made(fuse_req_t request, Lookup& found, std::unique_ptr<OpenFile> handle,
+                  fuse_file_info* file);
   void unmake(const volume::Folder& folder, const char* name);
   void retire(const struct stat& status);
-  void lost_name(const struct stat& before);
+  [[nodiscard]] std::shared_ptr<const Descriptor> place_of_doomed(const volume::Folder& folder,
+                                                                  const std::string& stored,
+                                                                  const struct stat& status);
+  void lost_name(const struct stat& before, const SharedNode& parent, const std::string& stored,
+                 std::shared_ptr<const Descriptor> place);
   void rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t to_parent,
               const char* to_name, unsigned flags);
 
@@ -181,6 +211,7 @@ class MountedVault {
   void copy_range(fuse_req_t request, off_t from_offset, const fuse_file_info* from,
                   off_t to_offset, const fuse_file_info* to, std::size_t bytes);
   [[nodiscard]] int set_length(const SharedNode& node, OpenFile* opened, off_t bytes);
+  [[nodiscard]] bool has_lost_all_names(const Node& node) const;
   void set_attributes(fuse_req_t request, fuse_ino_t number, const struct stat& wanted, int which,
                       const fuse_file_info* file);
   void set_attribute(fuse_req_t request, fuse_ino_t number, const char* name, Bytes value,
@@ -192,6 +223,9 @@ class MountedVault {
   MountedVaultOptions options_;
   volume::WritableVolume writable_;
   NodeTable nodes_;
+  LeftFiles left_files_;
+  std::atomic<unsigned> changing_names_{0};         // those who are at it
+  std::atomic<std::uint64_t> changes_of_names_{0};  // that are over
   Listers listers_;
   std::atomic<std::uint64_t> handles_{0};
   std::atomic<bool> system_checks_acls_{false};

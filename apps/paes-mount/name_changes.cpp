@@ -18,6 +18,18 @@ namespace {
 constexpr mode_t permissions = 07777;
 constexpr mode_t privileges = S_ISUID | S_ISGID;
 
+// What somebody has removed may come back a moment later as room for something else, as long as it
+// is no more than this.
+constexpr std::int64_t most_left_bytes = 1 << 20;
+
+// Whether the system lets a file's owner open it so, without any other rule that could say
+// otherwise.
+bool lets_owner_open(const struct stat& status, uid_t user, int flags) noexcept {
+  const int access = flags & O_ACCMODE;
+  const mode_t wanted = (access != O_WRONLY ? S_IRUSR : 0U) | (access != O_RDONLY ? S_IWUSR : 0U);
+  return S_ISREG(status.st_mode) && status.st_uid == user && (status.st_mode & wanted) == wanted;
+}
+
 // To whom something new belongs. Only root can give it away; others own what they make.
 std::optional<volume::Owner> owner_of(fuse_req_t request) noexcept {
   const fuse_ctx& asking = *fuse_req_ctx(request);
@@ -94,40 +106,95 @@ void MountedVault::create(fuse_req_t request, fuse_ino_t parent_number, const ch
   }
   const volume::Folder& folder = (*opened)->folder;
   const volume::NewEntry entry = new_entry(request, folder, mode & permissions);
-  Result<WritableFile> made =
-      with_descriptors([&] { return volume::create_file(writable_, folder, name, entry); });
-  const volume::Backing& backing = volume_->backing();
   const Result<volume::StoredName> stored = folder.stored_name(name);
   if (!stored) {
     return refuse(request, stored.error());
   }
-  if (!made) {
-    // Somebody else has made it since the system looked. The system has to look again: it takes
-    // what is created for new, and asks neither who may open it nor whether to empty it.
-    const bool was_absent = made.error() == EEXIST && (file->flags & O_EXCL) == 0;
-    return refuse(request, was_absent ? ESTALE : made.error());
+  // Others may make and remove it all the time.
+  constexpr unsigned most_tries = 1000;
+  for (unsigned tries = 0; tries < most_tries; ++tries) {
+    Result<WritableFile> made =
+        with_descriptors([&] { return volume::create_file(writable_, folder, name, entry); });
+    if (made) {
+      return reply_new(request, parent, folder, *stored, name, entry, std::move(*made), file);
+    }
+    if (made.error() != EEXIST || (file->flags & O_EXCL) != 0) {
+      return refuse(request, made.error());
+    }
+    // Somebody else has made it since the system looked.
+    std::optional<Lookup> found;
+    Result<std::unique_ptr<OpenFile>> there =
+        open_made(request, parent, folder, *stored, name, file->flags, found);
+    if (there) {
+      return reply_made(request, *found, std::move(*there), file);
+    }
+    if (there.error() != ENOENT) {
+      break;
+    }
   }
-  Result<struct stat> status = backing.status(made->descriptor(), "");
+  // The system has to look again: it takes what is created for new, and asks neither who may open
+  // it nor whether to empty it.
+  refuse(request, ESTALE);
+}
+
+void MountedVault::reply_new(fuse_req_t request, const SharedNode& parent,
+                             const volume::Folder& folder, const volume::StoredName& stored,
+                             const char* name, const volume::NewEntry& entry, WritableFile made,
+                             fuse_file_info* file) {
+  const volume::Backing& backing = volume_->backing();
+  Result<struct stat> status = backing.status(made.descriptor(), "");
   if (status && (entry.mode & privileges) != 0 && entry.owner) {
     // The new owner has taken them away.
     const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
-    (void)backing.set_mode(made->descriptor(), "", given);
-    status = backing.status(made->descriptor(), "");
+    (void)backing.set_mode(made.descriptor(), "", given);
+    status = backing.status(made.descriptor(), "");
   }
   if (!status) {
     unmake(folder, name);
     return refuse(request, status.error());
   }
   retire(*status);
-  Lookup found(nodes_, nodes_.enter(parent, name, stored->name, *status));
-  std::unique_ptr<OpenFile> handle = new_handle(found.node(), std::move(*made), true);
+  Lookup found(nodes_, nodes_.enter(parent, name, stored.name, *status));
+  std::unique_ptr<OpenFile> handle = new_handle(found.node(), std::move(made), true);
   found->told(*status);
   file->keep_cache = options_.access == Access::write_back ? 1 : 0;
-  const fuse_entry_param shown_entry = entry_of(*found, *status, handle->file->descriptor(), "");
+  reply_created(request, found, *status, std::move(handle), file);
+}
+
+void MountedVault::reply_created(fuse_req_t request, Lookup& found, const struct stat& status,
+                                 std::unique_ptr<OpenFile> handle, fuse_file_info* file) {
+  const fuse_entry_param shown_entry = entry_of(*found, status, handle->file->descriptor(), "");
   if (Answers::give_handle(*this, std::move(handle), file,
                            [&] { return fuse_reply_create(request, &shown_entry, file); })) {
     found.given();
   }
+}
+
+void MountedVault::reply_made(fuse_req_t request, Lookup& found, std::unique_ptr<OpenFile> handle,
+                              fuse_file_info* file) {
+  const Result<struct stat> status = volume_->backing().status(handle->file->descriptor(), "");
+  if (!status) {
+    return refuse(request, status.error());
+  }
+  found->told(*status);
+  set_cache(*found, *status, *file);
+  reply_created(request, found, *status, std::move(handle), file);
+}
+
+Result<std::unique_ptr<MountedVault::OpenFile>> MountedVault::open_made(
+    fuse_req_t request, const SharedNode& parent, const volume::Folder& folder,
+    const volume::StoredName& stored, const char* name, int flags, std::optional<Lookup>& found) {
+  Result<struct stat> status = volume_->backing().status(folder.descriptor(), stored.name.c_str());
+  if (!status) {
+    return Failure{status.error()};
+  }
+  if ((flags & O_TRUNC) != 0 || !lets_owner_open(*status, fuse_req_ctx(request)->uid, flags)) {
+    return Failure{EEXIST};
+  }
+  found.emplace(enter(parent, folder, name, stored.name.c_str(), *status));
+  Result<std::unique_ptr<OpenFile>> opened =
+      open_file(found->node(), (flags & O_ACCMODE) != O_RDONLY);
+  return opened.error() == ESTALE ? Failure{ENOENT} : std::move(opened);
 }
 
 void MountedVault::make_folder(fuse_req_t request, fuse_ino_t parent, const char* name,
@@ -156,26 +223,23 @@ void MountedVault::add_name(fuse_req_t request, fuse_ino_t number, fuse_ino_t pa
                             const char* name) {
   const SharedNode node = node_of(number);
   make(request, parent, name, false, [&](const volume::Folder& folder) {
-    const Result<Backed> backed = find(node);
-    if (!backed) {
-      return backed.error();
-    }
-    // What has the name by now may be another.
-    const Result<struct stat> status =
-        volume_->backing().status(backed->descriptor(), backed->name());
-    if (!status) {
-      return stale_instead_of_absent(status.error());
-    }
-    if (key_of(*status) != node->key) {
-      return ESTALE;
-    }
-    return volume::add_name(writable_, backed->descriptor(), backed->name(), folder, name);
+    const auto add = [&](const Backed& backed) -> Result<bool> {
+      // What has the name by now may be another.
+      if (const int error = error_at(*node, backed, 0); error != 0) {
+        return Failure{error};
+      }
+      const int error =
+          volume::add_name(writable_, backed.descriptor(), backed.name(), folder, name);
+      return error == 0 ? Result<bool>(true) : Failure{error};
+    };
+    return at_name(node, add).error();
   });
 }
 
 void MountedVault::remove(fuse_req_t request, fuse_ino_t parent_number, const char* name,
                           bool is_folder) {
-  const Result<SharedFolder> opened = nodes_.folder(node_of(parent_number));
+  const SharedNode parent = node_of(parent_number);
+  const Result<SharedFolder> opened = nodes_.folder(parent);
   if (!opened) {
     return refuse(request, opened.error());
   }
@@ -184,15 +248,20 @@ void MountedVault::remove(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!stored) {
     return refuse(request, stored.error());
   }
+  const NameChange changing(*this);
   const Result<struct stat> before =
       volume_->backing().status(folder.descriptor(), stored->name.c_str());
   if (!before) {
     return refuse(request, before.error());  // nobody would know which node has lost its name
   }
+  std::shared_ptr<const Descriptor> place;
+  if (before->st_size <= most_left_bytes) {
+    place = place_of_doomed(folder, stored->name, *before);
+  }
   const int error = is_folder ? volume::remove_folder(writable_, folder, name)
                               : volume::remove_file(writable_, folder, name);
   if (error == 0) {
-    lost_name(*before);
+    lost_name(*before, parent, stored->name, std::move(place));
   }
   refuse(request, error);
 }
@@ -204,10 +273,45 @@ void MountedVault::retire(const struct stat& status) {
   }
 }
 
-void MountedVault::lost_name(const struct stat& before) {
-  if (S_ISDIR(before.st_mode) || before.st_nlink <= 1) {
-    retire(before);
+// A mere place of what is about to lose its last name, or null. It is no loss if it cannot be had:
+// the system looks again for what it cannot open, once.
+std::shared_ptr<const Descriptor> MountedVault::place_of_doomed(const volume::Folder& folder,
+                                                                const std::string& stored,
+                                                                const struct stat& status) {
+  const volume::Backing& backing = volume_->backing();
+  if (S_ISDIR(status.st_mode) || status.st_nlink > 1 ||
+      !backing.removes_open_files(folder.descriptor())) {
+    return nullptr;
   }
+  Result<Descriptor> place = backing.open(folder.descriptor(), stored.c_str(), O_PATH);
+  const Result<struct stat> opened =
+      place ? backing.status(place->number(), "") : Result<struct stat>(Failure{place.error()});
+  if (!opened || key_of(*opened) != key_of(status)) {
+    return nullptr;
+  }
+  auto shared = std::make_shared<const Descriptor>(std::move(*place));
+  if (const SharedNode known = nodes_.known(key_of(status)); known != nullptr) {
+    left_files_.keep(known, shared);
+  }
+  return shared;
+}
+
+void MountedVault::lost_name(const struct stat& before, const SharedNode& parent,
+                             const std::string& stored, std::shared_ptr<const Descriptor> place) {
+  const SharedNode known = nodes_.known(key_of(before));
+  if (known == nullptr) {
+    return;
+  }
+  if (!S_ISDIR(before.st_mode)) {
+    nodes_.lose(*known, parent, stored);
+  }
+  if (!S_ISDIR(before.st_mode) && before.st_nlink > 1) {
+    return;
+  }
+  if (place != nullptr && known->left() == nullptr) {
+    left_files_.keep(known, std::move(place));  // the system has asked for it just now
+  }
+  nodes_.retire(known);
 }
 
 void MountedVault::rename(fuse_req_t request, fuse_ino_t parent_number, const char* name,
@@ -226,6 +330,7 @@ void MountedVault::rename(fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!stored || !to_stored) {
     return refuse(request, stored ? to_stored.error() : stored.error());
   }
+  const NameChange changing(*this);
   const volume::Backing& backing = volume_->backing();
   const Result<struct stat> moved = backing.status(folder.descriptor(), stored->name.c_str());
   const Result<struct stat> replaced =
@@ -234,18 +339,22 @@ void MountedVault::rename(fuse_req_t request, fuse_ino_t parent_number, const ch
     // Nobody would know which nodes are moved.
     return refuse(request, moved ? replaced.error() : moved.error());
   }
+  std::shared_ptr<const Descriptor> place;
+  if (replaced && flags != RENAME_EXCHANGE) {
+    place = place_of_doomed(to_folder, to_stored->name, *replaced);
+  }
   const int error = volume::rename(writable_, folder, name, to_folder, to_name, flags);
   const bool are_one = replaced && key_of(*moved) == key_of(*replaced);
   if (error == 0 && !are_one) {
     if (const SharedNode known = nodes_.known(key_of(*moved)); known != nullptr) {
-      nodes_.move(*known, to_parent, to_name, to_stored->name);
+      nodes_.move(*known, parent, stored->name, to_parent, to_name, to_stored->name);
     }
     if (replaced && flags == RENAME_EXCHANGE) {
       if (const SharedNode known = nodes_.known(key_of(*replaced)); known != nullptr) {
-        nodes_.move(*known, parent, name, stored->name);
+        nodes_.move(*known, to_parent, to_stored->name, parent, name, stored->name);
       }
     } else if (replaced) {
-      lost_name(*replaced);
+      lost_name(*replaced, to_parent, to_stored->name, std::move(place));
     }
   }
   refuse(request, error);

@@ -20,10 +20,13 @@ Node::~Node() {
     *left_to_outermost = std::move(place_);
     return;
   }
-  Place above;  // at most one: a place has one folder
+  Place above;  // at most one: a place has one folder, and a folder has one place
   left_to_outermost = &above;
-  for (Place place = std::move(place_); place != nullptr; place = std::move(above)) {
-    place.reset();
+  other_places_.push_back(std::move(place_));
+  for (Place& each : other_places_) {
+    for (Place place = std::move(each); place != nullptr; place = std::move(above)) {
+      place.reset();
+    }
   }
   left_to_outermost = nullptr;
 }
@@ -31,6 +34,28 @@ Node::~Node() {
 std::shared_ptr<const NodePlace> Node::place() const {
   const std::lock_guard lock(mutex_);
   return place_;
+}
+
+std::vector<std::shared_ptr<const NodePlace>> Node::other_places() const {
+  const std::lock_guard lock(mutex_);
+  return other_places_;
+}
+
+bool Node::is_retired() const {
+  const std::lock_guard lock(mutex_);
+  return is_retired_;
+}
+
+void Node::keep_left(std::shared_ptr<const Descriptor> left) {
+  const std::lock_guard lock(mutex_);
+  left_.swap(left);
+}
+
+void Node::drop_left() { keep_left(nullptr); }
+
+std::shared_ptr<const Descriptor> Node::left() const {
+  const std::lock_guard lock(mutex_);
+  return left_;
 }
 
 void Node::told(const struct stat& backing) {
@@ -162,11 +187,10 @@ SharedNode NodeTable::enter(const SharedNode& parent, std::string_view name,
     node = known->second;
     ++node->lookups_;
   }
-  const std::shared_ptr<const NodePlace> place = node->place();
-  if (place->parent != parent || place->stored != stored) {
+  if (!node->place()->is_at(parent, stored)) {
     try {
-      move_to(*node, std::make_shared<const NodePlace>(
-                         NodePlace{parent, std::string(stored), std::string(name)}));
+      add_place(*node, std::make_shared<const NodePlace>(
+                           NodePlace{parent, std::string(stored), std::string(name)}));
     } catch (...) {
       forget(*node, 1);
       throw;
@@ -193,12 +217,62 @@ void NodeTable::retire(const SharedNode& node) {
     shard.replaced.push_back(found->second);
     shard.nodes.erase(found);
   }
+  const std::lock_guard of_node(node->mutex_);
+  node->is_retired_ = true;
 }
 
-void NodeTable::move(Node& node, const SharedNode& parent, std::string_view name,
-                     std::string_view stored) {
-  move_to(node, std::make_shared<const NodePlace>(
-                    NodePlace{parent, std::string(stored), std::string(name)}));
+void NodeTable::move(Node& node, const SharedNode& old_parent, std::string_view old_stored,
+                     const SharedNode& parent, std::string_view name, std::string_view stored) {
+  add_place(node, std::make_shared<const NodePlace>(
+                      NodePlace{parent, std::string(stored), std::string(name)}));
+  lose(node, old_parent, old_stored);
+}
+
+void NodeTable::lose(Node& node, const SharedNode& parent, std::string_view stored) {
+  std::shared_ptr<const NodePlace> lost;  // destroyed outside of the lock
+  const std::lock_guard lock(node.mutex_);
+  std::vector<std::shared_ptr<const NodePlace>>& others = node.other_places_;
+  if (node.place_->is_at(parent, stored)) {
+    if (others.empty()) {
+      return;  // it was there last
+    }
+    lost = std::exchange(node.place_, std::move(others.back()));
+    others.pop_back();
+    return;
+  }
+  const auto found = std::find_if(others.begin(), others.end(),
+                                  [&](const auto& place) { return place->is_at(parent, stored); });
+  if (found != others.end()) {
+    lost = std::move(*found);
+    others.erase(found);
+  }
+}
+
+// A file may have many names, and keeps the latest of them. A folder has one.
+void NodeTable::add_place(Node& node, std::shared_ptr<const NodePlace> place) {
+  constexpr std::size_t max_other_places = 64;
+  if (node.type == S_IFDIR) {
+    return move_to(node, std::move(place));
+  }
+  std::shared_ptr<const NodePlace> forgotten;  // destroyed outside of the lock
+  const std::lock_guard lock(node.mutex_);
+  if (node.place_->is_at(place->parent, place->stored)) {
+    return;
+  }
+  std::vector<std::shared_ptr<const NodePlace>>& others = node.other_places_;
+  const auto known = std::find_if(others.begin(), others.end(), [&](const auto& other) {
+    return other->is_at(place->parent, place->stored);
+  });
+  if (known != others.end()) {
+    std::swap(*known, node.place_);
+    return;
+  }
+  others.push_back(node.place_);
+  forgotten = std::exchange(node.place_, std::move(place));
+  if (others.size() > max_other_places) {
+    forgotten = std::move(others.front());
+    others.erase(others.begin());
+  }
 }
 
 std::vector<SharedNode> NodeTable::with_open_files() const {

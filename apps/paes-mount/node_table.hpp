@@ -96,6 +96,10 @@ struct NodePlace {
   SharedNode parent;
   std::string stored;  // in the backing tree
   std::string name;    // in the volume
+
+  [[nodiscard]] bool is_at(const SharedNode& folder, std::string_view stored_name) const noexcept {
+    return parent == folder && stored == stored_name;
+  }
 };
 
 class Node : public std::enable_shared_from_this<Node> {
@@ -112,6 +116,16 @@ class Node : public std::enable_shared_from_this<Node> {
   const std::uint32_t generation;  // tells nodes apart that had the same inode one after another
 
   [[nodiscard]] std::shared_ptr<const NodePlace> place() const;
+  // The other names that the system was told of and that nobody is known to have taken away.
+  [[nodiscard]] std::vector<std::shared_ptr<const NodePlace>> other_places() const;
+
+  // It has no name any more, as far as is known.
+  [[nodiscard]] bool is_retired() const;
+  // A mere place (O_PATH) of a file that loses its last name. The system may be about to open what
+  // it has just found under that name.
+  void keep_left(std::shared_ptr<const Descriptor> left);
+  void drop_left();
+  [[nodiscard]] std::shared_ptr<const Descriptor> left() const;
 
   // The system has been told these attributes, and may believe them for a while.
   void told(const struct stat& backing);
@@ -170,6 +184,9 @@ class Node : public std::enable_shared_from_this<Node> {
 
   mutable std::mutex mutex_;  // guards all that follows but the atomic
   std::shared_ptr<const NodePlace> place_;
+  std::vector<std::shared_ptr<const NodePlace>> other_places_;  // of a folder: none
+  bool is_retired_ = false;
+  std::shared_ptr<const Descriptor> left_;
   SharedFolder folder_;  // kept open, or null
   std::vector<OpenedFile> open_files_;
   std::uint64_t changes_ = 0;
@@ -209,8 +226,11 @@ class NodeTable {
   // An inode has lost its last name, or its file is another one by now: whoever has the node goes
   // on with it, and what is found under this inode from now on gets another.
   void retire(const SharedNode& node);
-  // A node has another name by now.
-  void move(Node& node, const SharedNode& parent, std::string_view name, std::string_view stored);
+  // A node has another name in the place of the old one, which is the stored one.
+  void move(Node& node, const SharedNode& old_parent, std::string_view old_stored,
+            const SharedNode& parent, std::string_view name, std::string_view stored);
+  // A node has lost one of its names.
+  void lose(Node& node, const SharedNode& parent, std::string_view stored);
   // All that have a file open, those without a name among them.
   [[nodiscard]] std::vector<SharedNode> with_open_files() const;
 
@@ -242,6 +262,7 @@ class NodeTable {
 
   [[nodiscard]] Shard& shard_of(const NodeKey& key) noexcept;
   void move_to(Node& node, std::shared_ptr<const NodePlace> place);
+  void add_place(Node& node, std::shared_ptr<const NodePlace> place);
   [[nodiscard]] bool is_above(const Node& node, const NodePlace& place) const;
   [[nodiscard]] volume::Result<SharedFolder> open_in(const OpenFolder& parent,
                                                      const SharedNode& node,
