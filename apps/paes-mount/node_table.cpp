@@ -22,11 +22,14 @@ Node::~Node() {
   }
   Place above;  // at most one: a place has one folder, and a folder has one place
   left_to_outermost = &above;
-  other_places_.push_back(std::move(place_));
-  for (Place& each : other_places_) {
-    for (Place place = std::move(each); place != nullptr; place = std::move(above)) {
+  const auto release = [&](Place place) {
+    for (; place != nullptr; place = std::move(above)) {
       place.reset();
     }
+  };
+  release(std::move(place_));
+  while (!other_places_.empty()) {
+    release(std::move(other_places_.extract(other_places_.begin()).value()));
   }
   left_to_outermost = nullptr;
 }
@@ -38,7 +41,7 @@ std::shared_ptr<const NodePlace> Node::place() const {
 
 std::vector<std::shared_ptr<const NodePlace>> Node::other_places() const {
   const std::lock_guard lock(mutex_);
-  return other_places_;
+  return {other_places_.begin(), other_places_.end()};
 }
 
 bool Node::is_retired() const {
@@ -229,50 +232,35 @@ void NodeTable::move(Node& node, const SharedNode& old_parent, std::string_view 
 }
 
 void NodeTable::lose(Node& node, const SharedNode& parent, std::string_view stored) {
-  std::shared_ptr<const NodePlace> lost;  // destroyed outside of the lock
+  const auto lost = std::make_shared<const NodePlace>(NodePlace{parent, std::string(stored), {}});
+  std::shared_ptr<const NodePlace> old;  // destroyed outside of the lock
   const std::lock_guard lock(node.mutex_);
-  std::vector<std::shared_ptr<const NodePlace>>& others = node.other_places_;
-  if (node.place_->is_at(parent, stored)) {
-    if (others.empty()) {
-      return;  // it was there last
+  auto& others = node.other_places_;
+  if (!node.place_->is_at(parent, stored)) {
+    if (const auto known = others.find(lost); known != others.end()) {
+      old = std::move(others.extract(known).value());
     }
-    lost = std::exchange(node.place_, std::move(others.back()));
-    others.pop_back();
-    return;
-  }
-  const auto found = std::find_if(others.begin(), others.end(),
-                                  [&](const auto& place) { return place->is_at(parent, stored); });
-  if (found != others.end()) {
-    lost = std::move(*found);
-    others.erase(found);
+  } else if (!others.empty()) {  // else it was there last
+    old = std::exchange(node.place_, std::move(others.extract(others.begin()).value()));
   }
 }
 
-// A file may have many names, and keeps the latest of them. A folder has one.
+// A file may have many names, a folder has one. A name costs no more than a node would.
 void NodeTable::add_place(Node& node, std::shared_ptr<const NodePlace> place) {
-  constexpr std::size_t max_other_places = 64;
   if (node.type == S_IFDIR) {
     return move_to(node, std::move(place));
   }
-  std::shared_ptr<const NodePlace> forgotten;  // destroyed outside of the lock
+  std::shared_ptr<const NodePlace> again;  // destroyed outside of the lock
   const std::lock_guard lock(node.mutex_);
+  auto& others = node.other_places_;
   if (node.place_->is_at(place->parent, place->stored)) {
     return;
   }
-  std::vector<std::shared_ptr<const NodePlace>>& others = node.other_places_;
-  const auto known = std::find_if(others.begin(), others.end(), [&](const auto& other) {
-    return other->is_at(place->parent, place->stored);
-  });
-  if (known != others.end()) {
-    std::swap(*known, node.place_);
-    return;
+  others.insert(node.place_);  // without memory for it, nothing has changed
+  if (const auto known = others.find(place); known != others.end()) {
+    again = std::move(others.extract(known).value());
   }
-  others.push_back(node.place_);
-  forgotten = std::exchange(node.place_, std::move(place));
-  if (others.size() > max_other_places) {
-    forgotten = std::move(others.front());
-    others.erase(others.begin());
-  }
+  node.place_ = std::move(place);
 }
 
 std::vector<SharedNode> NodeTable::with_open_files() const {

@@ -11,8 +11,10 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -102,6 +104,13 @@ struct NodePlace {
   }
 };
 
+struct PlaceOrder {
+  bool operator()(const std::shared_ptr<const NodePlace>& a,
+                  const std::shared_ptr<const NodePlace>& b) const noexcept {
+    return std::tie(a->parent, a->stored) < std::tie(b->parent, b->stored);
+  }
+};
+
 class Node : public std::enable_shared_from_this<Node> {
  public:
   Node(const NodeKey& node_key, mode_t mode, std::uint32_t node_generation,
@@ -184,7 +193,7 @@ class Node : public std::enable_shared_from_this<Node> {
 
   mutable std::mutex mutex_;  // guards all that follows but the atomic
   std::shared_ptr<const NodePlace> place_;
-  std::vector<std::shared_ptr<const NodePlace>> other_places_;  // of a folder: none
+  std::set<std::shared_ptr<const NodePlace>, PlaceOrder> other_places_;  // of a folder: none
   bool is_retired_ = false;
   std::shared_ptr<const Descriptor> left_;
   SharedFolder folder_;  // kept open, or null
