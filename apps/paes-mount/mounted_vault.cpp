@@ -326,7 +326,9 @@ Result<Descriptor> MountedVault::open_backing(const SharedNode& node, int flags)
   });
   if (opened.error() == ESTALE) {
     if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
-      return with_descriptors([&] { return backing.open_again(left->number(), flags); });
+      opened = with_descriptors([&] { return backing.open_again(left->number(), flags); });
+      // The path in /proc may be what is absent.
+      return opened ? std::move(opened) : Failure{stale_instead_of_absent(opened.error())};
     }
   }
   return opened;
