@@ -49,6 +49,11 @@ bool Node::is_retired() const {
   return is_retired_;
 }
 
+void Node::note_retired() {
+  const std::lock_guard lock(mutex_);
+  is_retired_ = true;
+}
+
 void Node::keep_left(std::shared_ptr<const Descriptor> left) {
   const std::lock_guard lock(mutex_);
   left_.swap(left);
@@ -182,6 +187,7 @@ SharedNode NodeTable::enter(const SharedNode& parent, std::string_view name,
         shard.nodes.emplace(key, node);
       } else {
         shard.replaced.push_back(known->second);
+        known->second->note_retired();
         known->second = node;
       }
       node->lookups_ = 1;
@@ -220,8 +226,7 @@ void NodeTable::retire(const SharedNode& node) {
     shard.replaced.push_back(found->second);
     shard.nodes.erase(found);
   }
-  const std::lock_guard of_node(node->mutex_);
-  node->is_retired_ = true;
+  node->note_retired();
 }
 
 void NodeTable::move(Node& node, const SharedNode& old_parent, std::string_view old_stored,

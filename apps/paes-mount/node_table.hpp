@@ -188,6 +188,7 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   friend class NodeTable;
 
+  void note_retired();
   // What has_changed_outside says, as far as it is not known yet. The caller holds the lock.
   [[nodiscard]] bool differs_from_own(const struct stat& backing, std::uint64_t changes) const;
 

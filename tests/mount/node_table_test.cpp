@@ -14,6 +14,8 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "kernel/registry.hpp"
@@ -196,6 +198,41 @@ TEST_F(Nodes, AHardLinkIsOneNode) {
   EXPECT_EQ(table.path_of(*node), "two");
   table.forget(*node, 2);
   EXPECT_EQ(table.nodes(), 0U);
+}
+
+std::set<std::string> stored_names(const Node& node) {
+  std::set<std::string> names = {node.place()->stored};
+  for (const auto& place : node.other_places()) {
+    EXPECT_TRUE(names.insert(place->stored).second) << place->stored;
+  }
+  return names;
+}
+
+TEST_F(Nodes, AllNamesOfAFileAreKnownUntilTheyAreGone) {
+  using Names = std::set<std::string>;
+  make_file("file");
+  const struct stat file = status("file");
+  NodeTable table(*volume_, 10, PathNames::plain);
+  const SharedNode& root = table.root();
+  const SharedNode node = table.enter(root, "a", "a", file);
+  for (const char* name : {"b", "c", "a", "b"}) {
+    EXPECT_EQ(table.enter(root, name, name, file), node);
+    EXPECT_EQ(node->place()->stored, name);
+  }
+  EXPECT_EQ(stored_names(*node), (Names{"a", "b", "c"}));
+  table.move(*node, root, "a", root, "d", "d");
+  EXPECT_EQ(stored_names(*node), (Names{"b", "c", "d"}));
+  EXPECT_EQ(node->place()->stored, "d");
+  table.lose(*node, root, "unknown");
+  table.lose(*node, root, "b");
+  EXPECT_EQ(stored_names(*node), (Names{"c", "d"}));
+  table.lose(*node, root, "d");
+  EXPECT_EQ(stored_names(*node), (Names{"c"}));
+  EXPECT_FALSE(node->is_retired());
+  table.lose(*node, root, "c");
+  EXPECT_EQ(stored_names(*node), (Names{"c"}));  // for messages
+  table.retire(node);
+  EXPECT_TRUE(node->is_retired());
 }
 
 TEST_F(Nodes, FewFoldersAreKeptOpen) {
