@@ -44,8 +44,11 @@ def modeless(folder: Path) -> Run:
     def run(code: str) -> str:
         done = subprocess.run(
             [sys.executable, "-c", "import paes, sys\n" + code],
-            cwd=folder, env=os.environ | {"LD_PRELOAD": str(library)}, check=True,
-            capture_output=True, text=True,
+            cwd=folder,
+            env=os.environ | {"LD_PRELOAD": str(library)},
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stderr
 
@@ -71,7 +74,8 @@ def test_what_others_can_read_is_warned_of(
 
 def test_a_secret_key_that_others_can_read_is_not_saved(modeless: Run, folder: Path) -> None:
     err = modeless(
-        "try:\n  paes.keygen('key')\nexcept paes.FailureError as error:\n  sys.stderr.write(str(error))"
+        "try:\n  paes.keygen('key')\n"
+        "except paes.FailureError as error:\n  sys.stderr.write(str(error))"
     )
     assert "other users have more access" in err
     assert not (folder / "key").exists()

@@ -486,9 +486,7 @@ def test_targets_that_answer_wrongly(identity: paes.Identity, answer: int) -> No
 
 
 @pytest.mark.parametrize("buffering", [0, 4096])
-def test_a_target_that_has_to_wait(
-    buffering: int, identity: paes.Identity, folder: Path
-) -> None:
+def test_a_target_that_has_to_wait(buffering: int, identity: paes.Identity, folder: Path) -> None:
     # Raw files of a descriptor that does not block say None, and buffered ones raise an exception.
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

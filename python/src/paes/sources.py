@@ -72,9 +72,7 @@ def _read(file: Readable, size: int) -> bytes:
     """Read at most `size` bytes, and wait for the first of them."""
     while (data := file.read(size)) is None:
         if not _wait(file, select.POLLIN):
-            raise BlockingIOError(
-                errno.EAGAIN, f"{name_of(file)}: cannot be read without waiting"
-            )
+            raise BlockingIOError(errno.EAGAIN, f"{name_of(file)}: cannot be read without waiting")
     return data
 
 
