@@ -30,6 +30,10 @@ void Messages::damage(const volume::Finding& found) {
       return;
     }
   }
+  warn(line);
+}
+
+void Messages::warn(const std::string& line) {
   if (in_syslog_.load()) {
     syslog(LOG_ERR, "%s", cli::printable(line).c_str());
   } else {

@@ -17,6 +17,8 @@ class Messages {
 
   // Each damage is told once, because the system asks for what it could not read again and again.
   void damage(const volume::Finding& found);
+  void warn(const std::string& line);
+  // To syslog alone.
   void note(const std::string& line);
 
  private:

@@ -19,6 +19,7 @@
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "paes-mount/background.hpp"
+#include "paes-mount/completer.hpp"
 #include "paes-mount/messages.hpp"
 #include "paes-mount/mounted_vault.hpp"
 #include "paes-mount/mountpoint.hpp"
@@ -106,6 +107,24 @@ Opened open_volume(const Request& request, const MountPaths& paths, Messages& me
           make_ahead(request, opened, kernel)};
 }
 
+// What is being written, and the process that completes it if this one is killed.
+struct KeptWrites {
+  KeptWrites(unsigned threads, Messages& messages) : pending(threads) {
+    const auto warn = [&messages](const std::string& why) {
+      messages.warn("if this mount is killed, blocks that are being written are lost: " + why);
+    };
+    try {
+      completer.emplace(pending);
+      completer->watch([warn] { warn("the process that completes them is gone"); });
+    } catch (const std::exception& error) {
+      warn(error.what());
+    }
+  }
+
+  volume::PendingWrites pending;
+  std::optional<Completer> completer;
+};
+
 // `paes umount` finds this program by the device of its mount. If the device is not to be found,
 // the mount works all the same.
 void announce(cli::MountPresence& presence, const Session& session) {
@@ -117,9 +136,14 @@ void announce(cli::MountPresence& presence, const Session& session) {
 // With what was asked for and found. The keys are wiped when this returns.
 int mount_until_unmounted(const Request& request, const MountPaths& paths, Background* background) {
   const WipeResidueOnExit wiped;
+  Messages messages;
+  const unsigned threads = request.threads != 0 ? request.threads : default_threads();
+  std::optional<KeptWrites> writes;  // before there is a key
+  if (request.can_write) {
+    writes.emplace(threads, messages);
+  }
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
-  Messages messages;
   const Opened opened = open_volume(request, paths, messages);
 
   MountedVaultOptions options;
@@ -140,6 +164,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   options.has_acls = request.has_acls || request.allows_others;
   options.has_suid = request.has_suid;
   options.ahead = opened.ahead.get();
+  options.pending = writes ? &writes->pending : nullptr;
   MountedVault mounted(opened.volume, options);
   if (secret_locking_fell_short()) {
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
@@ -154,9 +179,8 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   };
   int failure = 0;
   {
-    Session session(mounted,
-                    {paths.mountpoint, paths.place.number(), request.mount_options(paths.vault),
-                     request.threads != 0 ? request.threads : default_threads(), request.idle});
+    Session session(mounted, {paths.mountpoint, paths.place.number(),
+                              request.mount_options(paths.vault), threads, request.idle});
     announce(presence, session);
     session.start(cli::cancel());
     if (background != nullptr) {

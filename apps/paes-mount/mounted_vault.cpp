@@ -239,7 +239,7 @@ MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptio
       writable_(
           volume, volume::SavedBlocks::where_room_may_end,
           options.lifetimes.keeps_names ? volume::OtherWriters::none : volume::OtherWriters::some,
-          options.ahead),
+          options.ahead, options.pending),
       nodes_(volume, options.max_folders, options.path_names),
       left_files_(std::max<std::size_t>(options.max_folders, 1)),
       last_request_(steady_clock::now()),

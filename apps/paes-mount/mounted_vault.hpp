@@ -46,9 +46,11 @@ struct MountedVaultOptions {
   Access access = Access::read;
   std::size_t max_folders = 1024;  // kept open
   PathNames path_names = PathNames::plain;
-  bool has_acls = false;                        // the system enforces POSIX ACLs
-  bool has_suid = false;                        // set-user-ID programs and file capabilities count
-  const volume::SealingAhead* ahead = nullptr;  // outlives the mounted vault; null: none
+  bool has_acls = false;  // the system enforces POSIX ACLs
+  bool has_suid = false;  // set-user-ID programs and file capabilities count
+  // Both outlive the mounted vault. Null: none.
+  const volume::SealingAhead* ahead = nullptr;
+  volume::PendingWrites* pending = nullptr;
 };
 
 class MountedVault {

@@ -35,20 +35,6 @@ constexpr std::array<std::uint8_t, block_bytes> zeros{};
 
 }  // namespace
 
-WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset, Bytes from) {
-  WriteOutcome written;
-  while (written.bytes < from.size()) {
-    const Result<std::size_t> bytes =
-        backing.write(file, offset + written.bytes, from.subspan(written.bytes));
-    if (!bytes || *bytes == 0) {
-      written.error = bytes ? EIO : bytes.error();
-      break;
-    }
-    written.bytes += *bytes;
-  }
-  return written;
-}
-
 vault::FileId random_id() {
   vault::FileId id{};
   random_ivs(id, id.size());  // which are not all zero either
@@ -57,14 +43,15 @@ vault::FileId random_id() {
 
 int StoredBlocks::read(std::uint64_t first, std::size_t count) {
   const vault::BlockLayout layout = volume_.content().layout();
-  std::vector<std::uint8_t> bytes(count * layout.stride());
-  const Result<std::size_t> read =
-      volume_.backing().read(file_, layout.offset_of(first), MutableBytes(bytes));
+  const MutableBytes room = slot_.old_room(count * layout.stride());
+  if (room.empty()) {
+    return ENOMEM;
+  }
+  const Result<std::size_t> read = volume_.backing().read(file_, layout.offset_of(first), room);
   if (!read) {
     return read.error();
   }
-  bytes.resize(*read);
-  runs_.insert_or_assign(first, std::move(bytes));
+  runs_.insert_or_assign(first, room.first(*read));
   return 0;
 }
 
@@ -81,13 +68,36 @@ Bytes StoredBlocks::block(std::uint64_t number) const {
     return {};
   }
   const auto begin = static_cast<std::size_t>(place) * stride;
-  return Bytes(bytes).subspan(begin, std::min(stride, bytes.size() - begin));
+  return bytes.subspan(begin, std::min(stride, bytes.size() - begin));
 }
 
-bool StoredBlocks::put_back(std::uint64_t number) const {
-  const Bytes bytes = block(number);
-  const std::uint64_t offset = volume_.content().layout().offset_of(number);
-  return !bytes.empty() && write_all(volume_.backing(), file_, offset, bytes).error == 0;
+void StoredBlocks::put_back(std::uint64_t number, std::optional<std::uint64_t> length) const {
+  StoredChange back;
+  back.file = file_;
+  back.offset = volume_.content().layout().offset_of(number);
+  back.bytes = block(number);
+  back.length_after = length;
+  slot_.restore(volume_.backing(), back);
+}
+
+StoredChange StoredBlocks::change(std::uint64_t first, Bytes bytes, std::uint64_t stored_bytes,
+                                  std::size_t header) const {
+  const vault::BlockLayout layout = volume_.content().layout();
+  StoredChange change;
+  change.file = file_;
+  change.first_block = layout.offset_of(first);
+  change.offset = change.first_block - header;
+  change.bytes = bytes;
+  change.stride = layout.stride();
+  change.old_length = stored_bytes;
+  // The run that has the last of the blocks, if any has. The others are not read, or alone.
+  const std::uint64_t end = first + (bytes.size() - header + change.stride - 1) / change.stride;
+  if (auto after = runs_.lower_bound(end); after != runs_.begin()) {
+    const auto& [old_first, old] = *--after;
+    change.old_offset = layout.offset_of(old_first);
+    change.old = old;
+  }
+  return change;
 }
 
 int ContentChange::begin() {
@@ -181,7 +191,7 @@ int ContentChange::pad_last_block() {
   const MutableBytes padded = MutableBytes(sealed).first(key().layout().stride());
   key().seal({block, &id_}, own_iv, text.first(block_bytes), padded);
   has_padded_ = true;
-  const WriteOutcome written = write_all(backing(), file_, key().layout().offset_of(block), padded);
+  const WriteOutcome written = slot_.write(backing(), stored_.change(block, padded, stored_bytes_));
   return written.error == 0 ? 0 : undo(written.error);
 }
 
@@ -193,19 +203,23 @@ int ContentChange::begin_text() {
   random_ivs(own_iv, own_iv.size());
   vault::write_header(id_, MutableBytes(sealed).first(header_bytes));
   key().seal({0, &id_}, own_iv, zeros, MutableBytes(sealed).subspan(header_bytes, layout.stride()));
-  const WriteOutcome written =
-      write_all(backing(), file_, 0, Bytes(sealed).first(header_bytes + layout.stride()));
+  const Bytes all = Bytes(sealed).first(header_bytes + layout.stride());
+  const WriteOutcome written = slot_.write(backing(), stored_.change(0, all, 0, header_bytes));
   return written.error == 0 ? 0 : undo(written.error);
 }
 
-int ContentChange::undo(int error) {
-  if (has_padded_) {
-    (void)stored_.put_back(length_ / block_bytes);
-  }
+int ContentChange::undo(int error, std::optional<std::uint64_t> torn) {
   const Result<struct stat> status = backing().status(file_, "");
-  const std::uint64_t before = length_ == 0 ? 0 : stored_bytes_;
-  if (!status || static_cast<std::uint64_t>(status->st_size) != before) {
-    (void)backing().set_length(file_, before);
+  std::optional<std::uint64_t> before = length_ == 0 ? 0 : stored_bytes_;
+  if (status && static_cast<std::uint64_t>(status->st_size) == *before) {
+    before = std::nullopt;
+  }
+  if (has_padded_) {
+    stored_.put_back(length_ / block_bytes, before);  // the torn block is behind it
+  } else if (torn) {
+    stored_.put_back(*torn, before);
+  } else if (before) {
+    (void)backing().set_length(file_, *before);
   }
   // What the header says by now is known to whoever reads it next.
   shared_.set_id(std::nullopt);
@@ -235,22 +249,25 @@ Result<std::size_t> ContentChange::write(SealedRun& run,
   if (const int error = seal_parts(run); error != 0) {
     return Failure{error};
   }
+  std::uint64_t stored_bytes = is_first_text ? 0 : stored_bytes_;
   if (text.first_block() > length_ / block_bytes) {
     shared_.note_holes();
     if (const int error = pad_last_block(); error != 0) {
       return Failure{error};
     }
+    stored_bytes = has_padded_ ? key().layout().offset_of(length_ / block_bytes + 1) : stored_bytes;
   }
   const bool has_header_in_front = is_first_text && text.first_block() == 0;
   if (is_first_text && !has_header_in_front) {
     if (const int error = begin_text(); error != 0) {
       return Failure{error};
     }
+    stored_bytes = key().layout().offset_of(1);
   }
-  WriteOutcome written =
-      has_header_in_front
-          ? write_all(backing(), file_, 0, run.sealed_with_header(id_))
-          : write_all(backing(), file_, key().layout().offset_of(text.first_block()), run.sealed());
+  WriteOutcome written = slot_.write(
+      backing(), has_header_in_front
+                     ? stored_.change(0, run.sealed_with_header(id_), stored_bytes, header_bytes)
+                     : stored_.change(text.first_block(), run.sealed(), stored_bytes));
   if (written.error != 0) {
     written.bytes -= has_header_in_front ? std::min(written.bytes, header_bytes) : 0;
     return after_failure(run, written);
@@ -265,15 +282,17 @@ Result<std::size_t> ContentChange::after_failure(const SealedRun& run,
   const std::size_t stride = key().layout().stride();
   const std::size_t whole = written.bytes / stride;
   const std::uint64_t torn = text.first_block() + whole;
-  if (written.bytes % stride != 0) {
-    (void)stored_.put_back(torn);
-  }
+  const bool is_torn = written.bytes % stride != 0;
   if (whole == 0) {
-    return Failure{undo(written.error)};
+    return Failure{undo(written.error, is_torn ? std::optional(torn) : std::nullopt)};
   }
   // Everything before the torn block is written, and the rest is as it was.
   const std::uint64_t end = std::max(stored_bytes_, key().layout().offset_of(torn));
-  (void)backing().set_length(file_, end);
+  if (is_torn) {
+    stored_.put_back(torn, end);
+  } else {
+    (void)backing().set_length(file_, end);
+  }
   shared_.set_id(std::nullopt);
   return whole * block_bytes - static_cast<std::size_t>(text.offset % block_bytes);
 }
@@ -299,21 +318,27 @@ int ContentChange::shrink(std::uint64_t length) {
     if (const int error = open_block(block, text.first(text_bytes(block))); error != 0) {
       return error;
     }
-    SealedRun run(key(), volume_.ahead(), {block * block_bytes, text.first(kept_bytes)});
+    SealedRun run(key(), volume_.ahead(), slot_.run_room(),
+                  {block * block_bytes, text.first(kept_bytes)});
     run.seal(0, id_, text.first(kept_bytes));
     // The block is written before the rest of it is cut off. So a failure of either leaves
     // something that can be put back, where the other order would need room for it.
-    const WriteOutcome written =
-        write_all(backing(), file_, key().layout().offset_of(block), run.sealed());
+    StoredChange cut = stored_.change(block, run.sealed(), stored_bytes_);
+    cut.length_after = key().layout().stored_length(length);
+    slot_.note(cut);
+    const WriteOutcome written = write_all(backing(), file_, cut.offset, cut.bytes);
     if (written.error != 0) {
-      (void)(written.bytes > 0 && stored_.put_back(block));
+      if (written.bytes > 0) {
+        stored_.put_back(block);
+      }
       return written.error;
     }
   }
   const int error = backing().set_length(file_, key().layout().stored_length(length));
   if (error != 0 && kept_bytes != 0) {
-    (void)stored_.put_back(block);
+    stored_.put_back(block);
   }
+  slot_.done();
   return error;
 }
 
@@ -323,7 +348,7 @@ int ContentChange::grow(std::uint64_t length) {
     // A block that is not whole cannot be a hole.
     const std::uint64_t begin = std::max(length_, length - last_bytes);
     const auto bytes = static_cast<std::size_t>(length - begin);
-    SealedRun run(key(), volume_.ahead(), {begin, Bytes(zeros).first(bytes)});
+    SealedRun run(key(), volume_.ahead(), slot_.run_room(), {begin, Bytes(zeros).first(bytes)});
     const Result<std::size_t> written = write(run, std::nullopt);
     return written.error();
   }
@@ -367,7 +392,7 @@ int ContentChange::zero(std::uint64_t offset, std::uint64_t end, int mode) {
   }
   if (error != 0) {
     for (const std::uint64_t edge : edges) {
-      (void)stored_.put_back(edge);
+      stored_.put_back(edge);
     }
   }
   return error;
@@ -377,7 +402,7 @@ int ContentChange::zero_part(std::uint64_t from, std::uint64_t to) {
   if (const int error = stored_.read(from / block_bytes, 1); error != 0) {
     return error;
   }
-  SealedRun run(key(), volume_.ahead(),
+  SealedRun run(key(), volume_.ahead(), slot_.run_room(),
                 {from, Bytes(zeros).first(static_cast<std::size_t>(to - from))});
   return write(run, std::nullopt).error();
 }
@@ -386,11 +411,22 @@ int ContentChange::make_hole(const Range& blocks, int mode) {
   const std::uint64_t begin = key().layout().offset_of(blocks.first);
   const std::uint64_t bytes = key().layout().offset_of(blocks.end) - begin;
   shared_.note_holes();
-  const int error = backing().allocate(file_, mode, begin, bytes);
+  const auto allocate = [&](int with) {
+    StoredChange hole;
+    hole.file = file_;
+    hole.offset = begin;
+    hole.allocate_mode = with;
+    hole.allocated_bytes = bytes;
+    slot_.note(hole);
+    const int error = backing().allocate(file_, with, begin, bytes);
+    slot_.done();
+    return error;
+  };
+  const int error = allocate(mode);
   if (error != EOPNOTSUPP || (mode & FALLOC_FL_ZERO_RANGE) == 0) {
     return error;
   }
-  return backing().allocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes);
+  return allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
 }
 
 }  // namespace paes::volume

@@ -1,27 +1,18 @@
-// One change of a file's stored content while nobody else uses the file. It notes what it writes
-// over, and puts that back if it cannot complete.
+// One change of a file's stored content while nobody else uses the file. It notes what it writes,
+// so that another process can complete that, and what it writes over, and puts that back if it
+// cannot complete.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "core/range.hpp"
+#include "volume/pending_writes.hpp"
 #include "volume/sealed_run.hpp"
 #include "volume/writable_volume.hpp"
 
 namespace paes::volume {
-
-// How much a series of writes has written, and the errno that ended it.
-struct WriteOutcome {
-  std::size_t bytes = 0;
-  int error = 0;
-};
-
-// Writes all of it, in as many calls as the system wants.
-[[nodiscard]] WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset,
-                                     Bytes from);
 
 // A new file's.
 [[nodiscard]] vault::FileId random_id();
@@ -29,19 +20,26 @@ struct WriteOutcome {
 // Blocks of a file as they are stored.
 class StoredBlocks {
  public:
-  StoredBlocks(const Volume& volume, int file) noexcept : volume_(volume), file_(file) {}
+  StoredBlocks(const Volume& volume, int file, PendingWrites::Slot& slot) noexcept
+      : volume_(volume), file_(file), slot_(slot) {}
 
   // Reads `count` blocks from `first` on. 0 or an errno.
   [[nodiscard]] int read(std::uint64_t first, std::size_t count);
   // Empty if the block was not read, or the file has none there.
   [[nodiscard]] Bytes block(std::uint64_t number) const;
-  // Writes a block back as it was, if it was read. True if it was.
-  bool put_back(std::uint64_t number) const;
+  // Writes a block back as it was, if it was read, and then sets the file's length.
+  void put_back(std::uint64_t number, std::optional<std::uint64_t> length = std::nullopt) const;
+
+  // A write to be noted, of blocks from `first` on in a file of `stored_bytes`. `header` bytes
+  // before the blocks are written, too.
+  [[nodiscard]] StoredChange change(std::uint64_t first, Bytes bytes, std::uint64_t stored_bytes,
+                                    std::size_t header = 0) const;
 
  private:
   const Volume& volume_;
   int file_;
-  std::map<std::uint64_t, std::vector<std::uint8_t>> runs_;  // by their first block
+  PendingWrites::Slot& slot_;
+  std::map<std::uint64_t, Bytes> runs_;  // by their first block
 };
 
 // For which id the whole blocks of a run are sealed already.
@@ -53,12 +51,14 @@ struct SealedFor {
 // For as long as it exists, the caller holds whole_file of the file's locks.
 class ContentChange {
  public:
-  ContentChange(const WritableVolume& volume, int file, OpenFile& shared, std::string_view path)
+  ContentChange(const WritableVolume& volume, PendingWrites::Slot& slot, int file, OpenFile& shared,
+                std::string_view path)
       : volume_(volume),
+        slot_(slot),
         file_(file),
         shared_(shared),
         path_(path),
-        stored_(volume.volume(), file) {}
+        stored_(volume.volume(), file, slot) {}
 
   // Leaves no text and no header. 0 or an errno.
   [[nodiscard]] int empty();
@@ -101,10 +101,11 @@ class ContentChange {
   // A part of one block. What that had before can be put back.
   [[nodiscard]] int zero_part(std::uint64_t from, std::uint64_t to);
   [[nodiscard]] int make_hole(const Range& blocks, int mode);
-  // The file is as it was. Gives back `error`.
-  [[nodiscard]] int undo(int error);
+  // The file is as it was, with the block that is torn. Gives back `error`.
+  [[nodiscard]] int undo(int error, std::optional<std::uint64_t> torn = std::nullopt);
 
   const WritableVolume& volume_;
+  PendingWrites::Slot& slot_;
   int file_;
   OpenFile& shared_;
   std::string_view path_;

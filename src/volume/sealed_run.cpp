@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <vector>
 
 #include "core/secret.hpp"
 #include "volume/sealing_ahead.hpp"
@@ -26,18 +25,12 @@ void random_ivs(MutableBytes ivs, std::size_t iv_bytes) {
   }
 }
 
-SealedRun::SealedRun(const vault::ContentKey& key, const SealingAhead* ahead,
+SealedRun::SealedRun(const vault::ContentKey& key, const SealingAhead* ahead, MutableBytes room,
                      const RequestText& text)
-    : key_(key), ahead_(ahead), layout_(key.layout()), text_(text) {
+    : key_(key), ahead_(ahead), layout_(key.layout()), text_(text), buffer_(room.data()) {
   assert(!text.bytes.empty() && text.blocks() <= max_run_blocks);
-  // To map a mebibyte anew for each request costs more than to fill it.
-  thread_local std::vector<std::uint8_t> buffer;
   const std::size_t sealed_bytes = header_bytes + text.blocks() * layout_.stride();
-  const std::size_t bytes = sealed_bytes + text.blocks() * layout_.iv_bytes;
-  if (buffer.size() < bytes) {
-    buffer.resize(bytes);
-  }
-  buffer_ = buffer.data();
+  assert(room.size() >= sealed_bytes + text.blocks() * layout_.iv_bytes);
   ivs_ = buffer_ + sealed_bytes;
   if (ahead_ == nullptr) {
     random_ivs({ivs_, text.blocks() * layout_.iv_bytes}, layout_.iv_bytes);

@@ -28,11 +28,12 @@ struct RequestText {
   }
 };
 
-// Each thread has one buffer for all of its runs, so there may be one run a thread at a time.
 class SealedRun {
  public:
-  // `ahead` may be null. Otherwise it seals for the same key what it can.
-  SealedRun(const vault::ContentKey& key, const SealingAhead* ahead, const RequestText& text);
+  // `room` is that of a slot (PendingWrites), which has one run at a time. `ahead` may be null.
+  // Otherwise it seals for the same key what it can.
+  SealedRun(const vault::ContentKey& key, const SealingAhead* ahead, MutableBytes room,
+            const RequestText& text);
 
   // Seals the blocks of which the request has the whole text, in one pass.
   void seal_whole(const vault::FileId& id);

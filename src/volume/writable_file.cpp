@@ -27,25 +27,26 @@ Range blocks_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
   return {offset / block_bytes, (offset + bytes + block_bytes - 1) / block_bytes};
 }
 
-// Writes a run over blocks that the file has. The caller has locked these.
-Result<std::size_t> write_in_place(const WritableVolume& volume, int file, bool saves_blocks,
+// Writes a run over blocks of a file with a text of `length`. The caller has locked these.
+Result<std::size_t> write_in_place(const WritableVolume& volume, PendingWrites::Slot& slot,
+                                   int file, std::uint64_t length, bool saves_blocks,
                                    const SealedRun& run) {
   const BlockLayout layout = volume.volume().content().layout();
   const std::uint64_t first = run.text().first_block();
-  StoredBlocks before(volume.volume(), file);
+  StoredBlocks before(volume.volume(), file, slot);
   if (saves_blocks) {
     if (const int error = before.read(first, run.text().blocks()); error != 0) {
       return Failure{error};
     }
   }
-  const WriteOutcome written =
-      write_all(volume.backing(), file, layout.offset_of(first), run.sealed());
+  const WriteOutcome written = slot.write(
+      volume.backing(), before.change(first, run.sealed(), layout.stored_length(length)));
   if (written.error == 0) {
     return run.text().bytes.size();
   }
   const std::size_t whole = written.bytes / layout.stride();
   if (written.bytes % layout.stride() != 0) {
-    (void)before.put_back(first + whole);
+    before.put_back(first + whole);
   }
   if (whole == 0) {
     return Failure{written.error};
@@ -160,7 +161,8 @@ Result<std::size_t> WritableFile::write(std::uint64_t offset, Bytes text, std::s
 
 Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
                                             std::string_view path) {
-  SealedRun run(volume_->volume().content(), volume_->ahead(), {offset, text});
+  PendingWrites::Slot slot = volume_->pending().take();
+  SealedRun run(volume_->volume().content(), volume_->ahead(), slot.run_room(), {offset, text});
   const std::optional<FileId> known = known_id();
   const SealedFor sealed_for{known ? *known : random_id(), !known};
   run.seal_whole(sealed_for.id);
@@ -178,12 +180,12 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
         const std::size_t last = run.text().blocks() - 1;
         run.seal(last, *known, run.part(last, begin));
       }
-      return write_in_place(*volume_, descriptor(),
+      return write_in_place(*volume_, slot, descriptor(), *now,
                             volume_->saves_all_blocks() || shared_->may_have_holes(), run);
     }
   }
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
-  ContentChange change(*volume_, descriptor(), *shared_, path);
+  ContentChange change(*volume_, slot, descriptor(), *shared_, path);
   if (const int error = change.begin(); error != 0) {
     return Failure{error};
   }
@@ -194,8 +196,9 @@ int WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
   if (bytes > max_text_length(volume_->volume().content().layout())) {
     return EFBIG;
   }
+  PendingWrites::Slot slot = volume_->pending().take();
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
-  ContentChange change(*volume_, descriptor(), *shared_, path);
+  ContentChange change(*volume_, slot, descriptor(), *shared_, path);
   int error = 0;
   if (bytes == 0) {
     error = change.empty();  // also of text that is damaged
@@ -224,8 +227,9 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
       (what == FALLOC_FL_PUNCH_HOLE && !keeps_size)) {
     return EOPNOTSUPP;
   }
+  PendingWrites::Slot slot = volume_->pending().take();
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
-  ContentChange change(*volume_, descriptor(), *shared_, path);
+  ContentChange change(*volume_, slot, descriptor(), *shared_, path);
   if (const int error = change.begin(); error != 0) {
     return error;
   }
@@ -242,7 +246,7 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
   if (error != 0 || keeps_size || end <= change.length()) {
     return error;
   }
-  ContentChange growth(*volume_, descriptor(), *shared_, path);
+  ContentChange growth(*volume_, slot, descriptor(), *shared_, path);
   error = growth.begin();
   error = error == 0 ? growth.set_length(end) : error;
   note_write();

@@ -4,8 +4,15 @@
 
 namespace paes::volume {
 
+namespace {
+
+// How many threads write at once. Others wait.
+constexpr std::size_t own_slots = 16;
+
+}  // namespace
+
 WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWriters others,
-                               const SealingAhead* ahead)
+                               const SealingAhead* ahead, PendingWrites* pending)
     : volume_(volume),
       open_files_(others == OtherWriters::none),
       whole_sync_(volume.backing(), volume.root()),
@@ -13,7 +20,9 @@ WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWri
       unsynced_(volume.backing(), whole_sync_),
       saves_all_blocks_(saved == SavedBlocks::always || others == OtherWriters::some ||
                         !volume.backing().overwrites_in_place(volume.root())),
-      ahead_(ahead) {}
+      ahead_(ahead),
+      own_pending_(pending == nullptr ? std::make_unique<PendingWrites>(own_slots) : nullptr),
+      pending_(pending == nullptr ? own_pending_.get() : pending) {}
 
 std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
     const std::vector<int>& folders) {

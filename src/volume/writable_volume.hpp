@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "volume/folder.hpp"
 #include "volume/open_files.hpp"
+#include "volume/pending_writes.hpp"
 #include "volume/unsynced.hpp"
 #include "volume/volume.hpp"
 #include "volume/whole_sync.hpp"
@@ -35,11 +37,12 @@ enum class OtherWriters { none, some };
 // Safe to use from any number of threads.
 class WritableVolume {
  public:
-  // `volume` outlives this, and so does `ahead` unless it is null. It has the key of the volume's
-  // content.
+  // `volume` outlives this, and so do `ahead` and `pending` unless they are null. `ahead` has the
+  // key of the volume's content. Without `pending` no other process completes what is under way.
+  // Throws std::bad_alloc.
   explicit WritableVolume(const Volume& volume, SavedBlocks saved = SavedBlocks::where_room_may_end,
                           OtherWriters others = OtherWriters::none,
-                          const SealingAhead* ahead = nullptr);
+                          const SealingAhead* ahead = nullptr, PendingWrites* pending = nullptr);
 
   [[nodiscard]] const Volume& volume() const noexcept { return volume_; }
   [[nodiscard]] const Backing& backing() const noexcept { return volume_.backing(); }
@@ -50,6 +53,8 @@ class WritableVolume {
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
   // Null: nothing is made ahead.
   [[nodiscard]] const SealingAhead* ahead() const noexcept { return ahead_; }
+
+  [[nodiscard]] PendingWrites& pending() noexcept { return *pending_; }
 
   // Nobody else changes names in these folders until the answer is gone. Several steps on the
   // backing tree are then one. The folders are open, so that none of them can become another. Where
@@ -70,6 +75,8 @@ class WritableVolume {
   Unsynced unsynced_;
   bool saves_all_blocks_;
   const SealingAhead* ahead_;
+  std::unique_ptr<PendingWrites> own_pending_;
+  PendingWrites* pending_;
   // Each for many folders. ThreadSanitizer follows 64 locks of a thread, and one may hold all
   // these.
   std::array<std::mutex, 32> folder_locks_;

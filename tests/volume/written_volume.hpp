@@ -79,14 +79,14 @@ class WrittenVolume {
                          std::unique_ptr<Backing> backing = std::make_unique<Backing>(),
                          SavedBlocks saved = SavedBlocks::where_room_may_end,
                          OtherWriters others = OtherWriters::none,
-                         const SealingAhead* ahead = nullptr)
+                         const SealingAhead* ahead = nullptr, PendingWrites* pending = nullptr)
       : volume_(Descriptor(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), features,
                 fixed_key(), a_kernel(), std::move(backing),
                 [this](const Finding& finding) {
                   const std::lock_guard lock(mutex_);
                   findings_.push_back(finding.path + ": " + finding.what);
                 }),
-        writable_(volume_, saved, others, ahead) {
+        writable_(volume_, saved, others, ahead, pending) {
     const std::string iv_path = root + "/" + std::string(vault::folder_iv_name);
     if (has_folder_ivs(volume_) && access(iv_path.c_str(), F_OK) != 0) {
       const Text iv = random_text(16, 5);

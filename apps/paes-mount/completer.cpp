@@ -1,0 +1,151 @@
+#include "paes-mount/completer.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace paes::mount {
+
+namespace {
+
+void block_all_signals() noexcept {
+  sigset_t all;
+  (void)sigfillset(&all);
+  (void)sigprocmask(SIG_SETMASK, &all, nullptr);
+}
+
+bool is_readable(int descriptor) noexcept {
+  pollfd event = {descriptor, POLLIN, 0};
+  return poll(&event, 1, -1) == 1;
+}
+
+constexpr std::string_view name = "paes-complete";
+
+// Where the system reads this process's command line, as far as /proc says.
+std::span<char> command_line() {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t behind_name = line.rfind(')');
+  std::istringstream fields(behind_name == std::string::npos ? "" : line.substr(behind_name + 1));
+  std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+  constexpr std::size_t begin =
+      45;  // proc(5): fields 48 and 49, of which the third comes first here
+  if (words.size() <= begin + 1) {
+    return {};
+  }
+  const std::uintptr_t first = std::strtoull(words[begin].c_str(), nullptr, 10);
+  const std::uintptr_t end = std::strtoull(words[begin + 1].c_str(), nullptr, 10);
+  return first == 0 || end <= first ? std::span<char>()
+                                    : std::span<char>(reinterpret_cast<char*>(first), end - first);
+}
+
+// Whoever looks for the mount by its name or its words, to end it, does not find this process.
+void take_own_name(std::span<char> line) noexcept {
+  (void)prctl(PR_SET_NAME, name.data());
+  std::fill(line.begin(), line.end(), '\0');
+  std::copy_n(name.begin(), std::min(name.size(), line.size()), line.begin());
+}
+
+// The other process. All of its descriptors are the mount's as well, so it closes none of those,
+// and it calls nothing that may wait for a lock or allocate.
+[[noreturn]] void complete_after(int mount, const volume::PendingWrites& pending,
+                                 std::span<char> line) noexcept {
+  block_all_signals();
+  (void)setsid();  // a signal to the mount's process group is not for this process
+  take_own_name(line);
+  (void)!chdir("/");
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0) {
+    // If the system lacks memory, it is not this process that is killed. Only root may ask for
+    // that; for others it is the mount that is larger.
+    (void)!write(score, "-1000", 5);
+    (void)close(score);
+  }
+  // It becomes readable once the last thread is gone, so nobody writes any more.
+  while (!is_readable(mount)) {
+  }
+  (void)pending.complete(volume::Backing());
+  _exit(0);
+}
+
+}  // namespace
+
+Completer::Completer(const volume::PendingWrites& pending)
+    : mount_(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))),
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!mount_.is_open()) {
+    throw_errno("pidfd_open");
+  }
+  if (!stop_.is_open()) {
+    throw_errno("eventfd");
+  }
+  const std::span<char> line = command_line();
+  // As fork(), apart from the descriptors. They stay open when the mount is gone.
+  int process = -1;
+  const long id =
+      syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, nullptr, &process, nullptr, nullptr);
+  if (id == 0) {
+    complete_after(mount_.number(), pending, line);
+  }
+  if (id < 0) {
+    throw_errno("clone");
+  }
+  id_ = static_cast<pid_t>(id);
+  process_ = Descriptor(process);
+}
+
+Completer::~Completer() {
+  if (watching_.joinable()) {
+    const std::uint64_t one = 1;
+    (void)!write(stop_.number(), &one, sizeof one);
+    watching_.join();
+  }
+  (void)syscall(SYS_pidfd_send_signal, process_.number(), SIGKILL, nullptr, 0);
+  while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Completer::watch(std::function<void()> tell) {
+  sigset_t all;
+  sigset_t before;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);  // requests to stop are for the first thread
+  try {
+    watching_ = std::thread([this, tell = std::move(tell)] {
+      std::array<pollfd, 2> events = {
+          {{process_.number(), POLLIN, 0}, {stop_.number(), POLLIN, 0}}};
+      while (poll(events.data(), events.size(), -1) < 0) {
+      }
+      if (events[1].revents == 0) {
+        tell();
+      }
+    });
+  } catch (...) {
+    (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace paes::mount

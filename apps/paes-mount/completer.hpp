@@ -1,0 +1,40 @@
+// The process beside a mount that completes what the mount was writing when it was killed.
+//
+// It shares the descriptors of the mount and the memory in which writes are noted, and nothing else
+// that comes later: it is forked before there is a key, and never sees one. It sleeps until the
+// mount is gone, completes the writes, and ends. A signal to the mount, or a lack of memory for
+// which the system kills the mount, does not reach it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <thread>
+
+#include "core/descriptor.hpp"
+#include "volume/pending_writes.hpp"
+
+namespace paes::mount {
+
+class Completer {
+ public:
+  // Forks it. The caller has one thread, and no secret in memory. Throws Error(failure).
+  // `pending` outlives this.
+  explicit Completer(const volume::PendingWrites& pending);
+  // Ends it: nothing is under way any more.
+  ~Completer();
+  Completer(const Completer&) = delete;
+  Completer& operator=(const Completer&) = delete;
+
+  // Has `tell` called, by another thread, if the process ends before this does.
+  void watch(std::function<void()> tell);
+
+ private:
+  Descriptor mount_;    // this process, for the other one (pidfd_open(2))
+  Descriptor process_;  // the other one
+  pid_t id_ = -1;
+  Descriptor stop_;  // an event
+  std::thread watching_;
+};
+
+}  // namespace paes::mount
