@@ -6,16 +6,19 @@
 # once it has returned, and so does a write where the system holds nothing back. What the system does hold back is
 # there once a sync has returned. A block that was changed since then may have any content that it had since then.
 # None is damaged, also where the kill came within the write of it: a process beside the mount completes that.
+import contextlib
 import errno
 import json
 import multiprocessing
 import os
 import random
 import shutil
+import signal
 import subprocess
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import preload
 import program
@@ -584,6 +587,61 @@ def test_killed_while_synced_blocks_are_written_over(mounts, tmp_path):  # noqa:
             for number in range(OVERWRITERS):
                 check_numbered(point / f"file {number}", first + (1 << 32))
             end(mounts, point)
+
+
+# ---- the process that completes
+
+
+def completer_of(mount):
+    """The one child of a mount that is written to."""
+    (child,) = Path(f"/proc/{mount.pid}/task/{mount.pid}/children").read_text().split()
+    assert Path(f"/proc/{child}/comm").read_text() == "paes-complete\n"
+    return int(child)
+
+
+def readable_memory(pid):
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            begin, end = (int(number, 16) for number in line.split()[0].split("-"))
+            if line.split()[1].startswith("r") and end - begin < 64 << 20:
+                memory.seek(begin)
+                with contextlib.suppress(OSError):  # pages that belong to the system
+                    yield memory.read(end - begin)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone may look into the memory of a mount")
+def test_the_process_that_completes_sees_no_text(own_vault, mounts):  # noqa: F811
+    point, process = mounts.in_foreground(own_vault, "-w", "--cache=through")
+    text = random.randbytes(BLOCK)
+    with opened(point / "file", os.O_RDWR | os.O_CREAT) as file:
+        os.pwrite(file, text, 0)
+    secret = Path(own_vault.passfile).read_bytes().strip()
+    stored = own_vault.stored(HEADER + STRIDE).read_bytes()[HEADER:]
+    seen = b"".join(readable_memory(completer_of(process)))
+    assert stored in seen and text not in seen and secret not in seen
+
+
+def test_the_process_that_completes_ends_with_the_mount_alone(own_vault, mounts):  # noqa: F811
+    point, process = mounts.in_foreground(own_vault, "-w")
+    completer = completer_of(process)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+        os.kill(completer, number)
+    assert os.getsid(completer) == completer  # and a signal to the mount's group is not for it
+    assert completer_of(process) == completer
+    subprocess.run(["fusermount3", "-u", point], timeout=LIMIT_S, check=True)
+    assert process.wait(LIMIT_S) == 0
+    assert not Path(f"/proc/{completer}").exists()
+
+
+def test_a_mount_whose_completing_process_is_gone_says_so(own_vault, mounts):  # noqa: F811
+    point, process = mounts.in_foreground(own_vault, "-w")
+    os.kill(completer_of(process), signal.SIGKILL)
+    line = process.stderr.readline()
+    assert line.endswith("blocks that are being written are lost: the process that completes them is gone\n"), line
+    (point / "file").write_text("text")
+    assert (point / "file").read_text() == "text"
+    subprocess.run(["fusermount3", "-u", point], timeout=LIMIT_S, check=True)
+    assert process.wait(LIMIT_S) == 0
 
 
 # ---- that losses are found
