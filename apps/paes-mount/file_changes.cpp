@@ -116,9 +116,24 @@ void MountedVault::write(fuse_req_t request, Bytes text, off_t offset, const fus
     lost_.store(written.error());
     volume_->report({opened.path, "what was written to it cannot be stored: " +
                                       std::generic_category().message(written.error())});
+    forget_size(opened.node);
     return refuse(request, written.error());
   }
   (void)fuse_reply_write(request, text.size());
+}
+
+// The system has a size of its own for a file that it holds writes of, and keeps it when a write
+// fails. So it gets to know another node by the same name, with the size that the file has: at once
+// by the name under which we know the file, by others when it asks for the attributes.
+void MountedVault::forget_size(const SharedNode& node) {
+  constexpr std::chrono::milliseconds patience(500);
+  const SharedNode known = nodes_.disown(node);
+  if (known == nullptr) {
+    return;
+  }
+  (void)fuse_lowlevel_notify_inval_inode(session, number_of(*known), -1, 0);
+  const std::shared_ptr<const NodePlace> place = known->place();
+  notices_.post(place->parent, place->name, patience);
 }
 
 void MountedVault::sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file) {

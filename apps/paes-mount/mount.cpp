@@ -115,14 +115,31 @@ struct KeptWrites {
     };
     try {
       completer.emplace(pending);
-      completer->watch([warn] { warn("the process that completes them is gone"); });
     } catch (const std::exception& error) {
       warn(error.what());
+      return;
+    }
+    try {
+      completer->watch([warn] { warn("the process that completes them is gone"); });
+    } catch (const std::exception&) {
+      return;  // it completes them all the same, but nobody would say that it is gone
     }
   }
 
   volume::PendingWrites pending;
   std::optional<Completer> completer;
+};
+
+// Before the session ends, on every path.
+class NoticesStoppedAtEnd {
+ public:
+  explicit NoticesStoppedAtEnd(MountedVault& mounted) noexcept : mounted_(mounted) {}
+  ~NoticesStoppedAtEnd() { mounted_.stop_notices(); }
+  NoticesStoppedAtEnd(const NoticesStoppedAtEnd&) = delete;
+  NoticesStoppedAtEnd& operator=(const NoticesStoppedAtEnd&) = delete;
+
+ private:
+  MountedVault& mounted_;
 };
 
 // `paes umount` finds this program by the device of its mount. If the device is not to be found,
@@ -181,6 +198,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   {
     Session session(mounted, {paths.mountpoint, paths.place.number(),
                               request.mount_options(paths.vault), threads, request.idle});
+    const NoticesStoppedAtEnd stopped(mounted);
     announce(presence, session);
     session.start(cli::cancel());
     if (background != nullptr) {

@@ -243,7 +243,11 @@ MountedVault::MountedVault(const volume::Volume& volume, const MountedVaultOptio
       nodes_(volume, options.max_folders, options.path_names),
       left_files_(std::max<std::size_t>(options.max_folders, 1)),
       last_request_(steady_clock::now()),
-      devices_{nodes_.root()->key.device} {}
+      devices_{nodes_.root()->key.device},
+      notices_([this](const Node& folder, const std::string& name) {
+        (void)fuse_lowlevel_notify_inval_entry(session, number_of(folder), name.data(),
+                                               name.size());
+      }) {}
 
 steady_clock::duration MountedVault::idle_time() const noexcept {
   return steady_clock::now() - last_request_.load(std::memory_order_relaxed);
@@ -487,13 +491,19 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
                                   const fuse_file_info* file) {
   const SharedNode node = node_of(number);
   const bool has_file = file != nullptr && node->type == S_IFREG;
+  // Of such a node the system keeps its own size. It looks for another after ESTALE, which somebody
+  // who has the file open would get themselves.
+  const bool is_foreign = node->is_foreign();
+  if (is_foreign && node->open_file() == nullptr) {
+    return refuse(request, ESTALE);
+  }
   const Result<Status> status =
       has_file ? status_at(handle_of<OpenFile>(*file)->file->descriptor(), "") : status_of(node);
   if (!status) {
     return refuse(request, status.error());
   }
   node->told(status->backing);
-  (void)fuse_reply_attr(request, &status->shown, options_.lifetimes.attributes);
+  (void)fuse_reply_attr(request, &status->shown, is_foreign ? 0 : options_.lifetimes.attributes);
 }
 
 void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {

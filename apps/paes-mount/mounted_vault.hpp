@@ -17,6 +17,7 @@
 #include "paes-mount/fuse.hpp"
 #include "paes-mount/left_files.hpp"
 #include "paes-mount/listers.hpp"
+#include "paes-mount/name_notices.hpp"
 #include "paes-mount/node_table.hpp"
 #include "volume/changes.hpp"
 #include "volume/writable_volume.hpp"
@@ -78,6 +79,9 @@ class MountedVault {
   // Syncs the backing tree. 0 or an errno, also of last writes that have failed: nobody else gets
   // to know of those.
   [[nodiscard]] int sync();
+
+  // The session ends, so the system is told nothing on our own account any more.
+  void stop_notices() noexcept { notices_.stop(); }
 
   // Files and folders that are open.
   [[nodiscard]] std::uint64_t open_handles() const noexcept { return handles_.load(); }
@@ -206,6 +210,7 @@ class MountedVault {
                                                      volume::WritableFile file, bool can_write);
   void write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file);
   [[nodiscard]] int take_privileges(const OpenFile& opened);
+  void forget_size(const SharedNode& node);
   void sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file);
   void sync_folder(fuse_req_t request, const fuse_file_info* file);
   void allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,
@@ -235,6 +240,7 @@ class MountedVault {
   std::atomic<std::chrono::steady_clock::time_point> last_request_;
   std::mutex devices_mutex_;
   std::vector<dev_t> devices_;  // of the backing tree, the root's first
+  NameNotices notices_;
 };
 
 }  // namespace paes::mount

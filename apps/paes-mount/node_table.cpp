@@ -105,6 +105,16 @@ std::uint64_t Node::changes() const {
   return changes_;
 }
 
+void Node::note_foreign() {
+  const std::lock_guard lock(mutex_);
+  is_foreign_ = true;
+}
+
+bool Node::is_foreign() const {
+  const std::lock_guard lock(mutex_);
+  return is_foreign_;
+}
+
 void Node::note_first(const struct stat& backing) {
   const std::lock_guard lock(mutex_);
   if (!is_own_known_ && changing_ == 0) {
@@ -227,6 +237,16 @@ void NodeTable::retire(const SharedNode& node) {
     shard.nodes.erase(found);
   }
   node->note_retired();
+}
+
+SharedNode NodeTable::disown(const SharedNode& node) {
+  node->note_foreign();
+  SharedNode current = known(node->key);
+  if (current != nullptr) {
+    current->note_foreign();
+    retire(current);
+  }
+  return current;
 }
 
 void NodeTable::move(Node& node, const SharedNode& old_parent, std::string_view old_stored,

@@ -170,6 +170,9 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   // How often one has begun.
   [[nodiscard]] std::uint64_t changes() const;
+  // From now on it counts as changed by others.
+  void note_foreign();
+  [[nodiscard]] bool is_foreign() const;
   // Notes what a file has that nobody has changed yet.
   void note_first(const struct stat& backing);
   // Whether others have changed the file: it has this size and time of modification now, and since
@@ -236,6 +239,10 @@ class NodeTable {
   // An inode has lost its last name, or its file is another one by now: whoever has the node goes
   // on with it, and what is found under this inode from now on gets another.
   void retire(const SharedNode& node);
+  // What the system knows of this node's file is not true any more. Both the node and the one that
+  // has its inode by now are retired, if they are not yet, and nobody opens them again. The latter
+  // is the answer, if there is one.
+  SharedNode disown(const SharedNode& node);
   // A node has another name in the place of the old one, which is the stored one.
   void move(Node& node, const SharedNode& old_parent, std::string_view old_stored,
             const SharedNode& parent, std::string_view name, std::string_view stored);

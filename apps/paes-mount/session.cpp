@@ -41,14 +41,15 @@ constexpr unsigned long clone_channel = _IOR(229, 0, std::uint32_t);
 // Wakes a thread that waits for a request. Its handler does nothing.
 constexpr int waking_signal = SIGUSR1;
 
-// The channel of a thread. A reply has to take the channel on which its request came.
+// The channel of a thread. A reply has to take the channel on which its request came. A thread that
+// answers nothing has none, and takes the first for what it tells the system.
 thread_local int own_channel = -1;
 
-ssize_t write_reply(int, iovec* parts, int count, void* vault) {
+ssize_t write_reply(int first_channel, iovec* parts, int count, void* vault) {
   if (static_cast<const MountedVault*>(vault)->is_writable()) {
     offer_to_take_privileges(parts, static_cast<std::size_t>(count));
   }
-  return writev(own_channel, parts, count);
+  return writev(own_channel >= 0 ? own_channel : first_channel, parts, count);
 }
 ssize_t read_request(int, void* into, size_t bytes, void*) {
   return ::read(own_channel, into, bytes);

@@ -57,7 +57,8 @@ def test_what_is_written_is_as_without(own_vault, mounts, model, options):  # no
 
 
 def test_without_a_thread_the_mount_works(own_vault, mounts, preloaded):  # noqa: F811
-    refused = preloaded(preload.THREADS_REFUSED, "-DTHREADS=1")
+    # The first thread would watch the process that completes writes, which nobody needs.
+    refused = preloaded(preload.THREADS_REFUSED, "-DTHREADS=2")
     point, process = mounts.in_foreground(own_vault, "-w", "--ahead", "64", prefix=refused)
     (point / "file").write_bytes(b"x" * 100_000)
     end(mounts, point)

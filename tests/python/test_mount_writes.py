@@ -989,6 +989,39 @@ def test_part_of_a_request_that_fits(mounts, tmp_path):
 
 
 @needs_root
+@pytest.mark.parametrize("names", [1, 2])
+def test_what_is_shown_after_writes_that_are_lost(mounts, tmp_path, names):
+    """The system has a size of its own for what it holds back, and zeros where nothing was stored."""
+    disk, vault, point, _ = on_a_disk_nearly_full(mounts, tmp_path)
+    (point / "large").touch()
+    for number in range(1, names):
+        os.link(point / "large", point / f"name {number}")
+        (point / f"name {number}").stat()
+    with pytest.raises(OSError) as caught:
+        with open(point / "large", "wb", buffering=0) as file:
+            file.write(os.urandom(1 << 20))
+            os.fsync(file.fileno())
+    assert caught.value.errno == errno.ENOSPC
+    # By another of its names the system sees it once it has let go of the file that was written to.
+    late = LIMIT_S if names > 1 else 0
+    size, text = (point / "large").stat().st_size, (point / "name 1" if late else point / "large").read_bytes()
+    if late:
+        program.wait_until(lambda: (point / "large").stat().st_size == len(text), "the size", late)
+        size = (point / "large").stat().st_size
+    others = [(point / f"name {number}").read_bytes() for number in range(1, names)]
+    (disk / "filled").unlink()
+    with open(point / "large", "ab") as file:
+        file.write(b"more")
+    assert (point / "large").read_bytes() == text + b"more"
+    unmount_when_free(point)
+    again = mounts.by_paes(vault)
+    assert (again / "large").read_bytes() == text + b"more"
+    assert size == len(text) and others == [text] * (names - 1)
+    end(mounts, again)
+    check(vault)
+
+
+@needs_root
 def test_end_without_room(mounts, tmp_path):
     """Whoever ends a mount is told what it could not write."""
     _, vault, point, process = on_a_disk_nearly_full(mounts, tmp_path)
