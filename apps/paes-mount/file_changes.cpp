@@ -44,7 +44,7 @@ std::unique_ptr<MountedVault::OpenFile> MountedVault::new_handle(const SharedNod
   handle->file = shared;
   handle->path = nodes_.path_of(*node);
   if (can_write) {
-    handle->change = std::make_unique<OwnChange>(*volume_, node, descriptor);
+    handle->change = std::make_unique<OwnChange>(*this, node, descriptor);
   }
   node->opened({shared, can_write});
   return handle;
@@ -137,7 +137,23 @@ void MountedVault::forget_size(const SharedNode& node) {
 }
 
 void MountedVault::sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file) {
-  refuse(request, handle_of<OpenFile>(*file)->file->sync(data_only));
+  const OpenFile& opened = *handle_of<OpenFile>(*file);
+  settle_time(opened.node->believed(), opened.file->descriptor());
+  refuse(request, opened.file->sync(data_only));
+}
+
+void MountedVault::settle_time(const std::optional<timespec>& believed, int descriptor) const {
+  if (options_.access != Access::write_back || !believed) {
+    return;
+  }
+  const Result<struct stat> status = volume_->backing().status(descriptor, "");
+  if (status && S_ISREG(status->st_mode) &&
+      (status->st_mtim.tv_sec != believed->tv_sec ||
+       status->st_mtim.tv_nsec != believed->tv_nsec)) {
+    const struct timespec times[2] = {{0, UTIME_OMIT}, *believed};
+    // An error leaves the time at which the content was stored, which is later.
+    (void)volume_->backing().set_times(descriptor, "", times);
+  }
 }
 
 void MountedVault::sync_folder(fuse_req_t request, const fuse_file_info* file) {
@@ -221,7 +237,7 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
       file != nullptr && node->type == S_IFREG ? handle_of<OpenFile>(*file) : nullptr;
   Status status = {};
   const auto change = [&](int place) {
-    const OwnChange own(*volume_, node, place);
+    const OwnChange own(*this, node, place);
     if ((which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0) {
       const auto user = (which & FUSE_SET_ATTR_UID) != 0 ? wanted.st_uid : static_cast<uid_t>(-1);
       const auto group = (which & FUSE_SET_ATTR_GID) != 0 ? wanted.st_gid : static_cast<gid_t>(-1);
@@ -259,10 +275,19 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
       if (const int error = backing.set_times(place, "", times); error != 0) {
         return error;
       }
+      if (times[1].tv_nsec != UTIME_OMIT && times[1].tv_nsec != UTIME_NOW) {
+        node->believe(times[1]);
+      }
     }
     const Result<Status> now = status_at(place, "");
     if (now) {
       status = *now;
+      // The request does not say which time a new length, or "now", has left.
+      const bool is_told = (which & FUSE_SET_ATTR_MTIME) != 0;
+      if ((which & FUSE_SET_ATTR_MTIME_NOW) != 0 ||
+          ((which & FUSE_SET_ATTR_SIZE) != 0 && !is_told)) {
+        node->believe(now->backing.st_mtim);
+      }
     }
     return now.error();
   };

@@ -71,19 +71,26 @@ auto MountedVault::with_descriptors(const Open& open) {
 class MountedVault::OwnChange {
  public:
   // `descriptor` outlives this.
-  OwnChange(const volume::Volume& volume, SharedNode node, int descriptor)
-      : volume_(&volume), node_(std::move(node)), descriptor_(descriptor) {
+  OwnChange(const MountedVault& mounted, SharedNode node, int descriptor)
+      : mounted_(&mounted),
+        volume_(mounted.volume_),
+        node_(std::move(node)),
+        descriptor_(descriptor) {
     const std::uint64_t changes = node_->changes();
     const volume::Result<struct stat> before = volume_->backing().status(descriptor_, "");
     node_->begin_change(before ? &*before : nullptr, changes);
   }
   ~OwnChange() {
-    node_->end_change([&] { return volume_->backing().status(descriptor_, ""); });
+    node_->end_change([&](const std::optional<timespec>& believed) {
+      mounted_->settle_time(believed, descriptor_);
+      return volume_->backing().status(descriptor_, "");
+    });
   }
   OwnChange(const OwnChange&) = delete;
   OwnChange& operator=(const OwnChange&) = delete;
 
  private:
+  const MountedVault* mounted_;
   const volume::Volume* volume_;
   SharedNode node_;
   int descriptor_;

@@ -403,6 +403,9 @@ fuse_entry_param MountedVault::entry_of(const Node& node, const struct stat& bac
   entry.ino = number_of(node);
   entry.generation = node.generation;
   entry.attr = shown(backing, folder, stored);
+  if (options_.access == Access::write_back) {
+    entry.attr.st_mtim = node.believed().value_or(entry.attr.st_mtim);
+  }
   entry.attr_timeout = options_.lifetimes.attributes;
   entry.entry_timeout = options_.lifetimes.entries;
   return entry;

@@ -211,6 +211,9 @@ class MountedVault {
   void write(fuse_req_t request, Bytes text, off_t offset, const fuse_file_info* file);
   [[nodiscard]] int take_privileges(const OpenFile& opened);
   void forget_size(const SharedNode& node);
+  // What the system has held back changes the time of modification only when it is written. The
+  // file gets the time in which the system believes.
+  void settle_time(const std::optional<timespec>& believed, int descriptor) const;
   void sync_file(fuse_req_t request, bool data_only, const fuse_file_info* file);
   void sync_folder(fuse_req_t request, const fuse_file_info* file);
   void allocate(fuse_req_t request, int mode, off_t offset, off_t bytes,

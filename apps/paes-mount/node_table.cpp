@@ -96,6 +96,9 @@ std::shared_ptr<volume::WritableFile> Node::open_file(bool can_write) const {
 void Node::begin_change(const struct stat* before, std::uint64_t changes) {
   const std::lock_guard lock(mutex_);
   is_foreign_ = is_foreign_ || (before != nullptr && differs_from_own(*before, changes));
+  if (changing_ == 0) {
+    believed_ = before != nullptr ? std::optional(before->st_mtim) : std::nullopt;
+  }
   ++changing_;
   ++changes_;
 }
@@ -103,6 +106,18 @@ void Node::begin_change(const struct stat* before, std::uint64_t changes) {
 std::uint64_t Node::changes() const {
   const std::lock_guard lock(mutex_);
   return changes_;
+}
+
+void Node::believe(const timespec& modified) {
+  const std::lock_guard lock(mutex_);
+  if (changing_ != 0) {
+    believed_ = modified;
+  }
+}
+
+std::optional<timespec> Node::believed() const {
+  const std::lock_guard lock(mutex_);
+  return changing_ != 0 ? believed_ : std::nullopt;
 }
 
 void Node::note_foreign() {

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -154,15 +155,16 @@ class Node : public std::enable_shared_from_this<Node> {
   // while changes() was `changes`: what others have changed until then is not taken for our own
   // later on. It may be null, if nobody knows.
   void begin_change(const struct stat* before, std::uint64_t changes);
-  // `look` gives what the file has now, or nothing. It is called only by the last of all changes
-  // that go on at once, because what the others see may be out of date when they come to note it.
+  // `look` gives what the file has now, or nothing; it is given the time of modification that the
+  // system believes in, if it is known. It is called only by the last of all changes that go on at
+  // once, because what the others see may be out of date when they come to note it.
   template <typename Look>
   void end_change(const Look& look) {
     const std::lock_guard lock(mutex_);
     if (--changing_ != 0) {
       return;
     }
-    const volume::Result<struct stat> after = look();
+    const volume::Result<struct stat> after = look(believed_);
     is_own_known_ = bool(after);
     if (after) {
       own_ = BackingState(*after, 0);
@@ -170,6 +172,10 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   // How often one has begun.
   [[nodiscard]] std::uint64_t changes() const;
+  // The time of modification that a system that holds writes back believes in while changes go on:
+  // the one from before them, or what it has set since. When the writes come has no part in it.
+  void believe(const timespec& modified);
+  [[nodiscard]] std::optional<timespec> believed() const;
   // From now on it counts as changed by others.
   void note_foreign();
   [[nodiscard]] bool is_foreign() const;
@@ -207,6 +213,7 @@ class Node : public std::enable_shared_from_this<Node> {
   bool is_foreign_ = false;    // others have changed it since
   bool is_own_known_ = false;  // whether the next is
   BackingState own_;
+  std::optional<timespec> believed_;
   BackingState told_;
   BackingState cached_;
   std::time_t names_cached_at_ = 0;

@@ -319,7 +319,7 @@ TEST_F(Nodes, WhatOthersChangedIsNotTakenForOurOwn) {
   theirs.st_size += 1;
   const auto change = [&](const struct stat& before, const struct stat& after) {
     node->begin_change(&before, node->changes());
-    node->end_change([&] { return volume::Result<struct stat>(after); });
+    node->end_change([&](const auto&) { return volume::Result<struct stat>(after); });
   };
   struct stat ours = first;
   ours.st_mtim.tv_nsec ^= 1;
@@ -341,13 +341,13 @@ TEST_F(Nodes, TheLastOfSeveralChangesSaysWhatAFileHas) {
   node->begin_change(&before, node->changes());
   node->begin_change(&before, node->changes());
   bool has_looked = false;
-  node->end_change([&] {
+  node->end_change([&](const auto&) {
     has_looked = true;
     return volume::Result<struct stat>(before);
   });
   EXPECT_FALSE(has_looked);
   EXPECT_FALSE(node->has_changed_outside(after, node->changes()));  // one still goes on
-  node->end_change([&] { return volume::Result<struct stat>(after); });
+  node->end_change([&](const auto&) { return volume::Result<struct stat>(after); });
   EXPECT_FALSE(node->has_changed_outside(after, node->changes()));
   EXPECT_TRUE(node->has_changed_outside(before, node->changes()));
 }

@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 
 import gocryptfs
 import preload
@@ -985,6 +986,32 @@ def test_part_of_a_request_that_fits(mounts, tmp_path):
     check(vault)
     again = mounts.by_paes(vault)
     assert (again / "large").read_bytes() == text
+    end(mounts, again)
+
+
+def test_the_time_that_is_shown_is_kept(own_vault, mounts, cache):
+    """A write that the system holds back comes later than the time that it has given the file."""
+    point = mounts.by_paes(own_vault, "-w", *cache)
+    shown = {}
+
+    def write_late(name, flags, then):
+        with opened(point / name, os.O_RDWR | flags) as file:
+            os.write(file, b"x" * 5000)
+            time.sleep(0.03)  # more than a step of the system's clock, of which one has the file and the write
+            then(file)
+        shown[name] = (point / name).stat().st_mtime_ns
+
+    for number in range(8):
+        write_late(f"new {number}", os.O_CREAT, lambda file: None)
+        write_late(f"synced {number}", os.O_CREAT, os.fsync)
+        (point / f"emptied {number}").write_bytes(b"x" * 9000)
+        write_late(f"emptied {number}", os.O_TRUNC, lambda file: None)
+        (point / f"old {number}").write_bytes(b"x" * 9000)
+        write_late(f"old {number}", 0, lambda file: os.utime(file, ns=(10**18, 10**18)))
+        assert shown[f"old {number}"] == 10**18
+    end(mounts, point)
+    again = mounts.by_paes(own_vault)
+    assert {name: (again / name).stat().st_mtime_ns for name in shown} == shown
     end(mounts, again)
 
 
