@@ -70,7 +70,7 @@ void take_own_name(std::span<char> line) noexcept {
 // The other process. All of its descriptors are the mount's as well, so it closes none of those,
 // and it calls nothing that may wait for a lock or allocate.
 [[noreturn]] void complete_after(int mount, const volume::PendingWrites& pending,
-                                 std::span<char> line) noexcept {
+                                 std::span<char> line, int ready) noexcept {
   block_all_signals();
   (void)setsid();  // a signal to the mount's process group is not for this process
   take_own_name(line);
@@ -82,6 +82,8 @@ void take_own_name(std::span<char> line) noexcept {
     (void)!write(score, "-1000", 5);
     (void)close(score);
   }
+  const std::uint64_t one = 1;
+  (void)!write(ready, &one, sizeof one);
   // It becomes readable once the last thread is gone, so nobody writes any more.
   while (!is_readable(mount)) {
   }
@@ -100,19 +102,27 @@ Completer::Completer(const volume::PendingWrites& pending)
   if (!stop_.is_open()) {
     throw_errno("eventfd");
   }
+  const Descriptor ready(eventfd(0, EFD_CLOEXEC));
+  if (!ready.is_open()) {
+    throw_errno("eventfd");
+  }
   const std::span<char> line = command_line();
   // As fork(), apart from the descriptors. They stay open when the mount is gone.
   int process = -1;
   const long id =
       syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, nullptr, &process, nullptr, nullptr);
   if (id == 0) {
-    complete_after(mount_.number(), pending, line);
+    complete_after(mount_.number(), pending, line, ready.number());
   }
   if (id < 0) {
     throw_errno("clone");
   }
   id_ = static_cast<pid_t>(id);
   process_ = Descriptor(process);
+  // Only then has it its own name, and is out of reach of what is meant for the mount.
+  std::array<pollfd, 2> events = {{{ready.number(), POLLIN, 0}, {process, POLLIN, 0}}};
+  while (poll(events.data(), events.size(), -1) < 0 && errno == EINTR) {
+  }
 }
 
 Completer::~Completer() {

@@ -496,8 +496,8 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
   const bool has_file = file != nullptr && node->type == S_IFREG;
   // Of such a node the system keeps its own size. It looks for another after ESTALE, which somebody
   // who has the file open would get themselves.
-  const bool is_foreign = node->is_foreign();
-  if (is_foreign && node->open_file() == nullptr) {
+  const bool is_disowned = node->is_disowned();
+  if (is_disowned && node->open_file() == nullptr) {
     return refuse(request, ESTALE);
   }
   const Result<Status> status =
@@ -506,7 +506,7 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
     return refuse(request, status.error());
   }
   node->told(status->backing);
-  (void)fuse_reply_attr(request, &status->shown, is_foreign ? 0 : options_.lifetimes.attributes);
+  (void)fuse_reply_attr(request, &status->shown, is_disowned ? 0 : options_.lifetimes.attributes);
 }
 
 void MountedVault::read_link(fuse_req_t request, fuse_ino_t number) {

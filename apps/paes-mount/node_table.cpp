@@ -120,14 +120,15 @@ std::optional<timespec> Node::believed() const {
   return changing_ != 0 ? believed_ : std::nullopt;
 }
 
-void Node::note_foreign() {
+void Node::note_disowned() {
   const std::lock_guard lock(mutex_);
+  is_disowned_ = true;
   is_foreign_ = true;
 }
 
-bool Node::is_foreign() const {
+bool Node::is_disowned() const {
   const std::lock_guard lock(mutex_);
-  return is_foreign_;
+  return is_disowned_;
 }
 
 void Node::note_first(const struct stat& backing) {
@@ -255,10 +256,10 @@ void NodeTable::retire(const SharedNode& node) {
 }
 
 SharedNode NodeTable::disown(const SharedNode& node) {
-  node->note_foreign();
+  node->note_disowned();
   SharedNode current = known(node->key);
   if (current != nullptr) {
-    current->note_foreign();
+    current->note_disowned();
     retire(current);
   }
   return current;

@@ -176,9 +176,9 @@ class Node : public std::enable_shared_from_this<Node> {
   // the one from before them, or what it has set since. When the writes come has no part in it.
   void believe(const timespec& modified);
   [[nodiscard]] std::optional<timespec> believed() const;
-  // From now on it counts as changed by others.
-  void note_foreign();
-  [[nodiscard]] bool is_foreign() const;
+  // From now on it counts as changed by others (NodeTable::disown).
+  void note_disowned();
+  [[nodiscard]] bool is_disowned() const;
   // Notes what a file has that nobody has changed yet.
   void note_first(const struct stat& backing);
   // Whether others have changed the file: it has this size and time of modification now, and since
@@ -210,6 +210,7 @@ class Node : public std::enable_shared_from_this<Node> {
   std::vector<OpenedFile> open_files_;
   std::uint64_t changes_ = 0;
   unsigned changing_ = 0;
+  bool is_disowned_ = false;
   bool is_foreign_ = false;    // others have changed it since
   bool is_own_known_ = false;  // whether the next is
   BackingState own_;
