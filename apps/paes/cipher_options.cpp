@@ -151,9 +151,9 @@ std::vector<std::uint8_t> CipherOptions::read_aad() const {
   return aad;
 }
 
-void CipherOptions::refuse_as_output(const std::string& path) const {
-  refuse_secret_as_output(path, key_file, "key");
-  refuse_secret_as_output(path, aad_file, "AAD");
+void CipherOptions::refuse_as_output(const stream::FilePlace& output) const {
+  refuse_secret_as_output(output, key_file, "key");
+  refuse_secret_as_output(output, aad_file, "AAD");
 }
 
 void CipherOptions::declare(CLI::App& app) {

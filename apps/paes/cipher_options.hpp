@@ -10,6 +10,7 @@
 #include "core/secret.hpp"
 #include "message/cipher_name.hpp"
 #include "mode/mode.hpp"
+#include "stream/file_place.hpp"
 
 namespace CLI {
 class App;
@@ -49,7 +50,7 @@ struct CipherOptions {
   [[nodiscard]] SecretBytes read_key(const CipherName& cipher) const;
   [[nodiscard]] std::vector<std::uint8_t> read_aad() const;  // empty without a file
   // Throws Error(usage) if the output would replace the file of the key or of the AAD.
-  void refuse_as_output(const std::string& path) const;
+  void refuse_as_output(const stream::FilePlace& output) const;
 };
 
 }  // namespace paes::cli

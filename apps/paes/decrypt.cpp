@@ -24,7 +24,7 @@ Written decrypt_one(const Request& request, Unlocker& unlocker,
   stream::Input& input = task.input;
   refuse_terminal(input);
   request.unlock.refuse_as_output(task.output);
-  const bool resumable = is_resumable(request.transfer, input, task.output);
+  const bool resumable = is_resumable(request.transfer, input, task.output.path);
   const stream::EncryptedFile file(input);
   task.outcome.take(file.head().format());
   const stream::Preamble* const container = file.head().container();

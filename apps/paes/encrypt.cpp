@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <filesystem>
 
 #include "age/x25519.hpp"
 #include "format/container.hpp"
@@ -67,11 +66,9 @@ class NewIdentity {
   // Null: no new identity was asked for.
   [[nodiscard]] const age::SharedRecipient& recipient() const { return recipient_; }
   // With -f an output of that name would replace the only key that opens it.
-  void refuse_as_output(const std::string& path) const {
-    std::error_code error;
-    if (recipient_ != nullptr && std::filesystem::equivalent(path, path_, error)) {
-      throw Error(ErrorCode::usage, path + ": is the file of the new key",
-                  "name another file with --new-identity or -o");
+  void refuse_as_output(const stream::FilePlace& output) const {
+    if (recipient_ != nullptr) {
+      refuse_secret_as_output(output, path_, "new key");
     }
   }
   // Any thread may call it.
@@ -110,14 +107,14 @@ std::uint64_t encrypt_afresh(const Request& request, const Sealer& sealer, NewId
 Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
                     const FileTask& task) {
   task.outcome.take(parse_format(request));
-  const std::string& path = task.output;
+  const stream::FilePlace& output_place = task.output;
   refuse(request.transfer.expected_bytes && task.input.is_storage(),
          task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
-  const bool resumable = is_resumable(request.transfer, task.input, path);
-  identity.refuse_as_output(path);
-  request.sealing.refuse_as_output(path);
+  const bool resumable = is_resumable(request.transfer, task.input, output_place.path);
+  identity.refuse_as_output(output_place);
+  request.sealing.refuse_as_output(output_place);
   stream::Output output =
-      create_output(request.transfer, path, task.input,
+      create_output(request.transfer, output_place, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
   sealer.ask_passphrase();
   stream::ResumedTotals totals;
@@ -127,9 +124,9 @@ Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identit
     totals.text_bytes = encrypt_afresh(request, sealer, identity, task.input, output, task.options);
   }
   Written written = hand_on(request.transfer, std::move(output), totals);
-  warn_of_leftover(path);
+  warn_of_leftover(output_place);
   if (!resumable) {
-    warn_of_partial(path);
+    warn_of_partial(output_place);
   }
   return written;
 }

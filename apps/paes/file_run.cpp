@@ -12,6 +12,7 @@
 #include "paes/remains.hpp"
 #include "paes/report.hpp"
 #include "stream/file_format.hpp"
+#include "stream/temporary.hpp"
 
 namespace paes::cli {
 
@@ -20,6 +21,30 @@ namespace {
 // Several threads on one file pay only if each gets many pieces. A thread alone takes a few
 // milliseconds for a file of this many.
 constexpr std::uint64_t pieces_of_a_small_file = 32;
+
+// Calls `look` with the input's place, unless its folder has gone.
+template <typename Look>
+void in_its_folder(const Outcome& outcome, const Look& look) {
+  if (!outcome.was_found()) {
+    look(stream::FilePlace(outcome.input));
+    return;
+  }
+  const Descriptor folder = outcome.place.tree->open_folder(outcome.place.folder_of(outcome.input));
+  if (folder.is_open()) {
+    look(stream::FilePlace(outcome.input, folder.number()));
+  }
+}
+
+// Another run's output has its name only for a while. A file of such a name that nobody writes is
+// the user's, or what a run left that was killed: it may hold plain text.
+void skip_unless_plain(Outcome& outcome, stream::Input& input) {
+  if (stream::is_temporary_name(stream::last_name(outcome.input)) &&
+      stream::is_locked_temporary(input.descriptor())) {
+    outcome.skip(Skipped::unfinished);
+  } else if (stream::has_whole_head(input)) {
+    outcome.skip(Skipped::encrypted);
+  }
+}
 
 }  // namespace
 
@@ -114,10 +139,10 @@ void FileRun::run_at_the_same_time(const Files& files, const Choice& choice) {
     for (std::size_t i = next++; i < files.size() && !cancel().requested(); i = next++) {
       Outcome& outcome = *files[i];
       attempt(outcome, [&] {
-        std::optional<stream::Input> input = open(outcome);
-        return !input || work_on(outcome, *input,
-                                 {choice, serial_executor(), meter_->counter(),
-                                  buffers ? &*buffers : nullptr, true});
+        std::optional<OpenedFile> file = open(outcome);
+        return !file || work_on(outcome, *file,
+                                {choice, serial_executor(), meter_->counter(),
+                                 buffers ? &*buffers : nullptr, true});
       });
     }
   });
@@ -125,10 +150,11 @@ void FileRun::run_at_the_same_time(const Files& files, const Choice& choice) {
 
 void FileRun::run_alone(Outcome& outcome) {
   attempt(outcome, [&] {
-    std::optional<stream::Input> input = open(outcome);
-    if (!input) {
+    std::optional<OpenedFile> file = open(outcome);
+    if (!file) {
       return true;
     }
+    stream::Input* const input = &file->input;
     const std::optional<std::uint64_t> total =
         input->is_seekable() ? std::optional(input->bytes()) : std::nullopt;
     const std::optional<std::uint64_t> expected = total ? total : options_.expected_bytes;
@@ -142,7 +168,7 @@ void FileRun::run_alone(Outcome& outcome) {
     if (meter_ == nullptr) {
       own_meter.emplace(!options_.quiet && !options_.no_progress, input->name(), expected);
     }
-    return work_on(outcome, *input,
+    return work_on(outcome, *file,
                    {choice, *executor, (meter_ != nullptr ? *meter_ : *own_meter).counter()});
   });
 }
@@ -156,7 +182,9 @@ void FileRun::attempt(Outcome& outcome, const std::function<bool()>& work) {
   } catch (const ClosedOutput& error) {
     fail_closed(outcome, about(outcome, error));
   } catch (...) {
-    const Error error = with_leftover_hint(outcome.input, about(outcome, current_error()));
+    Error error = about(outcome, current_error());
+    in_its_folder(outcome,
+                  [&](const stream::FilePlace& file) { error = with_leftover_hint(file, error); });
     if (error.code == ErrorCode::failure && !is_missed()) {
       outcome.fail(error);  // this thread was stopped, because another found that nobody reads
     } else {
@@ -166,31 +194,39 @@ void FileRun::attempt(Outcome& outcome, const std::function<bool()>& work) {
   end(outcome);
 }
 
-std::optional<stream::Input> FileRun::open(Outcome& outcome) const {
+std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
   if (outcome.input == "-") {
-    return stream::Input::standard_input(&cancel());
+    return OpenedFile{stream::Input::standard_input(&cancel()), {}, {}};
   }
-  if (!outcome.was_found) {
-    return stream::Input::open(outcome.input, &cancel());
+  if (!outcome.was_found()) {
+    return OpenedFile{stream::Input::open(outcome.input, &cancel()), {}, {}};
   }
-  std::optional<stream::Input> input = stream::Input::open_regular(outcome.input, &cancel());
+  Descriptor folder = outcome.place.open_folder(outcome.input);
+  std::optional<stream::Input> input =
+      stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
   if (!input) {
     outcome.skip(Skipped::not_regular);
-  } else if (transfer_.takes == Takes::plain && stream::format_of(*input) != nullptr) {
-    outcome.skip(Skipped::encrypted);
-    input.reset();
+  } else if (transfer_.takes == Takes::plain) {
+    skip_unless_plain(outcome, *input);
   }
-  return input;
+  if (outcome.status == Status::skipped) {
+    return std::nullopt;
+  }
+  const bool is_elsewhere = outcome.output_place.tree != outcome.place.tree;
+  return OpenedFile{std::move(*input), std::move(folder),
+                    is_elsewhere ? outcome.output_place.open_folder(outcome.output) : Descriptor()};
 }
 
-bool FileRun::work_on(Outcome& outcome, stream::Input& input, const Means& means) {
+bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const Means& means) {
+  const Descriptor& folder = file.output_folder.is_open() ? file.output_folder : file.folder;
+  const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
   outcome.device = means.choice.device_name();
   outcome.grain_bytes = means.choice.grain_bytes;
   std::optional<stream::Output> unnamed;
   run_timed(options_, means.choice, means.executor, means.progress, means.buffers, outcome,
             [&](const stream::Options& work_options) {
               Written written =
-                  transfer_.work({input, outcome.output, work_options, means.is_grouped, outcome});
+                  transfer_.work({file.input, output, work_options, means.is_grouped, outcome});
               if (written.unnamed) {
                 unnamed.emplace(std::move(*written.unnamed));
               }
@@ -238,7 +274,7 @@ void FileRun::fail_closed(Outcome& outcome, const Error& error) {
 }
 
 void FileRun::report_done(const Outcome& outcome) const {
-  warn_of_leftover(outcome.input);
+  in_its_folder(outcome, warn_of_leftover);
   if (options_.verbose && outcome.status == Status::done) {
     print_note(timing_of(outcome, chooser_));
   }

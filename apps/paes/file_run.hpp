@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "paes/progress.hpp"
 #include "paes/transfer.hpp"
 #include "stream/group_commit.hpp"
@@ -38,14 +39,22 @@ class FileRun {
     bool is_grouped = false;
   };
 
+  // An input, and the folders of what was found, in which all names of the file are looked up.
+  struct OpenedFile {
+    stream::Input input;
+    Descriptor folder;
+    Descriptor output_folder;  // not open if it is the same
+  };
+
   void run_regular(const Files& files);
   void run_at_the_same_time(const Files& files, const Choice& choice);
   void run_alone(Outcome& outcome);
   // Runs `work`, which may throw, and notes a failure. `work` returns false if it has left the
   // outcome to the group of the file.
   void attempt(Outcome& outcome, const std::function<bool()>& work);
-  [[nodiscard]] bool work_on(Outcome& outcome, stream::Input& input, const Means& means);
-  [[nodiscard]] std::optional<stream::Input> open(Outcome& outcome) const;
+  [[nodiscard]] bool work_on(Outcome& outcome, OpenedFile& file, const Means& means);
+  // Nothing if it was skipped.
+  [[nodiscard]] std::optional<OpenedFile> open(Outcome& outcome) const;
   void commit_later(Outcome& outcome, stream::Output output);
   void fail(Outcome& outcome, const Error& error);
   void fail_closed(Outcome& outcome, const Error& error);

@@ -1,6 +1,5 @@
 #include "paes/inputs.hpp"
 
-#include <fts.h>
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
@@ -13,9 +12,11 @@
 #include <utility>
 
 #include "core/current_error.hpp"
+#include "paes/clashes.hpp"
 #include "paes/process.hpp"
 #include "paes/report.hpp"
 #include "paes/transfer.hpp"
+#include "paes/tree_walk.hpp"
 #include "stream/input.hpp"
 #include "stream/permissions.hpp"
 #include "stream/temporary.hpp"
@@ -27,15 +28,9 @@ namespace {
 constexpr std::size_t max_name_bytes = PATH_MAX - 1;
 constexpr std::size_t max_list_bytes = std::size_t{1} << 30;
 
-struct CloseWalk {
-  void operator()(FTS* walk) const noexcept { (void)fts_close(walk); }
-};
-
 std::string joined(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : folder + "/" + name;
 }
-
-std::string last_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Reads the names of a list a block at a time.
 class ListReader {
@@ -108,8 +103,15 @@ class Collector {
   Collector(const InputOptions& options, Takes takes, const NameOutput& name_output)
       : options_(options), takes_(takes), name_output_(name_output) {
     struct stat status = {};
-    if (!options.output_folder.empty() && stat(options.output_folder.c_str(), &status) == 0) {
+    if (!options.output_folder.empty() && stat(options.output_folder.c_str(), &status) == 0 &&
+        S_ISDIR(status.st_mode)) {
       output_folder_ = stream::identity_of(status);
+    }
+    if (!options.output_folder.empty()) {
+      output_tree_ = std::make_shared<stream::Tree>(options.output_folder);
+      if (output_folder_) {
+        output_tree_->open();
+      }
     }
   }
 
@@ -118,7 +120,7 @@ class Collector {
     struct stat status = {};
     const bool is_there = name != "-" && stat(name.c_str(), &status) == 0;
     if (is_there && S_ISDIR(status.st_mode) && options_.recursive) {
-      walk(name);
+      take_tree(name);
       return;
     }
     Outcome& outcome = outcomes_.emplace_back();
@@ -130,7 +132,7 @@ class Collector {
   }
 
   [[nodiscard]] FileList take() {
-    refuse_clashes();
+    settle_clashes(outcomes_, takes_, options_.replaces_outputs);
     if (options_.skip_existing) {
       skip_existing();
     }
@@ -138,73 +140,56 @@ class Collector {
   }
 
  private:
-  void walk(const std::string& top) {
-    std::string path = top;
-    char* const paths[] = {path.data(), nullptr};
-    // A link is followed only if the user has named it.
-    const std::unique_ptr<FTS, CloseWalk> entries(fts_open(
-        paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, [](const FTSENT** a, const FTSENT** b) {
-          return std::strcmp((*a)->fts_name, (*b)->fts_name);
-        }));
-    if (entries == nullptr) {
-      throw_errno(top);
+  // A link is followed only if the user has named it.
+  void take_tree(const std::string& top) {
+    const auto tree = std::make_shared<stream::Tree>(top);
+    try {
+      tree->open();
+    } catch (...) {
+      Outcome& outcome = outcomes_.emplace_back();
+      outcome.input = top;
+      outcome.fail(current_error());
+      return;
     }
-    for (;;) {
-      cancel().check();
-      errno = 0;
-      FTSENT* const entry = fts_read(entries.get());
-      if (entry == nullptr) {
-        break;
-      }
-      visit(*entries, *entry, top);
-    }
-    if (errno != 0) {
-      throw_errno(top);
-    }
+    walk(*tree, [&](const Visited& visited) { return visit(tree, visited); });
   }
 
-  void visit(FTS& entries, FTSENT& entry, const std::string& top) {
-    const std::string path = entry.fts_path;
-    const std::size_t slashes = path.find_first_not_of('/', top.size());
-    const std::string below = slashes == std::string::npos ? "" : path.substr(slashes);
-    switch (entry.fts_info) {
-      case FTS_D:
-        if (entry.fts_level > 0 && output_folder_ &&
-            stream::identity_of(*entry.fts_statp) == *output_folder_) {
-          (void)fts_set(&entries, &entry, FTS_SKIP);  // what an earlier run has written
-        } else if (!options_.output_folder.empty()) {
-          folders_.note_mode(joined(options_.output_folder, below),
-                             stream::permissions_of(path, *entry.fts_statp));
-        }
-        break;
-      case FTS_DP:
-        break;
-      case FTS_DNR:
-      case FTS_ERR:
-      case FTS_NS: {
-        Outcome& outcome = outcomes_.emplace_back();
-        outcome.input = path;
-        outcome.fail({ErrorCode::failure, path + ": " + std::strerror(entry.fts_errno)});
-        break;
-      }
-      default:
-        found(entry, path, below);
+  [[nodiscard]] Next visit(const std::shared_ptr<stream::Tree>& tree, const Visited& visited) {
+    const std::string path = visited.below.empty() ? tree->top() : tree->path_of(visited.below);
+    if (visited.error != 0) {
+      Outcome& outcome = outcomes_.emplace_back();
+      outcome.input = path;
+      outcome.fail({ErrorCode::failure, path + ": " + std::strerror(visited.error)});
+    } else if (!S_ISDIR(visited.status.st_mode)) {
+      found(tree, path, visited);
+    } else if (!visited.below.empty() && output_folder_ &&
+               stream::identity_of(visited.status) == *output_folder_) {
+      return Next::past_this_folder;  // what an earlier run has written
+    } else if (!options_.output_folder.empty()) {
+      const Descriptor folder = tree->open_folder(visited.below);
+      folders_.note_mode(joined(options_.output_folder, visited.below),
+                         stream::permissions_of(folder.number(), visited.status));
     }
+    return Next::on;
   }
 
-  void found(const FTSENT& entry, const std::string& path, const std::string& below) {
+  void found(const std::shared_ptr<stream::Tree>& tree, const std::string& path,
+             const Visited& visited) {
     Outcome& outcome = outcomes_.emplace_back();
     outcome.input = path;
-    outcome.was_found = true;
-    if (!S_ISREG(entry.fts_statp->st_mode)) {
+    outcome.place = {tree, path.size() - visited.below.size()};
+    if (!S_ISREG(visited.status.st_mode)) {
       outcome.skip(Skipped::not_regular);
-    } else if (stream::is_temporary_name(entry.fts_name)) {
-      outcome.skip(Skipped::unfinished);
     } else if (!takes_name(path)) {
-      outcome.skip(Skipped::no_suffix);
+      outcome.skip(stream::is_temporary_name(stream::last_name(path)) ? Skipped::unfinished
+                                                                      : Skipped::no_suffix);
     } else {
-      outcome.listed_bytes = static_cast<std::uint64_t>(entry.fts_statp->st_size);
-      name_output_of(outcome, below);
+      outcome.listed_bytes = static_cast<std::uint64_t>(visited.status.st_size);
+      name_output_of(outcome, visited.below);
+      outcome.output_place = outcome.place;
+      if (output_tree_ != nullptr) {
+        outcome.output_place = {output_tree_, output_tree_->path_of("").size()};
+      }
     }
   }
 
@@ -224,53 +209,10 @@ class Collector {
     }
   }
 
-  // Outputs are compared by the folders that their names lead to. Those of a folder's files mostly
-  // lie in one folder, too, so each is looked up once.
-  void refuse_clashes() const {
-    std::unordered_map<std::string, std::string> folders;
-    const auto resolved = [&folders](const std::string& path) {
-      const std::string file = last_name(path);
-      const std::string folder = path.substr(0, path.size() - file.size());
-      const auto [known, is_new] = folders.try_emplace(folder);
-      if (is_new) {
-        known->second = resolved_folder(folder);
-      }
-      return joined(known->second, file);
-    };
-    std::unordered_map<std::string, const Outcome*> outputs;
-    for (const Outcome& outcome : outcomes_) {
-      if (outcome.status != Status::not_begun || outcome.output.empty() || outcome.output == "-") {
-        continue;
-      }
-      const auto [other, is_first] = outputs.try_emplace(resolved(outcome.output), &outcome);
-      if (!is_first) {
-        throw Error(ErrorCode::usage,
-                    outcome.output + ": would be the output of both " + other->second->input +
-                        " and " + outcome.input,
-                    "name each input once, or give one of them another output");
-      }
-    }
-    // With -f it would be replaced. If it was found, that is what an earlier run made of it.
-    for (const Outcome& outcome : outcomes_) {
-      if (!options_.replaces_outputs || outcome.was_found || outcome.status != Status::not_begun ||
-          outcome.input == "-") {
-        continue;
-      }
-      const auto other = outputs.find(resolved(outcome.input));
-      if (other != outputs.end() && other->second != &outcome) {
-        throw Error(
-            ErrorCode::usage,
-            outcome.input + ": is an input, and would be the output of " + other->second->input,
-            "give one of them another output, or a command of its own");
-      }
-    }
-  }
-
   void skip_existing() {
     for (Outcome& outcome : outcomes_) {
       struct stat status = {};
-      if (outcome.status == Status::not_begun && !outcome.output.empty() && outcome.output != "-" &&
-          lstat(outcome.output.c_str(), &status) == 0) {
+      if (outcome.has_output() && outcome.output_place.lstat(outcome.output, status) == 0) {
         outcome.skip(Skipped::exists);
       }
     }
@@ -280,6 +222,7 @@ class Collector {
   Takes takes_;
   const NameOutput& name_output_;
   std::optional<stream::FileIdentity> output_folder_;
+  std::shared_ptr<stream::Tree> output_tree_;  // null if outputs lie beside their inputs
   OutputFolders folders_;
   std::vector<Outcome> outcomes_;
 };
@@ -314,7 +257,7 @@ FileList collect_inputs(const InputOptions& options, const std::vector<std::stri
          "null: tells how the names of --files-from end", "name that list, or leave out -0");
   Collector collector(options, takes, name_output);
   for (const std::string& file : files) {
-    collector.add(file, last_name(file));
+    collector.add(file, stream::last_name(file));
   }
   if (!options.list.empty()) {
     for (const std::string& name : ListReader(options).read()) {

@@ -202,7 +202,7 @@ ordered_json describe(const Findings& found) {
       {"truncated", found.file_bytes ? ordered_json(found.truncated) : ordered_json()},
       {"authenticated", false},
       {"leftover",
-       found.leftover ? ordered_json(stream::leftover_path(found.file)) : ordered_json()},
+       found.leftover ? ordered_json(stream::leftover_place(found.file).path) : ordered_json()},
       {"unfinished", unfinished}};
 }
 

@@ -52,9 +52,9 @@ std::vector<age::SharedRecipient> RecipientOptions::load() const {
   return loaded;
 }
 
-void RecipientOptions::refuse_as_output(const std::string& path) const {
+void RecipientOptions::refuse_as_output(const stream::FilePlace& output) const {
   for (const std::string& file : files_) {
-    refuse_secret_as_output(path, file, "recipients");
+    refuse_secret_as_output(output, file, "recipients");
   }
 }
 
@@ -75,11 +75,11 @@ void UnlockOptions::declare(CLI::App& app) {
       ->check(CLI::Range(1U, age::highest_max_work_factor));
 }
 
-void UnlockOptions::refuse_as_output(const std::string& path) const {
+void UnlockOptions::refuse_as_output(const stream::FilePlace& output) const {
   for (const std::string& identity : identity_files) {
-    refuse_secret_as_output(path, identity, "identity that opens the input");
+    refuse_secret_as_output(output, identity, "identity that opens the input");
   }
-  passphrase.refuse_as_output(path);
+  passphrase.refuse_as_output(output);
 }
 
 Unlocker::Unlocker(const UnlockOptions& options) : options_(options) {

@@ -26,7 +26,7 @@ class RecipientOptions {
   [[nodiscard]] std::vector<age::SharedRecipient> load() const;
   [[nodiscard]] unsigned standard_input_uses() const { return cli::standard_input_uses(files_); }
   // With -f an output of that name would replace a list of recipients. Throws Error(usage).
-  void refuse_as_output(const std::string& path) const;
+  void refuse_as_output(const stream::FilePlace& output) const;
 
  private:
   std::vector<std::string> recipients_;
@@ -48,7 +48,7 @@ class UnlockOptions {
   }
 
   // With -f an output of that name would replace what opens the file. Throws Error(usage).
-  void refuse_as_output(const std::string& path) const;
+  void refuse_as_output(const stream::FilePlace& output) const;
 };
 
 // Opens envelopes with what the options gave; the passphrase is read once, when first needed. Any

@@ -5,15 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "core/descriptor.hpp"
 #include "kernel/registry.hpp"
-#include "paes/process.hpp"
-#include "stream/cancel.hpp"
+#include "paes/tree_walk.hpp"
+#include "stream/file_place.hpp"
 #include "vault/blocks.hpp"
 #include "vault/content_key.hpp"
 #include "vault/names.hpp"
@@ -30,10 +34,10 @@ constexpr std::size_t enough_names = 4;  // an error in 2^32 keys
 enum class Trial { passed, failed, none };
 
 // As many bytes as there are, from the beginning of a regular file.
-std::vector<std::uint8_t> read_beginning(const fs::path& path, std::size_t most_bytes) {
+std::vector<std::uint8_t> read_beginning(const stream::FilePlace& place, std::size_t most_bytes) {
   std::vector<std::uint8_t> read;
-  const Descriptor file(
-      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  const Descriptor file(openat(place.folder, place.name().c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   struct stat status = {};
   if (!file.is_open() || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return read;
@@ -69,10 +73,10 @@ class Prover {
   }
 
   // Its first block. Holes are the same under every key.
-  [[nodiscard]] Trial try_file(const fs::path& path) const {
+  [[nodiscard]] Trial try_file(const stream::FilePlace& place) const {
     const vault::BlockLayout layout = content_->layout();
     const std::vector<std::uint8_t> stored =
-        read_beginning(path, vault::header_bytes + layout.stride());
+        read_beginning(place, vault::header_bytes + layout.stride());
     vault::FileId id;
     if (stored.size() <= vault::header_bytes + layout.overhead() ||
         !vault::parse_header(Bytes(stored).first(vault::header_bytes), id)) {
@@ -87,17 +91,18 @@ class Prover {
   }
 
   // With names in plain text a target is plain text, too, which any key would pass.
-  [[nodiscard]] Trial try_link(const fs::path& path) const {
+  [[nodiscard]] Trial try_link(const stream::FilePlace& place) const {
     if (features_.has_plaintext_names) {
       return Trial::none;
     }
-    std::error_code error;
-    const fs::path target = fs::read_symlink(path, error);
-    if (error) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t bytes =
+        readlinkat(place.folder, place.name().c_str(), target.data(), target.size());
+    if (bytes < 0) {
       return Trial::none;
     }
-    return vault::open_link_target(*content_, target.string(), features_) ? Trial::passed
-                                                                          : Trial::failed;
+    const std::string text(target.data(), static_cast<std::size_t>(bytes));
+    return vault::open_link_target(*content_, text, features_) ? Trial::passed : Trial::failed;
   }
 
   // The names in the root, which all have one IV.
@@ -108,7 +113,7 @@ class Prover {
     }
     if (features_.has_directory_ivs) {
       const std::vector<std::uint8_t> read =
-          read_beginning(folder / vault::folder_iv_name, iv.size());
+          read_beginning((folder / vault::folder_iv_name).string(), iv.size());
       if (read.size() != iv.size()) {
         return KeyProof::nothing_to_try;
       }
@@ -147,30 +152,36 @@ class Prover {
 KeyProof prove_master_key(const std::string& folder, const vault::Features& features,
                           const vault::MasterKey& key) {
   const Prover prover(features, key);
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
-                                         error);
+  const auto tree = std::make_shared<stream::Tree>(folder);
+  tree->open();
+  const stream::TreePlace place{tree, tree->path_of("").size()};
   std::size_t looked_at = 0;
+  bool has_passed = false;
   bool has_failed = false;
-  for (; !error && entry != fs::recursive_directory_iterator() && looked_at != most_entries;
-       entry.increment(error), ++looked_at) {
-    stream::check(&cancel());
-    const fs::path& path = entry->path();
-    std::error_code unknown;
-    const fs::file_status status = entry->symlink_status(unknown);
+  walk(*tree, [&](const Visited& visited) {
+    if (visited.error != 0 && visited.below.empty()) {
+      throw Error(ErrorCode::failure, folder + ": " + std::strerror(visited.error));
+    }
+    if (visited.error != 0 || visited.below.empty() || looked_at == most_entries) {
+      return looked_at == most_entries ? Next::stop : Next::on;
+    }
+    ++looked_at;
+    const std::string path = tree->path_of(visited.below);
+    const Descriptor around = tree->open_folder(place.folder_of(path));
+    const stream::FilePlace entry(path, around.number());
     Trial trial = Trial::none;
-    if (fs::is_symlink(status)) {
-      trial = prover.try_link(path);
-    } else if (fs::is_regular_file(status) && prover.holds_content(path.filename().string())) {
-      trial = prover.try_file(path);
+    if (around.is_open() && S_ISLNK(visited.status.st_mode)) {
+      trial = prover.try_link(entry);
+    } else if (around.is_open() && S_ISREG(visited.status.st_mode) &&
+               prover.holds_content(entry.name())) {
+      trial = prover.try_file(entry);
     }
-    if (trial == Trial::passed) {
-      return KeyProof::right;
-    }
+    has_passed = trial == Trial::passed;
     has_failed = has_failed || trial == Trial::failed;
-  }
-  if (error && looked_at == 0) {
-    throw Error(ErrorCode::failure, folder + ": " + error.message());
+    return has_passed ? Next::stop : Next::on;
+  });
+  if (has_passed) {
+    return KeyProof::right;
   }
   const KeyProof by_names = prover.try_names(folder);
   return by_names == KeyProof::nothing_to_try && has_failed ? KeyProof::wrong : by_names;

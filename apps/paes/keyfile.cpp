@@ -18,14 +18,15 @@
 
 namespace paes::cli {
 
-void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
+void refuse_secret_as_output(const stream::FilePlace& output, const std::string& secret_file,
                              const char* what) {
   struct stat written = {};
   struct stat secret = {};
-  refuse(output != "-" && !secret_file.empty() && stat(output.c_str(), &written) == 0 &&
+  refuse(!secret_file.empty() && output.path != "-" &&
+             fstatat(output.folder, output.name().c_str(), &written, 0) == 0 &&
              stat(secret_file.c_str(), &secret) == 0 && stream::is_storage(written.st_mode) &&
              stream::identity_of(written) == stream::identity_of(secret),
-         output + ": is the file of the " + what, "name another output with -o");
+         output.path + ": is the file of the " + what, "name another output with -o");
 }
 
 SecretBytes read_key_file(const std::string& path) {

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "core/secret.hpp"
+#include "stream/file_place.hpp"
 
 namespace paes::cli {
 
 // With -f an output could replace the file that its key, passphrase or AAD came from. Throws
 // Error(usage) when both names lead to one file or block device. `what` names the secret in the
 // message. A secret that came from no file has an empty name.
-void refuse_secret_as_output(const std::string& output, const std::string& secret_file,
+void refuse_secret_as_output(const stream::FilePlace& output, const std::string& secret_file,
                              const char* what);
 
 // A file of identities or recipients; "-" is standard input. Throws as stream::read_small_file

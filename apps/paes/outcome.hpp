@@ -13,6 +13,7 @@
 #include "paes/work.hpp"
 #include "stream/damage.hpp"
 #include "stream/file_format.hpp"
+#include "stream/file_place.hpp"
 
 namespace paes::cli {
 
@@ -48,9 +49,17 @@ struct Outcome {
   std::optional<Skipped> why_skipped = std::nullopt;
   // The length of a regular file when the files were listed.
   std::optional<std::uint64_t> listed_bytes = std::nullopt;
-  bool was_found = false;  // below a folder, not named by the user
-  std::string result;      // for standard output, once all files before this one have ended
+  // Of what was found below a folder; without a tree the user has named it. An output's tree is
+  // that of its input, or what --output-dir names.
+  stream::TreePlace place = {};
+  stream::TreePlace output_place = {};
+  std::string result;  // for standard output, once all files before this one have ended
 
+  [[nodiscard]] bool was_found() const noexcept { return place.tree != nullptr; }
+  // Whether a file with a name is to be written.
+  [[nodiscard]] bool has_output() const noexcept {
+    return status == Status::not_begun && !output.empty() && output != "-";
+  }
   // Who computes a file of this format, if not what was chosen for all.
   void take(const stream::FileFormat& format) {
     kernel = format.kernel;

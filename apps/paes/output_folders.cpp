@@ -48,13 +48,13 @@ void OutputFolders::note_mode(const std::string& path, mode_t mode) {
 void OutputFolders::make(std::vector<Outcome>& outcomes) {
   std::unordered_map<std::string, std::optional<Error>> tried;
   for (Outcome& outcome : outcomes) {
-    if (outcome.status != Status::not_begun || outcome.output.empty() || outcome.output == "-") {
+    if (!outcome.has_output()) {
       continue;
     }
     const auto [folder, is_new] = tried.try_emplace(folder_of(outcome.output));
     if (is_new && !folder->first.empty()) {
       try {
-        make(plain_path(folder->first));
+        make_for(outcome);
       } catch (...) {
         folder->second = current_error();
       }
@@ -63,15 +63,62 @@ void OutputFolders::make(std::vector<Outcome>& outcomes) {
       outcome.fail(*folder->second);
     }
   }
-  std::sort(changed_.begin(), changed_.end());
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  for (const std::string& path : changed_) {
-    const Descriptor folder = open_folder(path.empty() ? "." : path);
-    if (const int error = sync_folder(folder.number(), folder.number()); error != 0) {
-      errno = error;
-      throw_errno(path);
-    }
+  for (std::vector<std::string>* const changed : {&changed_, &changed_below_}) {
+    std::sort(changed->begin(), changed->end());
+    changed->erase(std::unique(changed->begin(), changed->end()), changed->end());
   }
+  for (const std::string& path : changed_) {
+    sync_changed(open_folder(path.empty() ? "." : path), path);
+  }
+  for (const std::string& below : changed_below_) {
+    sync_changed(tree_->open_folder(below), tree_->path_of(below));
+  }
+}
+
+void OutputFolders::sync_changed(const Descriptor& folder, const std::string& path) const {
+  const int error = folder.is_open() ? sync_folder(folder.number(), folder.number()) : errno;
+  if (error != 0) {
+    errno = error;
+    throw_errno(path);
+  }
+}
+
+void OutputFolders::make_for(const Outcome& outcome) {
+  const stream::TreePlace& place = outcome.output_place;
+  if (place.tree == nullptr) {
+    make(plain_path(folder_of(outcome.output)));
+    return;
+  }
+  if (!place.tree->is_open()) {
+    make(plain_path(place.tree->top()));
+    place.tree->open();
+  }
+  tree_ = place.tree;
+  make_below(*tree_, place.folder_of(outcome.output));
+}
+
+mode_t OutputFolders::mode_of(const std::string& path) const {
+  const auto mode = modes_.find(plain_path(path));
+  return mode == modes_.end() ? 0777 : mode->second;
+}
+
+void OutputFolders::make_below(const stream::Tree& tree, const std::string& below) {
+  const std::string path = tree.path_of(below);
+  if (tree.open_folder(below).is_open()) {
+    return;
+  }
+  if (errno != ENOENT) {
+    throw_errno(path);
+  }
+  const std::string parent = folder_of(below);
+  make_below(tree, parent);
+  const Descriptor around = tree.open_folder(parent);
+  if (!around.is_open() ||
+      (mkdirat(around.number(), stream::last_name(below).c_str(), mode_of(path)) != 0 &&
+       errno != EEXIST)) {
+    throw_errno(path);
+  }
+  changed_below_.push_back(parent);
 }
 
 void OutputFolders::make(const std::string& path) {
@@ -87,10 +134,7 @@ void OutputFolders::make(const std::string& path) {
   if (target.found.is_open()) {
     return;
   }
-  const auto mode = modes_.find(path);
-  if (mkdirat(target.folder.number(), target.file.c_str(),
-              mode == modes_.end() ? 0777 : mode->second) != 0 &&
-      errno != EEXIST) {
+  if (mkdirat(target.folder.number(), target.file.c_str(), mode_of(path)) != 0 && errno != EEXIST) {
     throw_errno(path);
   }
   changed_.push_back(parent);

@@ -4,11 +4,14 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "paes/outcome.hpp"
+#include "stream/file_place.hpp"
 
 namespace paes::cli {
 
@@ -25,10 +28,18 @@ class OutputFolders {
   void make(std::vector<Outcome>& outcomes);
 
  private:
+  // The folder of this output.
+  void make_for(const Outcome& outcome);
   void make(const std::string& path);
+  void make_below(const stream::Tree& tree, const std::string& below);
+  [[nodiscard]] mode_t mode_of(const std::string& path) const;
+  void sync_changed(const Descriptor& folder, const std::string& path) const;
 
   std::unordered_map<std::string, mode_t> modes_;
   std::vector<std::string> changed_;  // in which folders were made
+  // Such folders of the tree of --output-dir.
+  std::shared_ptr<stream::Tree> tree_;
+  std::vector<std::string> changed_below_;
 };
 
 }  // namespace paes::cli

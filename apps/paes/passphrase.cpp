@@ -278,8 +278,8 @@ void PassphraseOptions::use_file(const std::string& path) {
   file_ = path;
 }
 
-void PassphraseOptions::refuse_as_output(const std::string& path) const {
-  refuse_secret_as_output(path, file_, "passphrase");
+void PassphraseOptions::refuse_as_output(const stream::FilePlace& output) const {
+  refuse_secret_as_output(output, file_, "passphrase");
 }
 
 SecretBytes PassphraseOptions::read_source() const {

@@ -53,7 +53,7 @@ class PassphraseOptions {
   }
 
   // Throws Error(usage) when `path` is the passphrase's file.
-  void refuse_as_output(const std::string& path) const;
+  void refuse_as_output(const stream::FilePlace& output) const;
 
   // Why a passphrase that was read may not be the one that was meant; mostly nothing.
   [[nodiscard]] std::string hint_when_wrong(const SecretBytes& passphrase) const;

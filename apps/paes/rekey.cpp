@@ -81,7 +81,7 @@ class Rekeyer {
         change_{places_of(request.remove), recipients_, until_signal()} {}
 
   // How many recipients the file has now.
-  [[nodiscard]] std::size_t rekey(const std::string& path);
+  [[nodiscard]] std::size_t rekey(const stream::FilePlace& place);
 
  private:
   [[nodiscard]] std::vector<std::uint8_t> new_envelope(const age::OpenEnvelope& old);
@@ -106,9 +106,9 @@ std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
              : age::seal_to_recipients(recipients_, old.plaintext(), until_signal());
 }
 
-std::size_t Rekeyer::rekey(const std::string& path) {
+std::size_t Rekeyer::rekey(const stream::FilePlace& place) {
   const stream::PreambleFile file(
-      path, {cancel(), leftover_hint(path), print_warning_with_hint, warn_of_abandoned});
+      place, {cancel(), leftover_hint(place.path), print_warning_with_hint, warn_of_abandoned});
   const stream::Rekeying rekeying = {
       .check =
           [this](Bytes envelope) {
@@ -126,7 +126,9 @@ std::size_t Rekeyer::rekey(const std::string& path) {
 void rekey_one(const Request& request, Rekeyer& rekeyer, Outcome& outcome) {
   try {
     if (outcome.status == Status::not_begun) {
-      outcome.more["recipients"] = rekeyer.rekey(outcome.input);
+      const Descriptor folder = outcome.place.open_folder(outcome.input);
+      outcome.more["recipients"] =
+          rekeyer.rekey({outcome.input, folder.is_open() ? folder.number() : AT_FDCWD});
       outcome.status = Status::done;
     }
   } catch (...) {

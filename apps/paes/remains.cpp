@@ -20,14 +20,14 @@ namespace paes::cli {
 
 namespace {
 
-bool is_there(const std::string& path) {
+bool is_there(const stream::FilePlace& place) {
   struct stat status = {};
-  return lstat(path.c_str(), &status) == 0;
+  return place.lstat(status) == 0;
 }
 
-bool is_regular(const std::string& path) {
+bool is_regular(const stream::FilePlace& place) {
   struct stat status = {};
-  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return place.lstat(status) == 0 && S_ISREG(status.st_mode);
 }
 
 // Quoted for a shell, because users copy the hint and the name may be hostile.
@@ -86,15 +86,17 @@ std::string leftover_hint(const std::string& file) {
          quoted(file);
 }
 
-void warn_of_leftover(const std::string& file) {
+void warn_of_leftover(const stream::FilePlace& file) {
   if (stream::has_leftover(file)) {
-    print_warning_with_hint(file + ": an interrupted rekey left " + stream::leftover_path(file),
-                            leftover_hint(file));
+    print_warning_with_hint(
+        file.path + ": an interrupted rekey left " + stream::leftover_place(file).path,
+        leftover_hint(file.path));
   }
 }
 
-Error with_leftover_hint(const std::string& file, const Error& error) {
-  return stream::has_leftover(file) ? Error(error.code, error.what(), leftover_hint(file)) : error;
+Error with_leftover_hint(const stream::FilePlace& file, const Error& error) {
+  return stream::has_leftover(file) ? Error(error.code, error.what(), leftover_hint(file.path))
+                                    : error;
 }
 
 std::string Unfinished::progress() const {
@@ -127,10 +129,10 @@ std::optional<Unfinished> find_unfinished(const std::string& file) {
   return std::nullopt;
 }
 
-void warn_of_partial(const std::string& output) {
-  if (output != "-" && is_there(stream::partial_path(output)) &&
-      is_there(stream::journal_path(output))) {
-    print_warning(stream::partial_path(output) +
+void warn_of_partial(const stream::FilePlace& output) {
+  if (output.path != "-" && is_there({stream::partial_path(output.path), output.folder}) &&
+      is_there({stream::journal_path(output.path), output.folder})) {
+    print_warning(stream::partial_path(output.path) +
                   ": an interrupted run left it, which --resume would have continued");
   }
 }
@@ -145,7 +147,7 @@ void warn_of_abandoned(const stream::Output& output) {
       return;
     }
   }
-  stream::Abandoned found = stream::find_abandoned(folder);
+  stream::Abandoned found = stream::find_abandoned(output.folder_descriptor());
   std::vector<std::string>& files = found.files;
   std::erase(files, std::filesystem::path(output.temporary_path()).filename());
   if (files.empty()) {

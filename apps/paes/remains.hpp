@@ -12,6 +12,7 @@
 #include <string>
 
 #include "paes/error.hpp"
+#include "stream/file_place.hpp"
 #include "stream/journal.hpp"
 #include "stream/output.hpp"
 
@@ -20,9 +21,9 @@ namespace paes::cli {
 // What to do about a copy that rekey left: "... paes rekey --restore ...".
 [[nodiscard]] std::string leftover_hint(const std::string& file);
 // Prints a warning with that hint if there is such a copy.
-void warn_of_leftover(const std::string& file);
+void warn_of_leftover(const stream::FilePlace& file);
 // The error, with that hint instead of its own if there is such a copy.
-[[nodiscard]] Error with_leftover_hint(const std::string& file, const Error& error);
+[[nodiscard]] Error with_leftover_hint(const stream::FilePlace& file, const Error& error);
 
 struct Unfinished {
   std::string partial;  // the partial file's name
@@ -39,7 +40,7 @@ struct Unfinished {
 [[nodiscard]] std::optional<Unfinished> find_unfinished(const std::string& file);
 // A warning if `output` was written afresh beside a partial file that --resume would have
 // continued.
-void warn_of_partial(const std::string& output);
+void warn_of_partial(const stream::FilePlace& output);
 
 // One warning and a hint for all temporary files in the output's folder, once in a process.
 void warn_of_abandoned(const stream::Output& output);

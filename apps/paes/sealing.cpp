@@ -59,10 +59,10 @@ unsigned SealOptions::standard_input_uses() const {
          reopen.standard_input_uses();
 }
 
-void SealOptions::refuse_as_output(const std::string& path) const {
-  recipients.refuse_as_output(path);
-  passphrase.refuse_as_output(path);
-  reopen.refuse_as_output(path);
+void SealOptions::refuse_as_output(const stream::FilePlace& output) const {
+  recipients.refuse_as_output(output);
+  passphrase.refuse_as_output(output);
+  reopen.refuse_as_output(output);
 }
 
 void SealOptions::check(bool resume, const std::string& ways) const {

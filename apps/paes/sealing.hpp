@@ -42,7 +42,7 @@ struct SealOptions {
   // options contradict --resume or need it. `ways` lists for the hint the options that would do.
   void check(bool resume, const std::string& ways) const;
   // With -f an output of that name would replace a file of keys. Throws Error(usage).
-  void refuse_as_output(const std::string& path) const;
+  void refuse_as_output(const stream::FilePlace& output) const;
 };
 
 class Sealer {

@@ -222,13 +222,14 @@ stream::OutputOptions output_options(const TransferOptions& options, const strea
   return made;
 }
 
-stream::Output create_output(const TransferOptions& options, const std::string& path,
+stream::Output create_output(const TransferOptions& options, const stream::FilePlace& place,
                              const stream::Input& source, OutputUse use) {
   stream::OutputOptions made = output_options(options, source, use.encrypts);
   made.resumable = use.is_resumable;
   made.is_grouped = use.is_grouped;
-  stream::Output output =
-      path == "-" ? stream::Output::standard_output(made) : stream::Output::create(path, made);
+  made.folder = place.folder;
+  stream::Output output = place.path == "-" ? stream::Output::standard_output(made)
+                                            : stream::Output::create(place.path, made);
   refuse(output.is_terminal() && !options.overwrite, output.name() + ": is a terminal",
          "name the output with -o, or force it with -f");
   warn_of_abandoned(output);

@@ -57,7 +57,7 @@ struct TransferOptions {
 // One file, opened, and how to work on it.
 struct FileTask {
   stream::Input& input;
-  const std::string& output;  // a path, "-", or empty for verify
+  const stream::FilePlace& output;  // its path is "-" for standard output, and empty for verify
   const stream::Options& options;
   bool is_grouped;  // a new output is left without its name
   Outcome& outcome;
@@ -131,7 +131,8 @@ struct OutputUse {
   bool is_grouped = false;
 };
 // Opens the output; refuses a terminal unless overwriting was asked for.
-[[nodiscard]] stream::Output create_output(const TransferOptions& options, const std::string& path,
+[[nodiscard]] stream::Output create_output(const TransferOptions& options,
+                                           const stream::FilePlace& place,
                                            const stream::Input& source, OutputUse use);
 
 // Reports on a complete output: how much of it an earlier run had done, and its warning, if any.

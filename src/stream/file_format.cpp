@@ -76,6 +76,26 @@ const FileFormat* format_of(const Source& source) {
              : nullptr;
 }
 
+bool has_whole_head(Source& source) {
+  if (format_of(source) == nullptr) {
+    return false;
+  }
+  try {
+    const EncryptedFile file(source);
+    (void)file.head().summary();
+    std::vector<std::uint8_t> rest(file.is_armored() ? std::size_t{64} << 10 : 0);
+    for (std::size_t got = rest.size(); got != 0;) {
+      got = file.source().read_at(0, MutableBytes(rest));
+    }
+    return true;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::corrupt) {
+      throw;
+    }
+    return false;
+  }
+}
+
 EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
   Source* from = &plain_;
   const Bytes first_bytes = plain_.peek(max_magic_bytes);

@@ -72,6 +72,11 @@ inline constexpr std::size_t max_magic_bytes = age::max_armor_head_bytes;
 // Null for a pipe, too: nothing of it may be read yet.
 [[nodiscard]] const FileFormat* format_of(const Source& source);
 
+// Whether a file is encrypted, as far as that can be told without a key: everything before its
+// payload is as it must be, and so is armor to its end. A text may begin as a format's files do.
+// False for a pipe. Throws what reading throws.
+[[nodiscard]] bool has_whole_head(Source& source);
+
 // A file that is to be opened, in whatever format, armored or not.
 class EncryptedFile {
  public:

@@ -70,9 +70,10 @@ Input Input::standard_input(const Cancel* cancel) {
   return {"standard input", Descriptor(STDIN_FILENO, false), cancel};
 }
 
-std::optional<Input> Input::open_regular(const std::string& path, const Cancel* cancel) {
-  Descriptor descriptor(
-      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+std::optional<Input> Input::open_regular(const FilePlace& place, const Cancel* cancel) {
+  const std::string& path = place.path;
+  Descriptor descriptor(openat(place.folder, place.name().c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!descriptor.is_open() && errno == ELOOP) {
     return std::nullopt;
   }

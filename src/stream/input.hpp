@@ -16,6 +16,7 @@
 #include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
 #include "stream/ends.hpp"
+#include "stream/file_place.hpp"
 
 namespace paes::stream {
 
@@ -52,9 +53,9 @@ class Input : public Source {
   // Input.
   [[nodiscard]] static Input open(const std::string& path, const Cancel* cancel = nullptr);
   [[nodiscard]] static Input standard_input(const Cancel* cancel = nullptr);
-  // Nothing if `path` is not a regular file. A symbolic link is not followed, and a FIFO not waited
+  // Nothing if it is not a regular file. A symbolic link is not followed, and a FIFO not waited
   // for.
-  [[nodiscard]] static std::optional<Input> open_regular(const std::string& path,
+  [[nodiscard]] static std::optional<Input> open_regular(const FilePlace& place,
                                                          const Cancel* cancel = nullptr);
   // A file that is open already, from where it stands.
   [[nodiscard]] static Input of(Descriptor descriptor, std::string name,

@@ -83,13 +83,15 @@ mode_t decrypted_mode(const Input& source) {
 }
 
 Output Output::create(const std::string& path, const OutputOptions& options) {
-  if (!options.only_new && !options.is_shared && is_name_of_standard_output(path)) {
+  if (!options.only_new && !options.is_shared && options.folder == AT_FDCWD &&
+      is_name_of_standard_output(path)) {
     return standard_output(options);
   }
   Output output;
   output.name_ = path;
   output.options_ = options;
-  Target target = find_target(path, options.only_new ? Links::kept : Links::followed);
+  Target target =
+      find_target({path, options.folder}, options.only_new ? Links::kept : Links::followed);
   output.check_target(target);
   if (target.found.is_open() && !S_ISREG(target.status.st_mode)) {
     output.open_direct(target);
@@ -140,6 +142,10 @@ void Output::check_target(const Target& target) const {
   if (options_.is_shared) {
     throw Error(ErrorCode::usage, name_ + ": is no file that ranks could share",
                 "name a new file with -o");
+  }
+  if (options_.folder != AT_FDCWD) {
+    throw Error(ErrorCode::failure, name_ + ": is no regular file",
+                "move it away, or name its input and -o in a command of their own");
   }
   if (options_.overwrite) {
     return;

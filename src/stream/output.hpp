@@ -6,6 +6,7 @@
 // SIGXFSZ, so that a closed pipe and a size limit come as errors.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +39,10 @@ struct OutputOptions {
   bool must_be_private = false;
   // Permission bits of the finished file: encrypted_mode or decrypted_mode of the input's.
   mode_t permissions = 0600;
-  const Input* source = nullptr;   // refused as the output, also through a link
+  const Input* source = nullptr;  // refused as the output, also through a link
+  // Where the path's last name is looked up, without following a link (file_place.hpp): then only a
+  // regular file is replaced. The path is for messages.
+  int folder = AT_FDCWD;
   const Cancel* cancel = nullptr;  // must outlive the Output
   // The file is written as TARGET.partial and survives a failure: see resumable_files.hpp.
   bool resumable = false;

@@ -136,6 +136,34 @@ void enter_folder(Target& target, const std::string& path, unsigned& links,
   }
 }
 
+// Of a file below a folder that was named: others may own what lies there.
+Target find_in_folder(const FilePlace& place, Links links) {
+  const std::string& path = place.path;
+  Target target;
+  target.folder = Descriptor(fcntl(place.folder, F_DUPFD_CLOEXEC, 0));
+  if (!target.folder.is_open()) {
+    throw_errno(path);
+  }
+  target.file = place.name();
+  target.in_folder = path.substr(0, path.size() - target.file.size());
+  target.is_private = false;
+  target.found =
+      Descriptor(openat(place.folder, target.file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!target.found.is_open()) {
+    if (errno != ENOENT) {
+      throw_errno(path);
+    }
+    return target;
+  }
+  target.status = status_of(target.found.number(), path);
+  if (S_ISLNK(target.status.st_mode) && links == Links::followed) {
+    throw Error(ErrorCode::failure,
+                path + ": is a symbolic link, which is not followed below a folder",
+                "move it away, or name the file that it leads to");
+  }
+  return target;
+}
+
 }  // namespace
 
 bool Target::is_among_devices() const {
@@ -159,8 +187,12 @@ bool Target::is_among_devices() const {
              : identity_of(here) == identity_of(devices.folder);
 }
 
-Target find_target(const std::string& path, Links links) {
+Target find_target(const FilePlace& place, Links links) {
+  const std::string& path = place.path;
   refuse_zero_byte(path);
+  if (place.has_folder()) {
+    return find_in_folder(place, links);
+  }
   Target target;
   std::optional<FileIdentity> expected;  // behind a descriptor, which may have lost its name
   std::string rest = path;

@@ -8,6 +8,7 @@
 
 #include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
+#include "stream/file_place.hpp"
 
 namespace paes::stream {
 
@@ -31,8 +32,9 @@ enum class Links { followed, kept };
 
 // Throws Error(failure) "PATH: why". A name that nothing has is no error. Anywhere in the path, a
 // link in a folder that others can write to is followed only if it belongs to this user, root or
-// the folder's owner.
-[[nodiscard]] Target find_target(const std::string& path, Links links);
+// the folder's owner. A place that has a folder already is looked up there, and a link is refused
+// unless links are kept.
+[[nodiscard]] Target find_target(const FilePlace& place, Links links);
 
 // Opens for writing exactly what was found. Waits until a FIFO has a reader, or until `cancel`,
 // which may be null, is requested. `path` is for errors.

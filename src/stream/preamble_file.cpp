@@ -21,9 +21,12 @@ namespace paes::stream {
 
 namespace {
 
-Descriptor open_locked(const std::string& path) {
+Descriptor open_locked(const FilePlace& place) {
+  const std::string& path = place.path;
   // O_NONBLOCK: a FIFO of that name must not hang us; it is refused later.
-  Descriptor descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  Descriptor descriptor(
+      openat(place.folder, place.name().c_str(), flags | (place.has_folder() ? O_NOFOLLOW : 0)));
   if (!descriptor.is_open()) {
     throw_errno(path);
   }
@@ -36,10 +39,12 @@ Descriptor open_locked(const std::string& path) {
   return descriptor;
 }
 
-Descriptor open_folder_of(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+// A folder of our own, also if the place has one.
+Descriptor open_folder_of(const FilePlace& place) {
+  const std::filesystem::path parent = std::filesystem::path(place.path).parent_path();
   const std::string name = parent.empty() ? "." : parent.string();
-  Descriptor folder = open_folder(name);
+  Descriptor folder =
+      place.has_folder() ? Descriptor(fcntl(place.folder, F_DUPFD_CLOEXEC, 0)) : open_folder(name);
   if (!folder.is_open()) {
     throw_errno(name);
   }
@@ -48,30 +53,36 @@ Descriptor open_folder_of(const std::string& path) {
 
 }  // namespace
 
-std::string leftover_path(const std::string& file) {
+FilePlace leftover_place(const FilePlace& file) {
   std::error_code error;
-  if (std::filesystem::is_symlink(file, error)) {
-    const std::filesystem::path real = std::filesystem::canonical(file, error);
-    return path_beside(error ? file : real.string(), ".rekey");
+  if (!file.has_folder() && std::filesystem::is_symlink(file.path, error)) {
+    const std::filesystem::path real = std::filesystem::canonical(file.path, error);
+    return path_beside(error ? file.path : real.string(), ".rekey");
   }
-  return path_beside(file, ".rekey");
+  return {path_beside(file.path, ".rekey"), file.folder};
 }
 
-bool has_leftover(const std::string& file) {
+bool has_leftover(const FilePlace& file) {
   struct stat status = {};
-  return file != "-" && lstat(leftover_path(file).c_str(), &status) == 0;
+  return file.path != "-" && leftover_place(file).lstat(status) == 0;
 }
 
-PreambleFile::PreambleFile(const std::string& path, PreambleChange change)
-    : name_(path),
+PreambleFile::PreambleFile(const FilePlace& place, PreambleChange change)
+    : name_(place.path),
       change_(std::move(change)),
-      descriptor_(open_locked(path)),
-      folder_(open_folder_of(leftover_path(path))),
-      input_(Input::of(Descriptor(fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0)), path,
+      descriptor_(open_locked(place)),
+      folder_(open_folder_of(leftover_place(place))),
+      copy_(leftover_place(place).path, folder_.number()),
+      input_(Input::of(Descriptor(fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0)), name_,
                        &change_.cancel)) {
   if (!input_.is_regular()) {
-    throw Error(ErrorCode::failure, path + ": is not a regular file");
+    throw Error(ErrorCode::failure, name_ + ": is not a regular file");
   }
+}
+
+bool PreambleFile::has_copy() const {
+  struct stat status = {};
+  return copy_.lstat(status) == 0;
 }
 
 bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) const {
@@ -106,15 +117,15 @@ void PreambleFile::put_back(Bytes before) const {
 }
 
 Preamble PreambleFile::read_leftover() const {
-  const std::string path = leftover_path(name_);
-  if (!has_leftover(name_)) {
+  const std::string& path = copy_.path;
+  if (!has_copy()) {
     throw Error(ErrorCode::failure, name_ + ": nothing to put back, there is no " + path);
   }
   const auto damaged = [&] {
     return Error(ErrorCode::corrupt, path + ": is not a whole copy that rekey made",
                  "if the file opens without it, delete it");
   };
-  std::optional<Input> copy = Input::open_regular(path, &change_.cancel);
+  std::optional<Input> copy = Input::open_regular(copy_, &change_.cancel);
   if (!copy) {
     throw damaged();
   }
@@ -139,7 +150,8 @@ void PreambleFile::keep_copy(Bytes before) const {
   options.permissions = S_IRUSR | S_IWUSR;
   options.must_last = true;
   options.cancel = &change_.cancel;
-  Output copy = Output::create(leftover_path(name_), options);
+  options.folder = folder_.number();
+  Output copy = Output::create(copy_.path, options);
   change_.copy_opened(copy);
   copy.write(before);
   copy.commit(before.size());
@@ -158,8 +170,8 @@ void PreambleFile::write(Bytes preamble) const {
 
 // The file is whole by now, so what fails here is no failure of the work.
 void PreambleFile::remove_copy() const {
-  const std::string path = leftover_path(name_);
-  if (unlink(path.c_str()) != 0) {
+  const std::string& path = copy_.path;
+  if (unlinkat(folder_.number(), copy_.name().c_str(), 0) != 0) {
     const int error = errno;
     change_.warn(path + ": could not be removed: " + std::strerror(error),
                  name_ + " is whole without it: delete it");

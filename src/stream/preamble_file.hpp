@@ -9,6 +9,7 @@
 
 #include "core/descriptor.hpp"
 #include "stream/cancel.hpp"
+#include "stream/file_place.hpp"
 #include "stream/input.hpp"
 #include "stream/output.hpp"
 #include "stream/preamble.hpp"
@@ -18,8 +19,8 @@ namespace paes::stream {
 // FILE.rekey, or a shorter name that begins like it (path_beside), where the copy of the old bytes
 // lies: beside the file itself and not beside a symbolic link to it. An interrupted change leaves
 // it there.
-[[nodiscard]] std::string leftover_path(const std::string& file);
-[[nodiscard]] bool has_leftover(const std::string& file);  // "-" has none
+[[nodiscard]] FilePlace leftover_place(const FilePlace& file);
+[[nodiscard]] bool has_leftover(const FilePlace& file);  // "-" has none
 
 // What a change of the preamble needs from its caller.
 struct PreambleChange {
@@ -33,12 +34,16 @@ struct PreambleChange {
 
 class PreambleFile {
  public:
-  // Opens for writing and takes the lock. Throws Error(failure) when another process has it.
-  PreambleFile(const std::string& path, PreambleChange change);
+  // Opens for writing and takes the lock. Throws Error(failure) when another process has it. In a
+  // folder that is given a symbolic link is not followed.
+  PreambleFile(const FilePlace& place, PreambleChange change);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Input& input() const noexcept { return input_; }
   [[nodiscard]] const std::string& leftover_hint() const noexcept { return change_.leftover_hint; }
+  // The copy that an interrupted replace left, or that this one makes.
+  [[nodiscard]] const std::string& copy_name() const noexcept { return copy_.path; }
+  [[nodiscard]] bool has_copy() const;
 
   // Whether the payload after `header` was made with `input_key`. Throws Error(corrupt) if the file
   // ends before its payload.
@@ -64,6 +69,7 @@ class PreambleFile {
   PreambleChange change_;
   Descriptor descriptor_;
   Descriptor folder_;  // where the copy lies
+  FilePlace copy_;     // in that folder
   Input input_;
 };
 

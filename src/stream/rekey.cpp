@@ -36,8 +36,8 @@ container::Header new_header(const std::string& name, const container::Header& b
 
 std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying) {
   const std::string& name = file.name();
-  if (has_leftover(name)) {
-    throw Error(ErrorCode::failure, name + ": an interrupted rekey left " + leftover_path(name),
+  if (file.has_copy()) {
+    throw Error(ErrorCode::failure, name + ": an interrupted rekey left " + file.copy_name(),
                 file.leftover_hint());
   }
   const FileFormat* const format = format_of(file.input());
@@ -61,7 +61,7 @@ std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying) {
 std::size_t restore_recipients(const PreambleFile& file, const Rekeying& rekeying) {
   const Preamble copy = file.read_leftover();
   (void)open(file, copy, rekeying,
-             leftover_path(file.name()) + ": belongs to another file, and is not put back");
+             file.copy_name() + ": belongs to another file, and is not put back");
   const std::size_t recipients = age::summarize(copy.envelope()).stanzas.size();
   file.put_back(copy.bytes);
   return recipients;

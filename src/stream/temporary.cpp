@@ -54,8 +54,7 @@ bool is_abandoned(int folder, const char* name, bool asks_for_lock) {
   if (!file.is_open()) {
     return errno != ENOENT;
   }
-  struct flock held = last_byte();
-  return fcntl(file.number(), F_OFD_GETLK, &held) != 0 || held.l_type == F_UNLCK;
+  return !is_locked_temporary(file.number());
 }
 
 bool is_too_long(int folder, const std::string& path) noexcept {
@@ -140,10 +139,21 @@ void lock_temporary(int file) noexcept {
   }
 }
 
-Abandoned find_abandoned(const std::string& folder) {
+bool is_locked_temporary(int file) noexcept {
+  struct flock held = last_byte();
+  return file_system_of(file).has_own_locks && fcntl(file, F_OFD_GETLK, &held) == 0 &&
+         held.l_type != F_UNLCK;
+}
+
+Abandoned find_abandoned(int folder) {
   Abandoned found;
-  const std::unique_ptr<DIR, CloseFolder> entries(opendir(folder.c_str()));
+  const int listed = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (listed < 0) {
+    return found;
+  }
+  const std::unique_ptr<DIR, CloseFolder> entries(fdopendir(listed));
   if (entries == nullptr) {
+    (void)close(listed);
     return found;
   }
   const int number = dirfd(entries.get());

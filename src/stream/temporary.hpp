@@ -45,8 +45,11 @@ struct Abandoned {
   bool may_be_in_use = false;
 };
 
-// This user's regular files with a temporary name that nobody has locked. None if the folder cannot
-// be listed.
-[[nodiscard]] Abandoned find_abandoned(const std::string& folder);
+// This user's regular files with a temporary name that nobody has locked. None if the folder, an
+// open one, cannot be listed.
+[[nodiscard]] Abandoned find_abandoned(int folder);
+
+// Whether a run holds the lock of a file that has a temporary name.
+[[nodiscard]] bool is_locked_temporary(int file) noexcept;
 
 }  // namespace paes::stream

@@ -1,6 +1,7 @@
 # Many files in one command: folders and lists, what is taken and what is skipped, where the outputs
 # lie, clashes, --skip-existing, counts and exit codes. A run that is killed at any moment leaves
 # only whole outputs, and the same command completes the tree.
+import fcntl
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import re
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -107,6 +109,42 @@ def test_what_only_resembles_armor_is_encrypted(text, keys, folder):
     sealed_tree(folder / "tree", keys, folder / "out")
     succeed("decrypt", "-i", keys.path, "--recursive", folder / "out", "--output-dir", folder / "back")
     assert (folder / "back/file").read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"age-encryption.org/ is where I read about it. My PIN is 1234\n",
+        b"age-encryption.org/v1\n-> X25519 and so on\n",
+        b"-----BEGIN AGE ENCRYPTED FILE-----: how to read such files\n",
+        b" \n\n  -----BEGIN AGE ENCRYPTED FILE----- and so on, a diary\n",
+        b"-----BEGIN AGE ENCRYPTED FILE-----\nit begins so\n",
+        b"\x89PAES\r\n\x1a",
+        b"\x89PAES\r\n\x1a" + b"\1\2\0\1\0\0\0\4text" + bytes(8192),
+    ],
+)
+def test_only_a_whole_head_makes_a_file_encrypted(text, keys, folder):
+    (folder / "tree").mkdir()
+    (folder / "tree/file").write_bytes(text)
+    sealed_tree(folder / "tree", keys, folder / "out")
+    succeed("decrypt", "-i", keys.path, "--recursive", folder / "out", "--output-dir", folder / "back")
+    assert (folder / "back/file").read_bytes() == text
+
+
+def test_text_after_armor_is_no_armor(keys, folder):
+    (folder / "tree").mkdir()
+    armor = succeed("encrypt", "-r", keys.recipient, "--format", "age", "-a", stdin=b"text").out
+    (folder / "tree/file").write_bytes(armor + b"My PIN is 1234\n")
+    result = sealed_tree(folder / "tree", keys, folder / "out")
+    assert result.code == OK and (folder / "out/file.paes").exists()
+
+
+def test_a_truncated_file_is_encrypted_already(keys, folder, random_bytes):
+    (folder / "tree").mkdir()
+    for options in ([], ["--format", "age"]):
+        whole = succeed("encrypt", "-r", keys.recipient, *options, stdin=random_bytes(100_000)).out
+        (folder / f"tree/file{len(options)}").write_bytes(whole[:-1])
+    assert "2 encrypted already" in summary(sealed_tree(folder / "tree", keys, folder / "out"))
 
 
 def test_armor_after_whitespace_is_encrypted_already(keys, folder):
@@ -217,7 +255,79 @@ def test_no_output_replaces_another_input(source, keys):
     # Without -f nothing is replaced, and what a folder has is its own matter.
     run("encrypt", "-r", keys.recipient, "a", "a.paes", cwd=source)
     assert (source / "a.paes").read_text() == "precious"
-    succeed("encrypt", "-f", "-r", keys.recipient, "--recursive", ".", cwd=source)
+
+
+def test_no_output_replaces_an_input_that_was_found(source, keys):
+    """It would be gone before it is read, or after."""
+    (source / "a.paes").write_text("precious")
+    before = program.tree(source)
+    says = "a.paes: is an input, and would be the output of"
+    fail("encrypt", "-f", "-r", keys.recipient, "--recursive", ".", cwd=source, code=USAGE, says=says)
+    assert program.tree(source) == before
+    (source / "a.paes").unlink()
+    succeed("encrypt", "-q", "-r", keys.recipient, "a", cwd=source)
+    # What an earlier run has made is no input.
+    for _ in range(2):
+        result = succeed("encrypt", "-f", "-r", keys.recipient, "--recursive", ".", cwd=source)
+    assert f"{FILES} files" in summary(result) and f"{FILES} encrypted already" in summary(result)
+    assert not list(source.rglob("*.paes.paes"))
+    succeed("encrypt", "-q", "-r", keys.recipient, "--format", "age", "-o", "a.paes.age", "z z\n\xff".encode("latin1"), cwd=source)
+    before = program.tree(source)
+    fail("decrypt", "-f", "-i", keys.path, "--recursive", ".", cwd=source, code=USAGE, says=says)
+    assert program.tree(source) == before
+
+
+def test_an_input_is_known_by_all_its_names(source, keys, folder):
+    """A link is followed where it is named. A hard link keeps what it holds."""
+    seal = ("encrypt", "-q", "-r", keys.recipient)
+    succeed(*seal, "a", cwd=source)
+    succeed(*seal, "--format", "age", "-o", "a.paes.age", "sub/a", cwd=source)
+    (folder / "link.paes").symlink_to(source / "a.paes")
+    (folder / "hard.paes").hardlink_to(source / "a.paes")
+    options = ("decrypt", "-q", "-f", "-i", keys.path, "-o", "out/", "a.paes.age")
+    command = ("decrypt", "-q", "-f", "-i", keys.path, "a.paes.age")
+    for name in (folder / "link.paes", source / "sub/../a.paes"):
+        fail(*command, name, cwd=source, code=USAGE, says="is an input, and would be the output of a.paes.age")
+    (folder / "hard.paes").unlink()
+    fail(*command, folder / "link.paes", cwd=source, code=USAGE, says="is an input, and")
+    (folder / "hard.paes").hardlink_to(source / "a.paes")
+    succeed(*options, folder / "link.paes", cwd=source)  # into another folder
+    succeed(*command, folder / "hard.paes", cwd=source)
+    assert (source / "a.paes").read_bytes() == (source / "sub/a").read_bytes()
+    assert (folder / "hard").read_bytes() == (source / "a").read_bytes()
+
+
+@pytest.fixture
+def fat(tmp_path):
+    """A mounted file system on which A and a are one name."""
+    if os.geteuid() != 0 or shutil.which("mkfs.vfat") is None:
+        pytest.skip("mounting FAT needs root and mkfs.vfat (Debian package dosfstools)")
+    image, top = tmp_path / "image", tmp_path / "fat"
+    with open(image, "wb") as file:
+        file.truncate(16 << 20)
+    top.mkdir()
+    subprocess.run(["mkfs.vfat", image], check=True, stdout=subprocess.DEVNULL)
+    made = subprocess.run(["mount", "-t", "vfat", "-o", "loop", image, top], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no FAT here: {made.stderr.strip()}")
+    yield top
+    subprocess.run(["umount", top], check=True)
+
+
+def test_names_that_a_file_system_does_not_tell_apart(fat, source, keys):
+    (source / "A").write_text("other")
+    sealing = ("encrypt", "-q", "-r", keys.recipient, "a", "A")
+    fail(*sealing, "-f", "-o", f"{fat}/out/", cwd=source, code=USAGE, says="would be the output of both a and A")
+    assert list(fat.rglob("*")) == []
+    succeed(*sealing, cwd=source)
+    for name in ("A.paes", "a.paes"):
+        (source / name).unlink()
+    succeed(*sealing[:4], "-o", fat / "one.paes", "a", cwd=source)
+    succeed(*sealing[:4], "--format", "age", "-o", fat / "ONE.paes.age", "A", cwd=source)
+    before = program.tree(fat)
+    for what in (["ONE.paes.age", "one.paes"], ["--recursive", "."]):
+        fail("decrypt", "-f", "-i", keys.path, *what, cwd=fat, code=USAGE, says="one.paes: is an input, and")
+    assert program.tree(fat) == before
 
 
 def test_one_name_in_two_folders_clashes_in_an_output_folder(source, keys, folder):
@@ -304,10 +414,17 @@ def test_the_output_folder_may_lie_in_the_tree(source, keys):
 
 
 def test_what_other_runs_are_writing_is_left_out(source, keys):
-    (source / ".paes-0123456789abcdef").write_text("half")
-    result = succeed("encrypt", "-r", keys.recipient, "--recursive", source)
-    assert "1 of an unfinished run" in summary(result)
-    assert not (source / ".paes-0123456789abcdef.paes").exists()
+    """A name alone says nothing: the user may have chosen it, or the run was killed."""
+    path = source / ".paes-0123456789abcdef"
+    path.write_text("half")
+    with open(path, "r+b") as file:
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, (1 << 63) - 2, 1, 0)
+        fcntl.fcntl(file, 37, lock)  # F_OFD_SETLK
+        result = succeed("encrypt", "-r", keys.recipient, "--recursive", source)
+        assert "1 of an unfinished run" in summary(result)
+        assert not (source / f"{path.name}.paes").exists()
+    result = succeed("encrypt", "-r", keys.recipient, "--recursive", source, "--skip-existing")
+    assert (source / f"{path.name}.paes").exists()
 
 
 def test_an_empty_tree_is_no_failure(folder, keys):

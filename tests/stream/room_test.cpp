@@ -73,20 +73,21 @@ TEST(Abandoned, NamesAreExactlyOfOneShape) {
 
 TEST(Abandoned, WhatIsBeingWrittenIsNot) {
   const Folder folder;
+  const Descriptor opened = open_folder(folder.path());
   for (const bool is_shared : {false, true}) {
     {
       const Output output =
           Output::create(folder / "out", {.is_shared = is_shared, .avoid_unnamed = !is_shared});
       EXPECT_EQ(folder.entries(), 1U);
-      EXPECT_TRUE(find_abandoned(folder.path()).files.empty());
+      EXPECT_TRUE(find_abandoned(opened.number()).files.empty());
     }
     EXPECT_EQ(folder.entries(), 0U);
   }
   write_file(folder / ".paes-0123456789abcdef", Contents(1));
-  const Abandoned found = find_abandoned(folder.path());
+  const Abandoned found = find_abandoned(opened.number());
   EXPECT_EQ(found.files, std::vector<std::string>{".paes-0123456789abcdef"});
   EXPECT_FALSE(found.may_be_in_use);
-  EXPECT_TRUE(find_abandoned(folder / "none").files.empty());
+  EXPECT_TRUE(find_abandoned(-1).files.empty());
 }
 
 }  // namespace

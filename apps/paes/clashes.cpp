@@ -1,0 +1,207 @@
+#include "paes/clashes.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/current_error.hpp"
+#include "core/folder.hpp"
+#include "paes/output_folders.hpp"
+#include "paes/process.hpp"
+#include "stream/file_format.hpp"
+#include "stream/input.hpp"
+#include "stream/temporary.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+std::string with_case(std::string text, int (*change)(int)) {
+  std::transform(text.begin(), text.end(), text.begin(), [&](char letter) {
+    return static_cast<char>(change(static_cast<unsigned char>(letter)));
+  });
+  return text;
+}
+
+// The folder that an output will be in, or the last on the way to it that exists.
+Descriptor folder_for(const Outcome& outcome) {
+  const stream::TreePlace& place = outcome.output_place;
+  const bool is_in_tree = place.tree != nullptr && place.tree->is_open();
+  std::string path = outcome.output;
+  for (;;) {
+    const std::size_t slash = path.rfind('/');
+    Descriptor folder = is_in_tree ? place.tree->open_folder(place.folder_of(path))
+                                   : open_folder(slash == std::string::npos ? "."
+                                                 : slash == 0               ? "/"
+                                                              : path.substr(0, slash));
+    if (folder.is_open() || slash == std::string::npos || slash == 0) {
+      return folder;
+    }
+    path.resize(slash);
+  }
+}
+
+// Whether names in the folder lead to the same file in whatever case. There are many such file
+// systems, and folders in others, so it is tried.
+bool ignores_case(const Descriptor& folder) {
+  const stream::Temporary trial = stream::make_temporary(folder.number(), false);
+  if (!trial.file.is_open()) {
+    return false;
+  }
+  struct stat status = {};
+  const bool is_found = fstatat(folder.number(), with_case(trial.name, toupper).c_str(), &status,
+                                AT_SYMLINK_NOFOLLOW) == 0;
+  (void)unlinkat(folder.number(), trial.name.c_str(), 0);
+  return is_found;
+}
+
+class Clashes {
+ public:
+  Clashes(std::vector<Outcome>& outcomes, Takes takes) : outcomes_(outcomes), takes_(takes) {}
+
+  // A name can be the output of one input only.
+  void refuse_common_outputs(bool replaces_outputs) {
+    for (const Outcome& outcome : outcomes_) {
+      if (!outcome.has_output()) {
+        continue;
+      }
+      const std::string name = resolved(outcome.output);
+      const auto [other, is_first] = outputs_.try_emplace(name, &outcome);
+      if (!is_first) {
+        refuse_common(*other->second, outcome);
+      }
+      // Without -f the second finds that its name is taken.
+      if (replaces_outputs) {
+        const auto [alike, is_new] = in_lower_case_.try_emplace(with_case(name, tolower), &outcome);
+        if (!is_new && ignores_case(folder_for(outcome))) {
+          refuse_common(*alike->second, outcome);
+        }
+      }
+    }
+  }
+
+  void keep_inputs() {
+    note_what_is_replaced();
+    for (Outcome& outcome : outcomes_) {
+      if (outcome.status != Status::not_begun || outcome.input == "-") {
+        continue;
+      }
+      const Outcome* const other = replaced_by(outcome);
+      if (other != nullptr && !is_skipped(outcome)) {
+        throw Error(ErrorCode::usage,
+                    outcome.input + ": is an input, and would be the output of " + other->input,
+                    "give one of them another output, or a command of its own");
+      }
+    }
+  }
+
+ private:
+  struct Replaced {
+    const Outcome* by;
+    std::string name;  // in lower case
+  };
+
+  [[noreturn]] static void refuse_common(const Outcome& one, const Outcome& other) {
+    throw Error(ErrorCode::usage,
+                other.output + ": would be the output of both " + one.input + " and " + other.input,
+                "name each input once, or give one of them another output");
+  }
+
+  // Names are compared by the folders that they lead to. Those of a tree's files mostly lie in one
+  // folder, too, so each is looked up once.
+  [[nodiscard]] std::string resolved(const std::string& path) {
+    const std::string file = stream::last_name(path);
+    const std::string folder = path.substr(0, path.size() - file.size());
+    const auto [known, is_new] = folders_.try_emplace(folder);
+    if (is_new) {
+      known->second = resolved_folder(folder);
+    }
+    return known->second.ends_with('/') ? known->second + file : known->second + "/" + file;
+  }
+
+  // A link that the user has named is followed: what it leads to is replaced.
+  static bool look_at(const stream::TreePlace& place, const std::string& path,
+                      struct stat& status) {
+    return place.tree == nullptr ? stat(path.c_str(), &status) == 0
+                                 : place.lstat(path, status) == 0;
+  }
+
+  void note_what_is_replaced() {
+    for (const auto& [name, outcome] : outputs_) {
+      struct stat status = {};
+      if (look_at(outcome->output_place, outcome->output, status) && S_ISREG(status.st_mode)) {
+        replaced_.insert(
+            {{status.st_dev, status.st_ino}, Replaced{outcome, with_case(name, tolower)}});
+      }
+    }
+  }
+
+  // The file whose output takes this input's place. A file of several names keeps what it holds
+  // under the others.
+  [[nodiscard]] const Outcome* replaced_by(const Outcome& outcome) {
+    if (!outcome.was_found()) {
+      const auto named = outputs_.find(resolved(outcome.input));
+      if (named != outputs_.end() && named->second != &outcome) {
+        return named->second;
+      }
+    }
+    struct stat status = {};
+    if (replaced_.empty() || !look_at(outcome.place, outcome.input, status)) {
+      return nullptr;
+    }
+    const auto [first, last] = replaced_.equal_range({status.st_dev, status.st_ino});
+    const auto found = std::find_if(first, last, [&](const auto& one) {
+      return one.second.by != &outcome &&
+             (status.st_nlink == 1 ||
+              one.second.name == with_case(resolved(outcome.input), tolower));
+    });
+    return found == last ? nullptr : found->second.by;
+  }
+
+  // Whether what was found is skipped, or has failed already.
+  [[nodiscard]] bool is_skipped(Outcome& outcome) const {
+    if (!outcome.was_found() || takes_ != Takes::plain) {
+      return false;
+    }
+    try {
+      const Descriptor folder = outcome.place.open_folder(outcome.input);
+      std::optional<stream::Input> input =
+          stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
+      if (!input) {
+        outcome.skip(Skipped::not_regular);
+      } else if (stream::has_whole_head(*input)) {
+        outcome.skip(Skipped::encrypted);
+      }
+    } catch (...) {
+      cancel().check();
+      outcome.fail(current_error());
+    }
+    return outcome.status != Status::not_begun;
+  }
+
+  std::vector<Outcome>& outcomes_;
+  Takes takes_;
+  std::unordered_map<std::string, std::string> folders_;
+  std::unordered_map<std::string, const Outcome*> outputs_;
+  std::unordered_map<std::string, const Outcome*> in_lower_case_;
+  std::multimap<std::pair<dev_t, ino_t>, Replaced> replaced_;
+};
+
+}  // namespace
+
+void settle_clashes(std::vector<Outcome>& outcomes, Takes takes, bool replaces_outputs) {
+  Clashes clashes(outcomes, takes);
+  clashes.refuse_common_outputs(replaces_outputs);
+  if (replaces_outputs) {
+    clashes.keep_inputs();
+  }
+}
+
+}  // namespace paes::cli

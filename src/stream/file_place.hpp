@@ -1,0 +1,76 @@
+// Where a file's name is looked up. What lies below a folder that a user has named may belong to
+// somebody else, who can put a symbolic link in the place of a folder at any moment. So no path
+// through it is opened twice: the folder that was named is opened once, the folders below it are
+// opened from there without following links, and a file's last name is looked up in its folder.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/descriptor.hpp"
+
+namespace paes::stream {
+
+// What comes after the last slash.
+[[nodiscard]] std::string last_name(const std::string& path);
+
+struct FilePlace {
+  // Without a folder the path is opened as it is, from the present folder.
+  FilePlace(std::string file, int in_folder = AT_FDCWD)
+      : path(std::move(file)), folder(in_folder) {}
+
+  [[nodiscard]] bool has_folder() const noexcept { return folder != AT_FDCWD; }
+  // What openat and its like take beside `folder`: the last name, or the path if there is no
+  // folder.
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] FilePlace with_suffix(const std::string& suffix) const {
+    return {path + suffix, folder};
+  }
+  // What has that name itself, also if it is a symbolic link. Gives back 0 or -1 and errno.
+  [[nodiscard]] int lstat(struct stat& status) const noexcept;
+
+  std::string path;  // for messages
+  int folder;        // where its last name is looked up, without following a link; or AT_FDCWD
+};
+
+// A folder that a user has named, and everything below it.
+class Tree {
+ public:
+  explicit Tree(std::string top) : top_(std::move(top)) {}
+
+  // Follows links: the user has named it. Throws Error(failure) "TOP: why".
+  void open();
+  [[nodiscard]] bool is_open() const noexcept { return folder_.is_open(); }
+  [[nodiscard]] const std::string& top() const noexcept { return top_; }
+  // The path of what is `below`.
+  [[nodiscard]] std::string path_of(const std::string& below) const;
+
+  // The folder `below`, which counts from the top and has no ".." in it; the top itself if it is
+  // empty. A link on the way is not followed. Not open if there is no such folder; errno then says
+  // why. May be longer than the system's paths.
+  [[nodiscard]] Descriptor open_folder(const std::string& below) const;
+
+ private:
+  std::string top_;
+  Descriptor folder_;
+};
+
+// The place of a path in a tree. Without a tree it is a path that the user has named.
+struct TreePlace {
+  std::shared_ptr<Tree> tree;
+  std::size_t begin = 0;  // of the path's part below the top
+
+  // The folder in which the path's last name lies, below the top: "" or "a/b".
+  [[nodiscard]] std::string folder_of(const std::string& path) const;
+  // That folder; not open if there is no tree. Throws Error(failure) "PATH: why".
+  [[nodiscard]] Descriptor open_folder(const std::string& path) const;
+  // As FilePlace's. Of a tree that is not open nothing exists.
+  [[nodiscard]] int lstat(const std::string& path, struct stat& status) const;
+};
+
+}  // namespace paes::stream

@@ -1,0 +1,169 @@
+# Walks through folders of somebody else, who exchanges a folder or a file for a symbolic link once the
+# list of files is made: nothing outside of what was named is read, written or changed. The key comes from
+# a FIFO, which paes opens after the list is made and before it opens a file.
+import os
+import shutil
+import stat
+
+import program
+import pytest
+from program import OK, SOME_FAILED, clean_environment, run, start, succeed
+
+COMMANDS = ["encrypt", "decrypt", "verify", "rekey"]
+
+# A system that lacks openat2, as before Linux 5.6, or under a filter that refuses what it does not know.
+WITHOUT_OPENAT2 = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+long syscall(long number, ...) {
+  if (number == SYS_openat2) {
+    errno = ERROR;
+    return -1;
+  }
+  va_list rest;
+  va_start(rest, number);
+  long a = va_arg(rest, long), b = va_arg(rest, long), c = va_arg(rest, long);
+  long d = va_arg(rest, long), e = va_arg(rest, long), f = va_arg(rest, long);
+  va_end(rest);
+  long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");
+  return real(number, a, b, c, d, e, f);
+}
+"""
+
+
+@pytest.fixture(params=["", "ENOSYS", "EPERM"], ids=lambda error: error or "openat2")
+def on_a_system(request):
+    """The environment of a system with openat2, or without."""
+    if not request.param:
+        return clean_environment()
+    prefix = request.getfixturevalue("preloaded")(WITHOUT_OPENAT2, f"-DERROR={request.param}")
+    return clean_environment(LD_PRELOAD=prefix[1].split("=")[1])
+
+
+class Walk:
+    """tree/a and tree/d/b, beside other/b, which nobody has named."""
+
+    def __init__(self, command, folder, keys, environment):
+        self.command, self.keys, self.environment = command, keys, environment
+        self.tree, self.other, self.gate = folder / "tree", folder / "other", folder / "gate"
+        os.mkfifo(self.gate)
+        for path, text in (self.tree / "a", b"one"), (self.tree / "d/b", b"two"), (self.other / "b", b"precious"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text)
+            if command != "encrypt":
+                succeed("encrypt", "-q", "-r", keys.recipient, path)
+                path.unlink()
+        self.last = "b" if command == "encrypt" else "b.paes"
+        self.outside = program.tree(self.other)
+
+    def run(self, exchange, *options):
+        """The command, with what `exchange` does after the list was made. Gives code and messages."""
+        key = ["-R" if self.command == "encrypt" else "-i", self.gate]
+        new = ["-r", self.keys.recipient] if self.command == "rekey" else []
+        process = start(self.command, "--recursive", *key, *new, *options, self.tree,
+                        env=self.environment, stderr=-1, text=True)
+        with open(self.gate, "w") as gate:  # returns when paes has opened it
+            exchange()
+            gate.write(self.keys.recipient if self.command == "encrypt" else self.keys.path.read_text())
+        _, messages = process.communicate(timeout=60)
+        return process.returncode, messages
+
+
+@pytest.fixture
+def walk_of(folder, keys, on_a_system):
+    return lambda command: Walk(command, folder, keys, on_a_system)
+
+
+def put_link(path, target):
+    os.rename(path, f"{path}.kept") if path.is_dir() else path.unlink()
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("what", ["folder", "file"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_link_in_the_place_of_what_was_found(command, what, walk_of):
+    walk = walk_of(command)
+    if what == "folder":
+        code, messages = walk.run(lambda: put_link(walk.tree / "d", walk.other))
+    else:
+        code, messages = walk.run(lambda: put_link(walk.tree / "d" / walk.last, walk.other / walk.last))
+    assert program.tree(walk.other) == walk.outside
+    assert code == (SOME_FAILED if what == "folder" or command == "rekey" else OK), messages
+    assert (f"paes: {walk.tree}/d/{walk.last}: " in messages) == (code != OK)
+    if command == "verify":
+        assert "1 failed" in messages or "1 no regular file" in messages
+
+
+@pytest.mark.parametrize("command", ["encrypt", "decrypt"])
+def test_a_link_in_the_place_of_a_folder_for_outputs(command, walk_of, folder):
+    walk = walk_of(command)
+    (folder / "out").mkdir()
+    code, messages = walk.run(lambda: (folder / "out/d").symlink_to(walk.other), "-o", f"{folder}/out/")
+    assert (code, program.tree(walk.other)) == (SOME_FAILED, walk.outside), messages
+    assert sorted(os.listdir(folder / "out")) == ["a" if command == "decrypt" else "a.paes", "d"]
+    assert f"paes: {folder}/out/d: " in messages
+
+
+@pytest.mark.parametrize("options", [[], ["-f"], ["--resume"]], ids=" ".join)
+@pytest.mark.parametrize("command", ["encrypt", "decrypt"])
+def test_a_link_in_the_place_of_an_output(command, options, walk_of):
+    """With -f what it leads to is not replaced, and without it nothing is made where it leads to nothing."""
+    walk = walk_of(command)
+    output = walk.tree / ("d/b" if command == "decrypt" else "d/b.paes")
+    target = walk.other / ("new" if options != ["-f"] else walk.last)
+    code, messages = walk.run(lambda: output.symlink_to(target), *options)
+    assert (code, program.tree(walk.other)) == (SOME_FAILED, walk.outside), messages
+    assert output.is_symlink()
+    assert f"paes: {output}: is a symbolic link" in messages
+
+
+@pytest.mark.parametrize("command", ["encrypt", "decrypt"])
+def test_no_pipe_gets_what_was_found(command, walk_of):
+    walk = walk_of(command)
+    output = walk.tree / ("d/b" if command == "decrypt" else "d/b.paes")
+    os.mkfifo(output)
+    reader = os.open(output, os.O_RDONLY | os.O_NONBLOCK)
+    code, messages = walk.run(lambda: None, "-f")
+    assert code == SOME_FAILED and f"{output}: is no regular file" in messages
+    os.close(reader)
+    assert stat.S_ISFIFO(output.lstat().st_mode)
+
+
+def test_links_that_are_named_are_followed(walk_of, folder, keys):
+    walk = walk_of("encrypt")
+    (folder / "link").symlink_to("tree")
+    (folder / "out").mkdir()
+    (folder / "link to out").symlink_to("out")
+    run("encrypt", "-q", "-r", keys.recipient, "--recursive", "link", "-o", "link to out/", cwd=folder)
+    assert (folder / "out/d/b.paes").exists()
+    result = run("verify", "-i", keys.path, "--recursive", "link to out", cwd=folder)
+    assert result.code == OK
+    assert result.out == b"link to out/a.paes: authentic, 3 bytes\nlink to out/d/b.paes: authentic, 3 bytes\n"
+    assert program.tree(walk.other) == walk.outside
+
+
+def test_a_tree_that_is_deeper_than_a_path_can_be_long(tmp_path, keys, on_a_system):
+    """Names of the greatest length for their outputs, in 40 folders: 8 KiB of path."""
+    top = tmp_path / "deep"
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(40):
+        os.mkdir("f" * 200, dir_fd=here)
+        here, above = os.open("f" * 200, os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    name = "n" * 250
+    with open(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=here), "wb") as file:
+        file.write(b"text")
+    command = ("encrypt", "-r", keys.recipient), ("verify", "-i", keys.path), ("decrypt", "-i", keys.path)
+    for words in command:
+        if words[0] == "decrypt":
+            os.unlink(name, dir_fd=here)
+        process = start(*words, "-q", "--recursive", top, env=on_a_system, stderr=-1, text=True)
+        assert process.communicate(timeout=60)[1] == "" and process.returncode == OK
+    with open(os.open(name, os.O_RDONLY, dir_fd=here), "rb") as file:
+        assert file.read() == b"text"
+    os.close(here)
+    shutil.rmtree(top)
