@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -72,7 +73,7 @@ class Clashes {
       if (!outcome.has_output()) {
         continue;
       }
-      const std::string name = resolved(outcome.output);
+      const std::string name = resolved(outcome.output_place, outcome.output);
       const auto [other, is_first] = outputs_.try_emplace(name, &outcome);
       if (!is_first) {
         refuse_common(*other->second, outcome);
@@ -115,8 +116,13 @@ class Clashes {
   }
 
   // Names are compared by the folders that they lead to. Those of a tree's files mostly lie in one
-  // folder, too, so each is looked up once.
-  [[nodiscard]] std::string resolved(const std::string& path) {
+  // folder, too, so each is looked up once. A link that the user has named is followed.
+  [[nodiscard]] std::string resolved(const stream::TreePlace& place, const std::string& path) {
+    std::error_code error;
+    if (place.tree == nullptr && std::filesystem::is_symlink(path, error)) {
+      const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+      return error ? path : target.string();
+    }
     const std::string file = stream::last_name(path);
     const std::string folder = path.substr(0, path.size() - file.size());
     const auto [known, is_new] = folders_.try_emplace(folder);
@@ -126,7 +132,6 @@ class Clashes {
     return known->second.ends_with('/') ? known->second + file : known->second + "/" + file;
   }
 
-  // A link that the user has named is followed: what it leads to is replaced.
   static bool look_at(const stream::TreePlace& place, const std::string& path,
                       struct stat& status) {
     return place.tree == nullptr ? stat(path.c_str(), &status) == 0
@@ -147,7 +152,7 @@ class Clashes {
   // under the others.
   [[nodiscard]] const Outcome* replaced_by(const Outcome& outcome) {
     if (!outcome.was_found()) {
-      const auto named = outputs_.find(resolved(outcome.input));
+      const auto named = outputs_.find(resolved(outcome.place, outcome.input));
       if (named != outputs_.end() && named->second != &outcome) {
         return named->second;
       }
@@ -160,7 +165,7 @@ class Clashes {
     const auto found = std::find_if(first, last, [&](const auto& one) {
       return one.second.by != &outcome &&
              (status.st_nlink == 1 ||
-              one.second.name == with_case(resolved(outcome.input), tolower));
+              one.second.name == with_case(resolved(outcome.place, outcome.input), tolower));
     });
     return found == last ? nullptr : found->second.by;
   }

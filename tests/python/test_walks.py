@@ -63,6 +63,8 @@ class Walk:
         """The command, with what `exchange` does after the list was made. Gives code and messages."""
         key = ["-R" if self.command == "encrypt" else "-i", self.gate]
         new = ["-r", self.keys.recipient] if self.command == "rekey" else []
+        if self.command == "encrypt" and "--resume" in options:
+            new = ["-i", self.keys.path]
         process = start(self.command, "--recursive", *key, *new, *options, self.tree,
                         env=self.environment, stderr=-1, text=True)
         with open(self.gate, "w") as gate:  # returns when paes has opened it
