@@ -77,6 +77,30 @@ int renameat2(int from, const char* path, int to, const char* to_path, unsigned 
 #endif
 """
 
+# A file system on which a name in capitals leads to the file in small letters.
+CASELESS = """
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/stat.h>
+static const char* small(const char* path, char* to) {
+  char* name = strrchr(strcpy(to, path), '/');
+  for (name = name == NULL ? to : name; *name != 0; ++name) *name = tolower((unsigned char)*name);
+  return to;
+}
+int stat(const char* path, struct stat* status) {
+  char to[4096];
+  int (*real)(const char*, struct stat*) = dlsym(RTLD_NEXT, "stat");
+  return real(path, status) == 0 ? 0 : real(small(path, to), status);
+}
+int fstatat(int folder, const char* path, struct stat* status, int flags) {
+  char to[4096];
+  int (*real)(int, const char*, struct stat*, int) = dlsym(RTLD_NEXT, "fstatat");
+  return real(folder, path, status, flags) == 0 ? 0 : real(folder, small(path, to), status, flags);
+}
+"""
+
 # A file system that says it is of the kind KIND, or with -DUNKNOWN one that says nothing about its blocks.
 CLAIMING = """
 #define _GNU_SOURCE

@@ -298,6 +298,11 @@ def test_an_input_is_known_by_all_its_names(source, keys, folder):
 
 
 @pytest.fixture
+def caseless(preloaded):
+    return preloaded(preload.CASELESS)
+
+
+@pytest.fixture
 def fat(tmp_path):
     """A mounted file system on which A and a are one name."""
     if os.geteuid() != 0 or shutil.which("mkfs.vfat") is None:
@@ -314,10 +319,20 @@ def fat(tmp_path):
     subprocess.run(["umount", top], check=True)
 
 
-def test_names_that_a_file_system_does_not_tell_apart(fat, source, keys):
+def test_names_that_fat_does_not_tell_apart(fat, source, keys):
+    check_alike(fat, source, keys, [])
+
+
+def test_names_that_a_file_system_does_not_tell_apart(folder, caseless, source, keys):
+    (folder / "top").mkdir()
+    check_alike(folder / "top", source, keys, caseless)
+
+
+def check_alike(fat, source, keys, prefix):
     (source / "A").write_text("other")
     sealing = ("encrypt", "-q", "-r", keys.recipient, "a", "A")
-    fail(*sealing, "-f", "-o", f"{fat}/out/", cwd=source, code=USAGE, says="would be the output of both a and A")
+    fail(*sealing, "-f", "-o", f"{fat}/out/", cwd=source, prefix=prefix, code=USAGE,
+         says="would be the output of both a and A")
     assert list(fat.rglob("*")) == []
     succeed(*sealing, cwd=source)
     for name in ("A.paes", "a.paes"):
@@ -326,7 +341,8 @@ def test_names_that_a_file_system_does_not_tell_apart(fat, source, keys):
     succeed(*sealing[:4], "--format", "age", "-o", fat / "ONE.paes.age", "A", cwd=source)
     before = program.tree(fat)
     for what in (["ONE.paes.age", "one.paes"], ["--recursive", "."]):
-        fail("decrypt", "-f", "-i", keys.path, *what, cwd=fat, code=USAGE, says="one.paes: is an input, and")
+        fail("decrypt", "-f", "-i", keys.path, *what, cwd=fat, prefix=prefix, code=USAGE,
+             says="one.paes: is an input, and")
     assert program.tree(fat) == before
 
 
