@@ -130,9 +130,9 @@ std::optional<Unfinished> find_unfinished(const std::string& file) {
 }
 
 void warn_of_partial(const stream::FilePlace& output) {
-  if (output.path != "-" && is_there({stream::partial_path(output.path), output.folder}) &&
-      is_there({stream::journal_path(output.path), output.folder})) {
-    print_warning(stream::partial_path(output.path) +
+  if (output.path != "-" && is_there(stream::place_beside(output, ".partial")) &&
+      is_there(stream::place_beside(output, ".journal"))) {
+    print_warning(stream::place_beside(output, ".partial").path +
                   ": an interrupted run left it, which --resume would have continued");
   }
 }

@@ -59,7 +59,7 @@ FilePlace leftover_place(const FilePlace& file) {
     const std::filesystem::path real = std::filesystem::canonical(file.path, error);
     return path_beside(error ? file.path : real.string(), ".rekey");
   }
-  return {path_beside(file.path, ".rekey"), file.folder};
+  return place_beside(file, ".rekey");
 }
 
 bool has_leftover(const FilePlace& file) {

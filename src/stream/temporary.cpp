@@ -102,6 +102,13 @@ std::string path_beside(const std::string& path, const std::string& suffix, int 
   return plain;
 }
 
+FilePlace place_beside(const FilePlace& place, const std::string& suffix) {
+  const std::string name = place.name();
+  return {place.path.substr(0, place.path.size() - name.size()) +
+              path_beside(name, suffix, place.folder),
+          place.folder};
+}
+
 bool is_temporary_name(std::string_view name) noexcept {
   return name.size() == temporary_prefix.size() + digits && name.starts_with(temporary_prefix) &&
          name.find_first_not_of("0123456789abcdef", temporary_prefix.size()) ==

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
+#include "stream/file_place.hpp"
 
 namespace paes::stream {
 
@@ -20,6 +21,8 @@ namespace paes::stream {
 // answer. `path` counts from the folder. If no name fits, the answer is the long one.
 [[nodiscard]] std::string path_beside(const std::string& path, const std::string& suffix,
                                       int folder = AT_FDCWD);
+// The place of such a file beside another.
+[[nodiscard]] FilePlace place_beside(const FilePlace& place, const std::string& suffix);
 
 [[nodiscard]] bool is_temporary_name(std::string_view name) noexcept;
 

@@ -139,7 +139,7 @@ int openat(int folder, const char* path, int flags, ...) {
 }
 """
 
-# Fails with EIO the call with the number $FAIL_AT among those of fsync, syncfs and unlink, or from that
+# Fails with EIO the call with the number $FAIL_AT among those of fsync, syncfs and unlinkat, or from that
 # one on all if $FAIL_AT ends with "-". The file $CALLS gets the name of each.
 FAILING = """
 #define _GNU_SOURCE
@@ -166,7 +166,10 @@ static int fails(const char* name) {
   }
 COUNT(fsync, int)
 COUNT(syncfs, int)
-COUNT(unlink, const char*)
+int unlinkat(int folder, const char* path, int flags) {
+  int (*real)(int, const char*, int) = dlsym(RTLD_NEXT, "unlinkat");
+  return fails("unlinkat") ? -1 : real(folder, path, flags);
+}
 """
 
 # Adds a byte to the file $CALLS for each entry of a folder that is read.

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "core/folder.hpp"
 #include "stream/sample.hpp"
 #include "stream/temporary.hpp"
 
