@@ -154,6 +154,21 @@ def test_files_are_copied_moved_and_removed(address: str, keys: dict[str, Any]) 
     assert sorted(name.rsplit("/", 1)[1] for name in fs.ls(root, detail=False)) == ["moved", "to"]
 
 
+def test_several_files_are_named_in_a_list(
+    address: str, folder: Path, keys: dict[str, Any]
+) -> None:
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    both = [f"{root}/one", f"{root}/two"]
+    moved = [f"{root}/three", f"{root}/four"]
+    fs.pipe(dict.fromkeys(both, TEXT))
+    fs.mv(both, moved)
+    assert fs.cat(moved) == dict.fromkeys(map(fs._strip_protocol, moved), TEXT)
+    fs.get(moved, [str(folder / "plain1"), str(folder / "plain2")])
+    assert (folder / "plain2").read_bytes() == TEXT
+    fs.rm(moved)
+    assert fs.ls(root) == [] or all("plain" in entry["name"] for entry in fs.ls(root))
+
+
 def test_files_come_and_go_whole(address: str, folder: Path, keys: dict[str, Any]) -> None:
     fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
     (folder / "plain").write_bytes(TEXT)

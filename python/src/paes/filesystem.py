@@ -156,6 +156,15 @@ class _Writer(EncryptedWriter):
         self._target.close()
 
 
+def _name_below(fs: Any, path: Any) -> Any:
+    """Give what `fs` calls a file of PaesFileSystem, or each of a list of files."""
+    own: Callable[[Any], Any] = PaesFileSystem._strip_protocol
+    stripped = own(path)
+    if isinstance(stripped, list):
+        return [fs._strip_protocol(one) for one in stripped]
+    return fs._strip_protocol(stripped)
+
+
 class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
     """The files of another file system, decrypted when read and encrypted when written.
 
@@ -196,12 +205,13 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self._max_work_factor = max_work_factor
         self._how: dict[str, Any] = {"threads": threads, "kernel": kernel}
         # Names are those of the file system below: a relative or a user's (~) one becomes what `ls`
-        # says, or no pattern would match. A method of the object, because each has another below.
-        self._strip_protocol: Callable[[Any], Any] = self._inner_name
+        # says, or no pattern would match. A function of the object, because each has another below;
+        # it must not keep the object alive.
+        inner = self.fs
+        self.__dict__["_strip_protocol"] = lambda path: _name_below(inner, path)
 
     def _inner_name(self, path: Any) -> Any:
-        own: Callable[[Any], Any] = super()._strip_protocol
-        return self.fs._strip_protocol(own(path))
+        return _name_below(self.fs, path)
 
     @property
     def transaction(self) -> Any:
@@ -238,10 +248,9 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         A cache of the file system below would fetch what nobody asked for, 50 MB at a time in s3fs;
         whoever wants one says so by `cache_type`.
         """
-        if "cache_type" in options:
-            return self.fs.open(path, "rb", **options), False
-        file = self.fs.open(path, "rb", cache_type="none")
-        return file, isinstance(file, AbstractBufferedFile)
+        wants_cache = "cache_type" in options
+        file = self.fs.open(path, "rb", **{"cache_type": "none", **options})
+        return file, not wants_cache and isinstance(file, AbstractBufferedFile)
 
     def _local_path(self, path: str) -> str:
         local: str = self.fs._strip_protocol(path)
@@ -312,6 +321,10 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     def mv(self, path1: Any, path2: Any, **options: Any) -> None:
         """Ask the file system below."""
+        if isinstance(path1, list):
+            for one, other in zip(path1, path2, strict=True):
+                self.mv(one, other, **options)
+            return
         self.fs.mv(self._inner_name(path1), self._inner_name(path2), **options)
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
