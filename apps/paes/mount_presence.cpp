@@ -31,6 +31,8 @@ constexpr std::size_t most_clients = 64;
 // The mount that had this device before has gone, and its program is about to withdraw.
 constexpr int most_waits_for_predecessor = 200;
 constexpr milliseconds pause_between_waits{10};
+// Anyone can add names, so the search for the right one has an end.
+constexpr milliseconds patience_for_names{1000};
 
 struct Address {
   sockaddr_un name{};
@@ -51,11 +53,12 @@ std::string new_name(const std::string& device) {
 }
 
 // The names that are taken for a device, as the system lists them (proc(5)). Anyone can add some.
-std::vector<std::string> taken_names(const std::string& device) {
+// Those that are not read by the deadline are missing.
+std::vector<std::string> taken_names(const std::string& device, steady_clock::time_point deadline) {
   const std::string beginning = beginning_of_names(device);
   std::vector<std::string> names;
-  std::ifstream file("/proc/net/unix");
-  for (std::string line; std::getline(file, line);) {
+  std::ifstream file("/proc/self/net/unix");  // /proc may show processes alone
+  for (std::string line; steady_clock::now() < deadline && std::getline(file, line);) {
     const std::size_t at = line.find(" @" + beginning);
     if (at != std::string::npos) {
       std::string name = line.substr(at + 2);
@@ -200,9 +203,13 @@ void MountPresence::report_written() noexcept {
 }
 
 std::optional<MountProcess> MountProcess::find(const MountedPlace& place) {
-  for (const std::string& name : taken_names(place.device)) {
+  const auto deadline = steady_clock::now() + patience_for_names;
+  for (const std::string& name : taken_names(place.device, deadline)) {
     if (std::optional<MountProcess> found = connect_to(name, place)) {
       return found;
+    }
+    if (steady_clock::now() > deadline) {
+      break;
     }
   }
   return std::nullopt;

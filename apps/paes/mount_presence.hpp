@@ -6,7 +6,7 @@
 // The socket has an abstract name (unix(7)): no file stays behind, whatever ends the program, and
 // the system says whose process is at the other end. Nothing secret goes through it. Anyone may
 // take any such name. So the rest of it is random, which nobody takes beforehand, and clients go
-// through all names in the system's list until one is of the right user.
+// through the names in the system's list, for a second at most, until one is of the right user.
 #pragma once
 
 #include <sys/types.h>
@@ -63,7 +63,8 @@ class MountProcess {
   };
 
   // Connects. Nothing: there is none, or it cannot be seen from here, as from another container,
-  // or it is another user's than the mount.
+  // or it is another user's than the mount. Looks for a second at most: anyone can take names that
+  // have to be gone through.
   [[nodiscard]] static std::optional<MountProcess> find(const MountedPlace& place);
 
   // 0: it is in another space of process numbers.
