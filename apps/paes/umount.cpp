@@ -134,9 +134,9 @@ class SpawnActions {
   posix_spawnattr_t attributes_{};
 };
 
-// fusermount3 unmounts for ordinary users what they have mounted. Empty: done; otherwise what it
-// says, in one line.
-std::string unmount_by_fusermount(const std::string& path, bool is_lazy) {
+// fusermount3 unmounts for ordinary users what they have mounted. It begins in `folder`, where that
+// is open, and takes a path from there. Empty: done; otherwise what it says, in one line.
+std::string unmount_by_fusermount(const Descriptor& folder, const std::string& path, bool is_lazy) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     throw_errno("pipe");
@@ -153,6 +153,12 @@ std::string unmount_by_fusermount(const std::string& path, bool is_lazy) {
   SpawnActions how;
   (void)posix_spawn_file_actions_adddup2(how.actions(), writing.number(), STDOUT_FILENO);
   (void)posix_spawn_file_actions_adddup2(how.actions(), writing.number(), STDERR_FILENO);
+  if (const int error = folder.is_open()
+                            ? posix_spawn_file_actions_addfchdir_np(how.actions(), folder.number())
+                            : 0;
+      error != 0) {
+    fail("fusermount3", std::strerror(error));
+  }
   give_own_signals(*how.attributes());
   pid_t child = 0;
   if (const int error = posix_spawnp(&child, words[0].c_str(), how.actions(), how.attributes(),
@@ -177,7 +183,8 @@ enum class Unmounting { done, busy };
 // then something else has the path: another file system, which root must not unmount. So the folder
 // around the mountpoint is held open. A folder on which something is mounted keeps its name in
 // there, and what is mounted is looked at before each try. To hold the mount itself would keep it
-// busy.
+// busy. The system has no call that looks and unmounts in one: who mounts something on top between
+// the two loses that.
 class FoundMount {
  public:
   // Throws Error(failure) if the path leads to something else already.
@@ -262,7 +269,11 @@ Unmounting FoundMount::unmount_as_user(bool is_lazy) const {
     fail(place_.path, fmt::format("user {} has mounted it", *place_.user),
          "that user and root can unmount it");
   }
-  const std::string why = unmount_by_fusermount(place_.path, is_lazy);
+  if (folder_.is_open()) {
+    check_is_at_path();
+  }
+  const std::string why =
+      unmount_by_fusermount(folder_, folder_.is_open() ? name_ : place_.path, is_lazy);
   if (why.empty()) {
     return Unmounting::done;
   }
@@ -338,8 +349,11 @@ void unmount(const std::string& path, const Request& request) {
     program = is_alone ? std::nullopt : MountProcess::find(place);
   }
   if (const std::string holders = unmount_or_name_holders(found); !holders.empty()) {
-    if (!request.is_lazy || found.try_to_unmount(true) != Unmounting::done) {
+    if (!request.is_lazy) {
       fail(path, "is in use by " + holders, "`paes umount --lazy` lets them finish");
+    }
+    if (found.try_to_unmount(true) != Unmounting::done) {
+      fail(path, "is in use by " + holders + ", and the system does not hide it either");
     }
     print_note(fmt::format("paes: {}: is unmounted for all but {}; its program goes on for them",
                            printable(path), printable(holders)));
