@@ -28,8 +28,9 @@ std::string beside_this_program() {
   return own.substr(0, own.rfind('/') + 1) + program_name;
 }
 
-// The other program decides anew about signals that this one ignores. Those that somebody else has
-// this process ignore are not caught here either.
+// This program ignores SIGPIPE and SIGXFSZ, whatever it began with, and the other one is not to
+// begin like that. Of the signals that are caught, which SIGTERM always is, a new program begins
+// with the default. SIGHUP, SIGINT and SIGQUIT stay ignored where somebody else has them ignored.
 void restore_signals() {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
