@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "core/descriptor.hpp"
 
 namespace paes::mount {
@@ -14,10 +16,13 @@ class InFolder {
  public:
   explicit InFolder(int folder) noexcept
       : before_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_there_(fchdir(folder) == 0) {}
+  // Keeps errno, which the call in between may have set.
   ~InFolder() {
+    const int error = errno;
     if (!before_.is_open() || fchdir(before_.number()) != 0) {
       (void)!chdir("/");
     }
+    errno = error;
   }
   InFolder(const InFolder&) = delete;
   InFolder& operator=(const InFolder&) = delete;

@@ -82,6 +82,18 @@ bool is_connected(int channel) noexcept {
   return poll(&event, 1, 0) < 0 || (event.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
 
+// Whether something is mounted there, of which nothing is asked. Nothing: the system does not say,
+// as before Linux 5.8, or there is no such file.
+std::optional<bool> is_mount_root(int folder, const char* name, int flags) noexcept {
+  struct statx found = {};
+  constexpr int quiet = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  if (statx(folder, name, flags | quiet, 0, &found) != 0 ||
+      (found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) {
+    return std::nullopt;
+  }
+  return (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 extern "C" void on_waking_signal(int) {}
 
 void make_waking_signal_harmless() {
@@ -126,12 +138,16 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
   if (session_ == nullptr) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse refuses: " + take_message());
   }
+  errno = 0;
   if (!at_mountpoint(
           [&](const char* mountpoint) { return fuse_session_mount(session_, mountpoint) == 0; })) {
+    const int error = errno;
     fuse_session_destroy(session_);
     std::string why = take_message();
-    throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " +
-                                        (why.empty() ? "fusermount3 has said why" : why));
+    if (why.empty()) {
+      why = geteuid() == 0 && error != 0 ? std::strerror(error) : "fusermount3 has said why";
+    }
+    throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " + why);
   }
   device_ = device();
   fuse_custom_io channels{};
@@ -145,15 +161,16 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
 
 Session::~Session() { stop(); }
 
-// Whether what is seen at the mountpoint is this mount. If somebody has unmounted it here, and it
-// lives on elsewhere, as in a container, then to unmount would take the file system below away
-// where the folder is all of that.
+// Whether to unmount what is on the folder takes this mount away. Others may have mounted something
+// on top of it, or in its place: their mount would go then. And if somebody has unmounted it here,
+// and it lives on elsewhere, as in a container, the file system below would go where the folder is
+// all of that. If the path leads to no mount at all, others have renamed a folder, or it is gone.
 bool Session::is_on_top() const {
-  struct statx below = {};
-  const bool is_known = statx(options_.place, "", AT_EMPTY_PATH, 0, &below) == 0 &&
-                        (below.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
-  const bool is_root_below = !is_known || (below.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  return !is_root_below || (device_ && device() == device_);
+  if (const std::optional<dev_t> seen = device()) {
+    return seen == device_;
+  }
+  const bool is_root_below = is_mount_root(options_.place, "", AT_EMPTY_PATH).value_or(true);
+  return !is_root_below && !is_mount_root(AT_FDCWD, options_.mountpoint.c_str(), 0).value_or(false);
 }
 
 // Calls `use` with the path by which the system is to mount or unmount. As root it leads to the
@@ -374,7 +391,7 @@ void Session::wait_for_end(const Cancel& cancel) {
 
 bool Session::unmount_unless_busy() const {
   if (!is_on_top()) {
-    return false;
+    return false;  // or somebody else's mount would go
   }
   if (geteuid() == 0) {
     return at_mountpoint([](const char* mountpoint) { return umount2(mountpoint, 0) == 0; });

@@ -841,6 +841,40 @@ def test_the_file_system_below_stays(vault, mounts):
         elsewhere.communicate(b"\n", timeout=LIMIT_S)
 
 
+# What somebody mounts over the vault: a file system of another device, or a folder of the one below.
+COVERS = {"another file system": ["-t", "tmpfs", "cover"], "a folder": ["--bind"]}
+
+
+@needs_root
+@pytest.mark.parametrize("end", ["idle", "SIGTERM"])
+@pytest.mark.parametrize("cover", COVERS)
+@pytest.mark.parametrize("where", ["on top", "in its place"])
+def test_what_others_mount_there_stays(vault, mounts, tmp_path, where, cover, end):
+    """To unmount takes away what is on top, whatever it is."""
+    covering = tmp_path / "covering"
+    covering.mkdir()
+    point, process = mounts.in_foreground(vault, *(["--idle", "1s"] if end == "idle" else []))
+    program.wait_until(lambda: (point / "size 1").exists(), "the files", LIMIT_S)
+    with contextlib.ExitStack() as held:
+        if where == "in its place":
+            held.enter_context(open(point / "size 1", "rb"))  # the vault lives on for it
+            subprocess.run(["umount", "-l", point], check=True, timeout=LIMIT_S)
+        words = ["mount", *COVERS[cover], *([covering] if cover == "a folder" else []), point]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        if done.returncode != 0:
+            pytest.skip(f"this root may not mount this: {done.stderr.strip()}")
+        (point / "of others").write_text("text")
+        if end == "SIGTERM":
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(LIMIT_S) == 0
+        elif where == "on top":
+            time.sleep(4)
+            assert process.poll() is None
+    if where == "in its place":
+        assert process.wait(LIMIT_S) == 0
+    assert (point / "of others").read_text() == "text"
+
+
 @needs_root
 def test_without_proc(own_vault, mounts):
     """Containers and rescue systems have none, or not yet."""
