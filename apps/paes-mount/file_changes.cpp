@@ -291,8 +291,11 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
     }
     return now.error();
   };
-  const int error =
+  int error =
       opened != nullptr ? change(opened->file->descriptor()) : with_place(node, O_PATH, change);
+  if (error == EOPNOTSUPP && opened == nullptr && node->type == S_IFREG) {
+    error = with_place(node, O_RDONLY, change);  // without /proc, old systems take no mere place
+  }
   if (error == ESTALE && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
       has_lost_all_names(*node)) {
     // The system writes back the times of a file that is not open any more and has no name. Nobody
@@ -312,7 +315,8 @@ void MountedVault::set_attributes(fuse_req_t request, fuse_ino_t number, const s
 
 // Who may change an attribute is the system's business, but for those that begin with "system.": it
 // leaves them to the file system. Of these, it checks ACLs itself where it enforces them, and since
-// Linux 6.2 elsewhere as well; before, anyone may ask. It is for the file's owner and root then.
+// Linux 6.2 elsewhere as well. Before 6.2 the system lets anyone ask; then only the owner and root
+// may change it here.
 int MountedVault::check_may_change(fuse_req_t request, int place, const char* attribute) const {
   const uid_t user = fuse_req_ctx(request)->uid;
   if (!std::string_view(attribute).starts_with("system.") || user == 0 ||

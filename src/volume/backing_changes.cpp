@@ -41,6 +41,35 @@ bool is_one_of(int file, std::initializer_list<std::uint32_t> kinds) noexcept {
              kinds.end();
 }
 
+// Where the system does not have the call yet, ENOSYS.
+int set_mode_by_new_call(int place, mode_t mode) noexcept {
+#ifdef SYS_fchmodat2
+  constexpr long number = SYS_fchmodat2;
+#else
+  constexpr long number = 452;  // Linux 6.6, on the processors that paes is built for
+#endif
+  return error_of(
+      [&] { return static_cast<int>(syscall(number, place, "", mode, AT_EMPTY_PATH)); });
+}
+
+// For a descriptor that is a mere place (O_PATH), by which no call before Linux 6.6 sets a mode.
+// Its path in /proc does, if that is mounted.
+int set_mode_of_place(int place, mode_t mode) noexcept {
+  struct stat status = {};
+  if (fstatat(place, "", &status, AT_EMPTY_PATH) != 0) {
+    return errno;
+  }
+  if (S_ISLNK(status.st_mode)) {
+    return EOPNOTSUPP;
+  }
+  const std::string path = path_of_descriptor(place);
+  int error = error_of([&] { return chmod(path.c_str(), mode); });
+  if (error == ENOENT) {
+    error = set_mode_by_new_call(place, mode);
+  }
+  return error == ENOSYS ? EOPNOTSUPP : error;
+}
+
 }  // namespace
 
 bool Backing::overwrites_in_place(int file) const {
@@ -130,8 +159,7 @@ int Backing::remove(int folder, const char* name, bool is_folder) const {
 }
 
 int Backing::set_mode(int folder, const char* name, mode_t mode) const {
-  // Before Linux 6.6 the system has no call that leaves a symbolic link alone and takes a name. A
-  // descriptor that is a mere place leads there through /proc, if that is mounted.
+  // Before Linux 6.6 the system has no call that leaves a symbolic link alone and takes a name.
   Descriptor place(folder, false);
   if (*name != '\0') {
     Result<Descriptor> opened = open(folder, name, O_PATH);
@@ -140,19 +168,8 @@ int Backing::set_mode(int folder, const char* name, mode_t mode) const {
     }
     place = std::move(*opened);
   }
-  struct stat status = {};
-  if (fstatat(place.number(), "", &status, AT_EMPTY_PATH) != 0) {
-    return errno;
-  }
-  if (S_ISLNK(status.st_mode)) {
-    return EOPNOTSUPP;
-  }
-  const std::string path = path_of_descriptor(place.number());
-  const int error = error_of([&] { return chmod(path.c_str(), mode); });
-  constexpr long fchmodat2_number = 452;  // on all processors
-  return error != ENOENT ? error : error_of([&] {
-    return static_cast<int>(syscall(fchmodat2_number, place.number(), "", mode, AT_EMPTY_PATH));
-  });
+  const int error = error_of([&] { return fchmod(place.number(), mode); });
+  return error == EBADF ? set_mode_of_place(place.number(), mode) : error;
 }
 
 int Backing::set_owner(int folder, const char* name, uid_t user, gid_t group) const {
@@ -169,7 +186,7 @@ int Backing::set_times(int folder, const char* name, const struct timespec (&tim
     return error;
   }
   const std::string path = path_of_descriptor(folder);  // before Linux 5.8
-  return error_of([&] { return utimensat(AT_FDCWD, path.c_str(), times, 0); });
+  return unless_absent(error_of([&] { return utimensat(AT_FDCWD, path.c_str(), times, 0); }));
 }
 
 int Backing::set_attribute(int file, const char* name, Bytes value, int flags) const {

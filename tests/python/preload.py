@@ -391,6 +391,7 @@ ANY(fstatfs, (int file, struct statfs *status), (file, status))
 ANY(fstatvfs, (int file, struct statvfs *status), (file, status))
 ANY(unlinkat, (int folder, const char *path, int flags), (folder, path, flags))
 ANY(chmod, (const char *path, mode_t mode), (path, mode))
+ANY(fchmod, (int file, mode_t mode), (file, mode))
 ANY(fchownat, (int folder, const char *path, uid_t user, gid_t group, int flags),
     (folder, path, user, group, flags))
 ANY(utimensat, (int folder, const char *path, const struct timespec *times, int flags),
@@ -420,6 +421,27 @@ long syscall(long number, ...) {
   for (int i = 0; i < 6; ++i) words[i] = va_arg(rest, long);
   va_end(rest);
   if (number == SYS_getdents64 && fails("getdents64", ANY_CALL)) return -1;
+  long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");
+  return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+"""
+
+# A system before Linux 6.6, which has no fchmodat2.
+NO_FCHMODAT2 = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+long syscall(long number, ...) {
+  va_list rest;
+  va_start(rest, number);
+  long words[6];
+  for (int i = 0; i < 6; ++i) words[i] = va_arg(rest, long);
+  va_end(rest);
+  if (number == 452) {
+    errno = ENOSYS;
+    return -1;
+  }
   long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");
   return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

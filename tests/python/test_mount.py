@@ -876,21 +876,26 @@ def test_what_others_mount_there_stays(vault, mounts, tmp_path, where, cover, en
 
 
 @needs_root
-def test_without_proc(own_vault, mounts):
+@pytest.mark.parametrize("system", ["this", "before 6.6"])
+def test_without_proc(own_vault, mounts, preloaded, system):
     """Containers and rescue systems have none, or not yet."""
     if shutil.which("unshare") is None:
         pytest.skip("unshare is missing (Debian package util-linux)")
     point = mounts.point()
     code = """
 umount -l /proc || exit 99
-"$1" -w --passphrase-file "$2" "$3" "$4" || exit
+$5 "$1" -w --passphrase-file "$2" "$3" "$4" || exit
+mkdir "$4/closed" && chmod 700 "$4/closed" && test "$(stat -c %a "$4/closed")" = 700 || exit 90
 echo text > "$4/new" && touch "$4/new" && chmod 640 "$4/new" && mkdir "$4/made" || exit 91
 ln "$4/new" "$4/second" && mv "$4/second" "$4/made" && sync || exit 92
 test "$(stat -c %a "$4/new")" = 640 || exit 93
 cp -a "$4/new" "$4/copied" || exit 94
+mkfifo "$4/pipe" || exit 95
+said=$(chmod 600 "$4/pipe" 2>&1) || case $said in *"not supported"*) ;; *) echo "$said" >&2; exit 96 ;; esac
 umount "$4"
 """
-    words = ["unshare", "--mount", "sh", "-c", code, "sh", MOUNT, own_vault.passfile, own_vault.path, point]
+    words = ["unshare", "--mount", "sh", "-c", code, "sh", MOUNT, own_vault.passfile, own_vault.path, point,
+             " ".join(preloaded(preload.NO_FCHMODAT2) if system == "before 6.6" else [])]
     done = subprocess.run(words, capture_output=True, text=True, env=program.clean_environment(), timeout=LIMIT_S, check=False)
     if done.returncode == 99:
         pytest.skip(f"this root may not unmount /proc: {done.stderr.strip()}")
