@@ -201,6 +201,11 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     const NoticesStoppedAtEnd stopped(mounted);
     announce(presence, session);
     session.start(cli::cancel());
+    if (options.has_acls && !mounted.enforces_acls()) {
+      cli::print_warning(std::string(request.allows_others ? "--allow-other" : "--acl") +
+                         ": the system enforces no ACLs here, so a file's group gets the rights of "
+                         "its ACL's mask");
+    }
     if (background != nullptr) {
       messages.use_syslog();
       background->leave();

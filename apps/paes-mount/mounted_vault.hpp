@@ -71,6 +71,9 @@ class MountedVault {
 
   [[nodiscard]] bool is_writable() const noexcept { return options_.access != Access::read; }
 
+  // Whether the system enforces ACLs, once it and the program have agreed on the protocol.
+  [[nodiscard]] bool enforces_acls() const noexcept { return system_checks_acls_.load(); }
+
   // What the system writes from now on is the last that it holds.
   void begin_last_writes() noexcept { lost_.store(0); }
   // Has the system write what it still holds of all files that are open. The caller is no thread
