@@ -13,8 +13,15 @@ namespace {
 using vault::block_bytes;
 using vault::header_bytes;
 
-// So many of a backing file's runs of data and holes are gone through in one call.
+// So many of a backing file's runs of data and holes are gone through in one search for a hole.
 constexpr int most_looks = 64;
+
+// Of each so many blocks one is told as data if anything of it is stored. So the search for data
+// has an end where the backing file has something everywhere, and all of it is zeros. It is always
+// the same block, because what the search for data gives must not be a hole for the search that
+// follows. It is none beside which data are likely to begin or end.
+constexpr std::uint64_t blocks_in_window = 256;
+constexpr std::uint64_t told_as_data = 171;
 
 // The blocks of a file at one moment.
 class Blocks {
@@ -31,6 +38,9 @@ class Blocks {
   // block or just behind them, and the block's text has to be zeros. A last block that is not whole
   // is never a hole.
   [[nodiscard]] bool is_hole(std::uint64_t block) const {
+    if (block % blocks_in_window == told_as_data && stored_from(block) == block) {
+      return false;
+    }
     constexpr std::uint64_t page_bytes = 4096;
     const Result<std::uint64_t> hole = backing().next_hole(file(), layout().offset_of(block));
     if (!hole || *hole >= std::min(layout().offset_of(block + 1) + page_bytes, stored_)) {
@@ -45,7 +55,7 @@ class Blocks {
 
   // The first block from `block` on of which the backing file has something, or else a last one
   // that is not whole.
-  [[nodiscard]] Result<std::uint64_t> stored_from(std::uint64_t block) const {
+  [[nodiscard]] std::uint64_t stored_from(std::uint64_t block) const {
     const Result<std::uint64_t> data = backing().next_data(file(), layout().offset_of(block));
     if (!data && data.error() != ENXIO) {
       return block;  // this file system does not know
@@ -92,13 +102,9 @@ Result<std::uint64_t> next_data(const Volume& volume, const WritableFile& file,
   }
   const std::uint64_t length = blocks->text_length();
   std::uint64_t block = offset / block_bytes;
-  for (int looks = 0; block * block_bytes < length && offset < length; ++looks, ++block) {
-    const Result<std::uint64_t> stored = blocks->stored_from(block);
-    if (!stored) {
-      return Failure{stored.error()};
-    }
-    block = *stored;
-    if (block * block_bytes < length && (looks == most_looks || !blocks->is_hole(block))) {
+  for (; block * block_bytes < length && offset < length; ++block) {
+    block = blocks->stored_from(block);
+    if (block * block_bytes < length && !blocks->is_hole(block)) {
       return std::max(offset, block * block_bytes);
     }
   }

@@ -124,6 +124,39 @@ TEST_P(Holes, ArePunched) {
   expect_map(volume, *file, map, text.size(), false);
 }
 
+// Where blocks were punched two at a time, the file system has kept the pages in which two pairs
+// meet. Both searches have to say the same of a block then, or data of no length are told.
+TEST_P(Holes, AlternateWithDataOfSomeLength) {
+  constexpr std::uint64_t blocks = 600;
+  const ScratchFolder scratch;
+  if (!knows_holes(scratch.path())) {
+    GTEST_SKIP() << "the file system of the tests knows no holes";
+  }
+  WrittenVolume volume(scratch.path(), features_of(GetParam()));
+  const Folder root = volume.root();
+  Result<WritableFile> file = volume.create(root, "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(*file->write(0, random_text(blocks * block_bytes), "f"), blocks * block_bytes);
+  for (std::uint64_t block = 0; block + 2 < blocks; block += 2) {
+    ASSERT_EQ(file->allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, block * block_bytes,
+                             2 * block_bytes, "f"),
+              0);
+  }
+  std::uint64_t told = 0;
+  std::uint64_t at = 0;
+  while (at < blocks * block_bytes) {
+    const Result<std::uint64_t> data = next_data(volume.volume(), *file, "f", at);
+    ASSERT_TRUE(data);
+    ASSERT_GE(*data, at);
+    const Result<std::uint64_t> hole = next_hole(volume.volume(), *file, "f", *data);
+    ASSERT_TRUE(hole);
+    ASSERT_GT(*hole, *data);
+    told += *hole - *data;
+    at = *hole;
+  }
+  EXPECT_LE(told, 10 * block_bytes) << "holes are told as data";
+}
+
 TEST_P(Holes, AreNotToldWhereNobodyKnowsThem) {
   const ScratchFolder scratch;
   WrittenVolume volume(scratch.path(), features_of(GetParam()), std::make_unique<DenseBacking>());
