@@ -351,7 +351,7 @@ def beside(result, document):
         row = rows.get((one["kernel"], cipher, what, device["architecture"]))
         if row is not None:
             limit, _ = bound(row["clocks_for_32_blocks"], gpu, 8 if cipher == "des-ede3" else 16)
-            whole = " of one message" if mode == "gcm" and one["way"] == "message" else ""
+            whole = " of one message" if mode == "gcm" and one.get("way") == "message" else ""
             yield (f"| {one['kernel']} {one['cipher']} {one['direction']}{whole} | {one['gb_per_s']:.1f} | {limit:.1f} | "
                    f"{100 * one['gb_per_s'] / limit:.0f} % |")
 

@@ -320,7 +320,8 @@ def test_a_folder_that_cannot_be_synced(command, plain, sealed, keys, folder, fa
     if "--resume" in command:
         words = ["-i", keys.path, *words]
     succeed(*command.split(), "-o", folder / "out", *words, prefix=failing(0))
-    calls = len((tmp_path / "calls").read_text().split())
+    called = (tmp_path / "calls").read_text().split()
+    calls = len(called) - called[::-1].index("syncfs")  # what comes after it removes the journal
     for number in range(1, calls + 1):
         for path in folder.glob("out*"):
             path.unlink()
@@ -355,4 +356,5 @@ def test_a_folder_that_cannot_be_listed_is_synced_too(resume, plain, keys, folde
         succeed("encrypt", *words, "-o", folder / "out", prefix=prefix)
     finally:
         folder.chmod(0o700)
-    assert (tmp_path / "calls").read_text().split()[-2:] == ["fsync", "syncfs"]
+    called = (tmp_path / "calls").read_text().split()
+    assert [call for call in called if call != "unlinkat"][-2:] == ["fsync", "syncfs"]

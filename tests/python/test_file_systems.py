@@ -293,7 +293,7 @@ def test_rekey_of_long_names(name, folder, sealing, keys, other_keys, preloaded)
     assert opens_to(path, b"text", other_keys)
     assert os.listdir(folder) == [name]
     # Killed while its copy lies there, which is then found.
-    killed = preloaded(preload.KILLED, '-DFUNCTION="unlink"')
+    killed = preloaded(preload.KILLED, '-DFUNCTION="unlinkat"')
     result = run("rekey", "-i", other_keys.path, "-r", keys.recipient, path, prefix=killed)
     left = sorted(set(os.listdir(folder)) - {name})
     assert result.code != OK and len(left) == 1 and left[0].endswith(".rekey"), (result, left)
