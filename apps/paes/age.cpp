@@ -354,20 +354,22 @@ class Work {
   stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
                              bool has_passphrase, const stream::Options& options) const {
     age::Credentials credentials = unlocker.credentials();
-    credentials.ask_passphrase = [this] {
-      // A plugin may know the passphrase, and has been asked by now.
-      refuse_if(
-          !(request_.identity_files.empty() && request_.plugins.empty()),
-          "file is passphrase-encrypted but identities were specified with -i/--identity or -j",
-          {"leave out all -i/--identity and -j to be asked for the passphrase"});
-      return ask_as_age("Enter passphrase: ");
-    };
+    // A plugin may know the passphrase. What it fails at is told, because nobody else is asked.
+    const bool has_identities = !(request_.identity_files.empty() && request_.plugins.empty());
+    credentials.ask_passphrase = nullptr;
+    if (!has_identities) {
+      credentials.ask_passphrase = [] { return ask_as_age("Enter passphrase: "); };
+    }
     try {
       return file.head().open(file.source(), credentials, options.kernel, options.device_use);
     } catch (const Error& error) {
       if (error.code != ErrorCode::wrong_key) {
         throw;
       }
+      refuse_if(
+          has_passphrase && has_identities,
+          "file is passphrase-encrypted but identities were specified with -i/--identity or -j",
+          {"leave out all -i/--identity and -j to be asked for the passphrase"});
       throw Refusal{has_passphrase ? "incorrect passphrase"
                                    : "no identity matched any of the recipients"};
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
 #include "age/hybrid.hpp"
 #include "age/ssh_ed25519.hpp"
@@ -92,15 +93,41 @@ Labels labels_of(std::span<const Stanza> stanzas) {
   return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};
 }
 
-SecretBytes unwrap_with_passphrase(const ParsedHeader& header, const Credentials& credentials) {
-  const ScryptStanza stanza = read_scrypt(header.stanzas.front());
+// The file key by a plugin that knows the passphrase. A plugin that fails, because its program or
+// its hardware is not there, may have nothing to do with the file. So its error is thrown only if
+// nobody is left who may open it.
+std::optional<SecretBytes> unwrap_with_plugins(const ParsedHeader& header,
+                                               const Credentials& credentials) {
   Effort effort(credentials.wait);
+  std::exception_ptr first_failure;
   for (const SharedIdentity& identity : credentials.identities) {
-    if (identity->may_know_a_passphrase()) {
+    if (!identity->may_know_a_passphrase()) {
+      continue;
+    }
+    try {
       if (auto file_key = identity->unwrap(header.stanzas, effort)) {
-        return std::move(*file_key);
+        return file_key;
+      }
+    } catch (const Error& error) {
+      check(credentials.wait);  // its caller may have given up, which is no plugin's failure
+      if (error.code != ErrorCode::failure) {
+        throw;
+      }
+      if (first_failure == nullptr) {
+        first_failure = std::current_exception();
       }
     }
+  }
+  if (first_failure != nullptr && !credentials.ask_passphrase) {
+    std::rethrow_exception(first_failure);
+  }
+  return std::nullopt;
+}
+
+SecretBytes unwrap_with_passphrase(const ParsedHeader& header, const Credentials& credentials) {
+  const ScryptStanza stanza = read_scrypt(header.stanzas.front());
+  if (auto known = unwrap_with_plugins(header, credentials)) {
+    return std::move(*known);
   }
   if (stanza.work_factor > credentials.max_work_factor) {
     throw Error(

@@ -40,6 +40,8 @@ struct SealTo {
 
 // How to open a header. `ask_passphrase` is called at most once, and only if the header has a
 // scrypt stanza that no plugin among the identities opens, and whose work factor is within the cap.
+// A plugin that fails at such a stanza is passed over, unless `ask_passphrase` is empty. Plugins in
+// a list that is itself encrypted are not asked.
 struct Credentials {
   std::span<const SharedIdentity> identities;
   std::function<SecretBytes()> ask_passphrase;  // may be empty

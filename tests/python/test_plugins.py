@@ -211,6 +211,23 @@ def test_what_a_plugin_wraps_under_a_passphrase_it_opens(plugin, text, identity,
     assert succeed("decrypt", "-i", identity, "--passphrase-file", folder / "word", stdin=sealed).out == b"text"
 
 
+@pytest.mark.parametrize("manners", [None, "error", "die"])
+def test_a_plugin_that_fails_does_not_keep_a_passphrase_out(plugin, identity, folder, manners):
+    """Its hardware may be elsewhere, and it may have nothing to do with the file."""
+    if manners:
+        plugin(manners)
+    (folder / "word").write_text("word")
+    for form in ("paes", "age"):
+        sealed = succeed("encrypt", "--format", form, "--passphrase-file", folder / "word", stdin=b"text").out
+        opening = ["decrypt", "-i", identity, "--passphrase-file"]
+        assert succeed(*opening, folder / "word", stdin=sealed).out == b"text"
+        (folder / "other").write_text("other")
+        fail(*opening, folder / "other", stdin=sealed, code=WRONG_KEY, says="the passphrase is wrong")
+    # age asks for no passphrase beside identities, so that the plugin's failure is all there is to tell.
+    result = as_age("-d", "-i", identity, stdin=sealed, code=FAILURE)
+    assert "plugin example" in result.err and "passphrase-encrypted" not in result.err
+
+
 def test_no_such_plugin(text):
     fail("encrypt", "-r", RECIPIENT, text, code=FAILURE, says="no program age-plugin-example on the path")
 
