@@ -61,6 +61,39 @@ void digest(const EVP_MD* algorithm, Bytes message, MutableBytes out) {
           "digest");
 }
 
+// RFC 2104. Of what is added, libcrypto holds less than a block, which it wipes with its state.
+class HmacSha256 {
+ public:
+  explicit HmacSha256(Bytes key) {
+    static EVP_MAC* const mac =
+        kept<Mac>("HMAC", [] { return EVP_MAC_fetch(nullptr, "HMAC", nullptr); });
+    context_.reset(EVP_MAC_CTX_new(mac));
+    const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
+                                   OSSL_PARAM_construct_end()};
+    constexpr std::uint8_t nothing = 0;  // for libcrypto, a null is not an empty key
+    require(context_ != nullptr && EVP_MAC_init(context_.get(), key.empty() ? &nothing : key.data(),
+                                                key.size(), parameters.data()) == 1,
+            "HMAC");
+  }
+
+  void add(Bytes piece) {
+    require(EVP_MAC_update(context_.get(), piece.data(), piece.size()) == 1, "HMAC");
+  }
+
+  // Called once, at the end.
+  [[nodiscard]] std::array<std::uint8_t, hmac_sha256_bytes> tag() {
+    std::array<std::uint8_t, hmac_sha256_bytes> tag;
+    std::size_t written = 0;
+    require(EVP_MAC_final(context_.get(), tag.data(), &written, tag.size()) == 1 &&
+                written == tag.size(),
+            "HMAC");
+    return tag;
+  }
+
+ private:
+  MacContext context_;
+};
+
 int length(std::size_t bytes) {
   assert(bytes <= (std::size_t{1} << 30));
   return static_cast<int>(bytes);
@@ -165,7 +198,10 @@ void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out) {
 }
 
 void hkdf_extract_sha256(Bytes key_material, Bytes salt, MutableBytes out) {
-  hkdf("SHA256", EVP_KDF_HKDF_MODE_EXTRACT_ONLY, key_material, salt, {}, out);
+  assert(out.size() == hmac_sha256_bytes);
+  auto key = hmac_sha256(salt, key_material);  // libcrypto's HKDF would not wipe its salt
+  const WipeOnExit wiped(key);
+  std::copy(key.begin(), key.end(), out.begin());
 }
 
 void hkdf_expand_sha256(Bytes key, Bytes info, MutableBytes out) {
@@ -177,20 +213,9 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
 }
 
 std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message) {
-  static EVP_MAC* const mac =
-      kept<Mac>("HMAC", [] { return EVP_MAC_fetch(nullptr, "HMAC", nullptr); });
-  const MacContext context(EVP_MAC_CTX_new(mac));
-  require(context != nullptr, "HMAC");
-  const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
-                                 OSSL_PARAM_construct_end()};
-  std::array<std::uint8_t, hmac_sha256_bytes> tag;
-  std::size_t written = 0;
-  const bool good = EVP_MAC_init(context.get(), key.data(), key.size(), parameters.data()) == 1 &&
-                    EVP_MAC_update(context.get(), message.data(), message.size()) == 1 &&
-                    EVP_MAC_final(context.get(), tag.data(), &written, tag.size()) == 1 &&
-                    written == tag.size();
-  require(good, "HMAC");
-  return tag;
+  HmacSha256 hmac(key);
+  hmac.add(message);
+  return hmac.tag();
 }
 
 void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
@@ -207,6 +232,41 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
                                  OSSL_PARAM_construct_int(OSSL_KDF_PARAM_PKCS5, &any_parameters),
                                  OSSL_PARAM_construct_end()};
   require(derive(kdf, parameters.data(), out), "PBKDF2");
+}
+
+void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function<void()>& check,
+                        MutableBytes out) {
+  // Between two checks; about a millisecond. A tag costs a few blocks beside the salt's.
+  constexpr std::size_t step_bytes = std::size_t{1} << 20;
+  constexpr std::size_t tag_cost_bytes = 1024;
+  std::size_t stepped_bytes = 0;
+  const auto step = [&](std::size_t bytes) {
+    stepped_bytes += bytes;
+    if (stepped_bytes >= step_bytes) {
+      stepped_bytes = 0;
+      if (check) {
+        check();
+      }
+    }
+  };
+  for (std::uint32_t block = 1; !out.empty(); ++block) {
+    HmacSha256 hmac(passphrase);
+    for (Bytes rest = secret_salt; !rest.empty();) {
+      const Bytes piece = rest.first(std::min(rest.size(), step_bytes));
+      hmac.add(piece);
+      rest = rest.subspan(piece.size());
+      step(piece.size());
+    }
+    std::array<std::uint8_t, 4> number;
+    store_be32(number.data(), block);
+    hmac.add(number);
+    auto tag = hmac.tag();
+    const WipeOnExit wiped(tag);
+    const std::size_t bytes = std::min(out.size(), tag.size());
+    std::copy_n(tag.data(), bytes, out.data());
+    out = out.subspan(bytes);
+    step(tag_cost_bytes);
+  }
 }
 
 void bytes_to_key(const char* name, Bytes passphrase, Bytes salt, MutableBytes out) {

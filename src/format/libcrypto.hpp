@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "core/bytes.hpp"
@@ -39,7 +40,8 @@ void shake256(Bytes message, MutableBytes out);
 
 // RFC 5869, extract and expand.
 void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out);
-// RFC 5869, one half alone. For expand, `key` takes the place of the extracted key.
+// RFC 5869, one half alone. For expand, `key` takes the place of the extracted key. The salt of
+// extract may be a secret, as HPKE has it.
 void hkdf_extract_sha256(Bytes key_material, Bytes salt, MutableBytes out);
 void hkdf_expand_sha256(Bytes key, Bytes info, MutableBytes out);
 void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
@@ -50,6 +52,11 @@ void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out);
 // RFC 8018, section 5.2, with HMAC of the digest that libcrypto calls by this name.
 void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
                  MutableBytes out);
+// PBKDF2-HMAC-SHA-256 with one iteration, as scrypt has it. pbkdf2_hmac leaves a copy of its salt
+// in libcrypto's memory; this leaves none, and takes a secret for a salt. Calls `check` every few
+// milliseconds, unless it is empty. What `check` throws passes through.
+void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function<void()>& check,
+                        MutableBytes out);
 // EVP_BytesToKey with a count of 1: each digest is of the digest before it, passphrase and salt;
 // they fill `out` one after the other. One digest protects no passphrase: only to read what exists.
 void bytes_to_key(const char* digest, Bytes passphrase, Bytes salt, MutableBytes out);

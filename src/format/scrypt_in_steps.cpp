@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -21,11 +23,34 @@ constexpr std::size_t salsa_words = salsa_bytes / 4;
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
 constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products in range
 constexpr std::uint32_t most_r = 1U << 16;
-constexpr std::uint64_t most_r_times_p = (1U << 30) - 1;
+constexpr std::uint64_t most_blocks_bytes = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t most_r_times_p = (1U << 30) - 1;  // RFC 7914, section 6
 
 Error no_memory(const ScryptShape& shape) {
   return {ErrorCode::failure, "scrypt: the memory for work factor " + std::to_string(shape.log2_n) +
                                   " is not available"};
+}
+
+SecretBytes secret_bytes(std::size_t bytes, const ScryptShape& shape) {
+  try {
+    return SecretBytes(bytes);
+  } catch (const std::bad_alloc&) {
+    throw no_memory(shape);
+  }
+}
+
+void check_shape(const ScryptShape& shape) {
+  const std::uint64_t r_times_p = std::uint64_t{shape.r} * shape.p;
+  if (shape.log2_n < 1 || r_times_p < 1 || r_times_p > most_r_times_p ||
+      shape.log2_n >= 16 * std::uint64_t{shape.r}) {
+    throw Error(ErrorCode::failure,
+                "scrypt: its numbers are not allowed: N = 2^" + std::to_string(shape.log2_n) +
+                    ", r = " + std::to_string(shape.r) + ", p = " + std::to_string(shape.p));
+  }
+  if (shape.log2_n > most_any_machine_has || shape.r > most_r ||
+      128 * r_times_p > most_blocks_bytes) {
+    throw no_memory(shape);
+  }
 }
 
 // Words in memory of their own, too many to be locked. They are kept out of core dumps, and wiped.
@@ -140,12 +165,12 @@ class Mixer {
         words_(2 * std::size_t{shape.r} * salsa_words),
         n_(std::uint64_t{1} << shape.log2_n),
         table_(words_ * n_, shape),
-        block_(words_, shape),
-        next_(words_, shape) {}
+        block_(secret_bytes(words_ * sizeof(std::uint32_t), shape)),
+        next_(secret_bytes(words_ * sizeof(std::uint32_t), shape)) {}
 
   void mix(MutableBytes bytes) {
-    std::uint32_t* x = block_.use(0, words_);
-    std::uint32_t* y = next_.use(0, words_);
+    auto* x = reinterpret_cast<std::uint32_t*>(block_.data());  // whole pages
+    auto* y = reinterpret_cast<std::uint32_t*>(next_.data());
     for_each_word([&](std::size_t from, std::size_t to) {
       x[to] = load_le<std::uint32_t>(bytes.data() + 4 * from);
     });
@@ -191,8 +216,8 @@ class Mixer {
   std::size_t words_;
   std::uint64_t n_;
   Words table_;
-  Words block_;
-  Words next_;
+  SecretBytes block_;
+  SecretBytes next_;
   std::size_t stepped_bytes_ = 0;
 };
 
@@ -200,21 +225,17 @@ class Mixer {
 
 void scrypt_in_steps(Bytes passphrase, Bytes salt, const ScryptShape& shape,
                      const std::function<void()>& check, MutableBytes out) {
-  if (shape.log2_n < 1 || shape.log2_n > most_any_machine_has || shape.r < 1 || shape.p < 1 ||
-      shape.log2_n >= 16 * std::uint64_t{shape.r} || shape.r > most_r ||
-      std::uint64_t{shape.r} * shape.p > most_r_times_p) {
-    throw no_memory(shape);
-  }
+  check_shape(shape);
   const std::size_t block_bytes = 128 * std::size_t{shape.r};
-  SecretBytes blocks(block_bytes * shape.p);
-  libcrypto::pbkdf2_hmac("SHA256", passphrase, salt, 1, blocks);
+  SecretBytes blocks = secret_bytes(block_bytes * shape.p, shape);
+  libcrypto::pbkdf2_once_sha256(passphrase, salt, check, blocks);
   {
     Mixer mixer(shape, check);
     for (std::uint32_t i = 0; i < shape.p; ++i) {
       mixer.mix(MutableBytes(blocks).subspan(i * block_bytes, block_bytes));
     }
   }
-  libcrypto::pbkdf2_hmac("SHA256", passphrase, blocks, 1, out);
+  libcrypto::pbkdf2_once_sha256(passphrase, blocks, check, out);
 }
 
 }  // namespace paes

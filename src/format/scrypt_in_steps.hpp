@@ -16,8 +16,10 @@ struct ScryptShape {
 };
 
 // Calls `check` every few milliseconds, unless it is empty. What `check` throws ends the derivation
-// and passes through. It takes 128 * r * (2^log2_n + p + 1) bytes; the caller has capped them.
-// Throws Error(failure) if they are not available, and for numbers that RFC 7914 does not allow.
+// and passes through. It takes 128 * r * (2^log2_n + p + 2) bytes; the caller has capped those of
+// N, and 128 * r * p is below 2 GiB. All but the table of N blocks is locked as far as the system
+// allows. Throws Error(failure) if they are not available, and for numbers that RFC 7914 does not
+// allow.
 void scrypt_in_steps(Bytes passphrase, Bytes salt, const ScryptShape& shape,
                      const std::function<void()>& check, MutableBytes out);
 

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "hex.hpp"
 #include "refusal.hpp"
+#include "residue.hpp"
 
 namespace paes::libcrypto {
 namespace {
@@ -42,6 +45,51 @@ TEST(Libcrypto, X25519OfRfc7748) {
   EXPECT_EQ(to_hex(public_key), "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079");
   const std::vector<std::uint8_t> zero(32, 0);
   EXPECT_FALSE(x25519(nine, zero, shared));
+}
+
+std::string derived_once(std::string_view passphrase, Bytes salt, std::size_t bytes) {
+  std::vector<std::uint8_t> once(bytes);
+  std::vector<std::uint8_t> known(bytes);
+  pbkdf2_once_sha256(bytes_of(passphrase), salt, {}, once);
+  pbkdf2_hmac("SHA256", bytes_of(passphrase), salt, 1, known);
+  EXPECT_EQ(once, known) << salt.size();
+  return to_hex(once);
+}
+
+TEST(Libcrypto, Pbkdf2OfOneIteration) {
+  EXPECT_EQ(derived_once("passwd", bytes_of("salt"), 64),  // RFC 7914, section 11
+            "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc"
+            "49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783");
+  for (const std::size_t bytes : {1u, 31u, 33u, 100u}) {
+    (void)derived_once("", {}, bytes);
+    (void)derived_once("word", std::vector<std::uint8_t>((1u << 20) + bytes, 0x61), bytes);
+  }
+}
+
+// Copies of random bytes at a place of the salt that `derive` gets, the salt itself included.
+std::size_t copies_after(std::size_t salt_bytes, std::size_t at,
+                         const std::function<void(Bytes salt)>& derive) {
+  SecretBytes salt(salt_bytes);
+  std::vector<std::uint8_t> inverted(32);
+  random_bytes(inverted);
+  for (std::size_t i = 0; i < inverted.size(); ++i) {
+    salt.data()[at + i] = static_cast<std::uint8_t>(~inverted[i]);
+  }
+  derive(salt);
+  return test::count_in_memory(inverted);
+}
+
+TEST(Libcrypto, ASaltThatIsASecretIsNotLeftBehind) {
+  if (!test::can_search_memory()) {
+    GTEST_SKIP() << "a sanitizer keeps copies";
+  }
+  std::array<std::uint8_t, 32> out{};
+  for (const std::size_t at : {100u, 500u, 990u}) {
+    const auto once = [&](Bytes salt) { pbkdf2_once_sha256(bytes_of("word"), salt, {}, out); };
+    EXPECT_EQ(copies_after(1024, at, once), 1u) << at;  // as scrypt has it with r = 8
+  }
+  const auto extract = [&](Bytes salt) { hkdf_extract_sha256(bytes_of("psk"), salt, out); };
+  EXPECT_EQ(copies_after(500, 300, extract), 1u);
 }
 
 // That the bytes are RFC 8439's is shown by age_testkit_test.cpp.

@@ -2,6 +2,7 @@
 #include "format/scrypt_in_steps.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <stdexcept>
@@ -41,15 +42,52 @@ TEST(ScryptInSteps, AnotherProgramsValue) {
             "4bc0fd507e93a600768021341ec726c57c00cb55a4702a1650131365500cf471");
 }
 
+std::string refused(const ScryptShape& shape) {
+  std::array<std::uint8_t, 32> out{};
+  return test::refusal(ErrorCode::failure,
+                       [&] { scrypt_in_steps(bytes_of("x"), bytes_of("y"), shape, {}, out); });
+}
+
+// The last but one has a small table, and 2 GiB of blocks beside it.
 TEST(ScryptInSteps, BeyondAnyMemoryFailsWithoutTrying) {
-  for (const ScryptShape& shape : {ScryptShape{10, 1U << 17}, ScryptShape{10, 8, 1U << 28},
-                                   ScryptShape{63}, ScryptShape{0}, ScryptShape{16, 1}}) {
-    std::array<std::uint8_t, 32> out{};
-    EXPECT_EQ(
-        test::refusal(ErrorCode::failure,
-                      [&] { scrypt_in_steps(bytes_of("x"), bytes_of("y"), shape, {}, out); }),
-        "scrypt: the memory for work factor " + std::to_string(shape.log2_n) + " is not available");
+  for (const ScryptShape& shape : {ScryptShape{10, 1U << 17}, ScryptShape{10, 8, 1U << 26},
+                                   ScryptShape{1, 1, 1U << 24}, ScryptShape{63}}) {
+    EXPECT_EQ(refused(shape), "scrypt: the memory for work factor " + std::to_string(shape.log2_n) +
+                                  " is not available");
   }
+}
+
+TEST(ScryptInSteps, NumbersThatAreNotAllowed) {
+  EXPECT_EQ(refused({10, 0, 1}), "scrypt: its numbers are not allowed: N = 2^10, r = 0, p = 1");
+  EXPECT_EQ(refused({10, 8, 0}), "scrypt: its numbers are not allowed: N = 2^10, r = 8, p = 0");
+  EXPECT_EQ(refused({0}), "scrypt: its numbers are not allowed: N = 2^0, r = 8, p = 1");
+  EXPECT_EQ(refused({16, 1}), "scrypt: its numbers are not allowed: N = 2^16, r = 1, p = 1");
+  EXPECT_EQ(refused({10, 8, 1U << 28}),
+            "scrypt: its numbers are not allowed: N = 2^10, r = 8, p = 268435456");
+}
+
+TEST(ScryptInSteps, MemoryThatTheSystemRefusesIsNamed) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit little{std::size_t{1} << 30, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  const std::string why = refused({1, 1, (1U << 24) - 1});
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(why, "scrypt: the memory for work factor 1 is not available");
+}
+
+// The table is small; what goes before it takes seconds.
+TEST(ScryptInSteps, IsGivenUpBeforeTheTable) {
+  std::array<std::uint8_t, 32> out{};
+  int checks = 0;
+  const auto gives_up = [&checks] {
+    if (++checks == 3) {
+      throw std::runtime_error("stop");
+    }
+  };
+  EXPECT_THROW(scrypt_in_steps(bytes_of("x"), bytes_of("y"), {1, 1, 1U << 20}, gives_up, out),
+               std::runtime_error);
+  EXPECT_EQ(checks, 3);
 }
 
 // 1 MiB of table is a few steps; and no step is longer than that, while much more is filled.
