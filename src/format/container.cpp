@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <string>
+#include <string_view>
 
 #include "format/cobblestone.hpp"
 #include "paes/error.hpp"
@@ -28,6 +29,21 @@ constexpr std::size_t page_for(std::size_t envelope_bytes, std::size_t spare_rec
 // A payload never moves to a later page, so none begins after the page for the largest new
 // envelope. This bounds what a reader holds in memory before the payload.
 constexpr std::size_t max_payload_page = page_for(max_envelope_bytes, Shape().spare_recipients);
+
+// The magic has both line ends, so that it shows what was done to them. Other damage to its end is
+// no such change.
+bool has_changed_line_ends(Bytes first_bytes) noexcept {
+  constexpr std::size_t line_end_at = 5;
+  const std::string_view begin(reinterpret_cast<const char*>(first_bytes.data()),
+                               std::min(first_bytes.size(), magic.size()));
+  if (!std::equal(magic.begin(), magic.begin() + line_end_at, first_bytes.begin(),
+                  first_bytes.begin() + std::min(begin.size(), line_end_at))) {
+    return false;
+  }
+  const std::string_view line_end = begin.substr(line_end_at);
+  return line_end.starts_with("\n\x1a") || line_end.starts_with("\r\x1a") ||
+         line_end.starts_with("\r\r\n");
+}
 
 }  // namespace
 
@@ -90,11 +106,7 @@ Header parse(Bytes first_bytes) {
   const std::size_t comparable = std::min(first_bytes.size(), magic.size());
   if (comparable == 0 ||
       !std::equal(magic.begin(), magic.begin() + comparable, first_bytes.begin())) {
-    // The magic has both line ends, so that it shows what was done to them.
-    constexpr std::size_t line_end_at = 5;
-    if (first_bytes.size() > line_end_at &&
-        std::equal(magic.begin(), magic.begin() + line_end_at, first_bytes.begin()) &&
-        (first_bytes[line_end_at] == '\n' || first_bytes[line_end_at] == '\r')) {
+    if (has_changed_line_ends(first_bytes)) {
       throw refusal("its line ends were changed, and with them its contents",
                     "a program copied it as text: copy the original again, as binary");
     }

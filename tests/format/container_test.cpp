@@ -71,7 +71,7 @@ TEST(Container, LayoutRefusesAnEnvelopeAboveTheCap) {
 TEST(Container, ParseNamesWhatIsWrong) {
   EXPECT_EQ(parse_refusal(""), "header: not a paes file");
   EXPECT_EQ(parse_refusal("6167652d656e6372797074696f6e2e6f"), "header: not a paes file");
-  EXPECT_EQ(parse_refusal("89504145530a1a0102000100000000c8"), "header: not a paes file");
+  EXPECT_EQ(parse_refusal("89504145530b0a1a01020001000000c8"), "header: not a paes file");
   EXPECT_EQ(parse_refusal("8950"), "header: truncated");
   EXPECT_EQ(parse_refusal("89504145530d0a1a01020001000000"), "header: truncated");
   EXPECT_EQ(parse_refusal("89504145530d0a1a02020001000000c8"), "header: unknown version 2");
@@ -124,6 +124,22 @@ TEST(Container, PaddingIsZeroAndChecked) {
   preamble.pop_back();
   EXPECT_EQ(refusal(ErrorCode::corrupt, [&] { check_padding(header, preamble); }),
             "header: truncated before the payload");
+}
+
+TEST(Container, ChangedLineEndsAreToldFromOtherDamage) {
+  for (const char* const changed :
+       {"89504145530a1a01020001000000c8", "89504145530d1a01020001000000c8",
+        "89504145530d0d0a1a01020001000000c8"}) {
+    EXPECT_EQ(parse_refusal(changed),
+              "header: its line ends were changed, and with them its contents")
+        << changed;
+  }
+  for (const char* const damaged :
+       {"89504145530d0b1a01020001000000c8", "89504145530d0a1b01020001000000c8",
+        "89504145530a0a1b01020001000000c8", "89504145530d0d1a", "89504145530a", "8950414553",
+        "89"}) {
+    EXPECT_EQ(parse_refusal(damaged).find("line ends"), std::string::npos) << damaged;
+  }
 }
 
 }  // namespace
