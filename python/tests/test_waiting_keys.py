@@ -131,6 +131,24 @@ def test_recipients_that_only_plugins_know() -> None:
     assert "plugin" in repr(one.recipient)
 
 
+def test_a_file_may_be_named_like_a_key(
+    folder: Path, seal: Callable[..., Path], key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed = seal(b"text")
+    name = "age-plugin-yubikey-12345678.txt"
+    (folder / name).write_bytes(key_file.read_bytes())
+    monkeypatch.chdir(folder)
+    for given in (name, str(folder / name)):
+        with paes.open(sealed, identity=given) as file:
+            assert file.read() == b"text"
+
+
+def test_a_key_in_place_of_a_file_of_keys() -> None:
+    for load in (paes.Recipient.load, paes.Identity.load):
+        with pytest.raises(paes.Error, match="^a file of keys: a secret key is given"):
+            load(IDENTITY)
+
+
 @pytest.mark.parametrize("kind", ["AGE-PLUGIN-PQ-", "AGE-SECRET-KEY-"])
 def test_no_message_shows_a_secret_key(kind: str) -> None:
     key = bech32(kind, os.urandom(40))

@@ -55,7 +55,8 @@ SecretBytes read_small_file(const std::string& path, std::size_t max_bytes, cons
 
 SecretBytes read_key_file(const std::string& path, const Cancel* cancel) {
   if (age::mentions_secret_key(path) && access(path.c_str(), F_OK) != 0) {
-    throw Error(ErrorCode::usage, "identity: a secret key is given, and not the name of its file",
+    throw Error(ErrorCode::usage,
+                "a file of keys: a secret key is given, and not the name of its file",
                 "others can see a command's arguments: make a new key, and leave it in its file");
   }
   return read_small_file(path, max_key_file_bytes, cancel);

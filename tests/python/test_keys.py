@@ -381,6 +381,6 @@ def test_secret_key_in_place_of_a_file(command, keys, folder):
     succeed("encrypt", "-r", keys.recipient, "-o", path, stdin=b"text")
     plugins = age_file.bech32("AGE-PLUGIN-NOBODY-", bytes(range(20)))
     for key in (secret, plugins, plugins.lower()):
-        result = fail(command, "-i", key, path, code=USAGE, says="a secret key is given")
+        result = fail(command, "-i", key, path, code=USAGE, says="a file of keys: a secret key is given")
         assert key not in result.err
     fail(command, "-i", "age-plugin-nobody-1.txt", path, code=FAILURE, says="age-plugin-nobody-1.txt: No such file")

@@ -48,7 +48,10 @@ _SECRET_KEY = re.compile(r"AGE-SECRET-KEY-|AGE-PLUGIN-.*-1[0-9A-Z]{6}", re.IGNOR
 
 def _is_text_of_a_key(given: str) -> bool:
     # More than one line is what a file of keys has in it.
-    return _SECRET_KEY.search(given) is not None or "\n" in given.strip()
+    if "\n" in given.strip():
+        return True
+    # A number in a name may look like the end of a key.
+    return _SECRET_KEY.search(given) is not None and not os.path.exists(given)
 
 
 def _identities(given: Identities) -> list[Identity]:
