@@ -85,6 +85,7 @@ void prepare_process() {
   forbid_core_dumps();
   libcrypto::keep_keys_locked();
   static Cancel requests;
+  (void)requests.descriptor();  // here, where it may throw
   cancellation = &requests;
   catch_signals();
   take_back_inherited_signals();  // from here on what was held back arrives, and is caught
@@ -92,6 +93,7 @@ void prepare_process() {
 
 void begin_as_child() {
   static Cancel requests_of_child;
+  (void)requests_of_child.descriptor();
   cancellation = &requests_of_child;
   if (caught.load() != 0) {
     requests_of_child.request();

@@ -14,7 +14,7 @@ inline namespace v0 {
 
 class PAES_API Cancel {
  public:
-  Cancel();  // throws Error when the system has no descriptor left
+  Cancel();
   ~Cancel();
   Cancel(const Cancel&) = delete;
   Cancel& operator=(const Cancel&) = delete;
@@ -26,12 +26,15 @@ class PAES_API Cancel {
   // Throws Error(failure) "interrupted: ..." once requested.
   void check() const;
 
-  // Becomes readable when a stop is requested, for poll.
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  // Becomes readable when a stop is requested, for poll. It is made by the first call, and always
+  // the same. Throws Error(failure) when the system has no descriptor left.
+  [[nodiscard]] int descriptor() const;
 
  private:
+  void show() const noexcept;
+
   std::atomic<bool> requested_{false};
-  int descriptor_;
+  mutable std::atomic<int> descriptor_{-1};
 };
 
 }  // namespace v0

@@ -697,3 +697,18 @@ def test_threads_may_close_a_writer_that_others_use(
             file.abandon()
             assert "closed" in writer.result(timeout=100)
         assert os.listdir(folder) == []
+
+
+def test_many_open_readers_take_no_descriptors(
+    seal: Seal, key_file: Path, python: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    program = """
+import io, resource, sys
+import paes
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+sealed = open(sys.argv[1], "rb").read()
+[key] = paes.Identity.load(sys.argv[2])
+files = [paes.open(io.BytesIO(sealed), identity=key) for _ in range(900)]
+print(files[0].read() == files[-1].read() == b"text")
+"""
+    assert python(program, seal(b"text"), key_file).stdout == "True\n"

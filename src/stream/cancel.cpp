@@ -10,20 +10,48 @@
 
 namespace paes {
 
-Cancel::Cancel() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (descriptor_ < 0) {
-    throw Error(ErrorCode::failure, std::string("eventfd: ") + std::strerror(errno));
+static_assert(std::atomic<int>::is_always_lock_free);  // for a signal handler
+
+Cancel::Cancel() = default;
+
+Cancel::~Cancel() {
+  if (const int made = descriptor_.load(); made >= 0) {
+    (void)close(made);
   }
 }
 
-Cancel::~Cancel() { (void)close(descriptor_); }
+int Cancel::descriptor() const {
+  if (const int made = descriptor_.load(); made >= 0) {
+    return made;
+  }
+  const int own = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (own < 0) {
+    throw Error(ErrorCode::failure, std::string("eventfd: ") + std::strerror(errno));
+  }
+  int made = -1;
+  if (!descriptor_.compare_exchange_strong(made, own)) {
+    (void)close(own);  // another thread was first
+    return made;
+  }
+  // A request that came before found no descriptor. One that comes after finds this.
+  if (requested_.load()) {
+    show();
+  }
+  return own;
+}
+
+void Cancel::show() const noexcept {
+  if (const int made = descriptor_.load(); made >= 0) {
+    const std::uint64_t one = 1;
+    // Nobody reads the event, so it stays readable for every thread that waits.
+    [[maybe_unused]] const ssize_t written = ::write(made, &one, sizeof one);
+  }
+}
 
 void Cancel::request() noexcept {
   const int saved_errno = errno;
-  requested_.store(true, std::memory_order_relaxed);
-  const std::uint64_t one = 1;
-  // Nobody reads the event, so it stays readable for every thread that waits.
-  [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
+  requested_.store(true);  // before it looks for the descriptor
+  show();
   errno = saved_errno;
 }
 

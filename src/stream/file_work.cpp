@@ -52,6 +52,10 @@ constexpr int report_interval_ms = 100;
 
 Watch::Watch(const FileOptions& options, Source& source) : options_(options), source_(source) {
   if (options.progress != nullptr || options.cancel != nullptr) {
+    (void)is_over_.descriptor();  // here, where it may throw
+    if (options.cancel != nullptr) {
+      (void)options.cancel->descriptor();
+    }
     try {
       thread_ = std::thread([this] { watch(); });
     } catch (const std::system_error&) {

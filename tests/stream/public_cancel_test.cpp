@@ -1,13 +1,17 @@
 // Keys that keep a call of the library waiting: a plugin that hangs, and a passphrase that costs
 // much. A Cancel and a report that throws end the call soon, and leave nothing.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "core/secret.hpp"
 #include "format/encodings.hpp"
@@ -63,10 +67,11 @@ void expect_cancelled(const std::function<void(const FileOptions& options)>& cal
     cancel.request();
   });
   const Error error = error_of([&] { call({.overwrite = true, .cancel = &cancel}); });
+  const Clock::time_point ended = Clock::now();
   stops.join();
   EXPECT_TRUE(std::string(error.what()).find("interrupted") != std::string::npos) << error.what();
-  EXPECT_GE(Clock::now(), requested);
-  EXPECT_LT(Clock::now() - requested, soon);
+  EXPECT_GE(ended, requested) << "it ended by itself";
+  EXPECT_LT(ended - requested, soon);
 }
 
 class CancelledKeys : public ::testing::Test {
@@ -138,6 +143,41 @@ TEST_F(CancelledKeys, APassphraseThatCostsMuch) {
     (void)decrypt_file(store(envelope), out_, {.passphrase = passphrase}, options);
   });
   EXPECT_FALSE(exists(out_));
+}
+
+TEST(Cancel, MakesItsDescriptorWhenItIsWantedAndReadableAtOnceAfterARequest) {
+  const auto is_readable = [](const Cancel& cancel) {
+    pollfd event = {cancel.descriptor(), POLLIN, 0};
+    return poll(&event, 1, 0) == 1;
+  };
+  Cancel before;
+  EXPECT_FALSE(is_readable(before));
+  EXPECT_EQ(before.descriptor(), before.descriptor());
+  before.request();
+  EXPECT_TRUE(is_readable(before));
+  Cancel after;
+  after.request();
+  EXPECT_TRUE(is_readable(after));
+}
+
+TEST_F(CancelledKeys, ACancelNeedsNoDescriptorUntilSomethingWaits) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  const Contents sealed = read_file(file_);
+  std::vector<std::unique_ptr<Cancel>> cancels;
+  std::vector<std::unique_ptr<Reader>> readers;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto all = [&] {
+    for (int i = 0; i < 200; ++i) {
+      cancels.push_back(std::make_unique<Cancel>());
+      readers.push_back(std::make_unique<Reader>(store(sealed), with_mine(),
+                                                 FileOptions{.cancel = cancels.back().get()}));
+    }
+  };
+  EXPECT_NO_THROW(all());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  readers.clear();  // before what they use
 }
 
 }  // namespace
