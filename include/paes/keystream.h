@@ -115,14 +115,15 @@ int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* ke
 void paes_sealed_close(paes_sealed_context* context);
 
 /* Encrypts a message of at most the engine's chunk_bytes. `in` and `out` are the same memory or
- * share none; `aad` may be anywhere, and null where it has 0 bytes. `tag_bytes` as in paes_gcm_seal. PAES_USAGE
- * for lengths out of bounds and where a message of this number has been sealed in this context or
- * marked as used, PAES_FAILURE as paes_keystream_encrypt; nothing is written then. */
+ * share none; `aad` may be anywhere, and null where it has 0 bytes. `tag_bytes` as in
+ * paes_gcm_seal. PAES_USAGE for lengths out of bounds and where a message of this number has been
+ * sealed in this context or marked as used, PAES_FAILURE as paes_keystream_encrypt; nothing is
+ * written then. */
 int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         uint8_t* tag, size_t tag_bytes);
-/* PAES_CORRUPT, and `out` all zeros, when the tag does not match. Records nothing. Until it returns,
- * nobody may change the memory that it was given, as for paes_gcm_open (paes/gcm.h). */
+/* PAES_CORRUPT, and `out` all zeros, when the tag does not match. Records nothing. Until it
+ * returns, nobody may change the memory that it was given, as for paes_gcm_open (paes/gcm.h). */
 int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         const uint8_t* tag, size_t tag_bytes);
