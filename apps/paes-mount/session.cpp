@@ -275,6 +275,10 @@ void Session::start(const Cancel& cancel) {
   }
   // An error of the vault's file system is no reason to end what others may be writing to already.
   if (const std::optional<dev_t> mounted = device()) {
+    // The system sets its own sizes when it has the answer to INIT, and asks nothing before.
+    struct statx answered = {};
+    (void)statx(AT_FDCWD, options_.mountpoint.c_str(),
+                AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC, STATX_MODE, &answered);
     tune_cache(*mounted, mounted_.is_writable());
   }
 }
