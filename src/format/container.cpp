@@ -33,14 +33,13 @@ constexpr std::size_t max_payload_page = page_for(max_envelope_bytes, Shape().sp
 // The magic has both line ends, so that it shows what was done to them. Other damage to its end is
 // no such change.
 bool has_changed_line_ends(Bytes first_bytes) noexcept {
-  constexpr std::size_t line_end_at = 5;
+  constexpr std::string_view name = "\x89PAES";
   const std::string_view begin(reinterpret_cast<const char*>(first_bytes.data()),
                                std::min(first_bytes.size(), magic.size()));
-  if (!std::equal(magic.begin(), magic.begin() + line_end_at, first_bytes.begin(),
-                  first_bytes.begin() + std::min(begin.size(), line_end_at))) {
+  if (!begin.starts_with(name)) {
     return false;
   }
-  const std::string_view line_end = begin.substr(line_end_at);
+  const std::string_view line_end = begin.substr(name.size());
   return line_end.starts_with("\n\x1a") || line_end.starts_with("\r\x1a") ||
          line_end.starts_with("\r\r\n");
 }
