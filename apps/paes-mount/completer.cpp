@@ -15,12 +15,12 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,7 +39,7 @@ bool is_readable(int descriptor) noexcept {
   return poll(&event, 1, -1) == 1;
 }
 
-constexpr std::string_view name = "paes-complete";
+constexpr const char* const own_name = "paes-complete";
 
 // Where the system reads this process's command line, as far as /proc says.
 std::span<char> command_line() {
@@ -49,22 +49,25 @@ std::span<char> command_line() {
   const std::size_t behind_name = line.rfind(')');
   std::istringstream fields(behind_name == std::string::npos ? "" : line.substr(behind_name + 1));
   std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
-  constexpr std::size_t begin =
-      45;  // proc(5): fields 48 and 49, of which the third comes first here
+  // proc(5): fields 48 and 49, of which the third comes first here.
+  constexpr std::size_t begin = 45;
   if (words.size() <= begin + 1) {
     return {};
   }
   const std::uintptr_t first = std::strtoull(words[begin].c_str(), nullptr, 10);
   const std::uintptr_t end = std::strtoull(words[begin + 1].c_str(), nullptr, 10);
-  return first == 0 || end <= first ? std::span<char>()
-                                    : std::span<char>(reinterpret_cast<char*>(first), end - first);
+  if (first == 0 || end <= first) {
+    return {};
+  }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the system tells addresses as numbers
+  return {reinterpret_cast<char*>(first), end - first};
 }
 
 // Whoever looks for the mount by its name or its words, to end it, does not find this process.
 void take_own_name(std::span<char> line) noexcept {
-  (void)prctl(PR_SET_NAME, name.data());
+  (void)prctl(PR_SET_NAME, own_name);
   std::fill(line.begin(), line.end(), '\0');
-  std::copy_n(name.begin(), std::min(name.size(), line.size()), line.begin());
+  std::copy_n(own_name, std::min(std::strlen(own_name), line.size()), line.begin());
 }
 
 // The other process. All of its descriptors are the mount's as well, so it closes none of those,

@@ -1,8 +1,5 @@
 // Triple DES in its three forms (step by step, by tables, bit-sliced at every width) against the
 // standards' examples and against the reference.
-// Vectors wider than the baseline's registers are passed to inlined functions alone.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 #include <gtest/gtest.h>
 
 #include <vector>
