@@ -321,7 +321,9 @@ def test_a_folder_that_cannot_be_synced(command, plain, sealed, keys, folder, fa
         words = ["-i", keys.path, *words]
     succeed(*command.split(), "-o", folder / "out", *words, prefix=failing(0))
     called = (tmp_path / "calls").read_text().split()
-    calls = len(called) - called[::-1].index("syncfs")  # what comes after it removes the journal
+    if "--resume" in command:
+        assert called.pop() == "unlinkat"  # of the journal
+    calls = len(called)
     for number in range(1, calls + 1):
         for path in folder.glob("out*"):
             path.unlink()

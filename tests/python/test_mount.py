@@ -71,9 +71,11 @@ def processes_of(path):
 
 
 def has_ended(pid):
-    """A process whose new parent collects nobody stays in the table."""
+    """A process whose new parent collects nobody stays in the table. The first of its threads may be there
+    as ended while others still have the process's files open."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        is_over = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        return is_over and len(os.listdir(f"/proc/{pid}/task")) <= 1
     except OSError:
         return True
 
