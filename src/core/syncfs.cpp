@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
 namespace paes {
@@ -23,9 +25,14 @@ constexpr std::array<std::uint32_t, 5> known_to_report = {
 bool system_reports() noexcept {
   constexpr std::pair<unsigned, unsigned> first_to_report = {5, 8};
   struct utsname system = {};
+  if (uname(&system) != 0) {
+    return false;
+  }
   std::pair<unsigned, unsigned> version;
-  return uname(&system) == 0 &&
-         std::sscanf(system.release, "%u.%u", &version.first, &version.second) == 2 &&
+  const char* const end = std::end(system.release);
+  const std::from_chars_result first = std::from_chars(system.release, end, version.first);
+  return first.ec == std::errc() && *first.ptr == '.' &&
+         std::from_chars(first.ptr + 1, end, version.second).ec == std::errc() &&
          version >= first_to_report;
 }
 

@@ -145,6 +145,7 @@ struct StackUse {
 // nothing but memory.
 template <const Kernel& row, StackUse use>
 consteval Kernel wiping() noexcept {
+  // NOLINTBEGIN(readability-redundant-parentheses): it sees some where templates have arguments
   static_assert(row.release == nullptr && !row.takes_whole_units());
   Kernel wiped = row;
   wiped.prepare = wiping_run<use.prepare, row.prepare>();
@@ -159,6 +160,7 @@ consteval Kernel wiping() noexcept {
                .seal = wiping_run<use.gcm, row.gcm.seal>(),
                .open = wiping_run<use.gcm, row.gcm.open>(),
                .verify = wiping_run<use.gcm, row.gcm.verify>()};
+  // NOLINTEND(readability-redundant-parentheses)
   return wiped;
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 // Throws Error(corrupt) that says `otherwise` unless the payload after this preamble belongs to its
 // envelope.
-age::OpenEnvelope open(const PreambleFile& file, const Preamble& preamble, const Rekeying& rekeying,
-                       const std::string& otherwise) {
+age::OpenEnvelope open_envelope(const PreambleFile& file, const Preamble& preamble,
+                                const Rekeying& rekeying, const std::string& otherwise) {
   age::OpenEnvelope envelope = rekeying.open(preamble.envelope());
   if (!file.commits_to(preamble.header, envelope.plaintext())) {
     throw Error(ErrorCode::corrupt, otherwise);
@@ -49,8 +49,8 @@ std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying) {
   }
   const Preamble before = read_preamble(file.input());
   rekeying.check(before.envelope());
-  const std::vector<std::uint8_t> envelope = rekeying.reseal(
-      open(file, before, rekeying, name + ": its payload was not made with its envelope's key"));
+  const std::vector<std::uint8_t> envelope = rekeying.reseal(open_envelope(
+      file, before, rekeying, name + ": its payload was not made with its envelope's key"));
   const container::Header header = new_header(name, before.header, envelope.size());
   const std::vector<std::uint8_t> after = container::encode_preamble(header, envelope);
   const std::size_t recipients = age::summarize(envelope).stanzas.size();
@@ -60,8 +60,8 @@ std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying) {
 
 std::size_t restore_recipients(const PreambleFile& file, const Rekeying& rekeying) {
   const Preamble copy = file.read_leftover();
-  (void)open(file, copy, rekeying,
-             file.copy_name() + ": belongs to another file, and is not put back");
+  (void)open_envelope(file, copy, rekeying,
+                      file.copy_name() + ": belongs to another file, and is not put back");
   const std::size_t recipients = age::summarize(copy.envelope()).stanzas.size();
   file.put_back(copy.bytes);
   return recipients;

@@ -85,7 +85,7 @@ std::string beginning_of(const std::string& name, std::size_t most_bytes) {
 }  // namespace
 
 std::string path_beside(const std::string& path, const std::string& suffix, int folder) {
-  const std::string plain = path + suffix;
+  std::string plain = path + suffix;
   if (!is_too_long(folder, plain)) {
     return plain;
   }
