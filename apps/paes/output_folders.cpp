@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
@@ -46,13 +48,16 @@ void OutputFolders::note_mode(const std::string& path, mode_t mode) {
 }
 
 void OutputFolders::make(std::vector<Outcome>& outcomes) {
-  std::unordered_map<std::string, std::optional<Error>> tried;
+  // A named file and one that was found may lie in one folder, which each of them reaches by a way
+  // of its own.
+  std::map<std::pair<const stream::Tree*, std::string>, std::optional<Error>> tried;
   for (Outcome& outcome : outcomes) {
     if (!outcome.has_output()) {
       continue;
     }
-    const auto [folder, is_new] = tried.try_emplace(folder_of(outcome.output));
-    if (is_new && !folder->first.empty()) {
+    const auto [folder, is_new] =
+        tried.try_emplace({outcome.output_place.tree.get(), folder_of(outcome.output)});
+    if (is_new && !folder->first.second.empty()) {
       try {
         make_for(outcome);
       } catch (...) {

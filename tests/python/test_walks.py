@@ -169,3 +169,20 @@ def test_a_tree_that_is_deeper_than_a_path_can_be_long(tmp_path, keys, on_a_syst
         assert file.read() == b"text"
     os.close(here)
     shutil.rmtree(top)
+
+
+@pytest.mark.parametrize("named", [["file", "dir"], ["dir", "file"]], ids=" ".join)
+@pytest.mark.parametrize("command", ["encrypt", "decrypt"])
+def test_named_and_found_files_share_a_new_folder(command, named, tmp_path, keys):
+    """Each of them reaches it by a way of its own."""
+    (tmp_path / "dir").mkdir()
+    for path, text in (tmp_path / "file", b"one"), (tmp_path / "dir/x", b"two"):
+        path.write_bytes(text)
+    words = ["-r", keys.recipient]
+    if command == "decrypt":
+        succeed("encrypt", "-q", *words, "--recursive", "file", "dir", cwd=tmp_path)
+        named = [word.replace("file", "file.paes") for word in named]
+        words = ["-i", keys.path]
+    succeed(command, "-q", *words, "--output-dir", "out", "--recursive", *named, cwd=tmp_path)
+    end = ".paes" if command == "encrypt" else ""
+    assert sorted(os.listdir(tmp_path / "out")) == ["file" + end, "x" + end]
