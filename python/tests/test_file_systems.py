@@ -16,16 +16,18 @@ import paes
 
 Run = Callable[[str], str]
 
-# All may do all with every file, and the call that sets permissions reports success.
+# All may do all with each file that is written, and the call that sets permissions reports success.
 MODELESS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 int fchmod(int file, mode_t mode) { return 0; }
 int fstat(int file, struct stat *status) {
   int (*real)(int, struct stat *) = dlsym(RTLD_NEXT, "fstat");
   int result = real(file, status);
-  if (result == 0 && S_ISREG(status->st_mode)) status->st_mode |= 0777;
+  int is_written = (fcntl(file, F_GETFL) & O_ACCMODE) != O_RDONLY;
+  if (result == 0 && S_ISREG(status->st_mode) && is_written) status->st_mode |= 0777;
   return result;
 }
 """

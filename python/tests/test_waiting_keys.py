@@ -145,7 +145,7 @@ def test_a_file_may_be_named_like_a_key(
 
 def test_a_key_in_place_of_a_file_of_keys() -> None:
     for load in (paes.Recipient.load, paes.Identity.load):
-        with pytest.raises(paes.Error, match="^a file of keys: a secret key is given"):
+        with pytest.raises(paes.Error, match=r"^a file of keys: a secret key is given"):
             load(IDENTITY)
 
 
