@@ -494,7 +494,7 @@ void MountedVault::get_attributes(fuse_req_t request, fuse_ino_t number,
                                   const fuse_file_info* file) {
   const SharedNode node = node_of(number);
   const bool has_file = file != nullptr && node->type == S_IFREG;
-  // Of such a node the system keeps its own size. It looks for another after ESTALE, which somebody
+  // The system keeps its own size of such a node. It looks for another after ESTALE, which somebody
   // who has the file open would get themselves.
   const bool is_disowned = node->is_disowned();
   if (is_disowned && node->open_file() == nullptr) {

@@ -42,8 +42,8 @@ class Session {
   // Returns when a stop is requested, or the vault is unmounted, by somebody or for idleness. What
   // the system has been given to write by then is written.
   void wait(const Cancel& cancel);
-  // Of the mounted file system. Asks it nothing. Nothing: it is not at the path of the mountpoint,
-  // because it is gone or others have renamed a folder.
+  // The mounted file system's device, which is found without asking it. Nothing if it is not at the
+  // mountpoint's path, because it is gone or others have renamed a folder.
   [[nodiscard]] std::optional<dev_t> device() const;
   // The errno for which a thread could not receive what the system asks, which ends a mount. 0:
   // there was none.

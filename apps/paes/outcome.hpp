@@ -49,8 +49,8 @@ struct Outcome {
   std::optional<Skipped> why_skipped = std::nullopt;
   // The length of a regular file when the files were listed.
   std::optional<std::uint64_t> listed_bytes = std::nullopt;
-  // Of what was found below a folder; without a tree the user has named it. An output's tree is
-  // that of its input, or what --output-dir names.
+  // Where it lies, if it was found below a folder; there is no tree if the user has named it. An
+  // output's tree is that of its input, or what --output-dir names.
   stream::TreePlace place = {};
   stream::TreePlace output_place = {};
   std::string result;  // for standard output, once all files before this one have ended

@@ -31,6 +31,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_des_bitslice =
-    wiping<row, StackUse{.prepare = 640, .pieces = 2688, .chains = 2688}>();
+    wiping<row, StackUse{.prepare = 1024, .pieces = 2688, .chains = 2688}>();
 
 }  // namespace paes

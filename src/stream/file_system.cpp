@@ -32,7 +32,7 @@ constexpr Kind kinds[] = {
     {0x47504653, false, false, ChangeTime::kept},    // gpfs
     {0x19830326, false, false, ChangeTime::kept},    // beegfs
     {0x7366746e, false, true, ChangeTime::unknown},  // ntfs3
-    // Of images that no program can write to. Only root can mount another one in the place of one
+    // Images that no program can write to. Only root can mount another one in the place of one
     // of these, and root can set ctime anywhere.
     {0x73717368, false, true, ChangeTime::kept},  // squashfs
     {0xe0f5e1e2, false, true, ChangeTime::kept},  // erofs

@@ -136,7 +136,7 @@ void enter_folder(Target& target, const std::string& path, unsigned& links,
   }
 }
 
-// Of a file below a folder that was named: others may own what lies there.
+// Finds the place of a file below a folder that was named. Others may own what lies there.
 Target find_in_folder(const FilePlace& place, Links links) {
   const std::string& path = place.path;
   Target target;

@@ -92,7 +92,7 @@ std::string path_beside(const std::string& path, const std::string& suffix, int 
   const std::size_t at = path.rfind('/') + 1;  // npos + 1 is 0
   const std::string name = path.substr(at);
   const std::string end = hash_of(name) + suffix;
-  // Of most file systems, and of eCryptfs.
+  // The limit of most file systems, and that of eCryptfs.
   for (const std::size_t most_bytes : {std::size_t{NAME_MAX}, std::size_t{143}}) {
     std::string shorter = path.substr(0, at) + beginning_of(name, most_bytes - end.size()) + end;
     if (!is_too_long(folder, shorter)) {

@@ -16,8 +16,8 @@ using vault::header_bytes;
 // So many of a backing file's runs of data and holes are gone through in one search for a hole.
 constexpr int most_looks = 64;
 
-// Of each so many blocks one is told as data if anything of it is stored. So the search for data
-// has an end where the backing file has something everywhere, and all of it is zeros. It is always
+// One in so many blocks is told as data if anything of it is stored. So the search for data has an
+// end where the backing file has something everywhere, and all of it is zeros. It is always
 // the same block, because what the search for data gives must not be a hole for the search that
 // follows. It is none beside which data are likely to begin or end.
 constexpr std::uint64_t blocks_in_window = 256;

@@ -36,7 +36,7 @@ TEST(ScryptInSteps, VectorsOfRfc7914) {
             "d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887");
 }
 
-// Of PyPI cryptography 50.
+// The values are those of PyPI's cryptography 50.
 TEST(ScryptInSteps, AnotherProgramsValue) {
   EXPECT_EQ(derived<32>("password", "salt", {15}),
             "4bc0fd507e93a600768021341ec726c57c00cb55a4702a1650131365500cf471");

@@ -17,6 +17,7 @@
 #include <functional>
 
 #include "paes/error.hpp"
+#include "sanitized.hpp"
 #include "stream/output.hpp"
 #include "stream/sample.hpp"
 #include "without_call.hpp"
@@ -147,6 +148,9 @@ TEST_F(Refused, ASecretKeyThatOthersCouldReadIsNotSaved) {
   }
 }
 
+constexpr const char* child_starts_threads =
+    "a child starts threads, and ThreadSanitizer ends such a child";
+
 // In a process of its own, because a process remembers where links were refused. Its failures count
 // as this one's.
 void in_child(const std::function<void()>& check) {
@@ -164,6 +168,9 @@ void in_child(const std::function<void()>& check) {
 
 // A file without a name that gets none there: its content moves to one that has a name.
 TEST_F(Refused, AFileSystemWithoutLinks) {
+  if (test::is_sanitized) {
+    GTEST_SKIP() << child_starts_threads;
+  }
   Contents sparse = random_buffer(600'000);
   std::fill(sparse.begin() + 1000, sparse.end() - 1000, std::uint8_t{0});
   for (const int error : {EPERM, EACCES, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {
@@ -183,6 +190,9 @@ TEST_F(Refused, AFileSystemWithoutLinks) {
 
 // What was learnt from the first file is used for the second.
 TEST_F(Refused, ManyFilesWithoutLinks) {
+  if (test::is_sanitized) {
+    GTEST_SKIP() << child_starts_threads;
+  }
   in_child([&] {
     EXPECT_EQ(run_without({SYS_linkat}, EPERM,
                           [&] {
@@ -200,6 +210,9 @@ TEST_F(Refused, ManyFilesWithoutLinks) {
 }
 
 TEST_F(Refused, AnErrorOfALinkIsAnError) {
+  if (test::is_sanitized) {
+    GTEST_SKIP() << child_starts_threads;
+  }
   in_child([&] {
     Output output = Output::create(folder_ / "out", {});
     ASSERT_EQ(output.temporary_path(), "");
