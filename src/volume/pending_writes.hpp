@@ -6,7 +6,8 @@
 // forked later. One of them that also shares the descriptors (clone(2), CLONE_FILES) can complete
 // all that is noted once the writing process is gone: it does it once more, from the beginning.
 // Nobody else has changed these bytes since, because whoever writes holds the locks of the blocks
-// for as long as the write is noted. Nothing but ciphertext is ever in this memory.
+// for as long as the write is noted, apart from the moment in which a write that has failed gives
+// them back. Nothing but ciphertext is ever in this memory.
 #pragma once
 
 #include <array>
