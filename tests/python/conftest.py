@@ -148,6 +148,19 @@ def loop_device(loop_device_of, random_bytes):
     return loop_device_of(1 << 20, random_bytes(1 << 20))
 
 
+@pytest.fixture
+def mount_space():
+    """The words that a command begins with which has a space of mounts of its own."""
+    words = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is missing (Debian package util-linux)")
+    # Where the root is no mount of its own, as after chroot(8), unshare(1) cannot make it private.
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"no namespace of mounts here: {tried.stderr.strip()}")
+    return words
+
+
 ON_A_SMALL_DISK = """
 mount -t tmpfs -o size=1m none "$DISK" || exit 99
 sh -c "$BEFORE"
@@ -159,18 +172,14 @@ exit $code
 
 
 @pytest.fixture
-def small_disk(tmp_path):
+def small_disk(tmp_path, mount_space):
     """run(arguments, stdin) with $DISK a full-to-be 1 MiB file system; gives the result and what
     is left there. A shell command to come before, a file for standard output and another command than
     paes, with its environment, can be asked for."""
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["sh", "-c", 'mount -t tmpfs -o size=1m none "$1"', "sh", str(disk)]
-    try:
-        allowed = subprocess.run([*unshare, *mount], capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("unshare is missing (Debian package util-linux)")
+    allowed = subprocess.run([*mount_space, *mount], capture_output=True, check=False)
     if allowed.returncode != 0:
         pytest.skip(f"no mounts in a namespace here: {allowed.stderr.decode().strip()}")
 
@@ -179,7 +188,7 @@ def small_disk(tmp_path):
     ):
         words = [*command, *map(str, arguments)]
         done = subprocess.run(
-            [*unshare, "sh", "-c", ON_A_SMALL_DISK, "sh", *words],
+            [*mount_space, "sh", "-c", ON_A_SMALL_DISK, "sh", *words],
             input=stdin,
             capture_output=True,
             env=(environment or program.clean_environment())

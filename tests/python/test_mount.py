@@ -825,14 +825,14 @@ def test_mountpoint_that_is_replaced_meanwhile(vault, mounts, tmp_path):
 
 
 @needs_root
-def test_the_file_system_below_stays(vault, mounts):
+def test_the_file_system_below_stays(vault, mounts, mount_space):
     """Somebody has unmounted the vault here, and it lives on in another space of mounts."""
     point = mounts.point()
     if subprocess.run(["mount", "-t", "tmpfs", "below", point], capture_output=True, check=False).returncode != 0:
         pytest.skip("this root may mount no tmpfs")
     mounts.by_paes(vault, point=point)
     (pid,) = processes_of(point)
-    words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo holds && read line"]
+    words = [*mount_space, "sh", "-c", "echo holds && read line"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as elsewhere:
         assert elsewhere.stdout.readline() == b"holds\n"
         unmount_when_free(point)
@@ -879,10 +879,8 @@ def test_what_others_mount_there_stays(vault, mounts, tmp_path, where, cover, en
 
 @needs_root
 @pytest.mark.parametrize("system", ["this", "before 6.6"])
-def test_without_proc(own_vault, mounts, preloaded, system):
+def test_without_proc(own_vault, mounts, mount_space, preloaded, system):
     """Containers and rescue systems have none, or not yet."""
-    if shutil.which("unshare") is None:
-        pytest.skip("unshare is missing (Debian package util-linux)")
     point = mounts.point()
     code = """
 umount -l /proc || exit 99
@@ -896,7 +894,7 @@ mkfifo "$4/pipe" || exit 95
 said=$(chmod 600 "$4/pipe" 2>&1) || case $said in *"not supported"*) ;; *) echo "$said" >&2; exit 96 ;; esac
 umount "$4"
 """
-    words = ["unshare", "--mount", "sh", "-c", code, "sh", MOUNT, own_vault.passfile, own_vault.path, point,
+    words = [*mount_space, "sh", "-c", code, "sh", MOUNT, own_vault.passfile, own_vault.path, point,
              " ".join(preloaded(preload.NO_FCHMODAT2) if system == "before 6.6" else [])]
     done = subprocess.run(words, capture_output=True, text=True, env=program.clean_environment(), timeout=LIMIT_S, check=False)
     if done.returncode == 99:

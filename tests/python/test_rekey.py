@@ -486,7 +486,7 @@ def test_interrupted_at_any_moment(sealed, keys, other_keys, text, folder):
     assert opens(sealed, text, "-i", pairs[1].path)
 
 
-def test_a_full_disk_changes_nothing(keys, other_keys, text, tmp_path):
+def test_a_full_disk_changes_nothing(keys, other_keys, text, tmp_path, mount_space):
     """No room for the copy: nothing may have happened to the file."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -502,9 +502,8 @@ def test_a_full_disk_changes_nothing(keys, other_keys, text, tmp_path):
     exit $code
     """
     pages = -(-len(content) // container.PAGE_BYTES)
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     done = subprocess.run(
-        [*unshare, "sh", "-c", script, "sh", str(pages * container.PAGE_BYTES)]
+        [*mount_space, "sh", "-c", script, "sh", str(pages * container.PAGE_BYTES)]
         + [disk, tmp_path / "sealed.paes", PAES, "rekey", "-i", keys.path]
         + ["-r", other_keys.recipient, disk / "sealed.paes"],
         env=program.clean_environment(DISK=str(disk), SEALED=str(tmp_path / "sealed.paes")),

@@ -282,7 +282,7 @@ def test_a_program_in_another_network(vault, mounts):
 
 
 @needs_root
-def test_where_proc_shows_processes_alone(vault, mounts):
+def test_where_proc_shows_processes_alone(vault, mounts, mount_space):
     """As for a service with ProcSubset=pid, which has no /proc/net."""
     point = mounts.point()
     code = """
@@ -290,7 +290,7 @@ mount -t proc -o subset=pid proc /proc || exit 99
 "$1" --passphrase-file "$2" "$3" "$4" || exit 98
 exec "$5" umount "$4"
 """
-    words = ["unshare", "--mount", "sh", "-c", code, "sh", MOUNT, vault.passfile, vault.path, point, program.PAES]
+    words = [*mount_space, "sh", "-c", code, "sh", MOUNT, vault.passfile, vault.path, point, program.PAES]
     done = subprocess.run(words, capture_output=True, text=True, env=program.clean_environment(), timeout=LIMIT_S, check=False)
     if done.returncode == 99:
         pytest.skip(f"this root may not mount such a /proc: {done.stderr.strip()}")
@@ -409,11 +409,11 @@ read line
 
 
 @pytest.fixture
-def ordinary(public_folder):
+def ordinary(public_folder, mount_space):
     """run(words...) as an ordinary user, or with root=True as root, in that space of mounts."""
     (public_folder / "devices").mkdir()
     keeper = subprocess.Popen(
-        ["unshare", "--mount", "sh", "-c", OPEN_FUSE, "sh", public_folder / "devices"],
+        [*mount_space, "sh", "-c", OPEN_FUSE, "sh", public_folder / "devices"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )
     inside = ["nsenter", "--mount", f"--target={keeper.pid}", "--"]
