@@ -1,6 +1,6 @@
 // What this processor's execution ports allow: how many cycles the AES round, the carry-less
 // multiplication and mixtures of both take when nothing else limits them. The limits that
-// docs/performance.md argues with come from this program. Cycles are derived from a chain of
+// docs/log/kernels.md argues with come from this program. Cycles are derived from a chain of
 // dependent additions (one a cycle), so no counter of the machine is needed.
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Makes the table of docs/performance.md (kernel x mode x key size) out of one run:
+# Makes the table of docs/log/matrix.md (kernel x mode x key size) out of one run:
 #   ./dev bench kernel ... --json | tools/bench_table.py
 # Reads the JSON of bench/schema/bench-kernel.schema.json from standard input or a named file and
 # replaces what stands between the two markers. --print writes to standard output instead.
@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "bench"))
 from laboratory import tables
 
-DOCUMENT = ROOT / "docs" / "performance.md"
+DOCUMENT = ROOT / "docs" / "log" / "matrix.md"
 BEGIN = "<!-- cipher matrix: made by tools/bench_table.py -->"
 END = "<!-- end of the cipher matrix -->"
 
@@ -80,7 +80,7 @@ def text(document):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes the table of docs/performance.md.")
+    parser = argparse.ArgumentParser(description="Makes the table of docs/log/matrix.md.")
     parser.add_argument("results", nargs="?", type=Path, help="JSON file; standard input if absent")
     parser.add_argument("--print", action="store_true", help="to standard output, no file changed")
     arguments = parser.parse_args()

@@ -4,7 +4,7 @@
   cluster_model.py measure PAES_MPI_BENCH MPIRUN... > build/NAME.json       run the benches on this machine
   dev distil build/NAME.json                                                make the file that is committed
   cluster_model.py report bench/results/NAME.json                           print fit, checks and predictions
-  cluster_model.py report bench/results/NAME.json --write docs/cluster.md   put them between its markers
+  cluster_model.py report bench/results/NAME.json --write docs/log/mpi.md   put them between its markers
 
 `measure` takes the launcher as it is to be called, without -n: build/release/bin/paes-mpi-bench mpirun --oversubscribe.
 The result is a list of what `paes-mpi-bench ... --json` printed (bench/schema/bench-mpi.schema.json).

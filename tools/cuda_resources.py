@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Registers, spills and shared memory of each device kernel, as the compiler reports them.
 
-Usage: cuda_resources.py [--nvcc NVCC] [--write docs/performance.md] [--architectures 75,80,86,89,90]
+Usage: cuda_resources.py [--nvcc NVCC] [--write docs/log/cuda-bounds.md] [--architectures 75,80,86,89,90]
 
 Compiles every file of src/cuda/device_kernels.def and prints a table; --write puts it between its
 markers in a document instead. Exits 1 if a kernel of cuda_tables spills.

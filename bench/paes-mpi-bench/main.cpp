@@ -1,5 +1,5 @@
 // The program paes-mpi-bench: what the ranks of an MPI job reach together, timed between barriers
-// after MPI has started. docs/cluster.md makes a model of these figures.
+// after MPI has started. docs/log/mpi.md makes a model of these figures.
 #include "paes-mpi-bench/commands.hpp"
 #include "paes-mpi/ranks.hpp"
 

@@ -72,7 +72,7 @@ enum class StreamFetch : std::uint8_t { as_machine_prefers, near, far };
 // cache. In Intel's, lines that bypass the second cache occupy fill buffers that stores past the
 // caches go through, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far`
 // 1.3 to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %; `far`
-// was never measured there (docs/performance.md, Past the caches), nor anything on Intel's other
+// was never measured there (docs/log/kernels.md, Past the caches), nor anything on Intel's other
 // designs. So processors of other vendors keep `near`, except under vaes512, which always takes
 // `far`.
 [[nodiscard]] StreamFetch stream_fetch_of(std::string_view vendor) noexcept;

@@ -275,7 +275,7 @@ struct VectorModes {
   // way costs nothing.
   template <std::size_t Bytes>
   PAES_INLINE static void prefetch(const std::uint8_t* in, bool is_far) noexcept {
-    // By measurement (docs/performance.md).
+    // By measurement (docs/log/kernels.md).
     constexpr std::size_t near_bytes = 768;
     constexpr std::size_t far_bytes = 8192;
     const char* const now = reinterpret_cast<const char*>(in);

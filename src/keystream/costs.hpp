@@ -2,7 +2,7 @@
 // engine works, with everything that precomputing adds to it. These costs decide between fetching
 // keystream and computing it. If they are off for a while, that costs time and never correctness.
 //
-// Measured cases (docs/performance.md, "What each mechanism gains"): the decision by costs for a
+// Measured cases (docs/log/keystream.md, "What each mechanism gains"): the decision by costs for a
 // client without any delay beside a worker, and the medians for a client with a delay. With plain
 // averages, one interrupt among the samples made the engine give keystream up.
 #pragma once

@@ -2,7 +2,7 @@
 // late. If there is no time for a whole chunk, a part of one is computed: whole passes of the
 // kernel. The next call, a worker or the client itself completes the chunk.
 //
-// Measured cases (docs/performance.md, "What each mechanism gains"): 3DES and AES-GCM with the
+// Measured cases (docs/log/keystream.md, "What each mechanism gains"): 3DES and AES-GCM with the
 // 64-bit `bitslice`, which takes longer for a chunk than the client waits between requests.
 #pragma once
 

@@ -95,7 +95,7 @@ class Window {
   // Releases an entry for which there is no slot.
   void give_up(const Fill& fill) noexcept;
   // Has the nearest cache fetch the chunk that the client will want next, if it is ready. Measured
-  // case (docs/performance.md, "What each mechanism gains"): 3DES with `bitslice_avx512`. Other
+  // case (docs/log/keystream.md, "What each mechanism gains"): 3DES with `bitslice_avx512`. Other
   // cases gain when other programs fill the caches.
   void fetch_next() noexcept;
   // About how many chunks the window lacks, beyond the one that was asked for last.

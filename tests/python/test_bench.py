@@ -149,7 +149,7 @@ def test_the_cipher_matrix_is_made_from_a_committed_result():
     (result,) = (ROOT / "bench" / "results").glob("*-matrix.json")
     tool = [sys.executable, ROOT / "tools" / "bench_table.py", "--print", result]
     made = subprocess.run(tool, capture_output=True, text=True, check=True)
-    document = (ROOT / "docs" / "performance.md").read_text()
+    document = (ROOT / "docs" / "log" / "matrix.md").read_text()
     begin, end = "<!-- cipher matrix: made by tools/bench_table.py -->\n", "<!-- end of the cipher matrix -->"
     assert document.split(begin)[1].split(end)[0] == made.stdout
 

@@ -1,5 +1,5 @@
 # tools/cluster_model.py finds the parameters of runs that follow its model exactly, and the committed result
-# is what docs/cluster.md was made from.
+# is what docs/log/mpi.md was made from.
 import os
 import subprocess
 import sys
@@ -65,7 +65,7 @@ def test_storage_and_links_bound_any_number_of_ranks():
 
 
 def test_the_page_is_made_from_the_committed_result():
-    page = (ROOT / "docs" / "cluster.md").read_text()
+    page = (ROOT / "docs" / "log" / "mpi.md").read_text()
     between = page.split(cluster_model.BEGIN)[1].split(cluster_model.END)[0]
     (name,) = set(word for word in between.split("`") if word.startswith("bench/results/"))
     documents = cluster_model.tables.load(ROOT / name)

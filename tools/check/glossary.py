@@ -35,7 +35,7 @@ SOURCES = {".cpp", ".hpp", ".h", ".cu", ".def", ".py", ".md", ".1", ".txt", ".cm
 # What others wrote or what has happened: results, vectors, the history, and this file.
 LEFT_OUT = re.compile(
     r"bench/results/|bench/published\.json|tests/vectors/|tests/age/testkit|CHANGELOG\.md"
-    r"|docs/(mistakes|performance|lab|reproducing|cluster)\.md|tools/check/|ARCHITECTURE\.md"
+    r"|docs/(mistakes|performance|reproducing|cluster)\.md|docs/log/|tools/check/|ARCHITECTURE\.md"
 )
 TYPE = re.compile(r"^(?:class|struct|enum class) (?:\[\[\w+\]\] )?(?:alignas\(\w+\) )?(\w+)(?: final)?(?: :[^:].*)? \{")
 GLOSSARY_WORD = re.compile(r"^\| ([a-z ]+) \|", re.MULTILINE)
