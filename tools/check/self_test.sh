@@ -98,6 +98,36 @@ must_pass "$here/markdown_width.py" documents
 echo "$wide" >>documents/good.md
 must_fail "a long line of a document" "$here/markdown_width.py" documents
 
+# Links of documents: to a file, a heading, one of two headings alike, outside code, over two lines; then what is not there.
+mkdir -p links/docs links/src
+cd links
+cat >good.md <<'END'
+# One `more` thing, [too](docs/there.md)!
+## Same
+## Same
+[here](#one-more-thing-too) [two](#same-1) [there, and on
+two lines](docs/there.md#a-b) ![picture](docs/picture.svg)
+`[code](gone.md)` [net](https://a/gone.md)
+```
+[block](gone.md)
+```
+END
+printf '# A, b\n[up](../good.md)\n' >docs/there.md
+touch docs/picture.svg
+echo '// See docs/there.md.' >src/good.hpp
+must_pass "$here/markdown_links.py" .
+for link in '[to](gone.md)' '![of](docs/gone.svg)' '[to](docs/there.md#gone)' '[to](#same-2)' '[to](../src)' '[to](/docs/there.md)' \
+  '[on two' 'lines](gone.md)' '[to]: gone.md'; do
+  echo "$link" >>bad.md
+  case $link in *two) continue ;; esac
+  must_fail "a link that leads nowhere, $link," "$here/markdown_links.py" .
+  rm bad.md
+done
+must_pass "$here/markdown_links.py" .
+echo '// See docs/gone.md.' >src/bad.hpp
+must_fail "a comment that names a page that is not there" "$here/markdown_links.py" .
+cd ..
+
 # Glossary: a word with another meaning, two types of one name, a document that lacks a word.
 mkdir -p glossary/src/{stream,message}
 cd glossary
