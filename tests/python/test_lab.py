@@ -664,6 +664,22 @@ def test_documents_keep_their_blocks(documents):
     path.write_text(text)
 
 
+def test_the_picture_says_what_its_result_says(documents):
+    picture = documents / "docs" / "pictures" / "speed.svg"
+    drawn = picture.read_text()
+    table = (documents / "README.md").read_text().partition("<!-- numbers: file ")[2]
+    cells = re.findall(r"\| (\d[\d.]*) ", table)
+    assert cells and sorted(cells) == sorted(re.findall(r">(\d[\d.]*)</text>", drawn))
+    (bar,) = re.findall(r'(<rect [^\n]* class="ours"/>)\n[^\n]*>0.926<', drawn)
+    picture.write_text(drawn.replace(bar, bar.replace("width=", "width='1' was=")))
+    drifted = "numbers: docs/pictures/speed.svg: does not say what its results say; ./dev numbers writes them\n"
+    assert run("write_numbers", "--check", "--root", documents).stderr == drifted
+    picture.unlink()
+    assert run("write_numbers", "--check", "--root", documents).stderr == drifted
+    assert run("write_numbers", "--root", documents).returncode == 0
+    assert picture.read_text() == drawn
+
+
 def test_any_document_may_have_a_block(documents):
     (documents / "docs" / "log" / "more.md").write_text("<!-- numbers: gpu-bounds -->\n<!-- end of numbers -->\n")
     drifted = run("write_numbers", "--check", "--root", documents)
