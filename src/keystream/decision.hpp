@@ -58,8 +58,8 @@ class Decision {
   static constexpr std::uint32_t timed_uses = 16;
   // Comparison runs: one request in so many computes although keystream is there, and more of them
   // during a try. So the cost of computing is measured with the caller's text and caches. What
-  // bind() measures in hot caches is too optimistic. Measured case (docs/log/keystream.md, "What each
-  // mechanism gains"): `vaes512` beside a worker, with a delay between requests.
+  // bind() measures in hot caches is too optimistic. Measured case (docs/log/keystream.md, "What
+  // each mechanism gains"): `vaes512` beside a worker, with a delay between requests.
   static constexpr std::uint32_t compared_uses = 256;
   static constexpr std::uint32_t compared_uses_of_try = 8;
 

@@ -15,9 +15,9 @@
 // Eviction takes keystream from the context of the lowest priority, and among equals from the one
 // that was used least recently, unless that one was used later than the context that asks.
 //
-// Measured cases (docs/log/keystream.md, "What each mechanism gains"): for idle() without the mutex a
-// client beside a worker; for eviction 256 contexts, of which the budget holds a quarter and a few
-// are used most.
+// Measured cases (docs/log/keystream.md, "What each mechanism gains"): for idle() without the mutex
+// a client beside a worker; for eviction 256 contexts, of which the budget holds a quarter and a
+// few are used most.
 #pragma once
 
 #include <atomic>
