@@ -84,6 +84,12 @@ struct Vector128 {
   PAES_INLINE static Register following(Register before, Register /*after*/) noexcept {
     return before;
   }
+  PAES_INLINE static Register load_part(const std::uint8_t* from, std::size_t bytes) noexcept {
+    return paes::load_part(from, bytes);
+  }
+  PAES_INLINE static void store_part(std::uint8_t* to, Register value, std::size_t bytes) noexcept {
+    paes::store_part(to, value, bytes);
+  }
   // One block from each message, one message a lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     return load(from[0] + at);
@@ -134,7 +140,8 @@ constexpr Kernel row = {
 
 }  // namespace
 
-extern const Kernel kernel_aesni =
-    wiping<row, StackUse{.prepare = 640, .pieces = 832, .chains = 896, .gcm = 960, .hash = 512}>();
+extern const Kernel kernel_aesni = wiping<
+    row,
+    StackUse{.prepare = 640, .pieces = 576, .xts = 768, .chains = 960, .gcm = 832, .hash = 576}>();
 
 }  // namespace paes

@@ -22,8 +22,6 @@
 // Usage for Computing the GCM Mode", 2010).
 #pragma once
 
-#include <cstring>
-
 #include "kernel/gcm_from_parts.hpp"
 #include "kernel/stitched_ends.hpp"
 
@@ -57,6 +55,19 @@ struct StitchedGcm {
   static void prepare(const RoundKeys& round_keys, KernelKeys& kernel_keys) noexcept {
     (new (kernel_keys.bytes) Keys{})->prepare(round_keys);
   }
+
+  // Where the counters of a text begin. This is small enough for registers.
+  struct FirstCounter {
+    const CounterBlock* block = nullptr;  // all but the count
+    std::uint32_t count = 0;
+    bool is_public = false;
+
+    // `ahead` blocks after `block`.
+    PAES_INLINE static FirstCounter of(const CounterBlock& block, std::uint32_t ahead,
+                                       bool is_public) noexcept {
+      return {&block, load_be32(block.bytes + block_bytes - 4) + ahead, is_public};
+    }
+  };
 
   // What blocks share after the first round if their counters differ only in the last byte.
   struct FirstRound {
@@ -197,7 +208,7 @@ struct StitchedGcm {
     // Less than a flight.
     PAES_INLINE void crypt_rest() const noexcept {
       if (left != 0) {
-        Ends::template crypt_rest<Rounds>(keys, counters, in, out, left);
+        Ends::template crypt_rest<Rounds>(keys, counters.reversed, counters.next, in, out, left);
       }
     }
 
@@ -280,8 +291,12 @@ struct StitchedGcm {
 
   // Text and, unless Which is keystream, its hash; `length` is hashed last if given.
   template <unsigned Rounds, Direction Which, bool SharedRound>
-  PAES_NOINLINE static __m128i run_text(const Keys& keys, Counters counters, __m128i hash,
+  PAES_NOINLINE static __m128i run_text(const Keys& keys, FirstCounter first, __m128i hash,
                                         const Text& text, const Block* length) noexcept {
+    Counters counters = {Vector::zero(), 0};
+    if constexpr (Which != Direction::verify) {
+      counters = Counters::at(*first.block, first.count);
+    }
     TextRun<Rounds, Which, SharedRound> run{keys,     counters,   text.in,
                                             text.out, text.bytes, Vector::only_first(hash)};
     if constexpr (SharedRound) {
@@ -306,28 +321,28 @@ struct StitchedGcm {
   }
 
   template <unsigned Rounds, Direction Which>
-  PAES_INLINE static __m128i run_rounds(const Keys& keys, const Counters& counters, __m128i hash,
+  PAES_INLINE static __m128i run_rounds(const Keys& keys, FirstCounter first, __m128i hash,
                                         const Text& text, const Block* length) noexcept {
-    if (Which != Direction::verify && counters.is_public &&
-        counters.next % flight_blocks == first_text_counter) {
-      return run_text<Rounds, Which, true>(keys, counters, hash, text, length);
+    if (Which != Direction::verify && first.is_public &&
+        first.count % flight_blocks == first_text_counter) {
+      return run_text<Rounds, Which, true>(keys, first, hash, text, length);
     }
-    return run_text<Rounds, Which, false>(keys, counters, hash, text, length);
+    return run_text<Rounds, Which, false>(keys, first, hash, text, length);
   }
 
   template <Direction Which>
-  PAES_INLINE static __m128i run(const Keys& keys, const Counters& counters, __m128i hash,
+  PAES_INLINE static __m128i run(const Keys& keys, FirstCounter first, __m128i hash,
                                  const Text& text, const Block* length) noexcept {
     if constexpr (Which == Direction::verify) {  // no cipher in it
-      return run_text<10, Which, false>(keys, counters, hash, text, length);
+      return run_text<10, Which, false>(keys, first, hash, text, length);
     }
     switch (keys.rounds) {
       case 10:
-        return run_rounds<10, Which>(keys, counters, hash, text, length);
+        return run_rounds<10, Which>(keys, first, hash, text, length);
       case 12:
-        return run_rounds<12, Which>(keys, counters, hash, text, length);
+        return run_rounds<12, Which>(keys, first, hash, text, length);
       default:
-        return run_rounds<14, Which>(keys, counters, hash, text, length);
+        return run_rounds<14, Which>(keys, first, hash, text, length);
     }
   }
 
@@ -341,16 +356,16 @@ struct StitchedGcm {
 #endif
   }
 
-  static void ctr(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
+  PAES_NOINLINE static void ctr(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
     (void)run<Direction::keystream>(kernel_keys.as<Keys>(),
-                                    Counters::at(*piece.counter, 0, piece.is_counter_public),
+                                    FirstCounter::of(*piece.counter, 0, piece.is_counter_public),
                                     _mm_setzero_si128(), piece.text, nullptr);
     leave_registers_clean();
   }
 
   static void hash(const KernelKeys& kernel_keys, const std::uint8_t* in, std::size_t bytes,
                    HashValue& hash) noexcept {
-    const __m128i value = run<Direction::verify>(kernel_keys.as<Keys>(), Counters::none(),
+    const __m128i value = run<Direction::verify>(kernel_keys.as<Keys>(), FirstCounter{},
                                                  reverse_block(load_block(hash.bytes)),
                                                  Text{in, nullptr, bytes}, nullptr);
     store_block(hash.bytes, reverse_block(value));
@@ -360,9 +375,9 @@ struct StitchedGcm {
   template <Direction Which>
   static void run_piece(const KernelKeys& kernel_keys, const GcmPiece& piece,
                         HashValue& hash) noexcept {
-    const __m128i value =
-        run<Which>(kernel_keys.as<Keys>(), Counters::at(*piece.counter, 0, piece.is_counter_public),
-                   reverse_block(load_block(hash.bytes)), piece.text, nullptr);
+    const __m128i value = run<Which>(kernel_keys.as<Keys>(),
+                                     FirstCounter::of(*piece.counter, 0, piece.is_counter_public),
+                                     reverse_block(load_block(hash.bytes)), piece.text, nullptr);
     store_block(hash.bytes, reverse_block(value));
     leave_registers_clean();
   }
@@ -374,7 +389,7 @@ struct StitchedGcm {
     const Block length = gcm::length_block(message.aad.size(), message.text.bytes);
     const __m128i mask = encrypt_block(keys, *message.pre_counter);
     const __m128i value =
-        run<Which>(keys, Counters::at(*message.pre_counter, 1, message.is_counter_public),
+        run<Which>(keys, FirstCounter::of(*message.pre_counter, 1, message.is_counter_public),
                    reverse_block(load_block(message.aad_hash->bytes)), message.text, &length);
     store_block(tag.bytes, _mm_xor_si128(reverse_block(value), mask));
     leave_registers_clean();

@@ -3,8 +3,6 @@
 // and 7.1).
 #pragma once
 
-#include <cstring>
-
 #include "kernel/stitched_keys.hpp"
 
 namespace paes {
@@ -23,17 +21,11 @@ struct StitchedEnds {
   struct Counters {
     Register reversed;  // the counter block, byte-reversed, count 0, in every lane
     std::uint32_t next;
-    bool is_public;
 
-    // The counters that begin `ahead` blocks after `counter`.
-    PAES_INLINE static Counters at(const CounterBlock& counter, std::uint32_t ahead,
-                                   bool is_public) noexcept {
+    PAES_INLINE static Counters at(const CounterBlock& counter, std::uint32_t next) noexcept {
       const __m128i reversed = reverse_block(load_block(counter.bytes));
-      const __m128i fixed = _mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0));
-      return {Vector::broadcast(fixed),
-              static_cast<std::uint32_t>(_mm_cvtsi128_si32(reversed)) + ahead, is_public};
+      return {Vector::broadcast(_mm_and_si128(reversed, _mm_set_epi32(-1, -1, -1, 0))), next};
     }
-    PAES_INLINE static Counters none() noexcept { return {Vector::zero(), 0, false}; }
     // Counter blocks count, count + 1, ... as the cipher takes them.
     [[nodiscard]] PAES_INLINE static Register blocks(Register reversed_block,
                                                      std::uint32_t count) noexcept {
@@ -43,14 +35,13 @@ struct StitchedEnds {
 
   // Encrypts or decrypts at most Count registers of text. The last one may be partial.
   template <unsigned Rounds, unsigned Count>
-  PAES_INLINE static void crypt_few(const Keys& keys, const Counters& counters,
+  PAES_INLINE static void crypt_few(const Keys& keys, Register reversed, std::uint32_t next,
                                     const std::uint8_t* in, std::uint8_t* out,
                                     std::size_t bytes) noexcept {
     Register state[Count];
     const Register whitening = Vector::load(&keys.round_key[0]);
     for (unsigned i = 0; i < Count; ++i) {
-      state[i] =
-          Vector::xor2(Counters::blocks(counters.reversed, counters.next + i * lanes), whitening);
+      state[i] = Vector::xor2(Counters::blocks(reversed, next + i * lanes), whitening);
     }
     for (unsigned round = 1; round < Rounds; ++round) {
       const Register key = Vector::load(&keys.round_key[round]);
@@ -59,35 +50,34 @@ struct StitchedEnds {
       }
     }
     const Register key = Vector::load(&keys.round_key[Rounds]);
+    Register partial = state[0];
     for (unsigned i = 0; i < Count; ++i) {
       const std::size_t at = i * vector_bytes;
       if (at + vector_bytes <= bytes) {
         const Register mask = Vector::xor2(key, Vector::load(in + at));
         Vector::store(out + at, Vector::aes_last_round(state[i], mask));
       } else if (at < bytes) {
-        alignas(64) std::uint8_t partial[vector_bytes] = {};
-        std::memcpy(partial, in + at, bytes - at);
-        const Register mask = Vector::xor2(key, Vector::load(partial));
-        Vector::store(partial, Vector::aes_last_round(state[i], mask));
-        std::memcpy(out + at, partial, bytes - at);
-        forget(partial);
+        partial = state[i];
       }
+    }
+    if (const std::size_t rest = bytes % vector_bytes; rest != 0) {
+      const std::size_t at = bytes - rest;
+      const Register mask = Vector::xor2(key, Vector::load_part(in + at, rest));
+      Vector::store_part(out + at, Vector::aes_last_round(partial, mask), rest);
     }
   }
 
+  // Everything is passed in registers.
   template <unsigned Rounds>
-  PAES_NOINLINE static void crypt_rest(const Keys& keys, const Counters& counters,
+  PAES_NOINLINE static void crypt_rest(const Keys& keys, Register reversed, std::uint32_t next,
                                        const std::uint8_t* in, std::uint8_t* out,
                                        std::size_t bytes) noexcept {
-    // g++ must not see how few these bytes are: it would copy a part of a register by REP MOVS,
-    // which takes longer to start than memcpy.
-    asm("" : "+r"(bytes));
     if (bytes > flight_bytes / 2) {
-      crypt_few<Rounds, flight>(keys, counters, in, out, bytes);
+      crypt_few<Rounds, flight>(keys, reversed, next, in, out, bytes);
     } else if (bytes > vector_bytes) {
-      crypt_few<Rounds, flight / 2>(keys, counters, in, out, bytes);
+      crypt_few<Rounds, flight / 2>(keys, reversed, next, in, out, bytes);
     } else {
-      crypt_few<Rounds, 1>(keys, counters, in, out, bytes);
+      crypt_few<Rounds, 1>(keys, reversed, next, in, out, bytes);
     }
   }
 
@@ -97,14 +87,7 @@ struct StitchedEnds {
     if (at + vector_bytes <= bytes) {
       return Vector::load(text + at);
     }
-    if (at >= bytes) {
-      return Vector::zero();
-    }
-    alignas(64) std::uint8_t partial[vector_bytes] = {};
-    std::memcpy(partial, text + at, bytes - at);
-    const Register value = Vector::load(partial);
-    forget(partial);
-    return value;
+    return at < bytes ? Vector::load_part(text + at, bytes - at) : Vector::zero();
   }
 
   // Hashes what is left when no whole flight follows: at most two flights of text, the last block

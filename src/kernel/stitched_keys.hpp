@@ -13,7 +13,6 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cipher/aes_key.hpp"
 #include "kernel/kernel.hpp"
@@ -40,12 +39,42 @@ PAES_INLINE __m128i reverse_block(__m128i block) noexcept {
                           _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-// Overwrites what a function leaves on the stack, in a way the compiler may not drop: `wipe` of
-// core/secret.hpp without its call.
-template <typename Array>
-PAES_INLINE void forget(Array& secret) noexcept {
-  std::memset(secret, 0, sizeof secret);
-  asm volatile("" : : "r"(secret) : "memory");
+// Less than a block, the rest of which reads as zero and is not touched. Both work without memory
+// of their own: a call of memcpy would put every register that is in use on the stack.
+PAES_INLINE __m128i load_part(const std::uint8_t* from, std::size_t bytes) noexcept {
+  std::uint64_t end = 0;  // what follows the last whole half
+  if ((bytes & 1) != 0) {
+    end = from[bytes - 1];
+  }
+  if ((bytes & 2) != 0) {
+    end = end << 16 | load_le<std::uint16_t>(from + (bytes & 12));
+  }
+  if ((bytes & 4) != 0) {
+    end = end << 32 | load_le<std::uint32_t>(from + (bytes & 8));
+  }
+  const __m128i half = _mm_cvtsi64_si128(static_cast<long long>(end));
+  return (bytes & 8) == 0
+             ? half
+             : _mm_unpacklo_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)), half);
+}
+
+PAES_INLINE void store_part(std::uint8_t* to, __m128i block, std::size_t bytes) noexcept {
+  if ((bytes & 8) != 0) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), block);
+    block = _mm_unpackhi_epi64(block, block);
+  }
+  auto end = static_cast<std::uint64_t>(_mm_cvtsi128_si64(block));
+  if ((bytes & 4) != 0) {
+    store_le(to + (bytes & 8), static_cast<std::uint32_t>(end));
+    end >>= 32;
+  }
+  if ((bytes & 2) != 0) {
+    store_le(to + (bytes & 12), static_cast<std::uint16_t>(end));
+    end >>= 16;
+  }
+  if ((bytes & 1) != 0) {
+    to[bytes - 1] = static_cast<std::uint8_t>(end);
+  }
 }
 
 // An unreduced product or sum of products: low + middle * x^64 + high * x^128, where `middle` still

@@ -104,6 +104,23 @@ struct Vector256 {
   PAES_INLINE static void store_some(void* to, Register value, std::size_t /*blocks*/) noexcept {
     store_block(to, first_block(value));
   }
+  // Less than a register; the other bytes read as zero and are not touched.
+  PAES_INLINE static Register load_part(const std::uint8_t* from, std::size_t bytes) noexcept {
+    return bytes < block_bytes ? only_first(paes::load_part(from, bytes))
+                               : _mm256_inserti128_si256(
+                                     _mm256_castsi128_si256(load_block(from)),
+                                     paes::load_part(from + block_bytes, bytes - block_bytes), 1);
+  }
+  PAES_INLINE static void store_part(std::uint8_t* to, Register value, std::size_t bytes) noexcept {
+    __m128i last = first_block(value);
+    if (bytes >= block_bytes) {
+      store_block(to, last);
+      last = _mm256_extracti128_si256(value, 1);
+      to += block_bytes;
+      bytes -= block_bytes;
+    }
+    paes::store_part(to, last, bytes);
+  }
   // One block from each message, one message a lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
@@ -160,8 +177,9 @@ constexpr Kernel row = {
 
 }  // namespace
 
-extern const Kernel kernel_vaes256 =
-    wiping<row,
-           StackUse{.prepare = 640, .pieces = 1408, .chains = 1920, .gcm = 1728, .hash = 1280}>();
+extern const Kernel kernel_vaes256 = wiping<
+    row,
+    StackUse{
+        .prepare = 640, .pieces = 832, .xts = 1152, .chains = 1984, .gcm = 1408, .hash = 1024}>();
 
 }  // namespace paes

@@ -119,6 +119,16 @@ struct Vector512 {
   PAES_INLINE static __mmask8 first_halves(std::size_t count) noexcept {
     return static_cast<__mmask8>((1U << (2 * count)) - 1);
   }
+  // Less than a register; the other bytes read as zero and are not touched.
+  PAES_INLINE static Register load_part(const std::uint8_t* from, std::size_t bytes) noexcept {
+    return _mm512_maskz_loadu_epi8(first_bytes(bytes), from);
+  }
+  PAES_INLINE static void store_part(std::uint8_t* to, Register value, std::size_t bytes) noexcept {
+    _mm512_mask_storeu_epi8(to, first_bytes(bytes), value);
+  }
+  PAES_INLINE static __mmask64 first_bytes(std::size_t count) noexcept {
+    return (std::uint64_t{1} << count) - 1;
+  }
   // One block from each message, one message a lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
@@ -183,8 +193,9 @@ constexpr Kernel row = {
 
 }  // namespace
 
-extern const Kernel kernel_vaes512 =
-    wiping<row,
-           StackUse{.prepare = 640, .pieces = 2432, .chains = 3008, .gcm = 1792, .hash = 1408}>();
+extern const Kernel kernel_vaes512 = wiping<
+    row,
+    StackUse{
+        .prepare = 640, .pieces = 448, .xts = 1664, .chains = 3072, .gcm = 576, .hash = 256}>();
 
 }  // namespace paes

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <span>
 
-#include "core/secret.hpp"
 #include "kernel/vector_rounds.hpp"
 
 namespace paes {
@@ -64,7 +63,6 @@ struct VectorChains {
         }
       }
     }
-    wipe({reinterpret_cast<std::uint8_t*>(lane.feedback), sizeof lane.feedback});
   }
 
  private:
@@ -154,10 +152,6 @@ struct VectorChains {
     }
     for (unsigned i = 0; i < Count; ++i) {
       Vector::store(lane.feedback + i * lanes, feedback[i]);
-    }
-    if constexpr (Rounds == 0) {  // a loop over rounds keeps them in memory
-      forget(text);
-      forget(feedback);
     }
   }
 };

@@ -12,8 +12,8 @@
 
 #include <cstring>
 #include <span>
+#include <type_traits>
 
-#include "core/secret.hpp"
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/mode_runs.hpp"
 #include "kernel/vector_chains.hpp"
@@ -56,30 +56,7 @@ struct VectorModes {
     if (head == 0) {
       return run_part<Which>(keys, kernel_keys, piece, memory);
     }
-    // The head is a piece of its own, so that the rest is aligned.
-    Piece first = piece;
-    Piece rest = piece;
-    first.text.bytes = head;
-    rest.text = {text.in + head, text.out + head, text.bytes - head};
-    CounterBlock counter = {};
-    Tweak tweak = {};
-    ChainBlock before = {};
-    const WipeOnExit wiped(tweak.bytes);
-    if constexpr (formula_of(Which).has_counter()) {
-      counter = add_low_counter(*piece.counter, head / block_bytes, block_bytes);
-      rest.counter = &counter;
-    } else if constexpr (formula_of(Which).has_before()) {
-      std::memcpy(before.bytes, rest.text.in - block_bytes, block_bytes);
-      rest.before = &before;
-    } else if constexpr (formula_of(Which).has_tweak()) {
-      tweak = *piece.tweak;
-      for (std::size_t at = 0; at < head; at += block_bytes) {
-        tweak = xts::next_tweak(tweak);
-      }
-      rest.tweak = &tweak;
-    }
-    run_part<Which>(keys, kernel_keys, first, through_caches);
-    run_part<Which>(keys, kernel_keys, rest, memory);
+    run_in_two<Which>(keys, kernel_keys, piece, memory, head);
   }
 
   template <Operation Which>
@@ -120,6 +97,36 @@ struct VectorModes {
     return (first_text_counter - count) % flight_blocks;
   }
 
+  // The head is a piece of its own, so that the rest is aligned.
+  template <Operation Which>
+  PAES_NOINLINE static void run_in_two(const Keys& keys, const KernelKeys& kernel_keys,
+                                       const Piece& piece, WholeRegisters memory,
+                                       std::size_t head) noexcept {
+    const Text& text = piece.text;
+    Piece first = piece;
+    Piece rest = piece;
+    first.text.bytes = head;
+    rest.text = {text.in + head, text.out + head, text.bytes - head};
+    CounterBlock counter = {};
+    Tweak tweak = {};
+    ChainBlock before = {};
+    if constexpr (formula_of(Which).has_counter()) {
+      counter = add_low_counter(*piece.counter, head / block_bytes, block_bytes);
+      rest.counter = &counter;
+    } else if constexpr (formula_of(Which).has_before()) {
+      std::memcpy(before.bytes, rest.text.in - block_bytes, block_bytes);
+      rest.before = &before;
+    } else if constexpr (formula_of(Which).has_tweak()) {
+      tweak = *piece.tweak;
+      for (std::size_t at = 0; at < head; at += block_bytes) {
+        tweak = xts::next_tweak(tweak);
+      }
+      rest.tweak = &tweak;
+    }
+    run_part<Which>(keys, kernel_keys, first, through_caches);
+    run_part<Which>(keys, kernel_keys, rest, memory);
+  }
+
   template <Operation Which>
   PAES_INLINE static void run_part(const Keys& keys, const KernelKeys& kernel_keys,
                                    const Piece& piece, WholeRegisters memory) noexcept {
@@ -141,19 +148,27 @@ struct VectorModes {
     Register before;  // its last block is the one before the flight
     Counters counters;
   };
-  using Tweaks = Register[flight];
+  // The tweaks of a flight and of the next; in modes without, they take no room on the stack.
+  struct Tweaks {
+    Register registers[2][flight];
+    PAES_INLINE Register* of(unsigned which) noexcept { return registers[which]; }
+  };
+  struct NoTweaks {
+    PAES_INLINE static Register* of(unsigned /*which*/) noexcept { return nullptr; }
+  };
 
   template <Operation Which, unsigned Rounds>
   PAES_NOINLINE static void run_flights(const Keys& keys, const Piece& piece,
                                         WholeRegisters memory) noexcept {
-    Carried carried = {Vector::zero(), {Vector::zero(), 0, false}};
-    Tweaks tweaks[2];  // of this flight and of the next
+    Carried carried = {Vector::zero(), {Vector::zero(), 0}};
+    std::conditional_t<formula_of(Which).has_tweak(), Tweaks, NoTweaks> tweaks;
     if constexpr (formula_of(Which).has_tweak()) {
-      first_tweaks(*piece.tweak, tweaks[0]);
+      first_tweaks(*piece.tweak, tweaks.of(0));
     } else if constexpr (formula_of(Which).has_before()) {
       carried.before = Vector::broadcast(load_block(piece.before->bytes));
     } else if constexpr (formula_of(Which).pre == Term::counter) {
-      carried.counters = Counters::at(*piece.counter, 0, piece.is_counter_public);
+      carried.counters =
+          Counters::at(*piece.counter, load_be32(piece.counter->bytes + block_bytes - 4));
     }
     const std::uint8_t* in = piece.text.in;
     std::uint8_t* out = piece.text.out;
@@ -162,10 +177,12 @@ struct VectorModes {
     unsigned now = 0;
     for (; left >= flight_bytes; left -= flight_bytes, in += flight_bytes, out += flight_bytes) {
       one_flight<Which, Rounds, flight>(
-          keys, carried, tweaks[now], in, out,
+          keys, carried, tweaks.of(now), in, out,
           memory, [&](unsigned index) __attribute__((always_inline)) {
-            if (formula_of(Which).has_tweak() && index < flight) {
-              tweaks[1 - now][index] = next_flights(tweaks[now][index], came_round);
+            if constexpr (formula_of(Which).has_tweak()) {
+              if (index < flight) {
+                tweaks.of(1 - now)[index] = next_flights(tweaks.of(now)[index], came_round);
+              }
             }
           });
       now = 1 - now;
@@ -174,19 +191,19 @@ struct VectorModes {
       _mm_sfence();
     }
     if (left != 0) {
-      run_rest<Which>(keys, carried, tweaks[now], in, out, left);
-    }
-    if constexpr (formula_of(Which).has_tweak()) {
-      forget(tweaks);
+      run_rest<Which>(keys, carried.before, carried.counters.reversed, carried.counters.next,
+                      tweaks.of(now), in, out, left);
     }
   }
 
-  // `left` is less than a flight, so one flight's tweaks suffice.
+  // `left` is less than a flight, so one flight's tweaks suffice. What is carried comes in
+  // registers, therefore member by member.
   template <Operation Which>
-  PAES_NOINLINE static void run_rest(const Keys& keys, Carried carried, const Tweaks& tweaks,
+  PAES_NOINLINE static void run_rest(const Keys& keys, Register before, Register reversed,
+                                     std::uint32_t next, const Register* tweak,
                                      const std::uint8_t* in, std::uint8_t* out,
                                      std::size_t left) noexcept {
-    const Register* tweak = tweaks;
+    Carried carried = {before, {reversed, next}};
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
         one_flight<Which, 0, Count>(keys, carried, tweak, in, out, through_caches, nothing_between);
@@ -221,7 +238,7 @@ struct VectorModes {
     };
     Register text[Count];
     const Register whitening = key_of<formula.inverse>(keys, 0);
-    for (unsigned i = 0; i < Count; ++i) {
+    unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
       if constexpr (formula.pre == Term::in) {
         text[i] = Vector::xor2(text_at(i), whitening);
       } else if constexpr (formula.pre == Term::in_xor_tweak) {
@@ -234,12 +251,12 @@ struct VectorModes {
             Counters::blocks(carried.counters.reversed, carried.counters.next + i * lanes),
             whitening);
       }
-    }
+    });
     carried.counters.next += Count * lanes;
     inner_rounds<formula.inverse, Rounds>(keys, text, between);
     // What the formula adds to the cipher's output is added to the last round's key.
     const Register key = key_of<formula.inverse>(keys, Rounds == 0 ? keys.rounds : Rounds);
-    for (unsigned i = 0; i < Count; ++i) {
+    unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
       Register mask = key;
       if constexpr (formula.post == Term::in) {
         mask = Vector::xor2(key, text_at(i));
@@ -249,7 +266,7 @@ struct VectorModes {
         mask = Vector::xor2(key, before_at(i));
       }
       text[i] = last_round<Vector, formula.inverse>(text[i], mask);
-    }
+    });
     if constexpr (formula_of(Which).has_before()) {
       carried.before = text_at(Count - 1);
     }
@@ -257,16 +274,13 @@ struct VectorModes {
       Vector::store_some(out, text[0], memory.blocks);
     } else if (memory.streams) {
       prefetch<Count * vector_bytes>(in, Vector::always_fetches_far || memory.fetches_far);
-      for (unsigned i = 0; i < Count; ++i) {
+      unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
         Vector::stream(out + i * vector_bytes, text[i]);
-      }
+      });
     } else {
-      for (unsigned i = 0; i < Count; ++i) {
+      unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
         Vector::store(out + i * vector_bytes, text[i]);
-      }
-    }
-    if constexpr (Rounds == 0) {
-      forget(text);  // a loop over rounds keeps it in memory
+      });
     }
   }
 
@@ -313,14 +327,13 @@ struct VectorModes {
                         Vector::template multiply<0x01>(carries, tweak_polynomial()));
   }
 
-  PAES_INLINE static void first_tweaks(const Tweak& first, Tweaks& tweaks) noexcept {
+  PAES_INLINE static void first_tweaks(const Tweak& first, Register* tweaks) noexcept {
     Tweak block[lanes];
     block[0] = first;
     for (unsigned lane = 1; lane < lanes; ++lane) {
       block[lane] = xts::next_tweak(block[lane - 1]);
     }
     tweaks[0] = Vector::load(block);
-    forget(block);
     tweaks[1] = advance<lanes>(tweaks[0]);
     for (unsigned i = 0; i < 2; ++i) {
       tweaks[2 + i] = advance<2 * lanes>(tweaks[i]);

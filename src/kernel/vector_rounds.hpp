@@ -22,9 +22,9 @@ PAES_INLINE void inner_rounds(const StitchedKeys<Vector>& keys,
   using Register = typename Vector::Register;
   const auto one_round = [&](unsigned round) __attribute__((always_inline)) {
     const Register key = key_of<Inverse>(keys, round);
-    for (Register& blocks : text) {
-      blocks = Inverse ? Vector::aes_inverse_round(blocks, key) : Vector::aes_round(blocks, key);
-    }
+    unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
+      text[i] = Inverse ? Vector::aes_inverse_round(text[i], key) : Vector::aes_round(text[i], key);
+    });
   };
   if constexpr (Rounds != 0) {
     unrolled<Rounds - 1>([&](unsigned step) __attribute__((always_inline)) {
