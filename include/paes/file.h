@@ -110,8 +110,9 @@ int paes_cancel_is_requested(const paes_cancel* cancel);
  * when the output has its name: its answer changes nothing. */
 typedef int (*paes_progress)(void* user, uint64_t done_bytes, uint64_t total_bytes);
 
-/* Told in one line what may go wrong with an output before it is written (little room), and what is
- * not as it should be with one that is complete (its mode). The text is valid during the call. */
+/* Told in one line what may go wrong with an output before it is written (little room), what is not
+ * as it should be with one that is complete (its mode), and what is left of one that could not be
+ * removed: for a writer by paes_writer_free. The text is valid during the call. */
 typedef void (*paes_warning)(void* user, const char* what_why);
 
 typedef struct paes_file_options {

@@ -62,8 +62,9 @@ struct FileOptions {
   // and throws that. The last call of work that succeeds comes when the output has its name: what
   // that one throws is lost. Reader and Writer make no calls.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = nullptr;
-  // Told in one line what may go wrong with an output before it is written (little room), and what
-  // is not as it should be with one that is complete (its mode). Null: nobody is told.
+  // Told in one line what may go wrong with an output before it is written (little room), what is
+  // not as it should be with one that is complete (its mode), and what is left of one that could
+  // not be removed: for a Writer by its destructor. Null: nobody is told.
   std::function<void(const std::string& what_why)> warn = nullptr;
 };
 

@@ -13,6 +13,18 @@ namespace paes {
 
 namespace {
 
+// A folder that lets nobody rename (an append-only one, or rights that were taken away meanwhile)
+// gives the errors of a file system without these calls. So a rename to a name of our own is tried
+// first, before anything has the user's name that might have to stay. 0 or an errno.
+int try_rename(int folder, const std::string& from) noexcept {
+  const std::string trial = from.substr(0, from.rfind('/') + 1) + new_temporary_name();
+  if (renameat(folder, from.c_str(), folder, trial.c_str()) != 0 ||
+      renameat(folder, trial.c_str(), folder, from.c_str()) != 0) {
+    return errno;
+  }
+  return 0;
+}
+
 // An empty file of our own holds the name until the rename, which replaces whatever has the name
 // then. No call does both steps at once here, so three things are left. Who puts another file in
 // the holder's place after we have looked loses that file. Who has opened the holder by its name
@@ -63,26 +75,26 @@ bool is_refusal(int error) noexcept {
   }
 }
 
-int rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                       AvoidedWays avoid) noexcept {
+Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
+                           AvoidedWays avoid) noexcept {
   if (!avoid.noreplace) {
     if (renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
-      return 0;
+      return {};
     }
     if (!is_refusal(errno)) {
-      return errno;
+      return {errno};
     }
   }
   if (!avoid.link) {
     if (linkat(folder, from.c_str(), folder, to.c_str(), 0) == 0) {
-      (void)unlinkat(folder, from.c_str(), 0);
-      return 0;
+      return {0, unlinkat(folder, from.c_str(), 0) == 0 ? 0 : errno};
     }
     if (!is_refusal(errno)) {
-      return errno;
+      return {errno};
     }
   }
-  return rename_over_holder(folder, from, to);
+  const int error = try_rename(folder, from);
+  return {error != 0 ? error : rename_over_holder(folder, from, to)};
 }
 
 }  // namespace paes

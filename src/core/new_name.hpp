@@ -17,9 +17,14 @@ struct AvoidedWays {
 // system, has no such call for these files. Another way may then do the same.
 [[nodiscard]] bool is_refusal(int error) noexcept;
 
+struct Renamed {
+  int error = 0;     // an errno, EEXIST among them; 0: the file has its new name
+  int kept_old = 0;  // an errno: the file has its old name as well, which could not be removed
+};
+
 // Renames `from` to `to`, both in `folder` (or counted from it), unless something has the name
-// `to`. 0 or an errno, EEXIST among them. Two names of one file may be left by a crash.
-[[nodiscard]] int rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                                     AvoidedWays avoid = {}) noexcept;
+// `to`. Two names of one file may be left by a crash.
+[[nodiscard]] Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
+                                         AvoidedWays avoid = {}) noexcept;
 
 }  // namespace paes

@@ -188,7 +188,7 @@ void NonceAllocator::State::make_file() {
     check_own(made.number(), path);  // a file system without permission bits may let others in
     write_synced(made.number(), path, content, 0);
     // Two names of one file do no harm, because the lock is on the file, not on the name.
-    errno = rename_to_new_name(AT_FDCWD, temporary, path);
+    errno = rename_to_new_name(AT_FDCWD, temporary, path).error;
     if (errno != 0 && errno != EEXIST) {
       throw_errno(path + ": cannot make it");
     }

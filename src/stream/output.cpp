@@ -467,9 +467,25 @@ void Output::place() {
     }
     return;
   }
-  errno = rename_to_new_name(folder, from, file_, {options_.avoid_noreplace, options_.avoid_link});
-  if (errno != 0) {
+  const Renamed renamed =
+      rename_to_new_name(folder, from, file_, {options_.avoid_noreplace, options_.avoid_link});
+  if (renamed.error != 0) {
+    errno = renamed.error;
     fail_to_place();
+  }
+  if (renamed.kept_old != 0) {
+    warn_of_rest(in_folder_ + from, renamed.kept_old);
+  }
+}
+
+// A file that stays under a name of ours may hold plain text, so that the user has to know of it.
+// This one is called while an error is on its way.
+void Output::warn_of_rest(const std::string& path, int error) const noexcept {
+  try {
+    if (options_.warn) {
+      options_.warn(path + ": could not be removed: " + std::strerror(error));
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to be told
   }
 }
 
@@ -489,8 +505,8 @@ void Output::give_temporary_name() {
   if (!is_refusal(errno)) {
     fail_to_place();
   }
-  refuses_links.store(status_of(folder_.number(), name_).st_dev);
   move_to_temporary();
+  refuses_links.store(status_of(folder_.number(), name_).st_dev);
 }
 
 // Where no file gets a second name, a file without a name never gets one. So its content moves to a
@@ -529,7 +545,10 @@ void Output::discard() noexcept {
     return;
   }
   if (!temporary_.empty()) {
-    (void)unlinkat(folder_.number(), temporary_.c_str(), 0);
+    const int error = unlinkat(folder_.number(), temporary_.c_str(), 0) == 0 ? 0 : errno;
+    if (error != 0 && error != ENOENT) {
+      warn_of_rest(temporary_path(), error);
+    }
     temporary_.clear();
   }
   if (!finished_ && kind_ == Kind::standard_file &&

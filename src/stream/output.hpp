@@ -55,7 +55,8 @@ struct OutputOptions {
   bool is_grouped = false;
   // When the finished file was last modified: as its source. Nothing: now.
   std::optional<struct timespec> modified = std::nullopt;
-  // Called before the work with what may go wrong; may be null.
+  // Called with what may go wrong, before the work, and with what could not be removed, after it.
+  // May be null.
   std::function<void(const std::string& what_why)> warn = nullptr;
   // For tests: skip these ways to place the file, as on a file system that lacks them.
   bool avoid_unnamed = false;    // O_TMPFILE
@@ -166,6 +167,7 @@ class Output : public Sink {
   void give_temporary_name();
   void move_to_temporary();
   [[noreturn]] void fail_to_place() const;
+  void warn_of_rest(const std::string& path, int error) const noexcept;
 
   Kind kind_ = Kind::direct;
   std::string name_;       // as the user gave it

@@ -7,9 +7,12 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "append_only.hpp"
 
 namespace paes {
 namespace {
@@ -35,7 +38,7 @@ class NewName : public testing::TestWithParam<AvoidedWays> {
     return std::distance(std::filesystem::directory_iterator(folder_), {});
   }
   [[nodiscard]] int rename(const std::string& from, const std::string& to) const {
-    return rename_to_new_name(AT_FDCWD, path(from), path(to), GetParam());
+    return rename_to_new_name(AT_FDCWD, path(from), path(to), GetParam()).error;
   }
 
   std::string folder_;
@@ -73,6 +76,34 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& way) {
       return std::string(way.param.link ? "Holder" : way.param.noreplace ? "Link" : "Renameat2");
     });
+
+class AppendOnly : public NewName {
+ protected:
+  ~AppendOnly() override { (void)test::set_append_only(folder_, false); }
+};
+
+TEST_P(AppendOnly, NothingOfOursStaysUnsaid) {
+  write("from", "text");
+  if (!test::set_append_only(folder_, true)) {
+    GTEST_SKIP() << "no append-only folders here: " << std::strerror(errno);
+  }
+  const Renamed renamed = rename_to_new_name(AT_FDCWD, path("from"), path("to"), GetParam());
+  if (GetParam().link) {
+    EXPECT_EQ(renamed.error, EPERM);
+    EXPECT_FALSE(std::filesystem::exists(path("to")));
+    EXPECT_EQ(entries(), 1);
+  } else {
+    EXPECT_EQ(renamed.error, 0);
+    EXPECT_EQ(renamed.kept_old, EPERM);
+    EXPECT_EQ(text_of("to"), "text");
+    EXPECT_EQ(entries(), 2);
+  }
+  EXPECT_EQ(text_of("from"), "text");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, AppendOnly,
+                         testing::Values(AvoidedWays{false, false}, AvoidedWays{false, true},
+                                         AvoidedWays{true, true}));
 
 TEST(NewNames, RefusalsAreThoseOfFileSystemsAndPolicies) {
   for (const int error : {EPERM, EACCES, EINVAL, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {

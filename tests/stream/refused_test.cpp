@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "append_only.hpp"
 #include "paes/error.hpp"
 #include "sanitized.hpp"
 #include "stream/output.hpp"
@@ -92,6 +93,28 @@ TEST_F(Refused, AChildLeavesItsParentsFileAlone) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   output.commit(text_.size());
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
+}
+
+// An unfinished file may hold plain text, so that one that stays is told of.
+TEST_F(Refused, AFileThatCannotBeRemovedIsWarnedOf) {
+  std::string warnings;
+  OutputOptions options;
+  options.avoid_unnamed = true;
+  options.warn = [&](const std::string& what_why) { warnings += what_why + "\n"; };
+  std::optional<Output> given_up = Output::create(folder_ / "given up", options);
+  Output complete = Output::create(folder_ / "complete", options);
+  const std::string rests[] = {given_up->temporary_path(), complete.temporary_path()};
+  if (!test::set_append_only(folder_.path(), true)) {
+    GTEST_SKIP() << "no append-only folders here: " << std::strerror(errno);
+  }
+  given_up.reset();
+  complete.write(text_);
+  complete.commit(text_.size());
+  EXPECT_TRUE(test::set_append_only(folder_.path(), false));
+  EXPECT_EQ(warnings, rests[0] + ": could not be removed: Operation not permitted\n" + rests[1] +
+                          ": could not be removed: Operation not permitted\n");
+  EXPECT_TRUE(read_file(folder_ / "complete") == text_);
+  EXPECT_EQ(folder_.entries(), 3U);
 }
 
 TEST_F(Refused, PermissionsThatCannotBeSetDoNotLoseTheWork) {

@@ -1,0 +1,25 @@
+// Folders in which names can be made and not taken away again.
+#pragma once
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#include <string>
+
+#include "core/descriptor.hpp"
+
+namespace paes::test {
+
+// False: the user may not, or the file system has none; errno says which.
+[[nodiscard]] inline bool set_append_only(const std::string& folder, bool is_wanted) {
+  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  int flags = 0;
+  if (ioctl(opened.number(), FS_IOC_GETFLAGS, &flags) != 0) {
+    return false;
+  }
+  flags = is_wanted ? flags | FS_APPEND_FL : flags & ~FS_APPEND_FL;
+  return ioctl(opened.number(), FS_IOC_SETFLAGS, &flags) == 0;
+}
+
+}  // namespace paes::test
