@@ -448,6 +448,66 @@ def test_sources_that_answer_wrongly(
     assert os.listdir(folder) == ["sealed.paes"]
 
 
+class Unready(io.FileIO):
+    """A file whose reads or writes have nothing for a while, though its descriptor is ready."""
+
+    def __init__(self, path: Path, mode: str) -> None:
+        super().__init__(path, mode)
+        self.until = time.monotonic() + 0.3
+        self.calls = 0
+
+    def is_unready(self) -> bool:
+        self.calls += 1
+        return time.monotonic() < self.until
+
+    def readinto(self, buffer: Any, /) -> Any:
+        return None if self.is_unready() else super().readinto(buffer)
+
+    def read(self, size: int | None = -1, /) -> Any:
+        return None if self.is_unready() else super().read(size)
+
+    def write(self, data: Any, /) -> Any:
+        return None if self.is_unready() else super().write(data)
+
+
+def test_a_descriptor_that_is_ready_too_early(folder: Path, identity: paes.Identity) -> None:
+    plain = folder / "plain"
+    plain.write_bytes(TEXT)
+    for make in (lambda: Unready(plain, "rb"), lambda: io.BufferedReader(Unready(plain, "rb"))):
+        with make() as source:
+            paes.encrypt_file(source, folder / "sealed", recipients=identity.recipient)
+            raw = source.raw if isinstance(source, io.BufferedReader) else source
+            assert raw.calls < 200
+        (folder / "sealed").unlink()
+    with Unready(folder / "sealed", "wb") as target:
+        with paes.open(target, "wb", recipients=identity.recipient) as file:
+            file.write(TEXT)
+        assert target.calls < 200
+    assert paes.open(folder / "sealed", identity=identity).read() == TEXT
+
+
+def test_a_file_that_grows_while_it_is_opened(
+    folder: Path, identity: paes.Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes less room than it says, as files under /sys do."""
+    growing = folder / "growing"
+    growing.touch()
+    os.truncate(growing, 100_000)
+    read = os.pread
+
+    def grow_and_read(number: int, size: int, offset: int) -> bytes:
+        with growing.open("ab") as file:
+            file.write(b"more")
+        return read(number, size, offset)
+
+    with growing.open("rb") as source, monkeypatch.context() as patched:
+        patched.setattr("paes.sources.os.pread", grow_and_read)
+        patched.setattr("paes.sources._read_to_end", lambda file: pytest.fail("was read to its end"))
+        paes.encrypt_file(source, folder / "sealed", recipients=identity.recipient)
+    # What it held once it was opened.
+    assert paes.open(folder / "sealed", identity=identity).read() == bytes(100_000) + b"more"
+
+
 class Target:
     """A file object to write to, whose writes take what `taken` says."""
 

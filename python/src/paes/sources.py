@@ -9,6 +9,7 @@ import os
 import select
 import stat
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
@@ -56,23 +57,32 @@ def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int
     return _read_at(file), _length(file), name_of(source)
 
 
-def _wait(file: object, event: int) -> bool:
-    """Wait until a file that does not block can go on. False if it has no descriptor to ask."""
+def _wait(file: object, event: int, waits: int) -> bool:
+    """Wait until a file that does not block can go on. False if it has no descriptor to ask.
+
+    `waits` counts the calls since it last went on. A descriptor that is ready each time is not what
+    such a file waits for, and asking again at once would keep a processor busy.
+    """
     try:
         descriptor = cast("Any", file).fileno()
     except (AttributeError, OSError):
         return False
     ready = select.poll()
     ready.register(descriptor, event)
-    ready.poll()
+    if not ready.poll(0):
+        ready.poll()
+    elif waits:
+        time.sleep(min(0.0005 * 2**waits, 0.05))
     return True
 
 
 def _read(file: Readable, size: int) -> bytes:
     """Read at most `size` bytes, and wait for the first of them."""
+    waits = 0
     while (data := file.read(size)) is None:
-        if not _wait(file, select.POLLIN):
+        if not _wait(file, select.POLLIN, waits):
             raise BlockingIOError(errno.EAGAIN, f"{name_of(file)}: cannot be read without waiting")
+        waits += 1
     return data
 
 
@@ -84,7 +94,10 @@ def _tells_wrong_length(file: Readable) -> bool:
     if not stat.S_ISREG(status.st_mode) or status.st_blocks * 512 >= max(status.st_size, 1):
         return False
     at_end = os.pread(file.fileno(), 2, max(status.st_size - 1, 0))
-    return len(at_end) != (1 if status.st_size else 0)
+    if len(at_end) == (1 if status.st_size else 0):
+        return False
+    is_growing = len(at_end) > 0 and os.fstat(file.fileno()).st_size != status.st_size
+    return not is_growing  # then it is taken with the length that it has now
 
 
 def _read_to_end(file: Readable) -> bytes:
@@ -152,24 +165,28 @@ def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
 
     def write(data: bytes) -> None:
         left = memoryview(data)
+        waits = 0
         while left:
             try:
                 written = file.write(cast("bytes", left))
             except BlockingIOError as error:  # of a buffered file, which has taken a part
                 left = left[error.characters_written :]
-                if not _wait(file, select.POLLOUT):
+                waits = waits + 1 if error.characters_written == 0 else 0
+                if not _wait(file, select.POLLOUT, waits):
                     raise
                 continue
             if written is None and isinstance(file, io.RawIOBase):
-                if not _wait(file, select.POLLOUT):
+                if not _wait(file, select.POLLOUT, waits):
                     raise BlockingIOError(
                         errno.EAGAIN, f"{name_of(file)}: cannot be written without waiting"
                     )
+                waits += 1
                 continue
             if written is None:
                 return  # a file that takes all and does not count
             if not 0 < written <= len(left):
                 raise OSError(f"{name_of(file)}: write returned {written}")
             left = left[written:]
+            waits = 0
 
     return write
