@@ -104,6 +104,15 @@ void paes_cancel_request(paes_cancel* cancel);
 /* 1 or 0. 0 for null. */
 int paes_cancel_is_requested(const paes_cancel* cancel);
 
+/* Like paes_open_with_add_encrypted_identity_file, and answers PAES_FAILURE soon once `cancel`,
+ * which may be null, is requested: an encrypted list takes a second, or more if its writer wished
+ * so, and a FIFO waits for its writer. An encrypted SSH key is opened by the call that opens a
+ * file, which has a cancel of its own. */
+int paes_open_with_add_encrypted_identity_file_cancellable(paes_open_with* open_with,
+                                                           const char* path, const char* passphrase,
+                                                           size_t passphrase_bytes,
+                                                           const paes_cancel* cancel);
+
 /* Called now and then with the bytes of text that are done and their number in all (0: not known),
  * from a thread of the library's, never twice at a time. 0 goes on; anything else stops the work,
  * which then answers PAES_FAILURE and leaves nothing. The last call of work that succeeds comes

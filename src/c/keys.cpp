@@ -113,10 +113,19 @@ int paes_open_with_add_identity_file(paes_open_with* open_with, const char* path
 
 int paes_open_with_add_encrypted_identity_file(paes_open_with* open_with, const char* path,
                                                const char* passphrase, size_t passphrase_bytes) {
+  return paes_open_with_add_encrypted_identity_file_cancellable(open_with, path, passphrase,
+                                                                passphrase_bytes, nullptr);
+}
+
+int paes_open_with_add_encrypted_identity_file_cancellable(paes_open_with* open_with,
+                                                           const char* path, const char* passphrase,
+                                                           size_t passphrase_bytes,
+                                                           const paes_cancel* cancel) {
   return code_of([&] {
     auto& all = given(open_with, "open_with")->identities;
     const auto loaded =
-        paes::Identity::load(given(path, "path"), passphrase_at(passphrase, passphrase_bytes));
+        paes::Identity::load(given(path, "path"), passphrase_at(passphrase, passphrase_bytes),
+                             cancel != nullptr ? cancel->cancel.get() : nullptr);
     all.insert(all.end(), loaded.begin(), loaded.end());
   });
 }

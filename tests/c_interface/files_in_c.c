@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "store.h"
 
@@ -256,6 +258,8 @@ static void check_key_nulls(void) {
   REFUSED(paes_open_with_add_encrypted_identity_file(NULL, "key.txt", "p", 1));
   REFUSED(paes_open_with_add_encrypted_identity_file(open_with, NULL, "p", 1));
   REFUSED(paes_open_with_add_encrypted_identity_file(open_with, "key.txt", NULL, 1));
+  REFUSED(paes_open_with_add_encrypted_identity_file_cancellable(NULL, "key.txt", "p", 1, NULL));
+  REFUSED(paes_open_with_add_encrypted_identity_file_cancellable(open_with, NULL, "p", 1, NULL));
   REFUSED(paes_open_with_set_passphrase(NULL, "p", 1));
   REFUSED(paes_open_with_set_passphrase(open_with, NULL, 1));
   REFUSED(paes_open_with_set_key(NULL, text, 16, NULL, 0));
@@ -332,6 +336,39 @@ static void check_nulls(void) {
   CHECK(!exists("never"));
 }
 
+static void* request_soon(void* cancel) {
+  (void)usleep(300000);
+  paes_cancel_request(cancel);
+  return NULL;
+}
+
+/* No passphrase opens this list, and to find that takes a gigabyte and seconds. */
+static void check_cancelled_identity_file(void) {
+  const char costly[] =
+      "age-encryption.org/v1\n-> scrypt AAAAAAAAAAAAAAAAAAAAAA 20\n"
+      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+      "--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+      "A nonce and the tag of no text.";
+  paes_open_with* opener = NULL;
+  paes_cancel* cancel = NULL;
+  pthread_t thread;
+  write_file("costly", costly, sizeof costly);
+  OK(paes_open_with_new(&opener));
+  OK(paes_cancel_new(&cancel));
+  OK(paes_open_with_add_encrypted_identity_file_cancellable(opener, "key.txt", "p", 1, cancel));
+  OK(paes_open_with_add_encrypted_identity_file_cancellable(opener, "key.txt", "p", 1, NULL));
+  CHECK(pthread_create(&thread, NULL, request_soon, cancel) == 0);
+  CHECK(paes_open_with_add_encrypted_identity_file_cancellable(opener, "costly", "p", 1, cancel) ==
+        PAES_FAILURE);
+  CHECK(paes_cancel_is_requested(cancel) == 1);
+  CHECK(strstr(paes_error_message(), "interrupted") != NULL);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(paes_open_with_add_encrypted_identity_file_cancellable(opener, "key.txt", "p", 1, cancel) ==
+        PAES_FAILURE);
+  paes_cancel_free(cancel);
+  paes_open_with_free(opener);
+}
+
 int main(void) {
   char folder[] = "/tmp/paes-files-in-c-XXXXXX";
   (void)umask(022);
@@ -339,6 +376,7 @@ int main(void) {
     return 1;
   }
   check_keys();
+  check_cancelled_identity_file();
   check_paths();
   check_warning();
   check_long_message();
