@@ -52,7 +52,7 @@ void write_new_secret_file(const std::string& path, const std::function<SecretBy
 }
 
 void write_standard_output(Bytes contents) {
-  if (!write_all(STDOUT_FILENO, contents)) {
+  if (!write_all(STDOUT_FILENO, contents, stop_descriptor())) {
     throw_standard_output_errno();
   }
   sync_written(STDOUT_FILENO, "standard output");

@@ -102,6 +102,10 @@ void begin_as_child() {
 
 const Cancel& cancel() noexcept { return *cancellation; }
 
+int stop_descriptor() noexcept {
+  return cancellation != nullptr ? cancellation->descriptor() : -1;  // is there, so nothing throws
+}
+
 bool stop_for_closed_output() noexcept {
   if (!ignores_closed_pipes) {
     on_signal(SIGPIPE);

@@ -17,6 +17,9 @@ void prepare_process();
 // Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.
 [[nodiscard]] const Cancel& cancel() noexcept;
 
+// Readable once it is requested; -1 before prepare_process has run.
+[[nodiscard]] int stop_descriptor() noexcept;
+
 // In a forked child that goes on by itself: requests to stop that reach the parent from now on are
 // not its own, nor are its own the parent's.
 void begin_as_child();

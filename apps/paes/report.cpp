@@ -10,6 +10,7 @@
 
 #include "core/descriptor.hpp"
 #include "core/write_all.hpp"
+#include "paes/process.hpp"
 #include "paes/shown_text.hpp"
 
 namespace paes::cli {
@@ -25,7 +26,8 @@ bool has_progress_line = false;
 
 // Without stdio, which drops what it holds when a descriptor is not ready.
 bool put(int descriptor, std::string_view text) noexcept {
-  return write_all(descriptor, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  return write_all(descriptor, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
+                   stop_descriptor());
 }
 
 // Call it with the mutex locked. The cursor is at the line's beginning already. If a narrower

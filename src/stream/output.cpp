@@ -278,6 +278,10 @@ void Output::write(std::span<const iovec> from) {
   while (!rest.is_done()) {
     check(options_.cancel);
     const ssize_t put = writev(number(), rest.data(), rest.count());
+    if (put == 0 && rest.data()->iov_len != 0) {
+      errno = EIO;  // nothing was taken, and nothing will be the next time
+      throw_errno(name_);
+    }
     if (put >= 0) {
       rest.advance(static_cast<std::size_t>(put));
       position_ += static_cast<std::uint64_t>(put);

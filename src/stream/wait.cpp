@@ -80,6 +80,10 @@ bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> 
   auto at = static_cast<off_t>(offset);
   while (!rest.is_done()) {
     const ssize_t put = pwritev(descriptor, rest.data(), rest.count(), at);
+    if (put == 0 && rest.data()->iov_len != 0) {
+      errno = EIO;  // nothing was taken, and nothing will be the next time
+      return false;
+    }
     if (put >= 0) {
       rest.advance(static_cast<std::size_t>(put));
       at += put;

@@ -4,7 +4,9 @@ import fcntl
 import json
 import os
 import signal
+import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -109,14 +111,13 @@ class SlowPipe:
         self.thread = threading.Thread(target=self.read)
 
     def read(self):
-        time.sleep(0.2)  # until the pipe is full
         while block := os.read(self.reading, 1024):
             self.got += block
             time.sleep(0.0005)
 
-    def begin(self):
-        os.close(self.writing)
-        self.thread.start()
+    def holds(self):
+        """How many bytes wait in it."""
+        return struct.unpack("i", fcntl.ioctl(self.reading, termios.FIONREAD, bytes(4)))[0]
 
     def end(self):
         self.thread.join()
@@ -124,12 +125,38 @@ class SlowPipe:
         return self.got
 
 
+def wait_until_it_waits(process, pipes):
+    """Until the program has written something and all of its threads sleep, or it has ended: no reader has
+    begun, so that it waits for one. The files that it reads are local, and none of its threads sleeps for them."""
+    end = time.monotonic() + program.TIMEOUT_S
+    seen = 0
+    while seen < 3:
+        assert time.monotonic() < end
+        time.sleep(0.005)
+        try:
+            threads = os.listdir(f"/proc/{process.pid}/task")
+            states = {state_of(f"/proc/{process.pid}/task/{thread}/stat") for thread in threads}
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread has just ended
+        if states == {"Z"}:
+            return
+        seen = seen + 1 if states == {"S"} and any(pipe.holds() for pipe in pipes) else 0
+
+
+def state_of(path):
+    with open(path) as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 def run_slowly(*arguments):
-    """Exit code, standard output and standard error, both read slowly."""
-    out, err = SlowPipe(), SlowPipe()
+    """Exit code, standard output and standard error, both read slowly once the program waits for that."""
+    pipes = out, err = SlowPipe(), SlowPipe()
     process = program.start(*arguments, stdin=subprocess.DEVNULL, stdout=out.writing, stderr=err.writing)
-    out.begin()
-    err.begin()
+    for pipe in pipes:
+        os.close(pipe.writing)
+    wait_until_it_waits(process, pipes)
+    for pipe in pipes:
+        pipe.thread.start()
     code = process.wait(timeout=program.TIMEOUT_S)
     return code, out.end(), err.end().decode()
 
@@ -180,3 +207,60 @@ def test_a_closed_pipe_that_does_not_block(many, keys):
     os.close(writing)
     assert process.wait(timeout=program.TIMEOUT_S) == -signal.SIGPIPE
     assert process.stderr.read() == b""
+
+
+# What nobody reads
+
+
+def full_pipe():
+    """A pipe that takes nothing more and does not block."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writing, bytes(4096))
+    return reading, writing
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_stop_while_nobody_reads(stream, number, many, keys):
+    """Messages wait for a reader, but not beyond a request to stop."""
+    reading, writing = full_pipe()
+    names = many if stream == "stdout" else [f"{name}.missing" for name in many]
+    process = program.start("verify", "-i", keys.path, *names, **{"stderr": subprocess.DEVNULL, stream: writing})
+    os.close(writing)
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.send_signal(number)
+        assert process.wait(timeout=20) == -number
+    finally:
+        os.close(reading)
+        process.kill()
+        process.wait()
+
+
+TAKES_NOTHING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/uio.h>
+#include <unistd.h>
+ssize_t write(int file, const void* from, size_t bytes) {
+  ssize_t (*real)(int, const void*, size_t) = dlsym(RTLD_NEXT, "write");
+  return file == 1 ? 0 : real(file, from, bytes);
+}
+ssize_t writev(int file, const struct iovec* from, int count) { return 0; }
+ssize_t pwritev(int file, const struct iovec* from, int count, off_t at) { return 0; }
+"""
+
+
+def test_what_takes_nothing_is_an_error(preloaded, sealed, keys, folder):
+    prefix = preloaded(TAKES_NOTHING)
+    for words in (["devices"], ["keygen"], ["decrypt", "-i", keys.path, "-o", "-", sealed]):
+        result = program.run(*words, prefix=prefix)
+        assert result.code == FAILURE
+        program.assert_error_lines(result.err, "standard output: Input/output error")
+    program.fail("encrypt", "-r", keys.recipient, "-o", folder / "new", folder / "plain", prefix=prefix,
+                 code=FAILURE, says="new: Input/output error")
+    assert not (folder / "new").exists()
