@@ -38,7 +38,7 @@ struct Findings {
   std::optional<std::uint64_t> file_bytes = std::nullopt;  // nothing for pipes
   std::optional<std::uint64_t> text_bytes = std::nullopt;  // nothing if no payload is this long
   bool truncated = false;
-  bool leftover = false;
+  std::optional<std::string> leftover = std::nullopt;
   std::optional<Unfinished> unfinished = std::nullopt;
 };
 
@@ -64,7 +64,7 @@ Findings examine(const std::string& file, const std::optional<Unfinished>& unfin
                  .header = std::nullopt,
                  .payload_offset = head.payload_offset(),
                  .envelope = head.summary(),
-                 .leftover = stream::has_leftover(file),
+                 .leftover = stream::find_leftover(file),
                  .unfinished = unfinished};
   if (head.container() != nullptr) {
     found.header = head.container()->header;
@@ -201,8 +201,7 @@ ordered_json describe(const Findings& found) {
       {"chunks", chunks},
       {"truncated", found.file_bytes ? ordered_json(found.truncated) : ordered_json()},
       {"authenticated", false},
-      {"leftover",
-       found.leftover ? ordered_json(stream::leftover_place(found.file).path) : ordered_json()},
+      {"leftover", found.leftover ? ordered_json(*found.leftover) : ordered_json()},
       {"unfinished", unfinished}};
 }
 

@@ -87,16 +87,15 @@ std::string leftover_hint(const std::string& file) {
 }
 
 void warn_of_leftover(const stream::FilePlace& file) {
-  if (stream::has_leftover(file)) {
-    print_warning_with_hint(
-        file.path + ": an interrupted rekey left " + stream::leftover_place(file).path,
-        leftover_hint(file.path));
+  if (const std::optional<std::string> leftover = stream::find_leftover(file)) {
+    print_warning_with_hint(file.path + ": an interrupted rekey left " + *leftover,
+                            leftover_hint(file.path));
   }
 }
 
 Error with_leftover_hint(const stream::FilePlace& file, const Error& error) {
-  return stream::has_leftover(file) ? Error(error.code, error.what(), leftover_hint(file.path))
-                                    : error;
+  return stream::find_leftover(file) ? Error(error.code, error.what(), leftover_hint(file.path))
+                                     : error;
 }
 
 std::string Unfinished::progress() const {

@@ -39,7 +39,7 @@ Descriptor open_locked(const FilePlace& place) {
   return descriptor;
 }
 
-// A folder of our own, also if the place has one.
+// A folder of the caller's own, also if the place has one.
 Descriptor open_folder_of(const FilePlace& place) {
   const std::filesystem::path parent = std::filesystem::path(place.path).parent_path();
   const std::string name = parent.empty() ? "." : parent.string();
@@ -51,8 +51,8 @@ Descriptor open_folder_of(const FilePlace& place) {
   return folder;
 }
 
-}  // namespace
-
+// FILE.rekey, or a shorter name that begins like it (path_beside): beside the file itself and not
+// beside a symbolic link to it.
 FilePlace leftover_place(const FilePlace& file) {
   std::error_code error;
   if (!file.has_folder() && std::filesystem::is_symlink(file.path, error)) {
@@ -62,19 +62,26 @@ FilePlace leftover_place(const FilePlace& file) {
   return place_beside(file, ".rekey");
 }
 
-bool has_leftover(const FilePlace& file) {
+}  // namespace
+
+std::optional<std::string> find_leftover(const FilePlace& file) {
+  if (file.path == "-") {
+    return std::nullopt;
+  }
+  const FilePlace place = leftover_place(file);
   struct stat status = {};
-  return file.path != "-" && leftover_place(file).lstat(status) == 0;
+  return place.lstat(status) == 0 ? std::optional(place.path) : std::nullopt;
 }
 
 PreambleFile::PreambleFile(const FilePlace& place, PreambleChange change)
     : name_(place.path),
       change_(std::move(change)),
       descriptor_(open_locked(place)),
-      folder_(open_folder_of(leftover_place(place))),
-      copy_(leftover_place(place).path, folder_.number()),
+      copy_(leftover_place(place)),
+      folder_(open_folder_of(copy_)),
       input_(Input::of(Descriptor(fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0)), name_,
                        &change_.cancel)) {
+  copy_.folder = folder_.number();
   if (!input_.is_regular()) {
     throw Error(ErrorCode::failure, name_ + ": is not a regular file");
   }

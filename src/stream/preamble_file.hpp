@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/descriptor.hpp"
@@ -16,11 +17,9 @@
 
 namespace paes::stream {
 
-// FILE.rekey, or a shorter name that begins like it (path_beside), where the copy of the old bytes
-// lies: beside the file itself and not beside a symbolic link to it. An interrupted change leaves
-// it there.
-[[nodiscard]] FilePlace leftover_place(const FilePlace& file);
-[[nodiscard]] bool has_leftover(const FilePlace& file);  // "-" has none
+// The path of the copy of the old bytes that an interrupted change has left, if there is one. "-"
+// has none.
+[[nodiscard]] std::optional<std::string> find_leftover(const FilePlace& file);
 
 // What a change of the preamble needs from its caller.
 struct PreambleChange {
@@ -68,8 +67,8 @@ class PreambleFile {
   std::string name_;
   PreambleChange change_;
   Descriptor descriptor_;
+  FilePlace copy_;     // in folder_
   Descriptor folder_;  // where the copy lies
-  FilePlace copy_;     // in that folder
   Input input_;
 };
 
