@@ -1,8 +1,6 @@
 #include "paes/clashes.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,12 +11,10 @@
 #include <utility>
 
 #include "core/current_error.hpp"
-#include "core/folder.hpp"
 #include "paes/output_folders.hpp"
 #include "paes/process.hpp"
 #include "stream/file_format.hpp"
 #include "stream/input.hpp"
-#include "stream/temporary.hpp"
 
 namespace paes::cli {
 
@@ -31,44 +27,12 @@ std::string with_case(std::string text, int (*change)(int)) {
   return text;
 }
 
-// The folder that an output will be in, or the last on the way to it that exists.
-Descriptor folder_for(const Outcome& outcome) {
-  const stream::TreePlace& place = outcome.output_place;
-  const bool is_in_tree = place.tree != nullptr && place.tree->is_open();
-  std::string path = outcome.output;
-  for (;;) {
-    const std::size_t slash = path.rfind('/');
-    Descriptor folder = is_in_tree ? place.tree->open_folder(place.folder_of(path))
-                                   : open_folder(slash == std::string::npos ? "."
-                                                 : slash == 0               ? "/"
-                                                              : path.substr(0, slash));
-    if (folder.is_open() || slash == std::string::npos || slash == 0) {
-      return folder;
-    }
-    path.resize(slash);
-  }
-}
-
-// Whether names in the folder lead to the same file in whatever case. There are many such file
-// systems, and folders in others, so it is tried.
-bool ignores_case(const Descriptor& folder) {
-  const stream::Temporary trial = stream::make_temporary(folder.number(), false);
-  if (!trial.file.is_open()) {
-    return false;
-  }
-  struct stat status = {};
-  const bool is_found = fstatat(folder.number(), with_case(trial.name, toupper).c_str(), &status,
-                                AT_SYMLINK_NOFOLLOW) == 0;
-  (void)unlinkat(folder.number(), trial.name.c_str(), 0);
-  return is_found;
-}
-
 class Clashes {
  public:
   Clashes(std::vector<Outcome>& outcomes, Takes takes) : outcomes_(outcomes), takes_(takes) {}
 
   // A name can be the output of one input only.
-  void refuse_common_outputs(bool replaces_outputs) {
+  void refuse_common_outputs() {
     for (const Outcome& outcome : outcomes_) {
       if (!outcome.has_output()) {
         continue;
@@ -76,14 +40,10 @@ class Clashes {
       const std::string name = resolved(outcome.output_place, outcome.output);
       const auto [other, is_first] = outputs_.try_emplace(name, &outcome);
       if (!is_first) {
-        refuse_common(*other->second, outcome);
-      }
-      // Without -f the second finds that its name is taken.
-      if (replaces_outputs) {
-        const auto [alike, is_new] = in_lower_case_.try_emplace(with_case(name, tolower), &outcome);
-        if (!is_new && ignores_case(folder_for(outcome))) {
-          refuse_common(*alike->second, outcome);
-        }
+        throw Error(ErrorCode::usage,
+                    outcome.output + ": would be the output of both " + other->second->input +
+                        " and " + outcome.input,
+                    "name each input once, or give one of them another output");
       }
     }
   }
@@ -108,12 +68,6 @@ class Clashes {
     const Outcome* by;
     std::string name;  // in lower case
   };
-
-  [[noreturn]] static void refuse_common(const Outcome& one, const Outcome& other) {
-    throw Error(ErrorCode::usage,
-                other.output + ": would be the output of both " + one.input + " and " + other.input,
-                "name each input once, or give one of them another output");
-  }
 
   // Names are compared by the folders that they lead to. Those of a tree's files mostly lie in one
   // folder, too, so each is looked up once. A link that the user has named is followed.
@@ -195,7 +149,6 @@ class Clashes {
   Takes takes_;
   std::unordered_map<std::string, std::string> folders_;
   std::unordered_map<std::string, const Outcome*> outputs_;
-  std::unordered_map<std::string, const Outcome*> in_lower_case_;
   std::multimap<std::pair<dev_t, ino_t>, Replaced> replaced_;
 };
 
@@ -203,7 +156,7 @@ class Clashes {
 
 void settle_clashes(std::vector<Outcome>& outcomes, Takes takes, bool replaces_outputs) {
   Clashes clashes(outcomes, takes);
-  clashes.refuse_common_outputs(replaces_outputs);
+  clashes.refuse_common_outputs();
   if (replaces_outputs) {
     clashes.keep_inputs();
   }

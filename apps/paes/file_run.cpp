@@ -198,8 +198,13 @@ std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
   if (outcome.input == "-") {
     return OpenedFile{stream::Input::standard_input(&cancel()), {}, {}};
   }
+  const bool is_elsewhere = outcome.output_place.tree != outcome.place.tree;
+  const auto output_folder = [&] {
+    return is_elsewhere ? outcome.output_place.open_folder(outcome.output) : Descriptor();
+  };
   if (!outcome.was_found()) {
-    return OpenedFile{stream::Input::open(outcome.input, &cancel()), {}, {}};
+    stream::Input input = stream::Input::open(outcome.input, &cancel());
+    return OpenedFile{std::move(input), {}, output_folder()};
   }
   Descriptor folder = outcome.place.open_folder(outcome.input);
   std::optional<stream::Input> input =
@@ -212,9 +217,7 @@ std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
   if (outcome.status == Status::skipped) {
     return std::nullopt;
   }
-  const bool is_elsewhere = outcome.output_place.tree != outcome.place.tree;
-  return OpenedFile{std::move(*input), std::move(folder),
-                    is_elsewhere ? outcome.output_place.open_folder(outcome.output) : Descriptor()};
+  return OpenedFile{std::move(*input), std::move(folder), output_folder()};
 }
 
 bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const Means& means) {

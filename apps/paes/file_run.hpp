@@ -39,7 +39,8 @@ class FileRun {
     bool is_grouped = false;
   };
 
-  // An input, and the folders of what was found, in which all names of the file are looked up.
+  // An input, and the folders in which its names and its output's are looked up. None is open for a
+  // file that was named, unless its output lies below that of --output-dir.
   struct OpenedFile {
     stream::Input input;
     Descriptor folder;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -27,10 +28,6 @@ namespace {
 
 constexpr std::size_t max_name_bytes = PATH_MAX - 1;
 constexpr std::size_t max_list_bytes = std::size_t{1} << 30;
-
-std::string joined(const std::string& folder, const std::string& name) {
-  return folder.ends_with('/') ? folder + name : folder + "/" + name;
-}
 
 // Reads the names of a list a block at a time.
 class ListReader {
@@ -102,20 +99,18 @@ class Collector {
  public:
   Collector(const InputOptions& options, Takes takes, const NameOutput& name_output)
       : options_(options), takes_(takes), name_output_(name_output) {
-    struct stat status = {};
-    if (!options.output_folder.empty() && stat(options.output_folder.c_str(), &status) == 0 &&
-        S_ISDIR(status.st_mode)) {
-      output_folder_ = stream::identity_of(status);
+    if (options.output_folder.empty()) {
+      return;
     }
-    if (!options.output_folder.empty()) {
-      output_tree_ = std::make_shared<stream::Tree>(options.output_folder);
-      if (output_folder_) {
-        output_tree_->open();
-      }
+    output_tree_ = std::make_shared<stream::Tree>(options.output_folder);
+    struct stat status = {};
+    if (stat(options.output_folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+      output_folder_ = stream::identity_of(status);
+      output_tree_->open();
     }
   }
 
-  // `below` is the name's place in the output folder.
+  // `below` is the name's place in the output folder, if there is one.
   void add(const std::string& name, const std::string& below) {
     struct stat status = {};
     const bool is_there = name != "-" && stat(name.c_str(), &status) == 0;
@@ -165,10 +160,9 @@ class Collector {
     } else if (!visited.below.empty() && output_folder_ &&
                stream::identity_of(visited.status) == *output_folder_) {
       return Next::past_this_folder;  // what an earlier run has written
-    } else if (!options_.output_folder.empty()) {
+    } else if (output_tree_ != nullptr) {
       const Descriptor folder = tree->open_folder(visited.below);
-      folders_.note_mode(joined(options_.output_folder, visited.below),
-                         stream::permissions_of(folder.number(), visited.status));
+      folders_.note_mode(visited.below, stream::permissions_of(folder.number(), visited.status));
     }
     return Next::on;
   }
@@ -186,10 +180,6 @@ class Collector {
     } else {
       outcome.listed_bytes = static_cast<std::uint64_t>(visited.status.st_size);
       name_output_of(outcome, visited.below);
-      outcome.output_place = outcome.place;
-      if (output_tree_ != nullptr) {
-        outcome.output_place = {output_tree_, output_tree_->path_of("").size()};
-      }
     }
   }
 
@@ -202,8 +192,13 @@ class Collector {
       return;
     }
     try {
-      outcome.output = name_output_(
-          options_.output_folder.empty() ? outcome.input : joined(options_.output_folder, below));
+      if (output_tree_ == nullptr) {
+        outcome.output = name_output_(outcome.input);
+        outcome.output_place = outcome.place;
+      } else {
+        outcome.output = name_output_(output_tree_->path_of(below));
+        outcome.output_place = {output_tree_, output_tree_->path_of("").size()};
+      }
     } catch (...) {
       outcome.fail(current_error());
     }
@@ -230,11 +225,11 @@ class Collector {
 // Where a name of a list lies below the output folder: a list keeps its folders, so that files of
 // one name stay apart.
 std::string place_of(const std::string& name) {
-  const std::string place = name.substr(std::min(name.find_first_not_of('/'), name.size()));
-  const std::string parts = "/" + place + "/";
-  refuse(parts.find("/../") != std::string::npos, name + ": would lead out of the output folder",
+  const std::filesystem::path path(name);
+  refuse(std::find(path.begin(), path.end(), "..") != path.end(),
+         name + ": would lead out of the output folder",
          "leave .. out of the names, or leave out --output-dir");
-  return place;
+  return path.relative_path().lexically_normal().string();
 }
 
 }  // namespace

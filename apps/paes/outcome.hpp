@@ -50,7 +50,7 @@ struct Outcome {
   // The length of a regular file when the files were listed.
   std::optional<std::uint64_t> listed_bytes = std::nullopt;
   // Where it lies, if it was found below a folder; there is no tree if the user has named it. An
-  // output's tree is that of its input, or what --output-dir names.
+  // output's tree is what --output-dir names, or that of its input.
   stream::TreePlace place = {};
   stream::TreePlace output_place = {};
   std::string result;  // for standard output, once all files before this one have ended

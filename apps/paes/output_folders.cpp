@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
-#include <utility>
 
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
@@ -33,6 +32,14 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash == 0 ? 1 : slash);
 }
 
+void sync_changed(const Descriptor& folder, const std::string& path) {
+  const int error = folder.is_open() ? sync_folder(folder.number(), folder.number()) : errno;
+  if (error != 0) {
+    errno = error;
+    throw_errno(path);
+  }
+}
+
 }  // namespace
 
 std::string resolved_folder(const std::string& path) {
@@ -42,24 +49,23 @@ std::string resolved_folder(const std::string& path) {
   return plain_path(error ? path : std::filesystem::absolute(resolved).string());
 }
 
-void OutputFolders::note_mode(const std::string& path, mode_t mode) {
+void OutputFolders::note_mode(const std::string& below, mode_t mode) {
   // Whatever the source is like, paes must be able to write here.
-  modes_.try_emplace(plain_path(path), (mode & 0777) | S_IRWXU);
+  modes_.try_emplace(below, (mode & 0777) | S_IRWXU);
 }
 
 void OutputFolders::make(std::vector<Outcome>& outcomes) {
-  // A named file and one that was found may lie in one folder, which each of them reaches by a way
-  // of its own.
-  std::map<std::pair<const stream::Tree*, std::string>, std::optional<Error>> tried;
+  std::shared_ptr<stream::Tree> tree;
+  std::map<std::string, std::optional<Error>> tried;
   for (Outcome& outcome : outcomes) {
     if (!outcome.has_output()) {
       continue;
     }
-    const auto [folder, is_new] =
-        tried.try_emplace({outcome.output_place.tree.get(), folder_of(outcome.output)});
-    if (is_new && !folder->first.second.empty()) {
+    tree = outcome.output_place.tree;
+    const auto [folder, is_new] = tried.try_emplace(outcome.output_place.folder_of(outcome.output));
+    if (is_new) {
       try {
-        make_for(outcome);
+        make_below(*tree, folder->first);
       } catch (...) {
         folder->second = current_error();
       }
@@ -68,46 +74,24 @@ void OutputFolders::make(std::vector<Outcome>& outcomes) {
       outcome.fail(*folder->second);
     }
   }
-  for (std::vector<std::string>* const changed : {&changed_, &changed_below_}) {
-    std::sort(changed->begin(), changed->end());
-    changed->erase(std::unique(changed->begin(), changed->end()), changed->end());
-  }
   for (const std::string& path : changed_) {
     sync_changed(open_folder(path.empty() ? "." : path), path);
   }
   for (const std::string& below : changed_below_) {
-    sync_changed(tree_->open_folder(below), tree_->path_of(below));
+    sync_changed(tree->open_folder(below), tree->path_of(below));
   }
 }
 
-void OutputFolders::sync_changed(const Descriptor& folder, const std::string& path) const {
-  const int error = folder.is_open() ? sync_folder(folder.number(), folder.number()) : errno;
-  if (error != 0) {
-    errno = error;
-    throw_errno(path);
-  }
-}
-
-void OutputFolders::make_for(const Outcome& outcome) {
-  const stream::TreePlace& place = outcome.output_place;
-  if (place.tree == nullptr) {
-    make(plain_path(folder_of(outcome.output)));
-    return;
-  }
-  if (!place.tree->is_open()) {
-    make(plain_path(place.tree->top()));
-    place.tree->open();
-  }
-  tree_ = place.tree;
-  make_below(*tree_, place.folder_of(outcome.output));
-}
-
-mode_t OutputFolders::mode_of(const std::string& path) const {
-  const auto mode = modes_.find(plain_path(path));
+mode_t OutputFolders::mode_of(const std::string& below) const {
+  const auto mode = modes_.find(below);
   return mode == modes_.end() ? 0777 : mode->second;
 }
 
-void OutputFolders::make_below(const stream::Tree& tree, const std::string& below) {
+void OutputFolders::make_below(stream::Tree& tree, const std::string& below) {
+  if (!tree.is_open()) {
+    make_top(plain_path(tree.top()), mode_of(""));
+    tree.open();
+  }
   const std::string path = tree.path_of(below);
   if (tree.open_folder(below).is_open()) {
     return;
@@ -119,30 +103,30 @@ void OutputFolders::make_below(const stream::Tree& tree, const std::string& belo
   make_below(tree, parent);
   const Descriptor around = tree.open_folder(parent);
   if (!around.is_open() ||
-      (mkdirat(around.number(), stream::last_name(below).c_str(), mode_of(path)) != 0 &&
+      (mkdirat(around.number(), stream::last_name(below).c_str(), mode_of(below)) != 0 &&
        errno != EEXIST)) {
     throw_errno(path);
   }
-  changed_below_.push_back(parent);
+  changed_below_.insert(parent);
 }
 
-void OutputFolders::make(const std::string& path) {
+void OutputFolders::make_top(const std::string& path, mode_t mode) {
   struct stat status = {};
   if (stat(path.c_str(), &status) == 0) {
-    return;  // if it is no folder, the output says so
+    return;  // whoever opens it says so if it is no folder
   }
   const std::string parent = folder_of(path);
   if (!parent.empty()) {
-    make(parent);
+    make_top(parent, 0777);
   }
   const stream::Target target = stream::find_target(path, stream::Links::followed);
   if (target.found.is_open()) {
     return;
   }
-  if (mkdirat(target.folder.number(), target.file.c_str(), mode_of(path)) != 0 && errno != EEXIST) {
+  if (mkdirat(target.folder.number(), target.file.c_str(), mode) != 0 && errno != EEXIST) {
     throw_errno(path);
   }
-  changed_.push_back(parent);
+  changed_.insert(parent);
 }
 
 }  // namespace paes::cli

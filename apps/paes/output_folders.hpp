@@ -4,12 +4,11 @@
 
 #include <sys/types.h>
 
-#include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "core/descriptor.hpp"
 #include "paes/outcome.hpp"
 #include "stream/file_place.hpp"
 
@@ -21,25 +20,21 @@ namespace paes::cli {
 
 class OutputFolders {
  public:
-  // If a folder of that name has to be made, it gets this mode, less the umask.
-  void note_mode(const std::string& path, mode_t mode);
-  // Makes what is missing for the outputs of files that are to be worked on. If a folder cannot be
-  // made, the files that need it have failed.
+  // If this folder below that of --output-dir has to be made, it gets this mode, less the umask.
+  void note_mode(const std::string& below, mode_t mode);
+  // Makes what is missing for the outputs of files that are to be worked on, all of them below the
+  // folder of --output-dir. If a folder cannot be made, the files that need it have failed.
   void make(std::vector<Outcome>& outcomes);
 
  private:
-  // The folder of this output.
-  void make_for(const Outcome& outcome);
-  void make(const std::string& path);
-  void make_below(const stream::Tree& tree, const std::string& below);
-  [[nodiscard]] mode_t mode_of(const std::string& path) const;
-  void sync_changed(const Descriptor& folder, const std::string& path) const;
+  void make_top(const std::string& path, mode_t mode);
+  void make_below(stream::Tree& tree, const std::string& below);
+  [[nodiscard]] mode_t mode_of(const std::string& below) const;
 
   std::unordered_map<std::string, mode_t> modes_;
-  std::vector<std::string> changed_;  // in which folders were made
-  // Such folders of the tree of --output-dir.
-  std::shared_ptr<stream::Tree> tree_;
-  std::vector<std::string> changed_below_;
+  // In which folders were made.
+  std::set<std::string> changed_;
+  std::set<std::string> changed_below_;
 };
 
 }  // namespace paes::cli

@@ -211,8 +211,10 @@ bool is_resumable(const TransferOptions& options, const stream::Input& input,
 
 stream::OutputOptions output_options(const TransferOptions& options, const stream::Input& source,
                                      bool encrypts) {
+  static stream::RunOutputs written;  // by this process, which runs one command
   stream::OutputOptions made;
   made.overwrite = options.overwrite;
+  made.written = options.overwrite ? &written : nullptr;
   made.is_named = !options.output.empty();
   made.permissions = encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source);
   made.source = &source;

@@ -396,9 +396,17 @@ void Output::check_synced() const {
 // The file is synced before others get access: the sync takes long, and a kill during it leaves the
 // file.
 void Output::give_name() {
+  std::unique_lock<std::mutex> lock;
+  if (options_.written != nullptr) {
+    lock = std::unique_lock(options_.written->mutex);
+  }
   try {
     set_permissions();
     place();
+    struct stat status = {};
+    if (options_.written != nullptr && fstat(number(), &status) == 0) {
+      options_.written->add(status);
+    }
   } catch (const Error&) {
     if (resumable_ != nullptr) {
       resumable_->protect();
@@ -466,10 +474,7 @@ void Output::place() {
   const int folder = folder_.number();
   const std::string from = resumable_ != nullptr ? resumable_->partial_file() : temporary_;
   if (options_.overwrite) {
-    if (renameat(folder, from.c_str(), folder, file_.c_str()) != 0) {
-      throw_errno(name_);
-    }
-    return;
+    return replace(from);
   }
   const Renamed renamed =
       rename_to_new_name(folder, from, file_, {options_.avoid_noreplace, options_.avoid_link});
@@ -483,13 +488,27 @@ void Output::place() {
 }
 
 // A file that stays under a name of ours may hold plain text, so that the user has to know of it.
-// This one is called while an error is on its way.
+// An error may be on its way already.
 void Output::warn_of_rest(const std::string& path, int error) const noexcept {
   try {
     if (options_.warn) {
       options_.warn(path + ": could not be removed: " + std::strerror(error));
     }
   } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to be told
+  }
+}
+
+void Output::replace(const std::string& from) const {
+  const int folder = folder_.number();
+  struct stat replaced = {};
+  if (options_.written != nullptr &&
+      fstatat(folder, file_.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0 &&
+      options_.written->has(replaced)) {
+    throw Error(ErrorCode::failure, name_ + ": is the output of another input already",
+                "its file system takes the names of both for one: give one of them another output");
+  }
+  if (renameat(folder, from.c_str(), folder, file_.c_str()) != 0) {
+    throw_errno(name_);
   }
 }
 

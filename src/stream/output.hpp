@@ -23,6 +23,7 @@
 #include "stream/ends.hpp"
 #include "stream/input.hpp"
 #include "stream/room.hpp"
+#include "stream/run_outputs.hpp"
 
 namespace paes::stream {
 
@@ -50,6 +51,9 @@ struct OutputOptions {
   bool is_shared = false;
   // The file is removed again if its folder cannot be synced.
   bool must_last = false;
+  // With overwrite: those of this run, none of which is replaced. May be null; must outlive the
+  // Output.
+  RunOutputs* written = nullptr;
   // commit() leaves a new file complete but without its name: a GroupCommit syncs it together with
   // others and names it (group_commit.hpp).
   bool is_grouped = false;
@@ -163,6 +167,7 @@ class Output : public Sink {
   void set_modified() noexcept;
   void set_permissions();
   void place();
+  void replace(const std::string& from) const;
   [[nodiscard]] bool is_linked_as(const std::string& name) const noexcept;
   void give_temporary_name();
   void move_to_temporary();

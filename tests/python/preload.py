@@ -82,22 +82,52 @@ CASELESS = """
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-static const char* small(const char* path, char* to) {
+#define REAL(call) __typeof__(call)* real = dlsym(RTLD_NEXT, #call)
+/* The path itself if it leads to something, or with its last name in small letters of Latin-1 in UTF-8. */
+static const char* small(int folder, const char* path, char* to) {
+  struct stat status;
+  REAL(fstatat);
+  if (strlen(path) > 4000 || real(folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0) return path;
   char* name = strrchr(strcpy(to, path), '/');
-  for (name = name == NULL ? to : name; *name != 0; ++name) *name = tolower((unsigned char)*name);
+  for (name = name == NULL ? to : name; *name != 0; ++name) {
+    int is_second = name != to && name[-1] == '\\303' && (*name & 0xff) < 0x9f;
+    *name = is_second ? *name | 0x20 : isupper(*name & 0x7f) && (*name & 0x80) == 0 ? tolower(*name) : *name;
+  }
   return to;
 }
 int stat(const char* path, struct stat* status) {
   char to[4096];
-  int (*real)(const char*, struct stat*) = dlsym(RTLD_NEXT, "stat");
-  return real(path, status) == 0 ? 0 : real(small(path, to), status);
+  REAL(stat);
+  return real(small(AT_FDCWD, path, to), status);
 }
 int fstatat(int folder, const char* path, struct stat* status, int flags) {
   char to[4096];
-  int (*real)(int, const char*, struct stat*, int) = dlsym(RTLD_NEXT, "fstatat");
-  return real(folder, path, status, flags) == 0 ? 0 : real(folder, small(path, to), status, flags);
+  REAL(fstatat);
+  return real(folder, small(folder, path, to), status, flags);
+}
+int openat(int folder, const char* path, int flags, ...) {
+  char to[4096];
+  REAL(openat);
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return real(folder, small(folder, path, to), flags, mode);
+}
+int linkat(int from_folder, const char* from, int folder, const char* path, int flags) {
+  char to[4096];
+  REAL(linkat);
+  return real(from_folder, from, folder, small(folder, path, to), flags);
+}
+int renameat(int from_folder, const char* from, int folder, const char* path) {
+  char to[4096];
+  REAL(renameat);
+  return real(from_folder, from, folder, small(folder, path, to));
 }
 """
 

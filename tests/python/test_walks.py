@@ -59,14 +59,14 @@ class Walk:
         self.last = "b" if command == "encrypt" else "b.paes"
         self.outside = program.tree(self.other)
 
-    def run(self, exchange, *options):
+    def run(self, exchange, *options, inputs=None, cwd=None):
         """The command, with what `exchange` does after the list was made. Gives code and messages."""
         key = ["-R" if self.command == "encrypt" else "-i", self.gate]
         new = ["-r", self.keys.recipient] if self.command == "rekey" else []
         if self.command == "encrypt" and "--resume" in options:
             new = ["-i", self.keys.path]
-        process = start(self.command, "--recursive", *key, *new, *options, self.tree,
-                        env=self.environment, stderr=-1, text=True)
+        process = start(self.command, "--recursive", *key, *new, *options, *(inputs or [self.tree]),
+                        env=self.environment, cwd=cwd, stderr=-1, text=True)
         with open(self.gate, "w") as gate:  # returns when paes has opened it
             exchange()
             gate.write(self.keys.recipient if self.command == "encrypt" else self.keys.path.read_text())
@@ -107,6 +107,31 @@ def test_a_link_in_the_place_of_a_folder_for_outputs(command, walk_of, folder):
     assert (code, program.tree(walk.other)) == (SOME_FAILED, walk.outside), messages
     assert sorted(os.listdir(folder / "out")) == ["a" if command == "decrypt" else "a.paes", "d"]
     assert f"paes: {folder}/out/d: " in messages
+
+
+@pytest.mark.parametrize("link", ["a folder", "an output"])
+@pytest.mark.parametrize("command", ["encrypt", "decrypt"])
+def test_a_link_below_the_folder_for_outputs_of_named_files(command, link, walk_of, folder):
+    """They go the same way as those of files that were found, also those of a list."""
+    walk = walk_of(command)
+    (folder / "list").write_text(f"tree//./d/{walk.last}\n")
+    output = "b.paes" if command == "encrypt" else "b"
+    target = walk.other
+    if link == "an output":
+        (folder / "out/tree/d").mkdir(parents=True)
+        target /= "new"
+    (folder / "out").mkdir(exist_ok=True)
+    planted = folder / "out/tree" / ("d" if link == "a folder" else f"d/{output}")
+
+    def plant():
+        planted.parent.mkdir(exist_ok=True)
+        planted.symlink_to(target)
+
+    code, messages = walk.run(plant, "-f", "--files-from", "list", "--output-dir", "out", inputs=["tree/a" if command == "encrypt" else "tree/a.paes"],
+                              cwd=folder)
+    assert (code, program.tree(walk.other)) == (SOME_FAILED, walk.outside), messages
+    assert planted.is_symlink() and f"paes: out/tree/d{'' if link == 'a folder' else '/' + output}: " in messages
+    assert sorted(os.listdir(folder / "out")) == ["a.paes" if command == "encrypt" else "a", "tree"]
 
 
 @pytest.mark.parametrize("options", [[], ["-f"], ["--resume"]], ids=" ".join)
