@@ -39,8 +39,6 @@ bool is_readable(int descriptor) noexcept {
   return poll(&event, 1, -1) == 1;
 }
 
-constexpr const char* const own_name = "paes-complete";
-
 // Where the system reads this process's command line, as far as /proc says.
 std::span<char> command_line() {
   std::ifstream file("/proc/self/stat");
@@ -65,15 +63,19 @@ std::span<char> command_line() {
 
 // Whoever looks for the mount by its name or its words, to end it, does not find this process.
 void take_own_name(std::span<char> line) noexcept {
-  (void)prctl(PR_SET_NAME, own_name);
+  (void)prctl(PR_SET_NAME, Completer::name);
   std::fill(line.begin(), line.end(), '\0');
-  std::copy_n(own_name, std::min(std::strlen(own_name), line.size()), line.begin());
+  std::copy_n(Completer::name, std::min(std::strlen(Completer::name), line.size()), line.begin());
 }
+
+// What is written to an event is above 0.
+constexpr std::uint64_t answer_without_error = 1;
 
 // The other process. All of its descriptors are the mount's as well, so it closes none of those,
 // and it calls nothing that may wait for a lock or allocate.
 [[noreturn]] void complete_after(int mount, const volume::PendingWrites& pending,
-                                 std::span<char> line, int ready) noexcept {
+                                 const WriteClaim* claim, std::span<char> line,
+                                 int ready) noexcept {
   block_all_signals();
   (void)setsid();  // a signal to the mount's process group is not for this process
   take_own_name(line);
@@ -85,8 +87,11 @@ void take_own_name(std::span<char> line) noexcept {
     (void)!write(score, "-1000", 5);
     (void)close(score);
   }
-  const std::uint64_t one = 1;
-  (void)!write(ready, &one, sizeof one);
+  // By this process and not the mount: the system names who has taken it, also once the mount is
+  // gone.
+  const std::uint64_t answer =
+      answer_without_error + static_cast<unsigned>(claim == nullptr ? 0 : claim->take());
+  (void)!write(ready, &answer, sizeof answer);
   // It becomes readable once the last thread is gone, so nobody writes any more.
   while (!is_readable(mount)) {
   }
@@ -96,7 +101,7 @@ void take_own_name(std::span<char> line) noexcept {
 
 }  // namespace
 
-Completer::Completer(const volume::PendingWrites& pending)
+Completer::Completer(const volume::PendingWrites& pending, const WriteClaim* claim)
     : mount_(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!mount_.is_open()) {
@@ -115,7 +120,7 @@ Completer::Completer(const volume::PendingWrites& pending)
   const long id =
       syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, nullptr, &process, nullptr, nullptr);
   if (id == 0) {
-    complete_after(mount_.number(), pending, line, ready.number());
+    complete_after(mount_.number(), pending, claim, line, ready.number());
   }
   if (id < 0) {
     throw_errno("clone");
@@ -125,6 +130,12 @@ Completer::Completer(const volume::PendingWrites& pending)
   // Only then has it its own name, and is out of reach of what is meant for the mount.
   std::array<pollfd, 2> events = {{{ready.number(), POLLIN, 0}, {process, POLLIN, 0}}};
   while (poll(events.data(), events.size(), -1) < 0 && errno == EINTR) {
+  }
+  std::uint64_t answer = 0;
+  if (events[0].revents != 0 && read(ready.number(), &answer, sizeof answer) == sizeof answer) {
+    claim_error_ = static_cast<int>(answer - answer_without_error);
+  } else if (claim != nullptr) {
+    claim_error_ = claim->take();  // it has ended already, which watch() tells
   }
 }
 

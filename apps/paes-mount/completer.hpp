@@ -3,7 +3,8 @@
 // It shares the descriptors of the mount and the memory in which writes are noted, and nothing else
 // that comes later: it is forked before there is a key, and never sees one. It sleeps until the
 // mount is gone, completes the writes, and ends. A signal to the mount, or a lack of memory for
-// which the system kills the mount, does not reach it.
+// which the system kills the mount, does not reach it. It takes the claim to write to the vault, so
+// that no new mount writes before it has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -12,19 +13,26 @@
 #include <thread>
 
 #include "core/descriptor.hpp"
+#include "paes-mount/write_claim.hpp"
 #include "volume/pending_writes.hpp"
 
 namespace paes::mount {
 
 class Completer {
  public:
-  // Forks it. The caller has one thread, and no secret in memory. Throws Error(failure).
-  // `pending` outlives this.
-  explicit Completer(const volume::PendingWrites& pending);
+  // As the system lists it.
+  static constexpr const char* name = "paes-complete";
+
+  // Forks it. The caller has one thread, and no secret in memory. `pending` and `claim` outlive
+  // this; a `claim` of null is not taken. Throws Error(failure).
+  Completer(const volume::PendingWrites& pending, const WriteClaim* claim);
   // Ends it: nothing is under way any more.
   ~Completer();
   Completer(const Completer&) = delete;
   Completer& operator=(const Completer&) = delete;
+
+  // What WriteClaim::take() has answered; 0 without a claim.
+  [[nodiscard]] int claim_error() const noexcept { return claim_error_; }
 
   // Has `tell` called, by another thread, if the process ends before this does.
   void watch(std::function<void()> tell);
@@ -33,6 +41,7 @@ class Completer {
   Descriptor mount_;    // this process, for the other one (pidfd_open(2))
   Descriptor process_;  // the other one
   pid_t id_ = -1;
+  int claim_error_ = 0;
   Descriptor stop_;  // an event
   std::thread watching_;
 };

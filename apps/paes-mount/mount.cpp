@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -107,27 +108,63 @@ Opened open_volume(const Request& request, const MountPaths& paths, Messages& me
           make_ahead(request, opened, kernel)};
 }
 
-// What is being written, and the process that completes it if this one is killed.
-struct KeptWrites {
-  KeptWrites(unsigned threads, Messages& messages) : pending(threads) {
-    const auto warn = [&messages](const std::string& why) {
-      messages.warn("if this mount is killed, blocks that are being written are lost: " + why);
-    };
+// What is being written, the process that completes it if this one is killed, and the claim that
+// keeps other mounts from writing until both are gone.
+class KeptWrites {
+ public:
+  // Throws Error(failure) if another mount writes to the vault, or is still being completed.
+  KeptWrites(const Request& request, const MountPaths& paths, unsigned threads, Messages& messages)
+      : messages_(messages), pending_(threads), claim_(paths.vault, request.is_shared) {
+    int error = EWOULDBLOCK;
+    while (error == EWOULDBLOCK) {  // another mount that starts may be faster
+      completer_.reset();
+      const bool has_to_take = claim_.wait(cli::cancel());
+      error = start(has_to_take ? &claim_ : nullptr);
+      if (!has_to_take) {
+        messages_.warn(paths.vault + ": another program has locked this folder: " + unclaimed);
+      }
+    }
+    if (error != 0) {
+      messages_.warn(paths.vault + ": this folder cannot be locked: " +
+                     std::generic_category().message(error) + ": " + unclaimed);
+    }
+    watch();
+  }
+
+  [[nodiscard]] volume::PendingWrites& pending() noexcept { return pending_; }
+
+ private:
+  static constexpr const char* unclaimed = "nothing holds a second mount back that writes to it";
+
+  // 0 or the errno for which the claim is not taken.
+  int start(const WriteClaim* claim) {
     try {
-      completer.emplace(pending);
+      return completer_.emplace(pending_, claim).claim_error();
     } catch (const std::exception& error) {
       warn(error.what());
+      return claim == nullptr ? 0 : claim->take();
+    }
+  }
+
+  void watch() {
+    if (!completer_) {
       return;
     }
     try {
-      completer->watch([warn] { warn("the process that completes them is gone"); });
+      completer_->watch([this] { warn("the process that completes them is gone"); });
     } catch (const std::exception&) {
       return;  // it completes them all the same, but nobody would say that it is gone
     }
   }
 
-  volume::PendingWrites pending;
-  std::optional<Completer> completer;
+  void warn(const std::string& why) {
+    messages_.warn("if this mount is killed, blocks that are being written are lost: " + why);
+  }
+
+  Messages& messages_;
+  volume::PendingWrites pending_;
+  WriteClaim claim_;
+  std::optional<Completer> completer_;
 };
 
 // Before the session ends, on every path.
@@ -157,7 +194,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   const unsigned threads = request.threads != 0 ? request.threads : default_threads();
   std::optional<KeptWrites> writes;  // before there is a key
   if (request.can_write) {
-    writes.emplace(threads, messages);
+    writes.emplace(request, paths, threads, messages);
   }
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
@@ -181,7 +218,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   options.has_acls = request.has_acls || request.allows_others;
   options.has_suid = request.has_suid;
   options.ahead = opened.ahead.get();
-  options.pending = writes ? &writes->pending : nullptr;
+  options.pending = writes ? &writes->pending() : nullptr;
   MountedVault mounted(opened.volume, options);
   if (secret_locking_fell_short()) {
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");

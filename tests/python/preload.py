@@ -77,6 +77,15 @@ int renameat2(int from, const char* path, int to, const char* to_path, unsigned 
 #endif
 """
 
+# A file system that locks nothing.
+LOCKLESS = """
+#include <errno.h>
+int flock(int file, int how) {
+  errno = ENOLCK;
+  return -1;
+}
+"""
+
 # A file system on which a name in capitals leads to the file in small letters.
 CASELESS = """
 #define _GNU_SOURCE

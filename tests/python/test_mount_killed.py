@@ -8,6 +8,7 @@
 # None is damaged, also where the kill came within the write of it: a process beside the mount completes that.
 import contextlib
 import errno
+import fcntl
 import json
 import multiprocessing
 import os
@@ -642,6 +643,74 @@ def test_a_mount_whose_completing_process_is_gone_says_so(own_vault, mounts):  #
     assert (point / "file").read_text() == "text"
     subprocess.run(["fusermount3", "-u", point], timeout=LIMIT_S, check=True)
     assert process.wait(LIMIT_S) == 0
+
+
+# ---- what the process that completes has not written yet
+
+
+def stopped_while_it_completes(mounts, vault, *options):  # noqa: F811
+    """The number of a process that shall complete what a killed mount was writing, and is stopped."""
+    point, process = mounts.in_foreground(vault, "-w", *options)
+    (point / "file").write_text("old")
+    completer = completer_of(process)
+    os.kill(completer, signal.SIGSTOP)
+    process.kill()
+    process.wait(LIMIT_S)
+    subprocess.run(["fusermount3", "-uz", point], timeout=LIMIT_S, check=True)
+    return completer
+
+
+@pytest.mark.parametrize("options", [[], ["--shared"]])
+def test_a_new_mount_waits_for_the_process_that_completes(own_vault, mounts, options):  # noqa: F811
+    completer = stopped_while_it_completes(mounts, own_vault, *options)
+    try:
+        error = mounts.by_paes(own_vault, "-w", *options, code=1)
+        assert f": paes-complete (process {completer}) has not yet completed" in error, error
+        assert (mounts.by_paes(own_vault) / "file").read_text() == "old"  # those that read need not wait
+        timer = threading.Timer(1, os.kill, (completer, signal.SIGCONT))
+        timer.start()
+        point = mounts.by_paes(own_vault, "-w", *options)
+        timer.join()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(completer, signal.SIGCONT)
+    (point / "file").write_text("new")
+    end(mounts, point)
+
+
+def test_a_second_mount_that_writes_is_refused(own_vault, mounts):  # noqa: F811
+    _, process = mounts.in_foreground(own_vault, "-w")
+    error = mounts.by_paes(own_vault, "-w", "--shared", code=1)
+    assert f": another mount (process {process.pid}) writes to it" in error, error
+
+
+def test_mounts_that_share_a_vault_are_not_refused(own_vault, mounts):  # noqa: F811
+    one, two = (mounts.by_paes(own_vault, "-w", "--shared") for _ in range(2))
+    (one / "file").write_text("text")
+    assert (two / "file").read_text() == "text"
+    error = mounts.by_paes(own_vault, "-w", code=1)
+    assert "another mount (process " in error, error
+
+
+def test_who_locks_the_folder_holds_no_mount_back(own_vault, mounts):  # noqa: F811
+    folder = os.open(own_vault.path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    before = time.monotonic()
+    point, process = mounts.in_foreground(own_vault, "-w")
+    assert time.monotonic() - before < LIMIT_S / 2
+    assert "another program has locked this folder: nothing holds a second mount back" in process.stderr.readline()
+    os.close(folder)
+    (point / "file").write_text("text")
+    end(mounts, point)
+
+
+def test_a_folder_that_cannot_be_locked_is_mounted(own_vault, mounts, preloaded):  # noqa: F811
+    point, process = mounts.in_foreground(own_vault, "-w", prefix=preloaded(preload.LOCKLESS))
+    line = process.stderr.readline()
+    assert line.endswith(": this folder cannot be locked: No locks available: nothing holds a second mount back that "
+                         "writes to it\n"), line
+    (point / "file").write_text("text")
+    end(mounts, point)
 
 
 # ---- that losses are found

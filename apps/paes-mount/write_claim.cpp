@@ -1,0 +1,198 @@
+#include "paes-mount/write_claim.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "paes-mount/completer.hpp"
+#include "paes/error.hpp"
+
+namespace paes::mount {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds patience(10);
+constexpr int pause_ms = 50;
+
+constexpr const char* const mount_name = "paes-mount";
+
+// The system's number for the file, as it lists locks: of the device that the file system has,
+// which on btrfs is not that of its files. A lock of our own says it. Empty: it does not say.
+std::string listed_place(int file) {
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  if (fcntl(file, F_OFD_SETLK, &lock) != 0) {
+    return {};
+  }
+  std::string place;
+  std::ifstream status("/proc/self/fdinfo/" + std::to_string(file));
+  for (std::string line; std::getline(status, line);) {
+    // lock: 1: OFDLCK ADVISORY READ -1 fe:00:247066 0 0
+    std::istringstream words(line);
+    std::string word;
+    if (words >> word && word == "lock:") {
+      while (words >> word && std::count(word.begin(), word.end(), ':') != 2) {
+      }
+      place = words ? word : "";
+    }
+  }
+  lock.l_type = F_UNLCK;
+  (void)fcntl(file, F_OFD_SETLK, &lock);
+  return place;
+}
+
+// What /proc says of a process.
+struct Process {
+  std::string name;
+  pid_t parent = 0;
+  std::optional<uid_t> user;
+};
+
+Process process_of(pid_t number) {
+  Process found;
+  std::ifstream status("/proc/" + std::to_string(number) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string what;
+    words >> what;
+    if (what == "Name:") {
+      words >> found.name;
+    } else if (what == "PPid:") {
+      words >> found.parent;
+    } else if (uid_t user = 0; what == "Uid:" && words >> user) {
+      found.user = user;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+WriteClaim::WriteClaim(std::string vault, bool is_shared)
+    : vault_(std::move(vault)),
+      is_shared_(is_shared),
+      folder_(open(vault_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (!folder_.is_open()) {
+    throw_errno(vault_);
+  }
+}
+
+int WriteClaim::take() const noexcept {
+  return flock(folder_.number(), (is_shared_ ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 ? 0 : errno;
+}
+
+bool WriteClaim::wait(const Cancel& cancel) const {
+  const auto deadline = steady_clock::now() + patience;
+  for (;;) {
+    const int error = take();
+    if (error != 0 && error != EWOULDBLOCK) {
+      return true;  // take() will say so again
+    }
+    const bool is_free = error == 0;
+    if (is_free) {
+      (void)flock(folder_.number(), LOCK_UN);
+      if (!is_shared_) {
+        return true;
+      }
+    }
+    const std::vector<Holder> found = holders();
+    // A mount that is there does not keep another one away that shares the vault.
+    const bool has_to_wait = std::any_of(found.begin(), found.end(), [&](const Holder& holder) {
+      return holder.counts && (!is_free || holder.mount == 0);
+    });
+    if (is_free && !has_to_wait) {
+      return true;
+    }
+    if (!found.empty() && !has_to_wait) {
+      return false;
+    }
+    if (steady_clock::now() >= deadline) {
+      refuse(found);
+    }
+    pollfd stop = {cancel.descriptor(), POLLIN, 0};
+    (void)poll(&stop, 1, pause_ms);
+    cancel.check();
+  }
+}
+
+std::vector<WriteClaim::Holder> WriteClaim::holders() const {
+  std::vector<Holder> found;
+  const std::string own_place = listed_place(folder_.number());
+  std::ifstream locks("/proc/locks");
+  for (std::string line; !own_place.empty() && std::getline(locks, line);) {
+    // 3: FLOCK  ADVISORY  WRITE 5873 fe:00:247066 0 EOF
+    std::istringstream words(line);
+    std::string id;
+    std::string kind;
+    std::string word;
+    std::string place;
+    pid_t process = 0;
+    if (words >> id >> kind >> word >> word >> process >> place && kind == "FLOCK" &&
+        place == own_place && process > 0 && process != getpid()) {
+      found.push_back(holder_of(process));
+    }
+  }
+  return found;
+}
+
+WriteClaim::Holder WriteClaim::holder_of(pid_t process) const {
+  Holder holder;
+  holder.process = process;
+  const Process seen = process_of(process);
+  struct stat status = {};
+  const bool is_known_user =
+      seen.user && (*seen.user == 0 || *seen.user == geteuid() ||
+                    (fstat(folder_.number(), &status) == 0 && *seen.user == status.st_uid));
+  const std::string own_name = process_of(getpid()).name;
+  const auto is_mount = [&](const std::string& name) {
+    return name == mount_name || name == own_name;
+  };
+  holder.counts = is_known_user && (seen.name == Completer::name || is_mount(seen.name));
+  // The system gives the process another parent once its own is gone.
+  if (is_mount(seen.name)) {
+    holder.mount = process;
+  } else if (is_mount(process_of(seen.parent).name)) {
+    holder.mount = seen.parent;
+  }
+  return holder;
+}
+
+void WriteClaim::refuse(const std::vector<Holder>& holders) const {
+  const auto find = [&](const auto& is_it) {
+    return std::find_if(holders.begin(), holders.end(),
+                        [&](const Holder& holder) { return holder.counts && is_it(holder); });
+  };
+  if (const auto left = find([](const Holder& holder) { return holder.mount == 0; });
+      left != holders.end()) {
+    throw Error(ErrorCode::failure,
+                vault_ + ": " + Completer::name + " (process " + std::to_string(left->process) +
+                    ") has not yet completed what a killed mount was writing",
+                "mount the vault for writing once that process has ended");
+  }
+  if (const auto mounted = find([](const Holder&) { return true; }); mounted != holders.end()) {
+    throw Error(
+        ErrorCode::failure,
+        vault_ + ": another mount (process " + std::to_string(mounted->mount) + ") writes to it",
+        "unmount that first, or give both mounts --shared");
+  }
+  throw Error(ErrorCode::failure,
+              vault_ + ": another mount writes to it, or " + Completer::name +
+                  " still completes what a killed one was writing; its process cannot be seen",
+              "unmount it where it was mounted, such as in another container");
+}
+
+}  // namespace paes::mount
