@@ -6,8 +6,7 @@
 // forked later. One of them that also shares the descriptors (clone(2), CLONE_FILES) can complete
 // all that is noted once the writing process is gone: it does it once more, from the beginning.
 // Nobody else has changed these bytes since, because whoever writes holds the locks of the blocks
-// for as long as the write is noted, apart from the moment in which a write that has failed gives
-// them back. Nothing but ciphertext is ever in this memory.
+// for as long as the write is noted. Nothing but ciphertext is ever in this memory.
 #pragma once
 
 #include <array>
@@ -89,6 +88,19 @@ class PendingWrites {
     PendingWrites& owner_;
     Memory& memory_;
     std::size_t old_bytes_ = 0;
+  };
+
+  // Nothing is noted any more once it is gone, whatever has failed. It is declared after the lock
+  // of the blocks, so that it goes first.
+  class DoneAtEnd {
+   public:
+    explicit DoneAtEnd(Slot& slot) noexcept : slot_(slot) {}
+    ~DoneAtEnd() { slot_.done(); }
+    DoneAtEnd(const DoneAtEnd&) = delete;
+    DoneAtEnd& operator=(const DoneAtEnd&) = delete;
+
+   private:
+    Slot& slot_;
   };
 
   // Throws std::bad_alloc. The system gives memory for a slot when it is used.

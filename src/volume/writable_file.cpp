@@ -168,6 +168,7 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
   run.seal_whole(sealed_for.id);
   if (known && offset % block_bytes == 0) {
     const BlockLocks::Lock lock = shared_->locks().to_change(blocks_of(offset, text.size()));
+    const PendingWrites::DoneAtEnd done_at_end(slot);
     const Result<std::uint64_t> now = locked_length();
     if (!now) {
       return Failure{now.error()};
@@ -185,6 +186,7 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
     }
   }
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
+  const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
   if (const int error = change.begin(); error != 0) {
     return Failure{error};
@@ -198,6 +200,7 @@ int WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
   }
   PendingWrites::Slot slot = volume_->pending().take();
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
+  const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
   int error = 0;
   if (bytes == 0) {
@@ -229,6 +232,7 @@ int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
   }
   PendingWrites::Slot slot = volume_->pending().take();
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
+  const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
   if (const int error = change.begin(); error != 0) {
     return error;

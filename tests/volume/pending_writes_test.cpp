@@ -1,7 +1,10 @@
 // What is left of a file when the program is killed within any of its writes, at any edge of a
 // page, and another process completes what was noted: each block as it was or as it should become.
 #include <linux/falloc.h>
+#include <sched.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -286,6 +289,115 @@ TEST(PendingWrites, AreCompletedOnlyWhileTheyAreNoted) {
   EXPECT_EQ(ftruncate(file.number(), 0), 0);
   EXPECT_EQ(pending.complete(Backing()), 0U);
   EXPECT_EQ(lseek(file.number(), 0, SEEK_END), 0);
+}
+
+// Does nothing, so that to complete with it only counts what is noted.
+class IdleBacking : public Backing {
+ public:
+  [[nodiscard]] Result<std::size_t> write(int, std::uint64_t, Bytes from) const override {
+    return from.size();
+  }
+  [[nodiscard]] int set_length(int, std::uint64_t) const override { return 0; }
+  [[nodiscard]] int allocate(int, int, std::uint64_t, std::uint64_t) const override { return 0; }
+};
+
+thread_local bool looks_at_notes = false;
+
+// Its writes can fail, once another thread waits for the blocks. That one looks, at its first call
+// once it has their lock, at what is noted.
+class LookedAtBacking : public Backing {
+ public:
+  struct Seen {
+    std::atomic<bool> fails{false};
+    std::atomic<bool> waits{false};  // the other thread
+    std::atomic<std::size_t> noted{0};
+    const PendingWrites* pending = nullptr;
+  };
+
+  explicit LookedAtBacking(Seen& seen) : seen_(seen) {}
+
+  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+                                          Bytes from) const override {
+    if (!seen_.fails.load()) {
+      return Backing::write(file, offset, from);
+    }
+    seen_.waits.wait(false);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    sched_param none = {};
+    EXPECT_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+    return Failure{EIO};
+  }
+  [[nodiscard]] int set_length(int file, std::uint64_t bytes) const override {
+    return seen_.fails.load() ? EIO : Backing::set_length(file, bytes);
+  }
+  [[nodiscard]] Result<std::size_t> read(int file, std::uint64_t offset,
+                                         MutableBytes into) const override {
+    if (looks_at_notes) {
+      seen_.noted += seen_.pending->complete(IdleBacking());
+    }
+    return Backing::read(file, offset, into);
+  }
+
+ private:
+  Seen& seen_;
+};
+
+void stay_on_one_processor() {
+  cpu_set_t all;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  for (std::size_t number = 0; CPU_COUNT(&one) == 0; ++number) {
+    if (CPU_ISSET(number, &all)) {
+      CPU_SET(number, &one);
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+// Who waits runs at once when it is woken, because the one whose write has failed only runs from
+// then on when nobody else does.
+TEST(PendingWrites, AreNotNotedAnyMoreOnceTheBlocksAreGivenBack) {
+  const ScratchFolder folder;
+  PendingWrites pending(2);
+  LookedAtBacking::Seen seen;
+  seen.pending = &pending;
+  WrittenVolume volume(folder.path(), {}, std::make_unique<LookedAtBacking>(seen),
+                       SavedBlocks::where_room_may_end, OtherWriters::none, nullptr, &pending);
+  auto file = volume.create(volume.root(), "f");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(file->write(0, random_text(4 * block_bytes), "f").error(), 0);
+  const std::function<int()> failures[] = {
+      [&] { return file->write(0, random_text(2 * block_bytes), "f").error(); },
+      [&] { return file->write(100, random_text(2 * block_bytes), "f").error(); },
+      [&] { return file->set_length(block_bytes + 9, "f"); },
+      [&] {
+        return file->allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 9, 2 * block_bytes, "f");
+      },
+  };
+  for (const auto& fail : failures) {
+    for (int round = 0; round < 2; ++round) {
+      seen.fails = true;
+      seen.waits = false;
+      std::thread failing([&] {
+        stay_on_one_processor();
+        EXPECT_EQ(fail(), EIO);
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::thread waiting([&] {
+        stay_on_one_processor();
+        seen.waits = true;
+        seen.waits.notify_all();
+        looks_at_notes = true;
+        Text read(block_bytes);
+        EXPECT_TRUE(file->read(0, read, "f"));
+      });
+      failing.join();
+      waiting.join();
+      seen.fails = false;
+    }
+  }
+  EXPECT_EQ(seen.noted.load(), 0U);
 }
 
 TEST(PendingWrites, WaitForASlot) {
