@@ -590,6 +590,35 @@ def test_killed_while_synced_blocks_are_written_over(mounts, tmp_path):  # noqa:
             end(mounts, point)
 
 
+@pytest.mark.parametrize("is_completed", [True, False])
+def test_a_write_that_the_kill_cuts_is_completed(own_vault, mounts, preloaded, is_completed):  # noqa: F811
+    """The mount dies in the middle of a run of blocks, and of a block. Without the other process that one is lost."""
+    blocks = 16  # one write of the mount
+    point = mounts.by_paes(own_vault, "-w")
+    (point / "file").write_bytes(b"".join(numbered(i, 0) for i in range(blocks)))
+    end(mounts, point)
+    point, process = mounts.in_foreground(
+        own_vault, "-w", "--cache=through", prefix=preloaded(preload.KILLED_AT), CALL="2", PART="530",
+    )
+    if not is_completed:
+        os.kill(completer_of(process), signal.SIGKILL)
+    with contextlib.suppress(OSError), opened(point / "file", os.O_RDWR) as file:
+        os.pwrite(file, numbered(0, 0), 0)  # the other process counts as well, and has one call to make
+        os.pwrite(file, b"".join(numbered(i, 1) for i in range(blocks)), 0)
+    assert process.wait(LIMIT_S) == -signal.SIGKILL
+    subprocess.run(["fusermount3", "-uz", point], timeout=LIMIT_S, check=True)
+    point = mounts.by_paes(own_vault, "-w")  # which waits for the process
+    with opened(point / "file", os.O_RDONLY) as file:
+        if is_completed:
+            seen = [os.pread(file, BLOCK, i * BLOCK) for i in range(blocks)]
+            assert seen == [numbered(i, 1) for i in range(blocks)]
+        else:
+            with pytest.raises(OSError, match="Input/output error"):
+                for i in range(blocks):
+                    os.pread(file, BLOCK, i * BLOCK)
+    end(mounts, point)
+
+
 # ---- the process that completes
 
 
