@@ -187,8 +187,7 @@ int LongNameFile::make() {
     was_unused_ = false;
     return failed;
   }
-  volume_.unsynced().forget(folder_, own_name.c_str());
-  const int failed = backing.rename(folder_, hidden.c_str(), folder_, own_name.c_str(), 0);
+  const int failed = volume_.unsynced().replace(folder_, hidden.c_str(), own_name.c_str());
   if (failed != 0) {
     was_unused_ = false;
     (void)volume_.unsynced().remove(folder_, hidden.c_str());

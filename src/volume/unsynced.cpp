@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <utility>
 
@@ -43,39 +44,71 @@ int Unsynced::add(Descriptor file, Bytes content) {
   return 0;
 }
 
-void Unsynced::forget(int folder, const char* name) { (void)take(folder, name); }
-
-std::vector<std::uint8_t> Unsynced::take(int folder, const char* name) {
-  const Result<struct stat> status = backing_.status(folder, name);
-  if (!status) {
-    return {};
-  }
-  std::unique_lock syncing(syncing_, std::defer_lock);
-  if (!backing_.removes_open_files(folder)) {
-    syncing.lock();  // whoever syncs has them open
-  }
-  File taken;  // closed outside of the lock
+std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& each) {
-    return each.status.st_dev == status->st_dev && each.status.st_ino == status->st_ino;
+    return each.status.st_dev == status.st_dev && each.status.st_ino == status.st_ino;
   });
-  if (found != files_.end()) {
-    taken = std::move(*found);
-    files_.erase(found);
+  if (found == files_.end()) {
+    return std::nullopt;
   }
-  return std::move(taken.content);
+  std::optional<File> taken(std::move(*found));
+  files_.erase(found);
+  return taken;
+}
+
+// Nobody who syncs meanwhile misses a file that stays after all: it leaves the list after the
+// change or, where a file that is open would get another name instead, while nobody can sync.
+template <typename Change>
+int Unsynced::lose(int folder, const char* name, const Change& change) {
+  const Result<struct stat> status = backing_.status(folder, name);
+  if (!status) {
+    return change();
+  }
+  if (backing_.removes_open_files(folder)) {
+    const int error = change();
+    if (error == 0) {
+      (void)take(*status);
+    }
+    return error;
+  }
+  const std::lock_guard syncing(syncing_);  // whoever syncs has them open
+  std::optional<File> taken = take(*status);
+  if (taken) {
+    taken->descriptor = Descriptor();
+  }
+  const int error = change();
+  if (error != 0 && taken) {
+    put_back(folder, name, std::move(*taken));
+  }
+  return error;
+}
+
+// The descriptor that would have heard of errors is closed, so the content is written anew. Where
+// nobody but root may open the file for writing, it is synced at once: in the list it would fail
+// whenever it is to be written.
+void Unsynced::put_back(int folder, const char* name, File file) {
+  constexpr int flags = O_NONBLOCK;
+  if (Result<Descriptor> writing = backing_.open(folder, name, O_WRONLY | flags); writing) {
+    file.descriptor = std::move(*writing);
+    file.has_failed = true;
+    const std::lock_guard lock(mutex_);
+    files_.push_back(std::move(file));
+    return;
+  }
+  const Result<Descriptor> reading = backing_.open(folder, name, O_RDONLY | flags);
+  const int error = reading ? backing_.sync(reading->number(), false) : reading.error();
+  if (error != 0 && error != ENOENT) {
+    lost_ = error;
+  }
 }
 
 int Unsynced::remove(int folder, const char* name) {
-  const std::vector<std::uint8_t> content = take(folder, name);
-  const int error = backing_.remove(folder, name, false);
-  if (error != 0 && !content.empty()) {
-    // To be synced it need not be open for writing.
-    if (Result<Descriptor> file = backing_.open(folder, name, O_RDONLY | O_NONBLOCK); file) {
-      (void)add(std::move(*file), content);
-    }
-  }
-  return error;
+  return lose(folder, name, [&] { return backing_.remove(folder, name, false); });
+}
+
+int Unsynced::replace(int folder, const char* from, const char* name) {
+  return lose(folder, name, [&] { return backing_.rename(folder, from, folder, name, 0); });
 }
 
 int Unsynced::sync(File& file) const {

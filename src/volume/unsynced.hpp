@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/descriptor.hpp"
@@ -22,11 +23,11 @@ class Unsynced {
   // `content` is the whole content of the file, which is open for writing. 0, or the errno for
   // which the list has no room for it: those in it cannot be synced.
   [[nodiscard]] int add(Descriptor file, Bytes content);
-  // Closes the file with that name, if it is in the list, because it is about to go. Some file
-  // systems give a file that is open another name then, and its folder cannot be removed.
-  void forget(int folder, const char* name);
-  // Removes it as well. 0, or an errno for which it stays.
+  // Removes the file with that name, which may be in the list, and then no longer is. 0, or an
+  // errno for which it stays, also in the list.
   [[nodiscard]] int remove(int folder, const char* name);
+  // Gives what has the name `from` the name of such a file, as remove().
+  [[nodiscard]] int replace(int folder, const char* from, const char* name);
   // 0 or an errno. All that was added before the call is on disk when the answer is 0. The system
   // reports only once that it could not write something, and takes it for written from then on. So
   // what could not be synced is written anew by the next call. Where the whole file system was
@@ -43,8 +44,13 @@ class Unsynced {
 
   // 0 or an errno.
   [[nodiscard]] int sync(File& file) const;
-  // As forget(). The answer is what the file contains, or empty if it was not in the list.
-  [[nodiscard]] std::vector<std::uint8_t> take(int folder, const char* name);
+  // Removes or replaces the file with that name by `change`, whose answer is 0 or an errno.
+  template <typename Change>
+  [[nodiscard]] int lose(int folder, const char* name, const Change& change);
+  // Takes it out of the list, if it is there.
+  [[nodiscard]] std::optional<File> take(const struct stat& status);
+  // It was taken and closed, and still has the name. Its caller holds syncing_.
+  void put_back(int folder, const char* name, File file);
 
   // Descriptors are few. Above it the whole file system is synced instead, and where that does not
   // answer for the files, these are synced to make room.

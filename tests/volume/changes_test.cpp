@@ -4,6 +4,7 @@
 #include <sys/xattr.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "volume/attribute_changes.hpp"
 #include "volume/attributes.hpp"
 #include "volume/link.hpp"
+#include "volume/own_files.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume {
@@ -594,7 +596,7 @@ TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
 }
 
 // Counts what is synced, and fails it when asked to.
-class CountingBacking final : public Backing {
+class CountingBacking : public Backing {
  public:
   mutable int files = 0;
   mutable int file_systems = 0;
@@ -662,6 +664,53 @@ TEST(Unsynced, WhatTheFileSystemHasLostIsNeverCalledSynced) {
   backing.error = 0;
   EXPECT_EQ(volume.writable().sync_folder(root), EIO);
   EXPECT_EQ(volume.writable().sync_folder(root), EIO);
+}
+
+// A removal or a rename fails, and the files that it was about stay.
+class KeepingBacking : public CountingBacking {
+ public:
+  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+    return keeps ? EIO : CountingBacking::remove(folder, name, is_folder);
+  }
+  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
+                           unsigned flags) const override {
+    return keeps ? EIO : CountingBacking::rename(folder, name, to_folder, to_name, flags);
+  }
+  [[nodiscard]] bool removes_open_files(int) const override { return removes_open; }
+
+  bool keeps = false;
+  bool removes_open = true;
+};
+
+TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
+  for (const bool removes_open : {true, false}) {
+    SCOPED_TRACE(removes_open);
+    const ScratchFolder scratch;
+    auto own = std::make_unique<KeepingBacking>();
+    KeepingBacking& backing = *own;
+    backing.removes_open = removes_open;
+    WrittenVolume volume(scratch.path(), {}, std::move(own));
+    Unsynced& unsynced = volume.writable().unsynced();
+    const Folder root = volume.root();
+    const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
+    for (const char* const name : {"one", "two", "new"}) {
+      ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), name, content), 0);
+    }
+    backing.keeps = true;
+    EXPECT_EQ(unsynced.remove(root.descriptor(), "one"), EIO);
+    EXPECT_EQ(unsynced.replace(root.descriptor(), "new", "two"), EIO);
+    backing.keeps = false;
+    backing.error = EIO;
+    for (int tries = 0; tries < 3; ++tries) {
+      EXPECT_EQ(unsynced.sync(), EIO);
+    }
+    backing.error = 0;
+    backing.files = 0;
+    EXPECT_EQ(unsynced.sync(), 0);
+    EXPECT_EQ(backing.files, 3);
+    EXPECT_EQ(unsynced.sync(), 0);
+    EXPECT_EQ(backing.files, 3);
+  }
 }
 
 }  // namespace
