@@ -1,29 +1,38 @@
 #include "volume/written_files.hpp"
 
 #include <new>
+#include <vector>
 
 namespace paes::volume {
 
+int WrittenFiles::sync(std::unique_lock<std::mutex>& lock, File& file, bool data_only) {
+  file.is_being_synced_ = true;
+  file.is_written_.store(false);  // what is written from now on has to be synced again
+  lock.unlock();
+  const int error = backing_.sync(file.descriptor_, data_only);
+  lock.lock();
+  file.is_being_synced_ = false;
+  synced_.notify_all();
+  return error;
+}
+
 int WrittenFiles::sync() {
-  const std::lock_guard lock(mutex_);
-  for (File* const file : open_) {
-    if (!file->is_written_.exchange(false)) {
+  std::unique_lock lock(mutex_);
+  const std::vector<File*> files(open_.begin(), open_.end());
+  for (File* const file : files) {
+    // One that is gone has been synced. Another may be at its place by now.
+    synced_.wait(lock, [&] { return !open_.contains(file) || !file->is_being_synced_; });
+    if (!open_.contains(file) || !file->is_written_.load()) {
       continue;
     }
-    if (const int error = backing_.sync(file->descriptor_, true); error != 0) {
+    if (const int error = sync(lock, *file, true); error != 0) {
       lost_ = error;
     }
   }
   return lost_;
 }
 
-void WrittenFiles::note_lost(int error) noexcept {
-  const std::lock_guard lock(mutex_);
-  lost_ = error;
-}
-
 void WrittenFiles::note_lost_at_close(const Key& key, int error) noexcept {
-  const std::lock_guard lock(mutex_);
   lost_ = error;
   try {
     lost_at_close_[key] = error;
@@ -50,30 +59,31 @@ WrittenFiles::File::File(WrittenFiles& all, int descriptor, const struct stat& s
 }
 
 WrittenFiles::File::~File() {
-  {
-    const std::lock_guard lock(all_.mutex_);
-    all_.open_.erase(this);
+  std::unique_lock lock(all_.mutex_);
+  all_.synced_.wait(lock, [&] { return !is_being_synced_; });
+  int error = 0;
+  if (is_written_.load()) {
+    const Result<struct stat> status = all_.backing_.status(descriptor_, "");
+    if (!status || status->st_nlink != 0) {
+      error = all_.sync(lock, *this, true);
+    }
   }
-  if (!is_written_.load()) {
-    return;
-  }
-  if (const Result<struct stat> status = all_.backing_.status(descriptor_, "");
-      status && status->st_nlink == 0) {
-    return;
-  }
-  if (const int error = all_.backing_.sync(descriptor_, true); error != 0) {
+  if (error != 0) {
     all_.note_lost_at_close(key_, error);
   }
+  all_.open_.erase(this);  // who syncs all may be waiting for this file
+  lock.unlock();
+  all_.synced_.notify_all();
 }
 
 int WrittenFiles::File::sync(bool data_only) {
-  // What is written from now on has to be synced again.
-  is_written_.store(false);
-  const int error = all_.backing_.sync(descriptor_, data_only);
-  if (error != 0) {
-    all_.note_lost(error);
+  std::unique_lock lock(all_.mutex_);
+  all_.synced_.wait(lock, [&] { return !is_being_synced_; });
+  if (const int error = all_.sync(lock, *this, data_only); error != 0) {
+    all_.lost_ = error;
     return error;
   }
+  lock.unlock();
   return all_.take_lost(key_);
 }
 

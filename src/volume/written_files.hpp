@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -30,14 +31,20 @@ class WrittenFiles {
  private:
   using Key = std::pair<dev_t, ino_t>;
 
-  void note_lost(int error) noexcept;
-  // Somebody who syncs the file later is told, if there is memory to remember it.
+  // Syncs a file of the list that has been written to, once nobody else syncs it: whoever comes
+  // meanwhile waits, and does not take for written what is still being written. The lock, which the
+  // caller has, is not held while the file is synced. 0 or an errno.
+  [[nodiscard]] int sync(std::unique_lock<std::mutex>& lock, File& file, bool data_only);
+
+  // Somebody who syncs the file later is told, if there is memory to remember it. The caller has
+  // the lock.
   void note_lost_at_close(const Key& key, int error) noexcept;
   // The errno that was noted for the file, which is told once, or 0.
   [[nodiscard]] int take_lost(const Key& key);
 
   const Backing& backing_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the rest, and who syncs a file
+  std::condition_variable synced_;
   std::set<File*> open_;
   std::map<Key, int> lost_at_close_;
   int lost_ = 0;
@@ -63,6 +70,7 @@ class WrittenFiles::File {
   const int descriptor_;
   const Key key_;
   std::atomic<bool> is_written_{false};
+  bool is_being_synced_ = false;
 };
 
 }  // namespace paes::volume

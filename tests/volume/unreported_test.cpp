@@ -2,9 +2,13 @@
 // synced by the descriptor that wrote to it.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <map>
+#include <thread>
 
 #include "written_volume.hpp"
 
@@ -17,6 +21,8 @@ using test::WrittenVolume;
 // What all of its backings share.
 struct Disk {
   bool fails = false;
+  std::atomic<bool> waits{false};  // a sync, as long as this is so
+  std::atomic<bool> begun{false};
   std::map<ino_t, unsigned> synced;
 
   [[nodiscard]] unsigned syncs() const {
@@ -36,6 +42,9 @@ class QuietBacking : public Backing {
   bool reports_sync_errors(int) const override { return false; }
   int sync_file_system(int) const override { return 0; }
   int sync(int file, bool) const override {
+    disk_->begun = true;
+    disk_->begun.notify_all();
+    disk_->waits.wait(true);
     struct stat status = {};
     EXPECT_EQ(fstat(file, &status), 0);
     ++disk_->synced[status.st_ino];
@@ -125,6 +134,35 @@ TEST_F(Unreported, AFileThatIsGoneNeedsNoSync) {
   }
   disk_.fails = false;
   EXPECT_EQ(volume->writable().sync(), 0);
+}
+
+TEST_F(Unreported, FilesAreOpenedAndClosedWhileAnotherIsSynced) {
+  const auto volume = open();
+  Result<WritableFile> file = volume->create(volume->root(), "file");
+  ASSERT_TRUE(file && file->write(0, test::random_text(10), "file"));
+  disk_.waits = true;
+  std::thread syncing([&] { EXPECT_EQ(volume->writable().sync(), 0); });
+  disk_.begun.wait(false);
+  auto opened =
+      std::async(std::launch::async, [&] { return volume->open(volume->root(), "file").error(); });
+  EXPECT_EQ(opened.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  disk_.waits = false;
+  disk_.waits.notify_all();
+  syncing.join();
+  EXPECT_EQ(opened.get(), 0);
+}
+
+TEST_F(Unreported, WhoSyncsAllWaitsForAFileThatIsBeingClosed) {
+  const auto volume = open();
+  disk_.waits = true;
+  std::thread closing([&] { write(*volume, "file"); });
+  disk_.begun.wait(false);
+  auto synced = std::async(std::launch::async, [&] { return volume->writable().sync(); });
+  EXPECT_EQ(synced.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  disk_.waits = false;
+  disk_.waits.notify_all();
+  closing.join();
+  EXPECT_EQ(synced.get(), 0);
 }
 
 // Above 64 the file system would be synced as a whole.
