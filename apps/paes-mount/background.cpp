@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <csignal>
 
+#include "cli/command.hpp"
+#include "cli/process.hpp"
 #include "core/children.hpp"
-#include "paes/command.hpp"
 #include "paes/error.hpp"
-#include "paes/process.hpp"
 
 namespace paes::mount {
 

@@ -1,8 +1,8 @@
 // The program paes-mount: shows the text of a vault in a folder. A program of its own, so that paes
 // never needs libfuse.
-#include "paes-mount/mount.hpp"
+#include "cli/command_line.hpp"
+#include "paes-mount/mount_command.hpp"
 #include "paes-mount/request.hpp"
-#include "paes/command_line.hpp"
 
 namespace {
 

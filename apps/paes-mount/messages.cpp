@@ -2,7 +2,7 @@
 
 #include <syslog.h>
 
-#include "paes/report.hpp"
+#include "cli/report.hpp"
 
 namespace paes::mount {
 

@@ -14,9 +14,9 @@
 #include <memory>
 #include <string_view>
 
+#include "cli/mount_table.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "paes/mount_table.hpp"
 
 namespace paes::mount {
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
 #include "exec/executor.hpp"
-#include "paes/decimal.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
 #include "volume/sealing_ahead.hpp"
 
 namespace paes::mount {

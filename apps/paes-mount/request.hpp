@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "paes/vault_options.hpp"
+#include "cli/vault_options.hpp"
 
 namespace paes::mount {
 

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const paes::cli::Command* commands[] = {
 #define PAES_COMMAND(name) &paes::cli::mpi_command_##name,
-#include "paes-mpi/commands.def"
+#include "paes-mpi/mpi_commands.def"
 #undef PAES_COMMAND
 };
 

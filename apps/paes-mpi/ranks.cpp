@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/passphrase.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
 #include "mpi/together.hpp"
-#include "paes/passphrase.hpp"
-#include "paes/process.hpp"
-#include "paes/report.hpp"
 
 namespace paes::cli {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
+#include "cli/command.hpp"
+#include "cli/command_line.hpp"
 #include "mpi/communicator.hpp"
-#include "paes/command.hpp"
-#include "paes/command_line.hpp"
 
 namespace paes::cli {
 
@@ -27,7 +27,7 @@ void on_first(const std::function<void()>& step);
 [[nodiscard]] unsigned own_processors();
 
 #define PAES_COMMAND(name) extern const Command mpi_command_##name;
-#include "paes-mpi/commands.def"
+#include "paes-mpi/mpi_commands.def"
 #undef PAES_COMMAND
 
 }  // namespace paes::cli

@@ -2,12 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "cli/command.hpp"
+#include "cli/file_transfer.hpp"
+#include "cli/key_options.hpp"
+#include "cli/remains.hpp"
+#include "cli/report.hpp"
 #include "format/range.hpp"
-#include "paes/command.hpp"
-#include "paes/key_options.hpp"
-#include "paes/remains.hpp"
-#include "paes/report.hpp"
-#include "paes/transfer.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

@@ -5,11 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.hpp"
+#include "cli/report.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
-#include "paes/command.hpp"
-#include "paes/report.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

@@ -6,15 +6,16 @@
 #include <atomic>
 
 #include "age/x25519.hpp"
+#include "cli/command.hpp"
+#include "cli/decimal.hpp"
+#include "cli/file_transfer.hpp"
+#include "cli/key_options.hpp"
+#include "cli/keyfile.hpp"
+#include "cli/remains.hpp"
+#include "cli/report.hpp"
+#include "cli/sealing.hpp"
 #include "format/container.hpp"
-#include "paes/command.hpp"
-#include "paes/decimal.hpp"
-#include "paes/key_options.hpp"
-#include "paes/keyfile.hpp"
-#include "paes/remains.hpp"
-#include "paes/report.hpp"
-#include "paes/sealing.hpp"
-#include "paes/transfer.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "age/envelope.hpp"
-#include "paes/command.hpp"
-#include "paes/process.hpp"
-#include "paes/remains.hpp"
-#include "paes/report.hpp"
-#include "paes/sealing.hpp"
+#include "cli/command.hpp"
+#include "cli/process.hpp"
+#include "cli/remains.hpp"
+#include "cli/report.hpp"
+#include "cli/sealing.hpp"
+#include "paes_commands.hpp"
 #include "stream/container.hpp"
 #include "stream/preamble_file.hpp"
 

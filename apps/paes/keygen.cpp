@@ -9,10 +9,11 @@
 #include "age/envelope.hpp"
 #include "age/hybrid.hpp"
 #include "age/x25519.hpp"
-#include "paes/command.hpp"
-#include "paes/key_options.hpp"
-#include "paes/keyfile.hpp"
-#include "paes/report.hpp"
+#include "cli/command.hpp"
+#include "cli/key_options.hpp"
+#include "cli/keyfile.hpp"
+#include "cli/report.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

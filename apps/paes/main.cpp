@@ -1,5 +1,6 @@
-// The program paes: the subcommands of commands.def.
-#include "paes/command_line.hpp"
+// The program paes: the subcommands of paes_commands.def.
+#include "cli/command_line.hpp"
+#include "paes_commands.hpp"
 
 #ifdef PAES_STATIC
 #include <openssl/crypto.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr const paes::cli::Command* commands[] = {
 #define PAES_COMMAND(name) &paes::cli::command_##name,
-#include "paes/commands.def"
+#include "paes_commands.def"
 #undef PAES_COMMAND
 };
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "core/descriptor.hpp"
-#include "paes/command.hpp"
 #include "paes/error.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.hpp"
+#include "cli/decimal.hpp"
+#include "cli/inputs.hpp"
+#include "cli/key_options.hpp"
+#include "cli/process.hpp"
+#include "cli/remains.hpp"
+#include "cli/report.hpp"
 #include "core/current_error.hpp"
-#include "paes/command.hpp"
-#include "paes/decimal.hpp"
-#include "paes/inputs.hpp"
-#include "paes/key_options.hpp"
-#include "paes/process.hpp"
-#include "paes/remains.hpp"
-#include "paes/report.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

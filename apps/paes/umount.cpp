@@ -22,17 +22,18 @@
 #include <memory>
 #include <thread>
 
+#include "cli/command.hpp"
+#include "cli/decimal.hpp"
+#include "cli/mount_holders.hpp"
+#include "cli/mount_presence.hpp"
+#include "cli/mount_table.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
 #include "core/children.hpp"
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
-#include "paes/command.hpp"
-#include "paes/decimal.hpp"
 #include "paes/error.hpp"
-#include "paes/mount_holders.hpp"
-#include "paes/mount_presence.hpp"
-#include "paes/mount_table.hpp"
-#include "paes/process.hpp"
-#include "paes/report.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

@@ -1,7 +1,8 @@
 // `paes vault`: folders in the format of gocryptfs, of which each file and each name is encrypted
 // by itself. Its subcommands are those of vault_commands.def.
-#include "paes/command_line.hpp"
-#include "paes/vault_options.hpp"
+#include "cli/command_line.hpp"
+#include "cli/vault_options.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr const Command* commands[] = {
 #define PAES_COMMAND(name) &vault_command_##name,
-#include "paes/vault_commands.def"
+#include "vault_commands.def"
 #undef PAES_COMMAND
 };
 

@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/decimal.hpp"
+#include "cli/process.hpp"
+#include "cli/progress.hpp"
+#include "cli/report.hpp"
+#include "cli/vault_options.hpp"
 #include "kernel/registry.hpp"
-#include "paes/decimal.hpp"
-#include "paes/process.hpp"
-#include "paes/progress.hpp"
-#include "paes/report.hpp"
-#include "paes/vault_options.hpp"
+#include "paes_commands.hpp"
 #include "volume/fsck.hpp"
 
 namespace paes::cli {

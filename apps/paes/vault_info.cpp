@@ -6,8 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "paes/report.hpp"
-#include "paes/vault_options.hpp"
+#include "cli/report.hpp"
+#include "cli/vault_options.hpp"
+#include "paes_commands.hpp"
 #include "vault/names.hpp"
 
 namespace paes::cli {

@@ -13,12 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/decimal.hpp"
+#include "cli/keyfile.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
+#include "cli/vault_options.hpp"
 #include "core/descriptor.hpp"
-#include "paes/decimal.hpp"
-#include "paes/keyfile.hpp"
-#include "paes/process.hpp"
-#include "paes/report.hpp"
-#include "paes/vault_options.hpp"
+#include "paes_commands.hpp"
 #include "stream/output.hpp"
 #include "stream/small_file.hpp"
 #include "vault/names.hpp"

@@ -4,11 +4,12 @@
 #include <memory>
 #include <optional>
 
-#include "paes/key_proof.hpp"
-#include "paes/keyfile.hpp"
-#include "paes/process.hpp"
-#include "paes/report.hpp"
-#include "paes/vault_options.hpp"
+#include "cli/key_proof.hpp"
+#include "cli/keyfile.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
+#include "cli/vault_options.hpp"
+#include "paes_commands.hpp"
 #include "stream/small_file.hpp"
 
 namespace paes::cli {

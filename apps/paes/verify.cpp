@@ -2,10 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "paes/command.hpp"
-#include "paes/key_options.hpp"
-#include "paes/report.hpp"
-#include "paes/transfer.hpp"
+#include "cli/command.hpp"
+#include "cli/file_transfer.hpp"
+#include "cli/key_options.hpp"
+#include "cli/report.hpp"
+#include "paes_commands.hpp"
 
 namespace paes::cli {
 

@@ -2,7 +2,7 @@
 // when an output is wrong.
 #pragma once
 
-#include "paes/command.hpp"
+#include "cli/command.hpp"
 
 namespace paes::cli {
 

@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
 #include "paes-bench/child.hpp"
 #include "paes-bench/commands.hpp"
 #include "paes-bench/place.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/tools.hpp"
-#include "paes/decimal.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
 
 namespace paes::cli {
 

@@ -1,7 +1,7 @@
 // How measurements notice SIGINT and its like: before each turn and each part of a file.
 #pragma once
 
-#include "paes/process.hpp"
+#include "cli/process.hpp"
 
 namespace paes::cli {
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
+#include "cli/work_options.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "mode/gcm.hpp"
@@ -15,10 +18,7 @@
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/turns.hpp"
-#include "paes/decimal.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
-#include "paes/work.hpp"
 #include "rows/rows.hpp"
 
 namespace paes::cli {

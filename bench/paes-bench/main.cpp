@@ -1,7 +1,7 @@
 // The program paes-bench: figures of this machine. Everything compared takes turns in one run, and
 // every output is checked before it is timed.
+#include "cli/command_line.hpp"
 #include "paes-bench/commands.hpp"
-#include "paes/command_line.hpp"
 
 namespace {
 

@@ -14,11 +14,11 @@
 #include <fstream>
 #include <vector>
 
+#include "cli/report.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
 #include "paes-bench/interrupt.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
 
 namespace paes::cli {
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "paes-bench/clients.hpp"
@@ -14,10 +16,8 @@
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/statistics.hpp"
-#include "paes/decimal.hpp"
 #include "paes/device.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
 
 namespace paes::cli {
 

@@ -11,6 +11,8 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
 #include "paes-bench/commands.hpp"
@@ -19,9 +21,7 @@
 #include "paes-bench/reference.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/splits.hpp"
-#include "paes/decimal.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
 
 namespace paes::cli {
 

@@ -11,15 +11,15 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "paes-bench/commands.hpp"
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/statistics.hpp"
-#include "paes/decimal.hpp"
 #include "paes/error.hpp"
-#include "paes/report.hpp"
 #include "vault/content_key.hpp"
 #include "volume/sealed_run.hpp"
 #include "volume/sealing_ahead.hpp"

@@ -1,7 +1,7 @@
 // The measurements of paes-mpi-bench, as commands.def lists them.
 #pragma once
 
-#include "paes/command.hpp"
+#include "cli/command.hpp"
 
 namespace paes::cli {
 

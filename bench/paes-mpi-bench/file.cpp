@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/outcome.hpp"
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "mpi/container.hpp"
@@ -17,7 +18,6 @@
 #include "paes-mpi-bench/commands.hpp"
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/outcome.hpp"
 #include "stream/preamble.hpp"
 
 namespace paes::cli {

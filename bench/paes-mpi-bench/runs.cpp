@@ -9,6 +9,9 @@
 #include <functional>
 #include <set>
 
+#include "cli/decimal.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm_message.hpp"
@@ -17,9 +20,6 @@
 #include "paes-bench/report.hpp"
 #include "paes-bench/statistics.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "paes/decimal.hpp"
-#include "paes/process.hpp"
-#include "paes/report.hpp"
 #include "stream/container.hpp"
 
 namespace paes::cli {

@@ -1,5 +1,5 @@
 // The socket by which a mount is waited for, without a mount.
-#include "paes/mount_presence.hpp"
+#include "cli/mount_presence.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

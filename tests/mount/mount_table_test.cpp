@@ -1,5 +1,5 @@
 // Lines of /proc/self/mountinfo.
-#include "paes/mount_table.hpp"
+#include "cli/mount_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -34,7 +34,7 @@ ARROWS = {
 
 # The programs of these folders, each included under its own name. Of bench, this rule knows them and bench/rows,
 # a folder like those of src.
-PROGRAMS = {"apps": ["paes", "paes-mpi", "paes-mount"], "bench": ["paes-bench", "paes-mpi-bench"]}
+PROGRAMS = {"apps": ["cli", "paes", "paes-mpi", "paes-mount"], "bench": ["paes-bench", "paes-mpi-bench"]}
 
 # Headers that belong to a few folders. cpuid.h stands beside the intrinsics it decides about.
 HOMES = {
@@ -132,6 +132,8 @@ def violations(root):
                     yield path, number, f"<{header}> belongs in {' and '.join(sorted(homes))} alone"
             if match[1] == "<":
                 continue
+            if (path.parent / header).is_file() and path.is_relative_to(root / "apps/paes"):
+                continue  # the public headers have the name "paes/": this folder's own go without one
             target = folder_of(root, header)
             if header.startswith(".") or "/" not in header:
                 yield path, number, f'"{header}" must be named from src/, as "folder/file.hpp"'

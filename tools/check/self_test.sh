@@ -55,8 +55,8 @@ must_fail "mpi.h outside src/mpi" "$here/include_rule.py" .
 echo '#include "mpi/placement.hpp"' >src/stream/bad.hpp
 must_fail "an arrow from stream to mpi" "$here/include_rule.py" .
 rm src/stream/bad.hpp
-mkdir -p apps/paes bench/paes-mpi-bench
-echo '#include "paes/report.hpp"' >bench/paes-mpi-bench/good.cpp
+mkdir -p apps/{cli,paes} bench/paes-mpi-bench
+echo '#include "cli/report.hpp"' >bench/paes-mpi-bench/good.cpp
 must_pass "$here/include_rule.py" .
 echo '#include "paes-mpi-bench/runs.hpp"' >apps/paes/bad.cpp
 must_fail "an arrow from apps to bench" "$here/include_rule.py" .

@@ -1,0 +1,31 @@
+// What a subcommand is: a name, one line of help, and a function that declares its options and
+// gives back what to run once they are parsed. Programs know nothing else about it.
+#pragma once
+
+#include <functional>
+#include <span>
+
+namespace CLI {
+class App;
+}
+
+namespace paes::cli {
+
+// Returns the exit code if the work succeeded, or failed and reported that itself. Otherwise throws
+// Error.
+using Action = std::function<int()>;
+
+struct Command {
+  const char* name;
+  const char* summary;
+  Action (*declare)(CLI::App& app);
+  // In place of `declare`, for a command whose options are another program's: gets all that stands
+  // after the command, answers --help itself, and returns the exit code.
+  int (*run_words)(std::span<char* const> words) = nullptr;
+};
+
+// Codes beside those of ErrorCode.
+inline constexpr int exit_done = 0;
+inline constexpr int exit_some_failed = 5;
+
+}  // namespace paes::cli

@@ -1,0 +1,319 @@
+#include "cli/file_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/process.hpp"
+#include "cli/remains.hpp"
+#include "cli/report.hpp"
+#include "core/current_error.hpp"
+#include "core/descriptor.hpp"
+#include "core/secret.hpp"
+#include "stream/file_format.hpp"
+#include "stream/temporary.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+// Several threads on one file pay only if each gets many pieces. A thread alone takes a few
+// milliseconds for a file of this many.
+constexpr std::uint64_t pieces_of_a_small_file = 32;
+
+// Calls `look` with the input's place, unless its folder has gone.
+template <typename Look>
+void in_its_folder(const Outcome& outcome, const Look& look) {
+  if (!outcome.was_found()) {
+    look(stream::FilePlace(outcome.input));
+    return;
+  }
+  const Descriptor folder = outcome.place.tree->open_folder(outcome.place.folder_of(outcome.input));
+  if (folder.is_open()) {
+    look(stream::FilePlace(outcome.input, folder.number()));
+  }
+}
+
+// Another run's output has its name only for a while. A file of such a name that nobody writes is
+// the user's, or what a run left that was killed: it may hold plain text.
+void skip_unless_plain(Outcome& outcome, stream::Input& input) {
+  if (stream::is_temporary_name(stream::last_name(outcome.input)) &&
+      stream::is_locked_temporary(input.descriptor())) {
+    outcome.skip(Skipped::unfinished);
+  } else if (stream::has_whole_head(input)) {
+    outcome.skip(Skipped::encrypted);
+  }
+}
+
+}  // namespace
+
+FileRun::FileRun(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
+                 std::vector<Outcome>& outcomes)
+    : options_(options),
+      chooser_(chooser),
+      transfer_(transfer),
+      outcomes_(outcomes),
+      has_ended_(outcomes.size()) {}
+
+void FileRun::run() {
+  Files files;
+  std::optional<std::uint64_t> total_bytes = 0;
+  for (Outcome& outcome : outcomes_) {
+    if (outcome.status == Status::not_begun) {
+      files.push_back(&outcome);
+      total_bytes = total_bytes && outcome.listed_bytes
+                        ? std::optional(*total_bytes + *outcome.listed_bytes)
+                        : std::nullopt;
+      continue;
+    }
+    if (outcome.error) {
+      fail(outcome, *outcome.error);
+    }
+    end(outcome);
+  }
+  if (outcomes_.size() == 1) {
+    for (Outcome* const file : files) {
+      run_alone(*file);
+    }
+    return report_not_begun();
+  }
+  const std::size_t ended_before = ended_;
+  ProgressMeter meter(
+      !options_.quiet && !options_.no_progress,
+      [&, count = files.size()] {
+        return fmt::format("file {} of {}", std::min(ended_ - ended_before + 1, count), count);
+      },
+      total_bytes);
+  meter_ = &meter;
+  const auto is_regular = [](const Outcome* file) { return file->listed_bytes.has_value(); };
+  for (auto next = files.begin(); next != files.end() && !cancel().requested();) {
+    if (!is_regular(*next)) {
+      run_alone(**next++);
+      continue;
+    }
+    const auto end = std::find_if_not(next, files.end(), is_regular);
+    run_regular({next, end});
+    next = end;
+  }
+  commits_.commit_all();
+  meter_ = nullptr;
+  report_not_begun();
+}
+
+void FileRun::run_regular(const Files& files) {
+  const Choice choice = chooser_.for_input(0);
+  Files large;
+  Files small;
+  for (Outcome* const file : files) {
+    const bool is_small = choice.device == nullptr && !options_.resume &&
+                          *file->listed_bytes <= pieces_of_a_small_file * choice.grain_bytes;
+    (is_small ? small : large).push_back(file);
+  }
+  if (!small.empty()) {
+    run_at_the_same_time(small, choice);
+  }
+  for (Outcome* const file : large) {
+    if (!cancel().requested()) {
+      run_alone(*file);
+    }
+  }
+}
+
+void FileRun::run_at_the_same_time(const Files& files, const Choice& choice) {
+  const std::unique_ptr<Executor> executor = make_executor(
+      choice.schedule, static_cast<unsigned>(std::min<std::size_t>(files.size(), choice.threads)));
+  executor->start();
+  const SecretPagesKept kept;
+  std::optional<stream::Layout> layout;
+  std::optional<stream::BufferPool> buffers;
+  if (transfer_.layout != nullptr) {
+    layout = transfer_.layout(0, std::nullopt,
+                              {.executor = serial_executor(),
+                               .kernel = choice.kernel,
+                               .grain_bytes = choice.grain_bytes});
+    buffers.emplace(*layout);
+  }
+  std::atomic<std::size_t> next{0};
+  executor->on_each_thread([&](unsigned) {
+    for (std::size_t i = next++; i < files.size() && !cancel().requested(); i = next++) {
+      Outcome& outcome = *files[i];
+      attempt(outcome, [&] {
+        std::optional<OpenedFile> file = open(outcome);
+        return !file || work_on(outcome, *file,
+                                {choice, serial_executor(), meter_->counter(),
+                                 buffers ? &*buffers : nullptr, true});
+      });
+    }
+  });
+}
+
+void FileRun::run_alone(Outcome& outcome) {
+  attempt(outcome, [&] {
+    std::optional<OpenedFile> file = open(outcome);
+    if (!file) {
+      return true;
+    }
+    stream::Input* const input = &file->input;
+    const std::optional<std::uint64_t> total =
+        input->is_seekable() ? std::optional(input->bytes()) : std::nullopt;
+    const std::optional<std::uint64_t> expected = total ? total : options_.expected_bytes;
+    const stream::FileFormat* const format =
+        transfer_.takes == Takes::encrypted ? stream::format_of(*input) : nullptr;
+    const bool is_for_cpu = format != nullptr && *format->why_cpu_alone != '\0';
+    const Choice choice = is_for_cpu ? chooser_.cpu() : chooser_.for_input(expected);
+    const std::unique_ptr<Executor> executor = choice.executor_for(total);
+    executor->start();
+    std::optional<ProgressMeter> own_meter;
+    if (meter_ == nullptr) {
+      own_meter.emplace(!options_.quiet && !options_.no_progress, input->name(), expected);
+    }
+    return work_on(outcome, *file,
+                   {choice, *executor, (meter_ != nullptr ? *meter_ : *own_meter).counter()});
+  });
+}
+
+void FileRun::attempt(Outcome& outcome, const std::function<bool()>& work) {
+  try {
+    if (!work()) {
+      return;  // from here on another thread may end this outcome
+    }
+    report_done(outcome);
+  } catch (const ClosedOutput& error) {
+    fail_closed(outcome, about(outcome, error));
+  } catch (...) {
+    Error error = about(outcome, current_error());
+    in_its_folder(outcome,
+                  [&](const stream::FilePlace& file) { error = with_leftover_hint(file, error); });
+    if (error.code == ErrorCode::failure && !is_missed()) {
+      outcome.fail(error);  // this thread was stopped, because another found that nobody reads
+    } else {
+      fail(outcome, error);
+    }
+  }
+  end(outcome);
+}
+
+std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
+  if (outcome.input == "-") {
+    return OpenedFile{stream::Input::standard_input(&cancel()), {}, {}};
+  }
+  const bool is_elsewhere = outcome.output_place.tree != outcome.place.tree;
+  const auto output_folder = [&] {
+    return is_elsewhere ? outcome.output_place.open_folder(outcome.output) : Descriptor();
+  };
+  if (!outcome.was_found()) {
+    stream::Input input = stream::Input::open(outcome.input, &cancel());
+    return OpenedFile{std::move(input), {}, output_folder()};
+  }
+  Descriptor folder = outcome.place.open_folder(outcome.input);
+  std::optional<stream::Input> input =
+      stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
+  if (!input) {
+    outcome.skip(Skipped::not_regular);
+  } else if (transfer_.takes == Takes::plain) {
+    skip_unless_plain(outcome, *input);
+  }
+  if (outcome.status == Status::skipped) {
+    return std::nullopt;
+  }
+  return OpenedFile{std::move(*input), std::move(folder), output_folder()};
+}
+
+bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const Means& means) {
+  const Descriptor& folder = file.output_folder.is_open() ? file.output_folder : file.folder;
+  const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
+  outcome.device = means.choice.device_name();
+  outcome.grain_bytes = means.choice.grain_bytes;
+  std::optional<stream::Output> unnamed;
+  run_timed(options_, means.choice, means.executor, means.progress, means.buffers, outcome,
+            [&](const stream::Options& work_options) {
+              Written written =
+                  transfer_.work({file.input, output, work_options, means.is_grouped, outcome});
+              if (written.unnamed) {
+                unnamed.emplace(std::move(*written.unnamed));
+              }
+              return written.totals;
+            });
+  if (!unnamed) {
+    return true;
+  }
+  commit_later(outcome, std::move(*unnamed));
+  return false;
+}
+
+void FileRun::commit_later(Outcome& outcome, stream::Output output) {
+  outcome.status = Status::not_begun;  // until the output has its name
+  const std::uint64_t bytes = outcome.text_bytes;
+  commits_.add(std::move(output), bytes,
+               [this, &outcome](const stream::Output& named, const std::optional<Error>& error) {
+                 if (named.has_its_name() && transfer_.has_named) {
+                   transfer_.has_named();
+                 }
+                 if (!named.warning().empty()) {
+                   print_warning(named.warning());
+                 }
+                 if (error) {
+                   fail(outcome, about(outcome, *error));
+                 } else {
+                   outcome.status = Status::done;
+                   report_done(outcome);
+                 }
+                 end(outcome);
+               });
+}
+
+void FileRun::fail(Outcome& outcome, const Error& error) {
+  outcome.fail(error);
+  print_error(error);
+}
+
+// Nobody reads standard output any more. That ends the run, as it ends a filter.
+void FileRun::fail_closed(Outcome& outcome, const Error& error) {
+  outcome.fail(error);
+  if (!stop_for_closed_output()) {
+    print_error(error);
+  }
+}
+
+void FileRun::report_done(const Outcome& outcome) const {
+  in_its_folder(outcome, warn_of_leftover);
+  if (options_.verbose && outcome.status == Status::done) {
+    print_note(timing_of(outcome, chooser_));
+  }
+}
+
+void FileRun::end(Outcome& outcome) {
+  ++ended_;
+  const std::lock_guard lock(results_mutex_);
+  has_ended_[static_cast<std::size_t>(&outcome - outcomes_.data())] = true;
+  print_results();
+}
+
+// Results are printed in the order of the files, so one that ends early waits for those before it.
+void FileRun::print_results() {
+  while (next_result_ < outcomes_.size() && has_ended_[next_result_]) {
+    Outcome& outcome = outcomes_[next_result_++];
+    try {
+      if (!outcome.result.empty()) {
+        print_result(std::exchange(outcome.result, {}));
+      }
+    } catch (const ClosedOutput& error) {
+      fail_closed(outcome, about(outcome, error));
+    } catch (...) {
+      fail(outcome, about(outcome, current_error()));
+    }
+  }
+}
+
+bool FileRun::is_missed() const {
+  return transfer_.name_output || !has_stopped_for_closed_output();
+}
+
+void FileRun::report_not_begun() const {
+  if (is_missed()) {
+    cli::report_not_begun(outcomes_);
+  }
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,150 @@
+// What encrypt, decrypt, verify and cipher share: options, --resume, messages that name the file,
+// the JSON report and the exit code. file_run.hpp takes the files one after another, or several at
+// a time.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/inputs.hpp"
+#include "cli/outcome.hpp"
+#include "cli/work_options.hpp"
+#include "stream/container.hpp"
+#include "stream/file_format.hpp"
+#include "stream/output.hpp"
+#include "stream/payload.hpp"
+#include "stream/resume.hpp"
+
+namespace paes::cli {
+
+// The format whose suffix ends an encrypted file's name, or null.
+[[nodiscard]] const stream::FileFormat* format_of_name(const std::string& name);
+// FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
+// throws Error(usage) for a name without a format's suffix.
+[[nodiscard]] std::string encrypted_name(
+    const std::string& input, const stream::FileFormat& format = *stream::file_formats().front());
+[[nodiscard]] std::string decrypted_name(const std::string& input);
+
+struct TransferOptions {
+  void declare_common(CLI::App& app, const std::string& schema);
+  void declare_output(CLI::App& app);
+  void declare_resume(CLI::App& app);
+
+  std::vector<std::string> files;
+  InputOptions inputs;
+  std::string output;  // empty: named after the input
+  bool overwrite = false;
+  bool quiet = false;
+  bool verbose = false;
+  bool json = false;
+  bool no_progress = false;
+  bool resume = false;
+  // What the user expects a pipe to bring. It may be wrong: only what is shown, and whether a
+  // device is worth measuring, may depend on it.
+  std::optional<std::uint64_t> expected_bytes;
+  WorkOptions device;
+
+  // -v prints the figures, even with -q. -q leaves only errors and warnings besides.
+  [[nodiscard]] Notes notes() const noexcept {
+    return verbose ? Notes::all : quiet ? Notes::none : Notes::some;
+  }
+};
+
+// One file, opened, and how to work on it.
+struct FileTask {
+  stream::Input& input;
+  const stream::FilePlace& output;  // its path is "-" for standard output, and empty for verify
+  const stream::Options& options;
+  bool is_grouped;  // a new output is left without its name
+  Outcome& outcome;
+};
+
+struct Written {
+  // The plaintext bytes, and with --resume how many of them an earlier run had done.
+  stream::ResumedTotals totals;
+  // An output that is complete and has no name yet.
+  std::optional<stream::Output> unnamed = std::nullopt;
+};
+
+struct Transfer {
+  const char* command;
+  // Null when there is no output.
+  NameOutput name_output;
+  Takes takes;
+  // Any thread may call it, for several files at the same time.
+  std::function<Written(const FileTask& task)> work;
+  // What the buffers of small files are for, which are kept from one file to the next. Null: they
+  // are not kept.
+  stream::Layout (*layout)(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
+                           const stream::Options& options) = nullptr;
+  std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
+  // A grouped output has got its name.
+  std::function<void()> has_named = nullptr;
+};
+
+// Makes standard input the default file and lists all files. Throws Error(usage) for -o with
+// several files, for --json with an output to standard output, for two inputs with one output, and
+// for options that contradict each other. `other_uses` counts the other uses of standard input.
+[[nodiscard]] FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
+                              unsigned other_uses);
+
+// Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
+// further file is begun, and the files left are reported as not begun. Unless all files are done
+// or skipped the exit code is not 0.
+[[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
+                               const Transfer& transfer, FileList list);
+
+// Does the work of one file with `choice`, and notes in `outcome` what came of it and how long it
+// took.
+void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
+               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
+               const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
+
+// As run_with_inputs. Without files there is standard input.
+[[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
+                                 const std::function<int()>& run);
+
+// Starts as many threads as the inputs will use. Throws Error(failure) when the system does not
+// give them. For a command that creates a file before it opens the first input.
+void start_threads(const FileList& list, WorkChooser& chooser);
+
+// Nobody types an encrypted file. Throws Error(usage).
+void refuse_terminal(const stream::Input& input);
+
+// Whether --resume was asked for and means anything for this work: an empty file has nothing to
+// continue. Throws Error(usage) for an input that is no regular file, and for standard output.
+[[nodiscard]] bool is_resumable(const TransferOptions& options, const stream::Input& input,
+                                const std::string& output);
+
+// The options with which an output is opened.
+[[nodiscard]] stream::OutputOptions output_options(const TransferOptions& options,
+                                                   const stream::Input& source, bool encrypts);
+
+// How an output is opened, beside what the options say of all.
+struct OutputUse {
+  bool encrypts;
+  bool is_resumable = false;
+  bool is_grouped = false;
+};
+// Opens the output; refuses a terminal unless overwriting was asked for.
+[[nodiscard]] stream::Output create_output(const TransferOptions& options,
+                                           const stream::FilePlace& place,
+                                           const stream::Input& source, OutputUse use);
+
+// Reports on a complete output: how much of it an earlier run had done, and its warning, if any.
+void report_written(const TransferOptions& options, const stream::Output& output,
+                    const stream::ResumedTotals& totals);
+// The same, and hands the output on if it has no name yet.
+[[nodiscard]] Written hand_on(const TransferOptions& options, stream::Output output,
+                              const stream::ResumedTotals& totals);
+
+// The line that says that the file is authentic, or empty if nobody wants it. Throws what
+// require_authentic throws.
+[[nodiscard]] std::string verified_text(const TransferOptions& options, const std::string& name,
+                                        const stream::Verification& found);
+
+}  // namespace paes::cli

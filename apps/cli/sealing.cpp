@@ -1,0 +1,171 @@
+#include "cli/sealing.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
+#include "paes/error.hpp"
+
+namespace paes::cli {
+
+const char* name_of(container::Suite suite) noexcept {
+  return suite == container::Suite::cobblestone_128 ? "aes-128-gcm" : "aes-256-gcm";
+}
+
+container::Suite parse_suite(const std::string& name) {
+  for (const auto suite : {container::Suite::cobblestone_256, container::Suite::cobblestone_128}) {
+    if (name == name_of(suite)) {
+      return suite;
+    }
+  }
+  throw Error(ErrorCode::usage, "suite: unknown name '" + name + "'",
+              "there are: aes-256-gcm, aes-128-gcm");
+}
+
+void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_new_identity) {
+  recipients.declare(app);
+  app.add_flag("-p,--passphrase", passphrase.ask,
+               "encrypt to a passphrase, asked for at " + terminal + "; goes alone");
+  passphrase.declare(app, "", "encrypt to the passphrase in this file");
+  if (has_new_identity) {
+    app.add_option("--new-identity", new_identity,
+                   "make a key pair, keep it in this new file, and encrypt to it")
+        ->type_name("FILE");
+  }
+  app.add_option("--suite", suite, "aes-256-gcm or aes-128-gcm")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--reserve", spare_recipients,
+                 "leave room in the file for this many more recipients, which rekey --add takes")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(decimal())
+      ->check(CLI::Range(std::size_t{0},
+                         container::max_envelope_bytes / container::spare_recipient_bytes));
+}
+
+void SealOptions::declare_reopen(CLI::App& app) {
+  app.add_option("-i,--identity", reopen.identity_files,
+                 "encrypt to the public keys of these secret keys; with --resume: a file of secret "
+                 "keys that opens what an interrupted run left")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+unsigned SealOptions::standard_input_uses() const {
+  return passphrase.standard_input_uses() + recipients.standard_input_uses() +
+         reopen.standard_input_uses();
+}
+
+void SealOptions::refuse_as_output(const stream::FilePlace& output) const {
+  recipients.refuse_as_output(output);
+  passphrase.refuse_as_output(output);
+  reopen.refuse_as_output(output);
+}
+
+void SealOptions::check(bool resume, const std::string& ways) const {
+  const bool has_identity = !reopen.identity_files.empty();
+  const bool has_recipient =
+      recipients.given() || !new_identity.empty() || (has_identity && !resume);
+  refuse(has_recipient && passphrase.given(),
+         "recipients: a passphrase goes alone, the age format allows no other beside it",
+         "leave out -p or the recipients");
+  refuse(!has_recipient && !passphrase.given(), "recipients: nobody could decrypt the output",
+         "give " + ways);
+  refuse(resume && !new_identity.empty(), "resume: does not go with --new-identity",
+         "make the key first: paes keygen -o FILE");
+  refuse(resume && passphrase.given() == has_identity,
+         has_identity ? "identity: opens nothing where there is a passphrase"
+                      : "resume: could not open what it has to continue",
+         "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
+}
+
+container::Shape SealOptions::shape() const { return {parse_suite(suite), spare_recipients}; }
+
+Sealer::Sealer(const SealOptions& options, const container::Shape& shape, bool resume)
+    : options_(options),
+      shape_(shape),
+      recipients_(options.recipients.load()),
+      identities_(Unlocker(options.reopen).identities()) {
+  const std::vector<age::SharedRecipient> own = age::recipients_of(identities_);
+  if (!resume) {
+    recipients_.insert(recipients_.end(), own.begin(), own.end());
+  }
+  std::set<std::string> keys;
+  std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()),
+                 [](const age::SharedRecipient& recipient) { return recipient->text(); });
+  for (const std::string& key : keys) {
+    settings_.insert(settings_.end(), key.begin(), key.end());
+    settings_.push_back('\n');
+  }
+  // Which key a plugin's identity belongs to, only the plugin knows. It may be one of them.
+  const auto is_given = [&](const age::SharedRecipient& recipient) {
+    const std::string key = recipient->text();
+    return key.empty() || keys.count(key) != 0;
+  };
+  refuse(resume && !recipients_.empty() && !std::any_of(own.begin(), own.end(), is_given),
+         "identity: none given with -i is a recipient's",
+         "--resume has to open what it continues: add the public key of one with -r");
+  if (options.passphrase.has_source()) {
+    passphrase_ = options.passphrase.read_new();
+  }
+}
+
+void Sealer::ask_passphrase() {
+  const std::lock_guard turn(passphrase_turn_);
+  if (recipients_.empty() && passphrase_.empty()) {
+    passphrase_ = options_.passphrase.read_new();
+  }
+}
+
+age::SealTo Sealer::seal_to() const {
+  return {recipients_, passphrase_, age::written_work_factor, until_signal()};
+}
+
+std::unique_lock<std::mutex> Sealer::take_turn() const {
+  std::unique_lock turn(passphrase_turn_, std::defer_lock);
+  if (recipients_.empty()) {
+    turn.lock();
+  }
+  return turn;
+}
+
+stream::NewPayload Sealer::new_payload(const stream::FileFormat& format,
+                                       const stream::Options& options) const {
+  const std::unique_lock turn = take_turn();
+  return format.make(seal_to(), shape_, options.kernel, options.device_use);
+}
+
+stream::NewKey Sealer::make_key() const {
+  stream::NewKey made{SecretBytes(container::key_bytes(shape_.suite)), {}};
+  random_bytes(made.input_key);
+  const std::unique_lock turn = take_turn();
+  made.envelope = age::seal_envelope(seal_to(), made.input_key);
+  return made;
+}
+
+stream::ResumableEncryption Sealer::resumable() const {
+  return {shape_, settings_, [this](Bytes envelope) { return open(envelope); },
+          [this] { return make_key(); }, print_warning};
+}
+
+std::optional<SecretBytes> Sealer::open(Bytes envelope) const {
+  // Does not ask for a passphrase: it uses the one for a new envelope. An envelope with a higher
+  // work factor than ours is not ours.
+  age::Credentials credentials{identities_, nullptr, age::written_work_factor, until_signal()};
+  if (recipients_.empty()) {
+    credentials.ask_passphrase = [this] { return SecretBytes(Bytes(passphrase_)); };
+  }
+  try {
+    return age::open(envelope, credentials);
+  } catch (const Error& error) {
+    if (error.code == ErrorCode::failure) {
+      throw;  // interrupted, or out of memory
+    }
+    return std::nullopt;
+  }
+}
+
+}  // namespace paes::cli

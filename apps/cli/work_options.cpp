@@ -1,0 +1,285 @@
+#include "cli/work_options.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "cli/decimal.hpp"
+#include "cli/report.hpp"
+#include "core/secret.hpp"
+#include "cuda/cuda_device.hpp"
+#include "cuda/cuda_runtime.hpp"
+#include "cuda/device_kernel.hpp"
+#include "message/gcm_message.hpp"
+#include "message/raw_key.hpp"
+#include "mode/gcm.hpp"
+#include "stream/device_rates.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+void warn_about_kernel(const char* name, const char* warning) {
+  if (warning != nullptr) {
+    print_warning(std::string("kernel ") + name + ": " + warning);
+  }
+}
+
+// --device auto measures once in a process whether a device pays, and puts off what costs time.
+// Pipes and inputs below least_bytes stay with the CPU. For larger ones a few milliseconds tell how
+// long the CPU would take. Only if that is more than least_cpu_seconds is a device opened and each
+// way of sharing the work measured.
+constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
+// A driver takes about a second to start; pinned memory and the trials take more. All of that is
+// lost if the device turns out to be no faster.
+constexpr double least_cpu_seconds = 5;
+constexpr double measured_seconds = 0.01;
+// Long enough to tell least_cpu_seconds from much less, and short beside the 20 ms that a file of
+// 64 MiB may take.
+constexpr double estimated_seconds = 0.002;
+constexpr std::size_t cpu_piece_bytes = stream::default_grain_bytes;
+
+// The cipher with a key that nothing else uses.
+class Trial {
+ public:
+  Trial(const CipherName& cipher, const Kernel& kernel, DeviceUse use) {
+    SecretBytes key(cipher.key_bytes);
+    random_bytes(key);
+    if (cipher.is_gcm()) {
+      gcm_ = std::make_unique<GcmKey>(key, kernel, use);
+      message_ =
+          std::make_unique<GcmMessage>(*gcm_, Bytes(zero_).first(gcm::standard_iv_bytes), Bytes());
+    } else {
+      constexpr std::size_t sector_bytes = 4096;
+      const bool has_units = row_of(*cipher.mode).has_units;
+      raw_ = std::make_unique<RawKey>(cipher.cipher, *cipher.mode, key, kernel,
+                                      has_units ? sector_bytes : 0, use);
+    }
+  }
+
+  void operator()(MutableBytes piece) const {
+    if (message_ != nullptr) {
+      GhashPart part = message_->encrypt(0, piece, piece);
+      wipe(part.value.bytes);
+      return;
+    }
+    // CBC and CFB are parallel in this direction alone.
+    RawPosition position = raw_->start(Bytes(zero_).first(raw_->iv_bytes()));
+    raw_->crypt(Direction::decrypt, position, piece, piece, serial_executor(), piece.size());
+  }
+
+ private:
+  std::uint8_t zero_[block_bytes] = {};
+  std::unique_ptr<GcmKey> gcm_;
+  std::unique_ptr<GcmMessage> message_;
+  std::unique_ptr<RawKey> raw_;
+};
+
+}  // namespace
+
+OpenedDevice open_cuda_device(const std::string& device_kernel, Notes notes,
+                              std::optional<unsigned> share, bool copies_keystream) {
+  OpenedDevice opened;
+  std::unique_ptr<cuda::Runtime> runtime = cuda::open_cuda_runtime(opened.why, share);
+  if (runtime == nullptr) {
+    return opened;
+  }
+  opened.has_device = true;
+  opened.device = cuda::make_device(std::move(runtime),
+                                    {.copies_keystream = copies_keystream,
+                                     .kernel = device_kernel,
+                                     .note =
+                                         [notes](const std::string& note) {
+                                           if (notes != Notes::none) {
+                                             print_note("paes: " + note);
+                                           }
+                                         }},
+                                    opened.why);
+  return opened;
+}
+
+std::unique_ptr<Executor> Choice::executor_for(std::optional<std::uint64_t> bytes) const {
+  unsigned wanted = threads;
+  if (device != nullptr) {
+    wanted = when_busy == WhenBusy::decline ? threads + device->slots()
+                                            : std::max(threads, device->slots());
+  }
+  const std::uint64_t pieces = bytes ? *bytes / grain_bytes + 1 : wanted;
+  const auto useful = static_cast<unsigned>(std::min<std::uint64_t>(wanted, pieces));
+  return make_executor(schedule, useful);
+}
+
+void WorkOptions::declare(CLI::App& app) {
+  app.add_option("-T,--threads", threads_, "threads; 0 is every processor, the default")
+      ->type_name("N")
+      ->check(decimal())
+      ->check(CLI::Range(0U, max_threads));
+  app.add_option("--schedule", schedule_, "how pieces go to threads: " + schedule_names())
+      ->type_name("NAME")
+      ->capture_default_str();
+  takes_bytes(
+      app.add_option("--grain", grain_bytes_,
+                     "bytes a thread takes at a time; 256KiB, with a device what that likes")
+          ->type_name("BYTES"));
+  app.add_option("--kernel", kernel_, "the kernel by name; paes devices lists them")
+      ->type_name("NAME")
+      ->capture_default_str();
+  CLI::Option* const device =
+      app.add_option("--device", device_, "who computes: auto, cpu, cuda, hybrid")
+          ->type_name("NAME")
+          ->capture_default_str();
+  // The option's name until version 1.0. The help does not show it.
+  app.add_option("--engine", device_, "--device")->group("")->excludes(device);
+}
+
+WorkChooser WorkOptions::choose(const std::string& why_cpu_alone, Notes notes) const {
+  return choose(find_cipher_name("aes-256-gcm"), why_cpu_alone, notes);
+}
+
+const cuda::DeviceKernel* WorkOptions::device_kernel_for(const CipherName& cipher) const {
+  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
+    if (kernel_ != kernel->name) {
+      continue;
+    }
+    refuse(kernel->cipher != cipher.cipher || (cipher.is_gcm() && !kernel->has_gcm()),
+           "kernel: '" + kernel_ + "' lacks " + cipher.name);
+    return kernel;
+  }
+  return nullptr;
+}
+
+WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why_cpu_alone,
+                                Notes notes) const {
+  const bool wants_device = device_ == "cuda" || device_ == "hybrid";
+  refuse(!wants_device && device_ != "auto" && device_ != "cpu",
+         "device: unknown name '" + device_ + "'", "there are: auto, cpu, cuda, hybrid");
+  refuse(device_ == "cuda" && !why_cpu_alone.empty(), "device: cuda cannot do it: " + why_cpu_alone,
+         "leave out --device, and the CPU does the work");
+  const Schedule schedule = parse_schedule(schedule_);
+  const std::size_t most = wants_device ? stream::max_device_grain_bytes : stream::max_grain_bytes;
+  refuse(grain_bytes_ && (*grain_bytes_ == 0 || *grain_bytes_ > most),
+         fmt::format("grain: {} bytes is not 1 to {}", grain_bytes_.value_or(0), most));
+  const cuda::DeviceKernel* const on_device = wants_device ? device_kernel_for(cipher) : nullptr;
+  const Kernel& kernel = find_kernel(cipher, on_device != nullptr ? "auto" : kernel_);
+  warn_about_kernel(kernel.name, kernel.warning);
+  if (on_device != nullptr && why_cpu_alone.empty()) {
+    warn_about_kernel(on_device->name, on_device->warning);
+  }
+  const unsigned threads = threads_ != 0 ? threads_ : default_threads_;
+  WorkChooser chooser({.kernel = kernel,
+                       .schedule = schedule,
+                       .threads = make_executor(schedule, threads)->threads(),
+                       .grain_bytes = grain_bytes_,
+                       .cipher = cipher,
+                       .notes = notes,
+                       .device_share = device_share_,
+                       .is_automatic = why_cpu_alone.empty() && device_ == "auto"});
+  if (wants_device && why_cpu_alone.empty()) {
+    chooser.open(on_device != nullptr ? kernel_ : "",
+                 device_ == "hybrid" ? WhenBusy::decline : WhenBusy::wait);
+  } else if (wants_device && notes != Notes::none) {
+    print_note("paes: device: the CPU does all of the work: " + why_cpu_alone);
+  }
+  return chooser;
+}
+
+Choice WorkChooser::cpu() const {
+  return {plan_.kernel, plan_.schedule, plan_.threads,
+          plan_.grain_bytes.value_or(stream::default_grain_bytes)};
+}
+
+Choice WorkChooser::with_device(WhenBusy when_busy) const {
+  return {plan_.kernel,
+          plan_.schedule,
+          plan_.threads,
+          std::min(plan_.grain_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
+          device_,
+          when_busy};
+}
+
+void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
+  OpenedDevice opened = open_cuda_device(device_kernel, plan_.notes, plan_.device_share);
+  if (!opened.has_device) {
+    throw Error(ErrorCode::failure, "device: cuda is not available: " + opened.why);
+  }
+  device_ = std::move(opened.device);
+  when_busy_ = when_busy;
+}
+
+Choice WorkChooser::for_input(std::optional<std::uint64_t> bytes) {
+  if (plan_.is_automatic && bytes) {
+    measure(*bytes);
+  }
+  return device_ == nullptr || device_->slots() == 0 ? cpu() : with_device(when_busy_);
+}
+
+double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const {
+  const Trial trial(plan_.cipher, plan_.kernel, {choice.device.get(), choice.when_busy});
+  const auto executor = choice.executor_for(std::nullopt);
+  executor->start();
+  return stream::measure_rate([&](MutableBytes piece) { trial(piece); }, *executor, piece_bytes,
+                              choice.device.get(), seconds);
+}
+
+// Sets device_ to the device if it was measured to be faster than the CPU, else to null.
+void WorkChooser::measure_device(stream::Rates& rates) {
+  OpenedDevice opened = open_cuda_device("", plan_.notes, plan_.device_share);
+  device_ = std::move(opened.device);
+  if (device_ == nullptr) {
+    throw Error(ErrorCode::failure, "cuda is not available: " + opened.why);
+  }
+  rates.cpu = rate_of(cpu(), cpu_piece_bytes, measured_seconds);
+  const auto rate_with = [&](WhenBusy when_busy) {
+    return rate_of(with_device(when_busy), device_->piece_bytes(), measured_seconds);
+  };
+  rates.device = rate_with(WhenBusy::wait);
+  // A slow CPU takes too long to try pieces of a device's size, and it would add little.
+  if (rates.cpu > rates.device / 8) {
+    rates.hybrid = rate_with(WhenBusy::decline);
+  }
+  const stream::Sharing best = best_of(rates);
+  when_busy_ = best == stream::Sharing::hybrid ? WhenBusy::decline : WhenBusy::wait;
+  if (best == stream::Sharing::cpu) {
+    device_ = nullptr;
+  } else if (plan_.cipher.mode == Mode::ctr) {
+    // For CTR, also try a device that copies keystream: less to copy, more for the processor to do.
+    const std::shared_ptr<Device> copying =
+        std::exchange(device_, open_cuda_device("", plan_.notes, plan_.device_share, true).device);
+    const double copied = std::max(rates.device, rates.hybrid);
+    if (device_ == nullptr ||
+        stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) == stream::Sharing::cpu) {
+      device_ = copying;
+    }
+  }
+}
+
+void WorkChooser::measure(std::uint64_t bytes) {
+  if (bytes < least_bytes) {
+    return;
+  }
+  if (estimated_rate_ == 0) {
+    estimated_rate_ = rate_of(cpu(), cpu_piece_bytes, estimated_seconds);
+  }
+  if (static_cast<double>(bytes) < least_cpu_seconds * estimated_rate_) {
+    return;
+  }
+  plan_.is_automatic = false;  // once is enough
+  stream::Rates rates;
+  std::string found;
+  try {
+    measure_device(rates);
+    found = fmt::format("cpu {:.2f} GB/s, cuda {:.2f}, hybrid {:.2f}", rates.cpu / 1e9,
+                        rates.device / 1e9, rates.hybrid / 1e9);
+  } catch (const Error& error) {
+    device_ = nullptr;
+    found = std::string("cpu, because ") + error.what();
+  }
+  if (plan_.notes == Notes::all) {
+    print_note("paes: device: " + found);
+  }
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,297 @@
+#include "paes-mount/mount_command.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "cli/key_proof.hpp"
+#include "cli/mount_presence.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
+#include "core/descriptor.hpp"
+#include "core/residue.hpp"
+#include "core/secret.hpp"
+#include "kernel/registry.hpp"
+#include "paes-mount/background.hpp"
+#include "paes-mount/completer.hpp"
+#include "paes-mount/messages.hpp"
+#include "paes-mount/mounted_vault.hpp"
+#include "paes-mount/mountpoint.hpp"
+#include "paes-mount/request.hpp"
+#include "paes-mount/session.hpp"
+#include "paes/error.hpp"
+#include "volume/sealing_ahead.hpp"
+#include "volume/volume.hpp"
+
+namespace paes::mount {
+
+namespace {
+
+// As many descriptors as the system lets this process have. A quarter of them is for folders that
+// are kept open.
+std::size_t raise_descriptor_limit() {
+  constexpr rlim_t most_folders = 16'384;
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return 64;
+  }
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  (void)getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(std::min(limit.rlim_cur / 4, most_folders));
+}
+
+// More than processors, because threads also wait for the disk.
+unsigned default_threads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4U, 32U); }
+
+struct Opened {
+  volume::Volume volume;
+  std::unique_ptr<const volume::SealingAhead> ahead;  // null: none
+};
+
+// Before anybody is asked for a passphrase.
+void check_ahead(const Request& request) {
+  if (request.ahead != 0 && request.vault.place.read_configuration().features.content !=
+                                vault::ContentCipher::aes_256_gcm) {
+    throw Error(ErrorCode::usage, "--ahead: the content of this vault is not under AES-256-GCM",
+                "leave --ahead out");
+  }
+}
+
+// If the system gives no memory for it, the mount works without.
+std::unique_ptr<const volume::SealingAhead> make_ahead(const Request& request,
+                                                       const cli::OpenedVault& opened,
+                                                       const Kernel& kernel) {
+  if (request.ahead == 0) {
+    return nullptr;
+  }
+  try {
+    return std::make_unique<volume::SealingAhead>(
+        opened.key.content_key(opened.configuration.features), kernel, request.ahead);
+  } catch (const std::exception& error) {
+    cli::print_warning(std::string("--ahead: nothing is made ahead: ") + error.what());
+    return nullptr;
+  }
+}
+
+Opened open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
+  const Kernel& kernel = find_kernel(Cipher::aes, request.kernel);
+  if (kernel.warning != nullptr) {
+    cli::print_warning(kernel.warning);
+  }
+  check_ahead(request);
+  const cli::OpenedVault opened = request.vault.open();
+  if (!request.vault.master_key_file.empty() &&
+      cli::prove_master_key(paths.vault, opened.configuration.features, opened.key) ==
+          cli::KeyProof::wrong) {
+    throw Error(ErrorCode::wrong_key,
+                request.vault.master_key_file + ": is not the master key of this vault");
+  }
+  Descriptor root(open(paths.vault.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root.is_open()) {
+    throw_errno(paths.vault);
+  }
+  return {volume::Volume(std::move(root), opened.configuration.features, opened.key, kernel,
+                         std::make_unique<volume::Backing>(),
+                         [&messages](const volume::Finding& found) { messages.damage(found); }),
+          make_ahead(request, opened, kernel)};
+}
+
+// What is being written, the process that completes it if this one is killed, and the claim that
+// keeps other mounts from writing until both are gone.
+class KeptWrites {
+ public:
+  // Throws Error(failure) if another mount writes to the vault, or is still being completed.
+  KeptWrites(const Request& request, const MountPaths& paths, unsigned threads, Messages& messages)
+      : messages_(messages), pending_(threads), claim_(paths.vault, request.is_shared) {
+    int error = EWOULDBLOCK;
+    while (error == EWOULDBLOCK) {  // another mount that starts may be faster
+      completer_.reset();
+      const bool has_to_take = claim_.wait(cli::cancel());
+      error = start(has_to_take ? &claim_ : nullptr);
+      if (!has_to_take) {
+        messages_.warn(paths.vault + ": another program has locked this folder: " + unclaimed);
+      }
+    }
+    if (error != 0) {
+      messages_.warn(paths.vault + ": this folder cannot be locked: " +
+                     std::generic_category().message(error) + ": " + unclaimed);
+    }
+    watch();
+  }
+
+  [[nodiscard]] volume::PendingWrites& pending() noexcept { return pending_; }
+
+ private:
+  static constexpr const char* unclaimed = "nothing holds a second mount back that writes to it";
+
+  // 0 or the errno for which the claim is not taken.
+  int start(const WriteClaim* claim) {
+    try {
+      return completer_.emplace(pending_, claim).claim_error();
+    } catch (const std::exception& error) {
+      warn(error.what());
+      return claim == nullptr ? 0 : claim->take();
+    }
+  }
+
+  void watch() {
+    if (!completer_) {
+      return;
+    }
+    try {
+      completer_->watch([this] { warn("the process that completes them is gone"); });
+    } catch (const std::exception&) {
+      return;  // it completes them all the same, but nobody would say that it is gone
+    }
+  }
+
+  void warn(const std::string& why) {
+    messages_.warn("if this mount is killed, blocks that are being written are lost: " + why);
+  }
+
+  Messages& messages_;
+  volume::PendingWrites pending_;
+  WriteClaim claim_;
+  std::optional<Completer> completer_;
+};
+
+// Before the session ends, on every path.
+class NoticesStoppedAtEnd {
+ public:
+  explicit NoticesStoppedAtEnd(MountedVault& mounted) noexcept : mounted_(mounted) {}
+  ~NoticesStoppedAtEnd() { mounted_.stop_notices(); }
+  NoticesStoppedAtEnd(const NoticesStoppedAtEnd&) = delete;
+  NoticesStoppedAtEnd& operator=(const NoticesStoppedAtEnd&) = delete;
+
+ private:
+  MountedVault& mounted_;
+};
+
+// `paes umount` finds this program by the device of its mount. If the device is not to be found,
+// the mount works all the same.
+void announce(cli::MountPresence& presence, const Session& session) {
+  if (const std::optional<dev_t> device = session.device()) {
+    presence.announce(std::to_string(major(*device)) + ":" + std::to_string(minor(*device)));
+  }
+}
+
+// With what was asked for and found. The keys are wiped when this returns.
+int mount_until_unmounted(const Request& request, const MountPaths& paths, Background* background) {
+  const WipeResidueOnExit wiped;
+  Messages messages;
+  const unsigned threads = request.threads != 0 ? request.threads : default_threads();
+  std::optional<KeptWrites> writes;  // before there is a key
+  if (request.can_write) {
+    writes.emplace(request, paths, threads, messages);
+  }
+  cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
+  const std::size_t max_folders = raise_descriptor_limit();
+  const Opened opened = open_volume(request, paths, messages);
+
+  MountedVaultOptions options;
+  options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
+  options.max_folders = max_folders;
+  if (request.can_write) {
+    options.access =
+        request.is_shared || request.writes_through ? Access::write : Access::write_back;
+    (void)umask(0);  // those of the processes that ask are what counts
+  }
+  // A log keeps what it gets, and shall not tell the names of the vault: the system's, or that of
+  // a service, which has standard error. Only who sits before a terminal sees what they mean.
+  options.path_names =
+      background == nullptr && isatty(STDERR_FILENO) == 1 ? PathNames::plain : PathNames::stored;
+  // Where others come in, ACLs count in any case. Without them the system takes the mode's middle
+  // bits for the group's, which are the ACL's mask then: the group would get what its owner has
+  // given to a single user.
+  options.has_acls = request.has_acls || request.allows_others;
+  options.has_suid = request.has_suid;
+  options.ahead = opened.ahead.get();
+  options.pending = writes ? &writes->pending() : nullptr;
+  MountedVault mounted(opened.volume, options);
+  if (secret_locking_fell_short()) {
+    cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
+  }
+
+  const auto fail = [&](const std::string& what, int error) {
+    const std::string line = what + ": " + std::generic_category().message(error);
+    if (background != nullptr) {
+      messages.note(line);  // nobody sees standard error any more
+    }
+    throw Error(ErrorCode::failure, line);
+  };
+  int failure = 0;
+  {
+    Session session(mounted, {paths.mountpoint, paths.place.number(),
+                              request.mount_options(paths.vault), threads, request.idle});
+    const NoticesStoppedAtEnd stopped(mounted);
+    announce(presence, session);
+    session.start(cli::cancel());
+    if (options.has_acls && !mounted.enforces_acls()) {
+      cli::print_warning(std::string(request.allows_others ? "--allow-other" : "--acl") +
+                         ": the system enforces no ACLs here, so a file's group gets the rights of "
+                         "its ACL's mask");
+    }
+    if (background != nullptr) {
+      messages.use_syslog();
+      background->leave();
+    }
+    messages.note("mounted on " + paths.mountpoint);
+    session.wait(cli::cancel());
+    failure = session.failure();
+    messages.note("unmounts " + paths.mountpoint);
+  }
+  presence.withdraw();
+  if (mounted.is_writable()) {
+    if (const int error = mounted.sync(); error != 0) {
+      fail(paths.vault + ": cannot be synced", error);
+    }
+  }
+  if (failure != 0) {
+    fail(paths.mountpoint + ": what the system asks cannot be received", failure);
+  }
+  presence.report_written();
+  return cli::exit_done;
+}
+
+int run(Request& request) {
+  request.take_listed();
+  const MountPaths paths =
+      check_paths(request.vault.place.folder(), request.mountpoint, request.may_have_files);
+  if (request.allows_others) {
+    check_may_allow_others();
+  }
+  check_may_allow(request.has_suid, "suid");
+  check_may_allow(request.has_devices, "dev");
+  if (request.in_foreground) {
+    return mount_until_unmounted(request, paths, nullptr);
+  }
+  Background background;
+  if (const std::optional<int> code = background.fork_child()) {
+    return *code;
+  }
+  return mount_until_unmounted(request, paths, &background);
+}
+
+cli::Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->declare(app);
+  return [request] { return run(*request); };
+}
+
+}  // namespace
+
+const cli::Command command = {"mount", "mount a vault", declare};
+
+}  // namespace paes::mount

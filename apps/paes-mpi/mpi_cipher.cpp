@@ -1,0 +1,104 @@
+// `paes-mpi cipher`: one message in a raw mode whose pieces are independent, or in GCM, by all
+// ranks.
+#include <CLI/CLI.hpp>
+
+#include "cli/cipher_options.hpp"
+#include "cli/keyfile.hpp"
+#include "cli/report.hpp"
+#include "message/cipher_name.hpp"
+#include "mode/gcm.hpp"
+#include "mpi/raw.hpp"
+#include "mpi/together.hpp"
+#include "paes-mpi/mpi_job.hpp"
+#include "paes-mpi/ranks.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request : CipherOptions {
+  JobOptions job;
+};
+
+std::uint64_t crypt_gcm(const Request& request, const CipherName&, const mpi::RawSecrets& secrets,
+                        mpi::SharedInput& input, mpi::SharedOutput& output,
+                        const stream::Options& options) {
+  std::optional<GcmKey> key;
+  mpi::together(ranks(), [&] { key.emplace(secrets.key, options.kernel, options.device_use); });
+  const auto crypt = request.decrypt ? mpi::open_gcm : mpi::seal_gcm;
+  return crypt(ranks(), input, output, *key, secrets.iv, secrets.aad, options).text_bytes;
+}
+
+std::uint64_t crypt_raw(const Request& request, const CipherName& cipher,
+                        const mpi::RawSecrets& secrets, mpi::SharedInput& input,
+                        mpi::SharedOutput& output, const stream::Options& options) {
+  std::optional<RawKey> key;
+  mpi::together(ranks(), [&] {
+    key.emplace(cipher.cipher, *cipher.mode, secrets.key, options.kernel,
+                request.unit_bytes.value_or(0), options.device_use);
+  });
+  return mpi::crypt_raw(ranks(), input, output,
+                        {.key = *key,
+                         .direction = request.direction(),
+                         .iv = secrets.iv,
+                         .pads = request.pads(cipher),
+                         .max_blocks = request.max_blocks(cipher)},
+                        options)
+      .text_bytes;
+}
+
+int crypt(Request& request) {
+  const CipherName* cipher = nullptr;
+  mpi::together(ranks(), [&] {
+    cipher = &find_cipher_name(request.name);
+    request.check(*cipher, false);
+    refuse(request.job.transfer.output.empty(), "output: none is named", "name it with -o");
+  });
+  const std::string& path = request.job.transfer.output;
+  settle(request.job, standard_input_uses({request.key_file, request.aad_file}));
+  WorkChooser chooser = choose_work(request.job, *cipher, request.why_cpu_alone(*cipher));
+  mpi::RawSecrets secrets;
+  on_first([&] {
+    request.refuse_as_output(path);
+    secrets.iv = request.parse_iv(*cipher);
+    secrets.key = request.read_key(*cipher);
+    secrets.aad = request.read_aad();
+    if (!request.job.transfer.quiet) {
+      request.note_if_disallowed(*cipher);
+    }
+  });
+  mpi::share(ranks(), secrets);
+  const auto work = [&](mpi::SharedInput& input, const std::string& named,
+                        const stream::Options& options) {
+    JobOutput output(request.job, named, input, !request.decrypt);
+    const auto run = cipher->is_gcm() ? crypt_gcm : crypt_raw;
+    const std::uint64_t text_bytes = run(request, *cipher, secrets, input, output, options);
+    output.report(request.job);
+    return stream::ResumedTotals{text_bytes};
+  };
+  Job job{"cipher", path, work};
+  job.more_members = [&](nlohmann::ordered_json& document) {
+    document["cipher"] = cipher->name;
+    document["direction"] = request.decrypt ? "decrypt" : "encrypt";
+  };
+  return run_job(request.job, chooser, job);
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  static_cast<CipherOptions&>(*request).declare(app);
+  request->job.declare_output(app);
+  request->job.declare(app);
+  app.footer(
+      "Directions that chain their blocks (CBC, CFB and OFB encryption) are for paes, which is as "
+      "fast alone. Modes other than GCM authenticate nothing.");
+  return
+      [request] { return run_with_file("cipher", request->job, [&] { return crypt(*request); }); };
+}
+
+}  // namespace
+
+const Command mpi_command_cipher = {"cipher", "one message in a raw mode, for other programs' data",
+                                    declare};
+
+}  // namespace paes::cli

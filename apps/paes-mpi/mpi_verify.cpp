@@ -1,0 +1,57 @@
+// `paes-mpi verify`: every rank authenticates a run of stripes; nothing is written.
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "cli/report.hpp"
+#include "message/cipher_name.hpp"
+#include "mpi/container.hpp"
+#include "mpi/together.hpp"
+#include "paes-mpi/mpi_job.hpp"
+#include "paes-mpi/ranks.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct Request {
+  UnlockOptions unlock;
+  JobOptions job;
+};
+
+int verify(Request& request) {
+  settle(request.job, request.unlock.standard_input_uses());
+  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
+  std::optional<Unlocker> unlocker;
+  on_first([&] { unlocker.emplace(request.unlock); });
+  stream::Verification found;
+  const auto work = [&](mpi::SharedInput& input, const std::string&,
+                        const stream::Options& options) {
+    found = mpi::verify(ranks(), input, open_envelope(unlocker, input), options);
+    // Rank 0 alone is heard; the others throw what it throws.
+    mpi::together(ranks(), [&] {
+      const std::string text = verified_text(request.job.transfer, input.name(), found);
+      if (!text.empty()) {
+        print_result(text);
+      }
+    });
+    return stream::ResumedTotals{found.extent.text_bytes};
+  };
+  Job job{"verify", "", work};
+  job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
+  return run_job(request.job, chooser, job);
+}
+
+Action declare(CLI::App& app) {
+  const auto request = std::make_shared<Request>();
+  request->unlock.declare(app);
+  request->job.declare(app);
+  return
+      [request] { return run_with_file("verify", request->job, [&] { return verify(*request); }); };
+}
+
+}  // namespace
+
+const Command mpi_command_verify = {"verify", "authenticate a file without writing anything",
+                                    declare};
+
+}  // namespace paes::cli
