@@ -15,7 +15,8 @@ ARROWS = {
     "bench": ["apps", "rows"],
     "rows": ["kernel"],
     "apps": ["mpi", "cuda", "volume"],
-    "c": [],
+    "library": ["stream", "keystream", "cuda"],
+    "library/c": [],
     "keystream": ["message"],
     "volume": ["vault", "keystream", "exec"],
     "vault": ["message", "format"],
@@ -96,12 +97,17 @@ def folder_of(root, header):
     first = header.split("/")[0]
     if (root / "include" / header).exists():
         return "include"
-    return next((folder for folder, programs in PROGRAMS.items() if first in programs), first)
+    return next((folder for folder, programs in PROGRAMS.items() if first in programs), folder_in_src(header))
+
+
+def folder_in_src(path):
+    """The folder of a path below src: the longest that has arrows of its own."""
+    return max((folder for folder in ARROWS if path.startswith(folder + "/")), key=len, default=path.split("/")[0])
 
 
 def sources_in(root):
     """All sources, with the folder that each belongs to."""
-    sources = [(p.relative_to(root / "src").parts[0], p) for p in (root / "src").glob("*/**/*")]
+    sources = [(folder_in_src(p.relative_to(root / "src").as_posix()), p) for p in (root / "src").glob("*/**/*")]
     sources += [("rows", p) for p in (root / "bench/rows").glob("**/*")]
     sources += [(folder, p) for folder, programs in PROGRAMS.items() for program in programs
                 for p in (root / folder / program).glob("**/*")]

@@ -1,9 +1,8 @@
 // paes/device.h on top of paes/device.hpp.
-#include "paes/device.h"
-
 #include <string>
 
-#include "c/calls.hpp"
+#include "library/c/calls.hpp"
+#include "paes/device.h"
 
 int paes_device_open(paes_device** device) {
   return paes::c::make_handle(device, "device", [] {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "c/file_handles.hpp"
+#include "library/c/file_handles.hpp"
 
 using paes::c::bytes_at;
 using paes::c::code_of;

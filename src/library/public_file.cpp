@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "age/envelope.hpp"
+#include "library/file_work.hpp"
 #include "stream/container.hpp"
-#include "stream/file_work.hpp"
 #include "stream/input.hpp"
 #include "stream/memory_ends.hpp"
 #include "stream/output.hpp"

@@ -1,13 +1,12 @@
 // paes/file.h on top of paes/file.hpp: sources, whole files, readers and writers.
-#include "paes/file.h"
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "c/file_handles.hpp"
+#include "library/c/file_handles.hpp"
+#include "paes/file.h"
 
 using paes::c::bytes_at;
 using paes::c::cancel_of;

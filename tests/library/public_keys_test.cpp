@@ -8,7 +8,7 @@
 #include "age/envelope.hpp"
 #include "format/encodings.hpp"
 #include "format/libcrypto.hpp"
-#include "stream/public_sample.hpp"
+#include "library/public_sample.hpp"
 #include "test_data.hpp"
 
 namespace paes {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "c/calls.hpp"
+#include "library/c/calls.hpp"
 #include "paes/cancel.hpp"
 #include "paes/file.h"
 #include "paes/file.hpp"

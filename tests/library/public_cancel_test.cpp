@@ -15,7 +15,7 @@
 
 #include "core/secret.hpp"
 #include "format/encodings.hpp"
-#include "stream/public_sample.hpp"
+#include "library/public_sample.hpp"
 
 namespace paes {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/secret.hpp"
-#include "stream/file_work.hpp"
+#include "library/file_work.hpp"
 
 namespace paes {
 

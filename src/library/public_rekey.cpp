@@ -3,9 +3,9 @@
 #include <iterator>
 #include <utility>
 
+#include "library/key_parts.hpp"
 #include "paes/file.hpp"
 #include "stream/cancel.hpp"
-#include "stream/key_parts.hpp"
 #include "stream/rekey.hpp"
 
 namespace paes {

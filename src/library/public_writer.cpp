@@ -8,7 +8,7 @@
 
 #include "core/forks.hpp"
 #include "core/secret.hpp"
-#include "stream/file_work.hpp"
+#include "library/file_work.hpp"
 #include "stream/memory_ends.hpp"
 #include "stream/output.hpp"
 #include "stream/written_chunks.hpp"

@@ -1,7 +1,7 @@
 // Other recipients for a file through the public header: who opens it then, and what is refused.
 #include <gtest/gtest.h>
 
-#include "stream/public_sample.hpp"
+#include "library/public_sample.hpp"
 
 namespace paes {
 namespace {

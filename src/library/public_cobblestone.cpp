@@ -9,9 +9,9 @@
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/registry.hpp"
+#include "library/key_parts.hpp"
 #include "paes/cobblestone.hpp"
 #include "stream/chunk_cipher.hpp"
-#include "stream/key_parts.hpp"
 
 namespace paes {
 

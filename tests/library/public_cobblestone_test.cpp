@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "format/cobblestone.hpp"
+#include "library/public_sample.hpp"
 #include "paes/cobblestone.hpp"
 #include "refusal.hpp"
-#include "stream/public_sample.hpp"
 
 namespace paes {
 namespace {

@@ -1,9 +1,8 @@
 // paes/cipher.h on top of paes/cipher.hpp.
-#include "paes/cipher.h"
-
 #include <vector>
 
-#include "c/calls.hpp"
+#include "library/c/calls.hpp"
+#include "paes/cipher.h"
 #include "paes/cipher.hpp"
 
 using paes::c::bytes_at;

@@ -1,7 +1,6 @@
 // paes/gcm.h on top of paes/gcm.hpp.
+#include "library/c/calls.hpp"
 #include "paes/gcm.h"
-
-#include "c/calls.hpp"
 #include "paes/gcm.hpp"
 
 using paes::c::bytes_at;

@@ -1,10 +1,9 @@
 // paes/error.h: the texts of each thread's last failure.
-#include "paes/error.h"
-
 #include <algorithm>
 #include <cstring>
 
-#include "c/calls.hpp"
+#include "library/c/calls.hpp"
+#include "paes/error.h"
 
 static_assert(PAES_FAILURE == static_cast<int>(paes::ErrorCode::failure));
 static_assert(PAES_USAGE == static_cast<int>(paes::ErrorCode::usage));

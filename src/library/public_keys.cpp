@@ -9,8 +9,8 @@
 #include "age/x25519.hpp"
 #include "format/libcrypto.hpp"
 #include "format/pem.hpp"
+#include "library/key_parts.hpp"
 #include "stream/cancel.hpp"
-#include "stream/key_parts.hpp"
 #include "stream/output.hpp"
 #include "stream/small_file.hpp"
 

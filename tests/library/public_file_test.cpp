@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "cuda/cuda_device.hpp"
-#include "stream/public_sample.hpp"
+#include "library/public_sample.hpp"
 #include "stream/reference.hpp"
 
 namespace paes {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <thread>
 
+#include "library/key_parts.hpp"
 #include "paes/file.hpp"
 #include "stream/file_format.hpp"
-#include "stream/key_parts.hpp"
 #include "stream/output.hpp"
 #include "stream/transfer.hpp"
 

@@ -1,11 +1,10 @@
 // paes/keystream.h on top of paes/keystream.hpp and paes/nonces.hpp.
-#include "paes/keystream.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include "c/calls.hpp"
+#include "library/c/calls.hpp"
+#include "paes/keystream.h"
 #include "paes/keystream.hpp"
 #include "paes/nonces.hpp"
 

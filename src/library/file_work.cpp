@@ -1,4 +1,4 @@
-#include "stream/file_work.hpp"
+#include "library/file_work.hpp"
 
 #include <poll.h>
 

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "cuda/cuda_device.hpp"
+#include "library/public_sample.hpp"
 #include "on_threads.hpp"
-#include "stream/public_sample.hpp"
 
 namespace paes {
 namespace {
