@@ -9,7 +9,7 @@
 #include "age/keys.hpp"
 #include "cli/keyfile.hpp"
 #include "core/secret.hpp"
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <csignal>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/key_options.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
-#include "format/range.hpp"
+#include "format/byte_range.hpp"
 #include "paes_commands.hpp"
 
 namespace paes::cli {

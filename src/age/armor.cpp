@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {

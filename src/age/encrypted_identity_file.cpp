@@ -3,7 +3,7 @@
 #include "age/armor.hpp"
 #include "age/envelope.hpp"
 #include "age/opened_once.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

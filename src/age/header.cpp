@@ -8,7 +8,7 @@
 #include "age/ssh_ed25519.hpp"
 #include "age/ssh_rsa.hpp"
 #include "age/x25519.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

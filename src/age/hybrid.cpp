@@ -4,10 +4,10 @@
 
 #include "age/plugin.hpp"
 #include "age/wrap.hpp"
-#include "format/encodings.hpp"
-#include "format/hpke.hpp"
-#include "format/libcrypto.hpp"
-#include "format/ml_kem.hpp"
+#include "crypto/hpke.hpp"
+#include "crypto/libcrypto.hpp"
+#include "crypto/ml_kem.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::age {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {

@@ -13,7 +13,7 @@
 #include "age/stanza.hpp"
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "age/bcrypt_pbkdf.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/bcrypt_pbkdf.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

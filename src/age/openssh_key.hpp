@@ -8,7 +8,7 @@
 
 #include "age/ssh_key.hpp"
 #include "core/secret.hpp"
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 
 namespace paes::age {
 

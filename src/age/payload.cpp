@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

@@ -4,8 +4,8 @@
 
 #include "age/header.hpp"
 #include "age/plugin_process.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::age {
 

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "core/children.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::age {

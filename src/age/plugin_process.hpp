@@ -10,7 +10,7 @@
 #include "age/stanza.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 
 namespace paes::age {
 

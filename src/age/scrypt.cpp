@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "format/encodings.hpp"
-#include "format/scrypt_in_steps.hpp"
+#include "crypto/scrypt_in_steps.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::age {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "age/wrap.hpp"
-#include "format/ed25519.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/ed25519.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::age {
 

@@ -6,8 +6,8 @@
 #include "age/opened_once.hpp"
 #include "age/openssh_key.hpp"
 #include "age/pkcs_key.hpp"
-#include "format/libcrypto.hpp"
-#include "format/pem.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/pem.hpp"
 
 namespace paes::age {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::age {
 

@@ -1,6 +1,6 @@
 #include "age/ssh_rsa.hpp"
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "age/ssh_key.hpp"
-#include "format/rsa.hpp"
+#include "crypto/rsa.hpp"
 
 namespace paes::age {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/secret.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::age {
 

@@ -1,6 +1,6 @@
 #include "age/wrap.hpp"
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

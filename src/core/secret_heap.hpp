@@ -1,5 +1,5 @@
 // Locked memory for what libraries allocate while they hold keys. A library whose allocations go
-// through the program (libcrypto, see format/libcrypto.hpp) asks here first. Within a
+// through the program (libcrypto, see crypto/libcrypto.hpp) asks here first. Within a
 // SecretAllocations it gets memory that is locked, kept out of core dumps and wiped when it is
 // given back. Elsewhere it gets none, because locked memory is scarce and most of what libraries
 // allocate is no secret.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::cobblestone {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::openssl_salted {

@@ -10,7 +10,7 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 
 namespace paes::openssl_salted {
 

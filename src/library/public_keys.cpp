@@ -7,8 +7,8 @@
 
 #include "age/encrypted_identity_file.hpp"
 #include "age/x25519.hpp"
-#include "format/libcrypto.hpp"
-#include "format/pem.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/pem.hpp"
 #include "library/key_parts.hpp"
 #include "stream/cancel.hpp"
 #include "stream/output.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/secret.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 #include "stream/file_format.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "age/payload.hpp"
-#include "format/chacha20_poly1305.hpp"
+#include "crypto/chacha20_poly1305.hpp"
 #include "stream/payload.hpp"
 
 namespace paes::stream {

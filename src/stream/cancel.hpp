@@ -2,7 +2,7 @@
 // on pipes end at once, whichever thread a signal reached.
 #pragma once
 
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 #include "paes/cancel.hpp"
 
 namespace paes::stream {

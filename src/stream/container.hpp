@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "format/range.hpp"
+#include "format/byte_range.hpp"
 #include "stream/damage.hpp"
 #include "stream/ends.hpp"
 #include "stream/output.hpp"

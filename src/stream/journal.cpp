@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/descriptor.hpp"
+#include "crypto/libcrypto.hpp"
 #include "format/cobblestone.hpp"
-#include "format/libcrypto.hpp"
 #include "paes/error.hpp"
 #include "stream/extent.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "stream/file_system.hpp"
 
 namespace paes::stream {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 #include "stream/preamble.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "age/armor.hpp"
-#include "format/base64_reader.hpp"
+#include "encoding/base64_reader.hpp"
 #include "stream/ends.hpp"
 
 namespace paes::stream {

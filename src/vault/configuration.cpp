@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 #include "paes/error.hpp"
 
 namespace paes::vault {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/secret.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "vault/content_cipher.hpp"
 
 namespace paes::vault {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "format/libcrypto.hpp"
-#include "format/scrypt_in_steps.hpp"
+#include "crypto/libcrypto.hpp"
+#include "crypto/scrypt_in_steps.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
 #include "paes/error.hpp"

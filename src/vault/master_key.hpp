@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/secret.hpp"
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 #include "vault/configuration.hpp"
 
 namespace paes::vault {

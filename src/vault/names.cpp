@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/secret.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "message/padding.hpp"
 #include "paes/error.hpp"
 

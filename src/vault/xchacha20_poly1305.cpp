@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/secret.hpp"
-#include "format/hchacha20.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/hchacha20.hpp"
+#include "crypto/libcrypto.hpp"
 #include "vault/content_cipher.hpp"
 
 namespace paes::vault {

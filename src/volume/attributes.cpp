@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::volume {
 

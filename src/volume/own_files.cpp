@@ -10,7 +10,7 @@
 
 #include "core/new_name.hpp"
 #include "core/secret.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "volume/content_change.hpp"
 #include "volume/listing.hpp"
 

@@ -7,7 +7,7 @@
 #include "age/armor.hpp"
 #include "age/envelope.hpp"
 #include "age/x25519.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "refusal.hpp"
 
 namespace paes::age {

@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "age/x25519.hpp"
+#include "crypto/libcrypto.hpp"
 #include "format/container.hpp"
-#include "format/libcrypto.hpp"
 #include "hex.hpp"
 #include "refusal.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "age/envelope.hpp"
 #include "age/x25519.hpp"
-#include "format/libcrypto.hpp"
-#include "format/ml_kem.hpp"
+#include "crypto/libcrypto.hpp"
+#include "crypto/ml_kem.hpp"
 #include "refusal.hpp"
 
 namespace paes::age {

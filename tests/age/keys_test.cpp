@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "age/x25519.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "hex.hpp"
 #include "refusal.hpp"
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "age/ssh_files.hpp"
-#include "format/encodings.hpp"
-#include "format/pem.hpp"
+#include "encoding/encodings.hpp"
+#include "encoding/pem.hpp"
 #include "refusal.hpp"
 
 namespace paes::age {

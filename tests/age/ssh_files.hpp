@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "age/keys.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "test_data.hpp"
 
 namespace paes::test {

@@ -7,7 +7,7 @@
 #include "age/ssh_ed25519.hpp"
 #include "age/ssh_files.hpp"
 #include "age/ssh_rsa.hpp"
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 #include "hex.hpp"
 #include "refusal.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "age/header.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "test_data.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "age/envelope.hpp"
 #include "age/payload.hpp"
+#include "crypto/ml_kem.hpp"
 #include "format/container.hpp"
-#include "format/ml_kem.hpp"
 #include "hex.hpp"
 #include "paes/error.hpp"
 

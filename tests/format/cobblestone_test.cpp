@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 
 namespace paes::cobblestone {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "refusal.hpp"
 

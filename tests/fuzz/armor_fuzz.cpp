@@ -3,7 +3,7 @@
 #include <string>
 
 #include "age/armor.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "fuzz/text_decoder.hpp"
 
 namespace age = paes::age;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "format/base64_reader.hpp"
-#include "format/encodings.hpp"
+#include "encoding/base64_reader.hpp"
+#include "encoding/encodings.hpp"
 #include "fuzz/text_decoder.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

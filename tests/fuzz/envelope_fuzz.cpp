@@ -8,8 +8,8 @@
 
 #include "age/envelope.hpp"
 #include "age/payload.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "fuzz/property.hpp"
 #include "paes/error.hpp"
 

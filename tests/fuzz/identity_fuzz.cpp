@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "age/openssh_key.hpp"
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 #include "fuzz/property.hpp"
 #include "paes/error.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/range.hpp"
+#include "format/byte_range.hpp"
 #include "fuzz/property.hpp"
 #include "paes/error.hpp"
 

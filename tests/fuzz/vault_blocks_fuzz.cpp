@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "fuzz/property.hpp"
 #include "kernel/registry.hpp"
 #include "vault/content_key.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "fuzz/property.hpp"
 #include "kernel/registry.hpp"
 #include "vault/names.hpp"

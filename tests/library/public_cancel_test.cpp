@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/secret.hpp"
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 #include "library/public_sample.hpp"
 
 namespace paes {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "age/envelope.hpp"
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "library/public_sample.hpp"
 #include "test_data.hpp"
 

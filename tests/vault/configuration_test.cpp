@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 #include "refusal.hpp"
 #include "vault/configurations.hpp"

@@ -7,9 +7,9 @@
 #include <array>
 
 #include "core/secret.hpp"
-#include "format/encodings.hpp"
-#include "format/hchacha20.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/hchacha20.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "guarded_buffer.hpp"
 #include "hex.hpp"
 #include "kernel/registry.hpp"

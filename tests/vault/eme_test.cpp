@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "guarded_buffer.hpp"
 #include "hex.hpp"
 #include "kernel_cases.hpp"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <sstream>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "hex.hpp"
 #include "kernel/registry.hpp"
 #include "test_data.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "paes/error.hpp"
 #include "refusal.hpp"

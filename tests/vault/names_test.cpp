@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 #include "refusal.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "kernel/registry.hpp"
 #include "stream/small_file.hpp"

@@ -1,4 +1,4 @@
-#include "format/rsa.hpp"
+#include "crypto/rsa.hpp"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -8,8 +8,8 @@
 #include <bit>
 
 #include "core/secret_heap.hpp"
-#include "format/libcrypto.hpp"
-#include "format/libcrypto_objects.hpp"
+#include "crypto/libcrypto.hpp"
+#include "crypto/libcrypto_objects.hpp"
 
 namespace paes::rsa {
 

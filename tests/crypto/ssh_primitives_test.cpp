@@ -5,8 +5,8 @@
 #include <array>
 
 #include "core/secret.hpp"
-#include "format/ed25519.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/ed25519.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 
 namespace paes {

@@ -1,5 +1,5 @@
 // Bech32 and Base 64: published examples, every single-character change, and other spellings.
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 
 namespace paes {

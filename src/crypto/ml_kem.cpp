@@ -1,11 +1,11 @@
-#include "format/ml_kem.hpp"
+#include "crypto/ml_kem.hpp"
 
 #include <openssl/core_names.h>
 
 #include <array>
 #include <cassert>
 
-#include "format/libcrypto_objects.hpp"
+#include "crypto/libcrypto_objects.hpp"
 
 namespace paes::libcrypto {
 

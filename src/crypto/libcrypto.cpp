@@ -1,4 +1,4 @@
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "core/secret_heap.hpp"
-#include "format/libcrypto_objects.hpp"
+#include "crypto/libcrypto_objects.hpp"
 
 namespace paes::libcrypto {
 

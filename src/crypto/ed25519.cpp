@@ -1,11 +1,11 @@
-#include "format/ed25519.hpp"
+#include "crypto/ed25519.hpp"
 
 #include <openssl/bn.h>
 
 #include <algorithm>
 #include <array>
 
-#include "format/libcrypto_objects.hpp"
+#include "crypto/libcrypto_objects.hpp"
 
 namespace paes::ed25519 {
 

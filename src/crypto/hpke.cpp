@@ -1,9 +1,9 @@
-#include "format/hpke.hpp"
+#include "crypto/hpke.hpp"
 
 #include <array>
 #include <string_view>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::hpke {
 

@@ -1,9 +1,9 @@
-#include "format/base64_reader.hpp"
+#include "encoding/base64_reader.hpp"
 
 #include <algorithm>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "paes/error.hpp"
 
 namespace paes {

@@ -1,4 +1,4 @@
-#include "format/range.hpp"
+#include "format/byte_range.hpp"
 
 #include <charconv>
 #include <string>

@@ -1,5 +1,5 @@
 // The primitives against their RFCs' own examples: a wrong parameter name or order would show here.
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 #include <gtest/gtest.h>
 

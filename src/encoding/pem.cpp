@@ -1,8 +1,8 @@
-#include "format/pem.hpp"
+#include "encoding/pem.hpp"
 
 #include <algorithm>
 
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes::pem {
 

@@ -1,11 +1,11 @@
 // bcrypt_pbkdf against the vectors of OpenBSD (regress/lib/libutil/bcrypt_pbkdf).
-#include "age/bcrypt_pbkdf.hpp"
+#include "crypto/bcrypt_pbkdf.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 
 namespace paes::age {

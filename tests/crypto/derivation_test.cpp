@@ -1,6 +1,6 @@
 // Key derivations in a thread of their own: the result is that of a plain call, whoever waits may
 // give up at any time, and what fails there fails here.
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes {

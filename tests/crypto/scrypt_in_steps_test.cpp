@@ -1,5 +1,5 @@
 // scrypt against the vectors of RFC 7914, and how it is given up.
-#include "format/scrypt_in_steps.hpp"
+#include "crypto/scrypt_in_steps.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "refusal.hpp"
 

@@ -1,4 +1,4 @@
-#include "format/derivation.hpp"
+#include "crypto/derivation.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>

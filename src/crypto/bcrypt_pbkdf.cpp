@@ -1,4 +1,4 @@
-#include "age/bcrypt_pbkdf.hpp"
+#include "crypto/bcrypt_pbkdf.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/secret.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 
 namespace paes::age {
 

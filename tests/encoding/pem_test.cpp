@@ -1,13 +1,13 @@
 // PEM and the Base 64 of secrets: what is read, and every other spelling that is refused.
-#include "format/pem.hpp"
+#include "encoding/pem.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <numeric>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 
 namespace paes {
 namespace {

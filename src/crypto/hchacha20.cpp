@@ -1,4 +1,4 @@
-#include "format/hchacha20.hpp"
+#include "crypto/hchacha20.hpp"
 
 #include <array>
 #include <bit>

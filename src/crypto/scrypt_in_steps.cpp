@@ -1,4 +1,4 @@
-#include "format/scrypt_in_steps.hpp"
+#include "crypto/scrypt_in_steps.hpp"
 
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/secret.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes {

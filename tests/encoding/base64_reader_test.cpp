@@ -1,12 +1,12 @@
 // Base 64 in lines, in pieces of any size, and what is refused.
-#include "format/base64_reader.hpp"
+#include "encoding/base64_reader.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "format/encodings.hpp"
-#include "format/libcrypto.hpp"
+#include "crypto/libcrypto.hpp"
+#include "encoding/encodings.hpp"
 #include "refusal.hpp"
 
 namespace paes {

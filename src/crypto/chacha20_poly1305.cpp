@@ -1,4 +1,4 @@
-#include "format/chacha20_poly1305.hpp"
+#include "crypto/chacha20_poly1305.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

@@ -1,5 +1,5 @@
 // What --range takes and what it refuses.
-#include "format/range.hpp"
+#include "format/byte_range.hpp"
 
 #include <gtest/gtest.h>
 

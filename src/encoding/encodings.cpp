@@ -1,4 +1,4 @@
-#include "format/encodings.hpp"
+#include "encoding/encodings.hpp"
 
 #include <algorithm>
 #include <array>

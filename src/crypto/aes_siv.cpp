@@ -1,11 +1,11 @@
-#include "format/aes_siv.hpp"
+#include "crypto/aes_siv.hpp"
 
 #include <algorithm>
 #include <cassert>
 
 #include "core/secret.hpp"
 #include "core/secret_heap.hpp"
-#include "format/libcrypto_objects.hpp"
+#include "crypto/libcrypto_objects.hpp"
 
 namespace paes::libcrypto {
 

@@ -1,5 +1,5 @@
 // Owners of libcrypto's objects, and its parameter lists, for the source files of this folder that
-// call libcrypto. Everything else calls format/libcrypto.hpp and its like.
+// call libcrypto. Everything else calls crypto/libcrypto.hpp and its like.
 #pragma once
 
 #include <openssl/crypto.h>
