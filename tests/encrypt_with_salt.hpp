@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "stream/chunk_cipher.hpp"
-#include "stream/container.hpp"
+#include "stream/container/chunk_cipher.hpp"
+#include "stream/container/container_file.hpp"
 
 namespace paes::stream {
 

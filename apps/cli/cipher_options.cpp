@@ -9,8 +9,8 @@
 #include "message/raw_key.hpp"
 #include "mode/xts.hpp"
 #include "paes/error.hpp"
-#include "stream/input.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/input.hpp"
+#include "stream/file/small_file.hpp"
 
 namespace paes::cli {
 

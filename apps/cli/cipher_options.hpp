@@ -10,7 +10,7 @@
 #include "core/secret.hpp"
 #include "message/cipher_name.hpp"
 #include "mode/mode.hpp"
-#include "stream/file_place.hpp"
+#include "stream/file/file_place.hpp"
 
 namespace CLI {
 class App;

@@ -13,8 +13,8 @@
 #include "cli/output_folders.hpp"
 #include "cli/process.hpp"
 #include "core/current_error.hpp"
-#include "stream/file_format.hpp"
-#include "stream/input.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/file/input.hpp"
 
 namespace paes::cli {
 

@@ -11,7 +11,7 @@ namespace paes::cli {
 // Throws Error(usage) for two inputs with one output. With `replaces_outputs` (-f) also for an
 // output that would replace an input, before or after that is read. What was found, is encrypted
 // already and would be replaced is no input: it is skipped. Whether a file system takes two names
-// for one is seen only when both outputs are there (stream/run_outputs.hpp).
+// for one is seen only when both outputs are there (stream/file/run_outputs.hpp).
 void settle_clashes(std::vector<Outcome>& outcomes, Takes takes, bool replaces_outputs);
 
 }  // namespace paes::cli

@@ -11,8 +11,8 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
-#include "stream/file_format.hpp"
-#include "stream/temporary.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/file/temporary.hpp"
 
 namespace paes::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/file_transfer.hpp"
 #include "cli/progress.hpp"
 #include "core/descriptor.hpp"
-#include "stream/group_commit.hpp"
+#include "stream/file/group_commit.hpp"
 
 namespace paes::cli {
 

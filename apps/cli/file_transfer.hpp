@@ -13,11 +13,11 @@
 #include "cli/inputs.hpp"
 #include "cli/outcome.hpp"
 #include "cli/work_options.hpp"
-#include "stream/container.hpp"
-#include "stream/file_format.hpp"
-#include "stream/output.hpp"
-#include "stream/payload.hpp"
-#include "stream/resume.hpp"
+#include "stream/container/container_file.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/container/payload.hpp"
+#include "stream/file/output.hpp"
+#include "stream/resume/resume.hpp"
 
 namespace paes::cli {
 

@@ -18,9 +18,9 @@
 #include "cli/report.hpp"
 #include "cli/tree_walk.hpp"
 #include "core/current_error.hpp"
-#include "stream/input.hpp"
-#include "stream/permissions.hpp"
-#include "stream/temporary.hpp"
+#include "stream/file/input.hpp"
+#include "stream/file/permissions.hpp"
+#include "stream/file/temporary.hpp"
 
 namespace paes::cli {
 

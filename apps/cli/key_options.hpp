@@ -10,7 +10,7 @@
 
 #include "age/envelope.hpp"
 #include "cli/passphrase.hpp"
-#include "stream/file_format.hpp"
+#include "stream/container/file_format.hpp"
 
 namespace paes::cli {
 

@@ -17,7 +17,7 @@
 #include "cli/tree_walk.hpp"
 #include "core/descriptor.hpp"
 #include "kernel/registry.hpp"
-#include "stream/file_place.hpp"
+#include "stream/file/file_place.hpp"
 #include "vault/blocks.hpp"
 #include "vault/content_key.hpp"
 #include "vault/names.hpp"

@@ -13,8 +13,8 @@
 #include "core/descriptor.hpp"
 #include "core/write_all.hpp"
 #include "paes/error.hpp"
-#include "stream/output.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/output.hpp"
+#include "stream/file/small_file.hpp"
 
 namespace paes::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/secret.hpp"
-#include "stream/file_place.hpp"
+#include "stream/file/file_place.hpp"
 
 namespace paes::cli {
 

@@ -11,9 +11,9 @@
 
 #include "cli/work_options.hpp"
 #include "paes/error.hpp"
-#include "stream/damage.hpp"
-#include "stream/file_format.hpp"
-#include "stream/file_place.hpp"
+#include "stream/container/damage.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/file/file_place.hpp"
 
 namespace paes::cli {
 

@@ -12,7 +12,7 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
-#include "stream/output_target.hpp"
+#include "stream/file/output_target.hpp"
 
 namespace paes::cli {
 

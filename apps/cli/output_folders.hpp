@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/outcome.hpp"
-#include "stream/file_place.hpp"
+#include "stream/file/file_place.hpp"
 
 namespace paes::cli {
 

@@ -19,8 +19,8 @@
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "stream/small_file.hpp"
-#include "stream/wait.hpp"
+#include "stream/file/small_file.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
 

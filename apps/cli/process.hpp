@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "stream/cancel.hpp"
+#include "stream/transfer/cancel.hpp"
 
 namespace paes::cli {
 

@@ -11,10 +11,10 @@
 
 #include "cli/process.hpp"
 #include "cli/report.hpp"
-#include "stream/input.hpp"
-#include "stream/preamble_file.hpp"
-#include "stream/resumable_files.hpp"
-#include "stream/temporary.hpp"
+#include "stream/container/preamble_file.hpp"
+#include "stream/file/input.hpp"
+#include "stream/file/resumable_files.hpp"
+#include "stream/file/temporary.hpp"
 
 namespace paes::cli {
 

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "paes/error.hpp"
-#include "stream/file_place.hpp"
-#include "stream/journal.hpp"
-#include "stream/output.hpp"
+#include "stream/file/file_place.hpp"
+#include "stream/file/output.hpp"
+#include "stream/resume/journal.hpp"
 
 namespace paes::cli {
 

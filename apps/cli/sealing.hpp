@@ -10,8 +10,8 @@
 #include "age/envelope.hpp"
 #include "cli/key_options.hpp"
 #include "format/container.hpp"
-#include "stream/file_format.hpp"
-#include "stream/resume.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/resume/resume.hpp"
 
 namespace paes::cli {
 

@@ -12,7 +12,7 @@
 
 #include "cli/process.hpp"
 #include "core/descriptor.hpp"
-#include "stream/input.hpp"
+#include "stream/file/input.hpp"
 
 namespace paes::cli {
 

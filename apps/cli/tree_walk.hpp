@@ -1,6 +1,6 @@
 // A walk through everything below a folder that was named: in the order of the names, a folder
 // before what is in it. Symbolic links are not followed, and whoever exchanges folders meanwhile
-// leads it nowhere else (stream/file_place.hpp).
+// leads it nowhere else (stream/file/file_place.hpp).
 #pragma once
 
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "stream/file_place.hpp"
+#include "stream/file/file_place.hpp"
 
 namespace paes::cli {
 

@@ -16,8 +16,8 @@
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "stream/output.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/output.hpp"
+#include "stream/file/small_file.hpp"
 
 namespace paes::cli {
 

@@ -16,7 +16,7 @@
 #include "message/gcm_message.hpp"
 #include "message/raw_key.hpp"
 #include "mode/gcm.hpp"
-#include "stream/device_rates.hpp"
+#include "stream/transfer/device_rates.hpp"
 
 namespace paes::cli {
 

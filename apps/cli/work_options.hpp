@@ -10,8 +10,8 @@
 #include "exec/executor.hpp"
 #include "message/cipher_name.hpp"
 #include "message/device.hpp"
-#include "stream/container.hpp"
-#include "stream/device_rates.hpp"
+#include "stream/container/container_file.hpp"
+#include "stream/transfer/device_rates.hpp"
 
 namespace CLI {
 class App;

@@ -11,7 +11,7 @@
 #include "cli/work_options.hpp"
 #include "mpi/container.hpp"
 #include "mpi/shared_file.hpp"
-#include "stream/resume.hpp"
+#include "stream/resume/resume.hpp"
 
 namespace paes::cli {
 

@@ -26,9 +26,9 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "paes_commands.hpp"
-#include "stream/container.hpp"
-#include "stream/file_format.hpp"
-#include "stream/wait.hpp"
+#include "stream/container/container_file.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
 

@@ -17,9 +17,9 @@
 #include "mode/gcm.hpp"
 #include "mode/xts.hpp"
 #include "paes_commands.hpp"
-#include "stream/raw.hpp"
-#include "stream/raw_gcm.hpp"
-#include "stream/text_ends.hpp"
+#include "stream/container/text_ends.hpp"
+#include "stream/raw/raw.hpp"
+#include "stream/raw/raw_gcm.hpp"
 
 namespace paes::cli {
 

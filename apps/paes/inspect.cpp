@@ -16,8 +16,8 @@
 #include "cli/report.hpp"
 #include "cli/sealing.hpp"
 #include "paes_commands.hpp"
-#include "stream/container.hpp"
-#include "stream/preamble_file.hpp"
+#include "stream/container/container_file.hpp"
+#include "stream/container/preamble_file.hpp"
 
 namespace paes::cli {
 

@@ -1,7 +1,5 @@
 // `paes rekey`: other recipients for files, by new envelopes around the same input keys. The
 // payloads stay where and what they are.
-#include "stream/rekey.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,6 +13,7 @@
 #include "cli/report.hpp"
 #include "core/current_error.hpp"
 #include "paes_commands.hpp"
+#include "stream/container/new_envelope.hpp"
 
 namespace paes::cli {
 

@@ -20,8 +20,8 @@
 #include "cli/vault_options.hpp"
 #include "core/descriptor.hpp"
 #include "paes_commands.hpp"
-#include "stream/output.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/output.hpp"
+#include "stream/file/small_file.hpp"
 #include "vault/names.hpp"
 
 namespace paes::cli {

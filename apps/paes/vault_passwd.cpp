@@ -10,7 +10,7 @@
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
 #include "paes_commands.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/small_file.hpp"
 
 namespace paes::cli {
 

@@ -18,7 +18,7 @@
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/place.hpp"
 #include "paes/error.hpp"
-#include "stream/input.hpp"
+#include "stream/file/input.hpp"
 
 namespace paes::cli {
 

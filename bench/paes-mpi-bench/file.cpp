@@ -18,7 +18,7 @@
 #include "paes-mpi-bench/commands.hpp"
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "stream/preamble.hpp"
+#include "stream/container/preamble.hpp"
 
 namespace paes::cli {
 

@@ -20,7 +20,7 @@
 #include "paes-bench/report.hpp"
 #include "paes-bench/statistics.hpp"
 #include "paes-mpi/ranks.hpp"
-#include "stream/container.hpp"
+#include "stream/container/container_file.hpp"
 
 namespace paes::cli {
 

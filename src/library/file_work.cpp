@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "kernel/registry.hpp"
-#include "stream/chunk_cipher.hpp"
+#include "stream/container/chunk_cipher.hpp"
 
 namespace paes::stream {
 

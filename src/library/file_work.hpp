@@ -9,9 +9,9 @@
 
 #include "library/key_parts.hpp"
 #include "paes/file.hpp"
-#include "stream/file_format.hpp"
-#include "stream/output.hpp"
-#include "stream/transfer.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/file/output.hpp"
+#include "stream/transfer/transfer.hpp"
 
 namespace paes {
 struct FileParts {

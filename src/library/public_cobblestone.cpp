@@ -11,7 +11,7 @@
 #include "kernel/registry.hpp"
 #include "library/key_parts.hpp"
 #include "paes/cobblestone.hpp"
-#include "stream/chunk_cipher.hpp"
+#include "stream/container/chunk_cipher.hpp"
 
 namespace paes {
 

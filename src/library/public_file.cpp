@@ -1,4 +1,4 @@
-// The public header's calls for whole files, on top of stream/container.hpp.
+// The public header's calls for whole files, on top of stream/container/container_file.hpp.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 
 #include "age/envelope.hpp"
 #include "library/file_work.hpp"
-#include "stream/container.hpp"
-#include "stream/input.hpp"
-#include "stream/memory_ends.hpp"
-#include "stream/output.hpp"
+#include "stream/container/container_file.hpp"
+#include "stream/file/input.hpp"
+#include "stream/file/output.hpp"
+#include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
 

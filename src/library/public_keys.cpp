@@ -10,9 +10,9 @@
 #include "crypto/libcrypto.hpp"
 #include "encoding/pem.hpp"
 #include "library/key_parts.hpp"
-#include "stream/cancel.hpp"
-#include "stream/output.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/output.hpp"
+#include "stream/file/small_file.hpp"
+#include "stream/transfer/cancel.hpp"
 
 namespace paes {
 

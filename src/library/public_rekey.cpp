@@ -1,12 +1,12 @@
-// The public header's change of recipients, on top of stream/rekey.hpp.
+// The public header's change of recipients, on top of stream/container/new_envelope.hpp.
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "library/key_parts.hpp"
 #include "paes/file.hpp"
-#include "stream/cancel.hpp"
-#include "stream/rekey.hpp"
+#include "stream/container/new_envelope.hpp"
+#include "stream/transfer/cancel.hpp"
 
 namespace paes {
 

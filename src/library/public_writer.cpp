@@ -9,9 +9,9 @@
 #include "core/forks.hpp"
 #include "core/secret.hpp"
 #include "library/file_work.hpp"
-#include "stream/memory_ends.hpp"
-#include "stream/output.hpp"
-#include "stream/written_chunks.hpp"
+#include "stream/container/written_chunks.hpp"
+#include "stream/file/output.hpp"
+#include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
 

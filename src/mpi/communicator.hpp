@@ -18,7 +18,7 @@
 #include "core/bytes.hpp"
 #include "mpi/placement.hpp"
 #include "paes/error.hpp"
-#include "stream/cancel.hpp"
+#include "stream/transfer/cancel.hpp"
 
 namespace paes::mpi {
 

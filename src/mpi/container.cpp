@@ -7,8 +7,8 @@
 #include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
-#include "stream/chunk_cipher.hpp"
-#include "stream/sparse_sink.hpp"
+#include "stream/container/chunk_cipher.hpp"
+#include "stream/transfer/sparse_sink.hpp"
 
 namespace paes::mpi {
 

@@ -8,7 +8,7 @@
 #include "format/container.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/shared_file.hpp"
-#include "stream/container.hpp"
+#include "stream/container/container_file.hpp"
 
 namespace paes::mpi {
 
@@ -26,7 +26,8 @@ struct Sealed {
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Sealed sealed, const stream::Options& options);
 
-// The same with a chosen salt, for tests that compare bytes (stream/container.hpp says more).
+// The same with a chosen salt, for tests that compare bytes (stream/container/container_file.hpp
+// says more).
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
                                  const stream::Options& options);

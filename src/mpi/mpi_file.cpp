@@ -4,7 +4,7 @@
 
 #include "mpi/handles.hpp"
 #include "mpi/shared_file.hpp"
-#include "stream/wait.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::mpi {
 

@@ -6,7 +6,7 @@
 #include "mpi/broadcast.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
-#include "stream/raw_gcm.hpp"
+#include "stream/raw/raw_gcm.hpp"
 
 namespace paes::mpi {
 

@@ -1,6 +1,6 @@
 // Raw messages by many ranks, in the modes whose pieces run in parallel, and GCM as one message:
-// the bytes that stream/raw.hpp and stream/raw_gcm.hpp write in one process. Chained directions
-// have nothing to share out.
+// the bytes that stream/raw/raw.hpp and stream/raw/raw_gcm.hpp write in one process. Chained
+// directions have nothing to share out.
 #pragma once
 
 #include "core/secret.hpp"
@@ -8,7 +8,7 @@
 #include "message/raw_key.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/shared_file.hpp"
-#include "stream/raw.hpp"
+#include "stream/raw/raw.hpp"
 
 namespace paes::mpi {
 

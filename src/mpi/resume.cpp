@@ -14,8 +14,8 @@
 #include "mpi/container.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
-#include "stream/change_time.hpp"
-#include "stream/wait.hpp"
+#include "stream/file/change_time.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::mpi {
 

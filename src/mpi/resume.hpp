@@ -1,13 +1,13 @@
-// Containers by many ranks in runs that can be interrupted and continued (stream/resume.hpp says
-// how, and when that is safe). Rank 0 has the lock and decides; each rank syncs its own stripes and
-// records them in the one journal. So any number of ranks can continue a file that one process
-// began, and the reverse.
+// Containers by many ranks in runs that can be interrupted and continued (stream/resume/resume.hpp
+// says how, and when that is safe). Rank 0 has the lock and decides; each rank syncs its own
+// stripes and records them in the one journal. So any number of ranks can continue a file that one
+// process began, and the reverse.
 #pragma once
 
 #include "core/secret.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/shared_file.hpp"
-#include "stream/resume.hpp"
+#include "stream/resume/resume.hpp"
 
 namespace paes::mpi {
 

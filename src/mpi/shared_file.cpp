@@ -14,8 +14,8 @@
 #include "core/secret.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/together.hpp"
-#include "stream/memory_ends.hpp"
-#include "stream/wait.hpp"
+#include "stream/transfer/memory_ends.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::mpi {
 

@@ -9,7 +9,7 @@
 
 #include "core/secret.hpp"
 #include "mpi/communicator.hpp"
-#include "stream/output.hpp"
+#include "stream/file/output.hpp"
 
 namespace paes::mpi {
 

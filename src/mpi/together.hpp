@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "mpi/communicator.hpp"
-#include "stream/cancel.hpp"
-#include "stream/transfer.hpp"
+#include "stream/transfer/cancel.hpp"
+#include "stream/transfer/transfer.hpp"
 
 namespace paes::mpi {
 

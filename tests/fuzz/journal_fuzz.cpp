@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/property.hpp"
-#include "stream/journal.hpp"
+#include "stream/resume/journal.hpp"
 
 namespace {
 

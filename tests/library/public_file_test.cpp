@@ -8,7 +8,7 @@
 
 #include "cuda/cuda_device.hpp"
 #include "library/public_sample.hpp"
-#include "stream/reference.hpp"
+#include "stream/reference_file.hpp"
 
 namespace paes {
 namespace {

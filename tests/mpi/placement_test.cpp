@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "format/cobblestone.hpp"
-#include "stream/container.hpp"
+#include "stream/container/container_file.hpp"
 
 namespace paes::mpi {
 namespace {

@@ -21,9 +21,9 @@
 #include "mpi/container.hpp"
 #include "mpi/raw.hpp"
 #include "mpi/together.hpp"
-#include "stream/preamble.hpp"
-#include "stream/raw.hpp"
-#include "stream/raw_gcm.hpp"
+#include "stream/container/preamble.hpp"
+#include "stream/raw/raw.hpp"
+#include "stream/raw/raw_gcm.hpp"
 
 namespace {
 

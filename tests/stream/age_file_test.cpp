@@ -12,14 +12,14 @@
 #include "age/payload.hpp"
 #include "age/testkit.hpp"
 #include "age/x25519.hpp"
-#include "stream/age_format.hpp"
-#include "stream/container.hpp"
-#include "stream/file_format.hpp"
-#include "stream/input.hpp"
-#include "stream/memory_ends.hpp"
+#include "stream/container/age_format.hpp"
+#include "stream/container/container_file.hpp"
+#include "stream/container/file_format.hpp"
+#include "stream/file/input.hpp"
+#include "stream/file/output.hpp"
 #include "stream/memory_sink.hpp"
-#include "stream/output.hpp"
 #include "stream/sample.hpp"
+#include "stream/transfer/memory_ends.hpp"
 
 namespace paes::stream {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "stream/damage.hpp"
+#include "stream/container/damage.hpp"
 
 namespace paes::stream {
 namespace {

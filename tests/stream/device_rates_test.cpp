@@ -1,6 +1,6 @@
 // What --device auto decides by: a device is taken only where it is clearly faster, and the
 // measurement sees which is.
-#include "stream/device_rates.hpp"
+#include "stream/transfer/device_rates.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Groups of outputs: nothing has its name before the group is committed, a failure is that file's
 // alone, and limits commit a group by themselves, also when several threads fill it.
-#include "stream/group_commit.hpp"
+#include "stream/file/group_commit.hpp"
 
 #include <atomic>
 #include <optional>

@@ -1,6 +1,6 @@
 // A journal says "complete" for nothing but what was recorded in it, under its key, for its file;
 // and a header that differs in anything is not taken for the same.
-#include "stream/journal.hpp"
+#include "stream/resume/journal.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

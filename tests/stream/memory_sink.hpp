@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "stream/ends.hpp"
-#include "stream/wait.hpp"
+#include "stream/transfer/ends.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::stream {
 

@@ -2,11 +2,11 @@
 // ranks of a cluster and resumed runs stand on.
 #include <utility>
 
-#include "stream/memory_ends.hpp"
+#include "stream/container/payload.hpp"
 #include "stream/memory_sink.hpp"
-#include "stream/payload.hpp"
-#include "stream/reference.hpp"
+#include "stream/reference_file.hpp"
 #include "stream/sample.hpp"
+#include "stream/transfer/memory_ends.hpp"
 
 namespace paes::stream {
 namespace {

@@ -1,11 +1,11 @@
 // Raw messages through the pipeline on several threads, where races would be: chained directions
 // that take turns, pieces at offsets, pipes, and a failure while others wait for their turn.
-#include "stream/raw.hpp"
+#include "stream/raw/raw.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sample.hpp"
-#include "stream/raw_gcm.hpp"
+#include "stream/raw/raw_gcm.hpp"
 
 namespace paes::stream {
 namespace {

@@ -19,7 +19,7 @@
 #include "append_only.hpp"
 #include "paes/error.hpp"
 #include "sanitized.hpp"
-#include "stream/output.hpp"
+#include "stream/file/output.hpp"
 #include "stream/sample.hpp"
 #include "without_call.hpp"
 

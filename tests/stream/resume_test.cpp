@@ -1,6 +1,6 @@
 // What was interrupted is continued to the right bytes, or starts afresh with another key when
 // anything does not fit; and no nonce is ever used for a second text.
-#include "stream/resume.hpp"
+#include "stream/resume/resume.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 
-#include "stream/memory_ends.hpp"
 #include "stream/memory_sink.hpp"
-#include "stream/reference.hpp"
+#include "stream/reference_file.hpp"
+#include "stream/transfer/memory_ends.hpp"
 
 namespace paes::stream {
 namespace {

@@ -1,14 +1,14 @@
 // Room that is too little, and temporary files of runs that are gone: what is found out about a
 // folder before the work.
-#include "stream/room.hpp"
+#include "stream/file/room.hpp"
 
 #include <sys/statvfs.h>
 
 #include <cerrno>
 
 #include "core/folder.hpp"
+#include "stream/file/temporary.hpp"
 #include "stream/sample.hpp"
-#include "stream/temporary.hpp"
 
 namespace paes::stream {
 namespace {

@@ -1,7 +1,7 @@
 // Whatever the size, the schedule, the grain and the kind of input and output: the same ciphertext,
 // and the text comes back.
 
-#include "stream/reference.hpp"
+#include "stream/reference_file.hpp"
 #include "stream/sample.hpp"
 
 namespace paes::stream {

@@ -20,7 +20,7 @@
 #include "encrypt_with_salt.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
-#include "stream/container.hpp"
+#include "stream/container/container_file.hpp"
 
 namespace paes::stream {
 

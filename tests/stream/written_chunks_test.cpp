@@ -1,5 +1,5 @@
 // No chunk is claimed twice, in whatever order they come; compared with a plain set.
-#include "stream/written_chunks.hpp"
+#include "stream/container/written_chunks.hpp"
 
 #include <gtest/gtest.h>
 

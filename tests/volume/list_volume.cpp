@@ -13,7 +13,7 @@
 #include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "kernel/registry.hpp"
-#include "stream/small_file.hpp"
+#include "stream/file/small_file.hpp"
 #include "vault/configuration.hpp"
 #include "volume/attributes.hpp"
 #include "volume/file.hpp"

@@ -1,0 +1,41 @@
+// The payload of an age v1 file (c2sp.org/age, "Payload") on the path of all files: STREAM over
+// ChaCha20-Poly1305 in chunks of 64 KiB, computed by libcrypto on as many threads as there are. A
+// nonce of 16 bytes stands before the chunks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "age/payload.hpp"
+#include "crypto/chacha20_poly1305.hpp"
+#include "stream/container/payload.hpp"
+
+namespace paes::stream {
+
+class AgeCipher : public PayloadCipher {
+ public:
+  AgeCipher(Bytes file_key, Bytes payload_nonce);
+
+  [[nodiscard]] const Chunking& chunking() const noexcept override { return age::chunking; }
+  void seal(Buffer& buffer) const override;
+  [[nodiscard]] std::optional<std::uint64_t> open(Buffer& buffer,
+                                                  const WantedText* wanted) const override;
+  [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const override;
+
+ private:
+  // `is_authentic` gets a worker, a nonce, and the chunk.
+  template <typename IsAuthentic>
+  [[nodiscard]] std::vector<Range> check(Buffer& buffer, const IsAuthentic& is_authentic,
+                                         const WantedText* wanted) const;
+
+  libcrypto::ChaCha20Poly1305 cipher_;
+};
+
+// Takes a random nonce. `header` is all that stands before it.
+[[nodiscard]] NewPayload new_age_payload(Bytes header, Bytes file_key);
+// Reads the nonce, which on a pipe is next. Throws Error(corrupt) when no payload is that long.
+[[nodiscard]] OpenedPayload open_age_payload(const Source& source, std::uint64_t payload_offset,
+                                             Bytes file_key);
+
+}  // namespace paes::stream

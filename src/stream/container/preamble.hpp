@@ -1,0 +1,44 @@
+// What stands before the chunks of a container: the header, the envelope, salt and commitment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/cobblestone.hpp"
+#include "format/container.hpp"
+#include "stream/transfer/ends.hpp"
+
+namespace paes::stream {
+
+// Reads the first bytes, or those from `offset` on; on a pipe, the next bytes. Gives how many came:
+// fewer only at the end.
+[[nodiscard]] std::size_t read_head(const Source& source, MutableBytes to,
+                                    std::uint64_t offset = 0);
+
+// What precedes the payload, parsed; nothing in it is authenticated yet.
+struct Preamble {
+  container::Header header;
+  std::vector<std::uint8_t> bytes;  // header, envelope and padding
+  [[nodiscard]] Bytes envelope() const noexcept {
+    return Bytes(bytes).subspan(container::header_bytes, header.envelope_bytes);
+  }
+};
+
+// Reads all that and checks that the padding is zero. A pipe is left at the payload. Throws
+// Error(corrupt) "NAME: ...".
+[[nodiscard]] Preamble read_preamble(const Source& source);
+
+// Salt and commitment, as they stand before chunk 0.
+using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
+[[nodiscard]] inline Bytes salt_of(const PayloadPrefix& prefix) noexcept {
+  return Bytes(prefix).first(cobblestone::salt_bytes);
+}
+// From the payload's offset, or the next bytes of a pipe. Throws Error(corrupt) at an early end.
+[[nodiscard]] PayloadPrefix read_prefix(const Source& source, std::uint64_t payload_offset);
+// Everything before chunk 0: preamble, salt and commitment.
+[[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,
+                                                    Bytes salt, Bytes commitment);
+
+}  // namespace paes::stream

@@ -1,0 +1,75 @@
+// The one part of a container that changes in place: everything before the payload, for other
+// recipients. It is replaced under a lock, with a synced copy of the old bytes beside the file
+// until the new ones are synced. So a crash at any moment leaves either the old envelope, the new
+// one, or the copy to go back to.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/descriptor.hpp"
+#include "stream/container/preamble.hpp"
+#include "stream/file/file_place.hpp"
+#include "stream/file/input.hpp"
+#include "stream/file/output.hpp"
+#include "stream/transfer/cancel.hpp"
+
+namespace paes::stream {
+
+// The path of the copy of the old bytes that an interrupted change has left, if there is one. "-"
+// has none.
+[[nodiscard]] std::optional<std::string> find_leftover(const FilePlace& file);
+
+// What a change of the preamble needs from its caller.
+struct PreambleChange {
+  const Cancel& cancel;
+  // for the error of a failed write, after which the file may hold half an envelope
+  std::string leftover_hint;
+  // Told when the change is complete but its copy could not be removed.
+  std::function<void(const std::string& what_why, const std::string& hint)> warn;
+  std::function<void(const Output& copy)> copy_opened;
+};
+
+class PreambleFile {
+ public:
+  // Opens for writing and takes the lock. Throws Error(failure) when another process has it. In a
+  // folder that is given a symbolic link is not followed.
+  PreambleFile(const FilePlace& place, PreambleChange change);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const Input& input() const noexcept { return input_; }
+  [[nodiscard]] const std::string& leftover_hint() const noexcept { return change_.leftover_hint; }
+  // The copy that an interrupted replace left, or that this one makes.
+  [[nodiscard]] const std::string& copy_name() const noexcept { return copy_.path; }
+  [[nodiscard]] bool has_copy() const;
+
+  // Whether the payload after `header` was made with `input_key`. Throws Error(corrupt) if the file
+  // ends before its payload.
+  [[nodiscard]] bool commits_to(const container::Header& header, Bytes input_key) const;
+
+  // Copies, writes, syncs and removes the copy. `before` and `after` have the same length. Throws
+  // Error only when the file does not hold `after`.
+  void replace(Bytes before, Bytes after) const;
+
+  // The copy that an interrupted replace left, checked as far as possible without a key. Throws
+  // Error(failure) if there is no copy, and Error(corrupt) if it is not whole.
+  [[nodiscard]] Preamble read_leftover() const;
+
+  // Writes and syncs, then removes the copy.
+  void put_back(Bytes before) const;
+
+ private:
+  void keep_copy(Bytes before) const;
+  void write(Bytes preamble) const;
+  void remove_copy() const;
+
+  std::string name_;
+  PreambleChange change_;
+  Descriptor descriptor_;
+  FilePlace copy_;     // in folder_
+  Descriptor folder_;  // where the copy lies
+  Input input_;
+};
+
+}  // namespace paes::stream

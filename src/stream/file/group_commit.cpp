@@ -1,0 +1,150 @@
+#include "stream/file/group_commit.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/current_error.hpp"
+#include "core/folder.hpp"
+#include "core/syncfs.hpp"
+#include "stream/file/file_system.hpp"
+#include "stream/file/input.hpp"
+
+namespace paes::stream {
+
+namespace {
+
+// Below this, a sync of the whole file system is not worth what it may write for other programs.
+constexpr std::size_t least_for_whole_sync = 4;
+
+// Syncs whole file systems, each once.
+class WholeSyncs {
+ public:
+  // Whether the file has been synced with its file system. Where that may keep quiet about errors,
+  // it has only made the sync of each file fast. One that a server or a program keeps may do
+  // nothing when it is asked to sync everything, and is not asked.
+  [[nodiscard]] bool covers(const Output& output) {
+    struct stat status = {};
+    if (fstat(output.descriptor(), &status) != 0) {
+      return false;
+    }
+    const auto [found, is_new] = synced_.try_emplace(status.st_dev, false);
+    if (is_new) {
+      const int file = output.descriptor();
+      found->second =
+          file_system_of(file).is_local && syncfs(file) == 0 && syncfs_reports_errors(file);
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<dev_t, bool> synced_;
+};
+
+using FolderNumber = std::pair<dev_t, ino_t>;
+
+FolderNumber number_of_folder(const Output& output) {
+  struct stat status = {};
+  if (fstat(output.folder_descriptor(), &status) != 0) {
+    return {};
+  }
+  return {status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+GroupCommit::Limits GroupCommit::usual_limits() noexcept {
+  constexpr rlim_t groups = 2;
+  constexpr rlim_t descriptors_of_a_file = 2;
+  Limits limits;
+  struct rlimit open_files = {};
+  if (getrlimit(RLIMIT_NOFILE, &open_files) == 0) {
+    // Half of what is allowed is left to everything else.
+    const rlim_t most = open_files.rlim_cur / 2 / groups / descriptors_of_a_file;
+    limits.files =
+        static_cast<std::size_t>(std::clamp<rlim_t>(most, 1, static_cast<rlim_t>(limits.files)));
+  }
+  return limits;
+}
+
+void GroupCommit::add(Output output, std::uint64_t bytes, Done done) {
+  Group full;
+  std::unique_lock committing(commit_mutex_, std::defer_lock);
+  {
+    std::unique_lock lock(mutex_);
+    group_.push_back({std::move(output), std::move(done)});
+    group_bytes_ += bytes;
+    if (group_.size() < limits_.files && group_bytes_ < limits_.bytes) {
+      return;
+    }
+    lock.unlock();
+    // Waits here, with a full group, while another thread commits one. Whoever waits longest finds
+    // that the group has gone already.
+    committing.lock();
+    lock.lock();
+    if (group_.size() < limits_.files && group_bytes_ < limits_.bytes) {
+      return;
+    }
+    full = std::exchange(group_, {});
+    group_bytes_ = 0;
+  }
+  commit(std::move(full));
+}
+
+void GroupCommit::commit_all() {
+  const std::lock_guard committing(commit_mutex_);
+  Group rest;
+  {
+    const std::lock_guard lock(mutex_);
+    rest = std::exchange(group_, {});
+    group_bytes_ = 0;
+  }
+  commit(std::move(rest));
+}
+
+// Each step is done for all files before the next, and skips those that have failed.
+void GroupCommit::commit(Group group) {
+  const auto for_each = [&](const auto& step) {
+    for (Member& member : group) {
+      if (!member.error) {
+        try {
+          step(member.output);
+        } catch (...) {
+          member.error = current_error();
+        }
+      }
+    }
+  };
+  WholeSyncs whole_syncs;
+  const bool is_worth_it = group.size() >= least_for_whole_sync;
+  for_each([&](Output& output) {
+    if (is_worth_it && whole_syncs.covers(output)) {
+      output.check_synced();
+    } else {
+      output.sync();
+    }
+  });
+  for_each([](Output& output) { output.give_name(); });
+  std::map<FolderNumber, int> folders;
+  for_each([&](Output& output) {
+    const auto [folder, is_new] = folders.try_emplace(number_of_folder(output), 0);
+    if (is_new) {
+      folder->second = sync_folder(output.folder_descriptor(), output.descriptor());
+    }
+    output.end_commit(folder->second);
+  });
+  for (Member& member : group) {
+    if (member.error) {
+      member.output.discard();
+    }
+    member.done(member.output, member.error);
+  }
+}
+
+}  // namespace paes::stream

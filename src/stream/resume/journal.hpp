@@ -1,0 +1,144 @@
+// The journal of a run that can be continued: which stripes of an unfinished output are complete
+// and synced. It lies beside that output, holds no key and no text, and is authenticated under a
+// key that only those have who can open the file. A header says what it belongs to. One record a
+// stripe follows, so that any thread or rank writes its own at an offset it computes.
+//
+//   0    8  magic 89 'P' 'A' 'E' 'S' 'J' 0D 0A        all integers big-endian
+//   8    1  version 1
+//   9    1  work: 1 encryption, 2 decryption
+//   10   2  zero
+//   12   4  chunks a stripe
+//   16   8  bytes of text
+//   24  56  the source: device, inode, bytes, mtime s and ns, ctime s and ns; zero for decryption
+//   80  32  HMAC-SHA256 of the container's head
+//   112 32  HMAC-SHA256 of the settings
+//   144 80  zero
+//   224 32  HMAC-SHA256 of all that
+//   256     records of 16 bytes: HMAC-SHA256 of header and stripe number, truncated; zero before
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/secret.hpp"
+#include "stream/file/input.hpp"
+
+namespace paes::stream {
+
+enum class Work : std::uint8_t { encrypt = 1, decrypt = 2 };
+
+using JournalHeader = std::array<std::uint8_t, 256>;
+using JournalRecord = std::array<std::uint8_t, 16>;
+
+namespace journal_layout {
+
+inline constexpr std::array<std::uint8_t, 8> magic = {0x89, 'P', 'A', 'E', 'S', 'J', '\r', '\n'};
+inline constexpr std::uint8_t version = 1;
+
+inline constexpr std::size_t version_at = 8;
+inline constexpr std::size_t work_at = 9;
+inline constexpr std::size_t stripe_at = 12;
+inline constexpr std::size_t text_bytes_at = 16;
+inline constexpr std::size_t source_at = 24;
+inline constexpr std::size_t head_at = 80;
+inline constexpr std::size_t settings_at = 112;
+inline constexpr std::size_t tag_at = 224;
+
+}  // namespace journal_layout
+
+// True when these bytes claim to be a journal of paes, of any version.
+[[nodiscard]] bool claims_to_be_journal(Bytes first_bytes) noexcept;
+
+// None of this is authenticated.
+struct JournalClaims {
+  Work work;
+  std::uint64_t text_bytes;
+  std::uint64_t complete_text_bytes = 0;  // of the stripes that have a record
+
+  [[nodiscard]] std::uint64_t stripes() const noexcept;
+  // Counts the stripes, from `first` on, that have a record in `records`, which are whole records.
+  void add_records(std::uint64_t first, Bytes records) noexcept;
+};
+
+// Nothing when these bytes are no header of a journal that this version writes.
+[[nodiscard]] std::optional<JournalClaims> parse_claims(Bytes header) noexcept;
+
+// Which work made an unfinished output.
+struct JournalFacts {
+  Work work;
+  std::uint64_t text_bytes;
+  SourceStamp source;  // of an encryption; all zero for decryption, which needs none
+  Bytes head;          // of the container up to chunk 0, or the part of it that binds the key
+  Bytes settings;      // what else must be the same, for example the recipients
+};
+
+// Derived by HKDF-SHA256 from the input key and the payload's salt, with a label of its own.
+class JournalKey {
+ public:
+  JournalKey(Bytes input_key, Bytes salt);
+
+  [[nodiscard]] JournalHeader header(const JournalFacts& facts) const;
+  [[nodiscard]] JournalRecord record(const JournalHeader& header, std::uint64_t stripe) const;
+
+  // How `found` differs from the header of `facts`, as a clause for a note; `source` is the
+  // source's name there. Empty if they are the same.
+  [[nodiscard]] std::string difference(const JournalHeader& found, const JournalFacts& facts,
+                                       const std::string& source) const;
+
+ private:
+  [[nodiscard]] std::array<std::uint8_t, 32> tag(std::uint8_t what, Bytes message) const;
+
+  Secret<std::array<std::uint8_t, 32>> key_;
+};
+
+class Journal {
+ public:
+  // Both descriptors must outlive it: `journal` has the header already, `data` is the unfinished
+  // output. `name` is the output's, for errors.
+  Journal(const JournalKey& key, const JournalHeader& header, int journal, int data,
+          std::string name);
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  // Whether the stripe has a valid record: not torn, not forged. Any thread may call it.
+  [[nodiscard]] bool is_complete(std::uint64_t stripe) const;
+
+  // Call it when all of the stripe is written, from any thread. The record is written once the data
+  // is synced: by this call or, within a few seconds if calls keep coming, by a later one.
+  void complete(std::uint64_t stripe);
+
+  // Syncs the data and writes all records that wait.
+  void flush();
+  // The same after a failure or a signal, without throwing: what cannot be synced is done again by
+  // the next run.
+  void keep() noexcept;
+
+  // How many records were written through this object.
+  [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_.load(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void sync_and_record();
+
+  const JournalKey& key_;
+  JournalHeader header_;
+  int journal_;
+  int data_;
+  std::string name_;
+  std::mutex sync_mutex_;  // held while one thread syncs
+  bool failed_ = false;    // a sync failed: the system may have dropped the data
+  std::mutex waiting_mutex_;
+  std::vector<std::uint64_t> waiting_;  // complete, and not known to be synced
+  Clock::time_point next_sync_;
+  std::atomic<std::uint64_t> recorded_{0};
+};
+
+}  // namespace paes::stream

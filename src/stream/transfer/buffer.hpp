@@ -1,0 +1,93 @@
+// A buffer is what a thread holds at once: a run of consecutive items, transformed in place in
+// page-aligned memory. Every item begins on a cache line, so the bytes of several items are a list
+// of places rather than one.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/pool.hpp"
+#include "message/device.hpp"
+#include "stream/transfer/layout.hpp"
+
+namespace paes::stream {
+
+class Buffer {
+ public:
+  // For layout.items_a_buffer items. If there is a device, the memory is pinned for it, and it must
+  // outlive the buffer.
+  explicit Buffer(const Layout& layout, Device* device = nullptr);
+  ~Buffer();  // wipes the memory
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  // The place of item number `index` of the buffer.
+  [[nodiscard]] std::uint8_t* item(std::size_t index) noexcept {
+    return memory_ + index * stride_bytes_ + room_bytes_;
+  }
+  [[nodiscard]] std::size_t stride_bytes() const noexcept { return stride_bytes_; }
+  // The contents of a buffer of one item.
+  [[nodiscard]] MutableBytes contents() noexcept { return {item(0), bytes}; }
+  // The places of some bytes of the buffer, counted from its first item on, before and after the
+  // transform. Valid until the next call.
+  [[nodiscard]] std::span<const iovec> in(Range range) { return list(range, in_bytes_); }
+  [[nodiscard]] std::span<const iovec> out(Range range) { return list(range, out_bytes_); }
+
+  // What the buffer holds; whoever fills it sets this. `bytes` is the length of what it holds:
+  // input until the transform has run, then output.
+  std::uint64_t first_item = 0;
+  std::size_t items = 0;
+  std::size_t bytes = 0;
+  bool is_last = false;  // the text ends with it
+
+ private:
+  [[nodiscard]] std::span<const iovec> list(Range range, std::size_t item_bytes);
+
+  std::size_t max_items_;
+  std::size_t in_bytes_;
+  std::size_t out_bytes_;
+  std::size_t room_bytes_;
+  std::size_t stride_bytes_;
+  std::size_t mapped_bytes_;
+  std::uint8_t* memory_;
+  Device* device_;
+  std::vector<iovec> list_;
+};
+
+// Buffers for as many threads as ask at the same time.
+class BufferPool {
+ public:
+  explicit BufferPool(const Layout& layout, Device* device = nullptr)
+      : layout_(layout), device_(device) {}
+
+  // Whether its buffers serve a transfer with this layout.
+  [[nodiscard]] bool fits(const Layout& layout) const noexcept;
+
+  // A buffer on loan for one scope.
+  class Loan {
+   public:
+    explicit Loan(BufferPool& pool) : pool_(pool), buffer_(pool.take()) {}
+    ~Loan() { pool_.free_.give_back(std::move(buffer_)); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    Buffer& operator*() noexcept { return *buffer_; }
+
+   private:
+    BufferPool& pool_;
+    std::unique_ptr<Buffer> buffer_;
+  };
+
+ private:
+  std::unique_ptr<Buffer> take();
+
+  const Layout& layout_;
+  Device* device_;
+  Pool<Buffer> free_;
+};
+
+}  // namespace paes::stream
