@@ -1,8 +1,8 @@
 // A kernel's AES-GCM by the name of the operation, for tests that do the same with several.
 #pragma once
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes::test {
 

@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cipher/mode/xts.hpp"
 #include "cli/decimal.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "message/raw_key.hpp"
-#include "mode/xts.hpp"
 #include "paes/error.hpp"
 #include "stream/file/input.hpp"
 #include "stream/file/small_file.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cipher/mode/mode.hpp"
 #include "core/secret.hpp"
 #include "message/cipher_name.hpp"
-#include "mode/mode.hpp"
 #include "stream/file/file_place.hpp"
 
 namespace CLI {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
 #include "core/secret.hpp"
@@ -15,7 +16,6 @@
 #include "cuda/device_kernel.hpp"
 #include "message/gcm_message.hpp"
 #include "message/raw_key.hpp"
-#include "mode/gcm.hpp"
 #include "stream/transfer/device_rates.hpp"
 
 namespace paes::cli {

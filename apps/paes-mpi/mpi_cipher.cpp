@@ -2,11 +2,11 @@
 // ranks.
 #include <CLI/CLI.hpp>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "cli/cipher_options.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/report.hpp"
 #include "message/cipher_name.hpp"
-#include "mode/gcm.hpp"
 #include "mpi/raw.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/mpi_job.hpp"

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "cipher/mode/gcm_blocks.hpp"
+#include "cipher/mode/xts.hpp"
 #include "cli/cipher_options.hpp"
 #include "cli/command.hpp"
 #include "cli/decimal.hpp"
@@ -14,8 +16,6 @@
 #include "format/openssl_salted.hpp"
 #include "message/cipher_name.hpp"
 #include "message/raw_key.hpp"
-#include "mode/gcm.hpp"
-#include "mode/xts.hpp"
 #include "paes_commands.hpp"
 #include "stream/container/text_ends.hpp"
 #include "stream/raw/raw.hpp"

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "core/secret.hpp"
 #include "message/cipher_name.hpp"
 #include "message/raw_key.hpp"
-#include "mode/gcm.hpp"
 #include "paes-bench/interrupt.hpp"
 #include "paes/cipher.hpp"
 #include "paes/gcm.hpp"

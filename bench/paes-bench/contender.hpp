@@ -10,11 +10,11 @@
 #include <variant>
 #include <vector>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "exec/executor.hpp"
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes::cli {
 

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cipher/mode/gcm_blocks.hpp"
+#include "cipher/mode/xts.hpp"
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
 #include "cli/work_options.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
-#include "mode/gcm.hpp"
-#include "mode/xts.hpp"
 #include "paes-bench/commands.hpp"
 #include "paes-bench/interrupt.hpp"
 #include "paes-bench/report.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mode/gcm.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {

@@ -9,13 +9,13 @@
 #include <functional>
 #include <set>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "cli/decimal.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm_message.hpp"
-#include "mode/gcm.hpp"
 #include "mpi/together.hpp"
 #include "paes-bench/report.hpp"
 #include "paes-bench/statistics.hpp"

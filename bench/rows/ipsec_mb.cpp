@@ -17,8 +17,8 @@
 #include <new>
 #include <utility>
 
-#include "mode/counter.hpp"
-#include "mode/gcm.hpp"
+#include "cipher/mode/counter.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
 
 namespace paes {
 

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_aes.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp

@@ -8,13 +8,13 @@
 #include <cstdint>
 
 #include "cipher/block.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
+#include "cipher/mode/mode.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/gcm.hpp"
-#include "mode/mode.hpp"
 
 namespace paes::cuda {
 
-// A contiguous part of a message in a parallel mode (mode/mode.hpp).
+// A contiguous part of a message in a parallel mode (cipher/mode/mode.hpp).
 struct Job {
   Operation operation;
   const void* in;

@@ -1,5 +1,5 @@
-// The formulas of mode/mode.hpp as one thread of a grid sees them. A kernel's file has a `Core`,
-// which transforms the blocks of one thread in one direction:
+// The formulas of cipher/mode/mode.hpp as one thread of a grid sees them. A kernel's file has a
+// `Core`, which transforms the blocks of one thread in one direction:
 //
 //   struct Core {
 //     static constexpr unsigned block_bytes;  // 16 or 8

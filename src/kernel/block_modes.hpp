@@ -1,5 +1,6 @@
-// All modes of mode/mode.hpp for a kernel that transforms a fixed number of blocks in memory: what
-// bitsliced, table-driven and computed ciphers have in common. A kernel file supplies a `Core`:
+// All modes of cipher/mode/mode.hpp for a kernel that transforms a fixed number of blocks in
+// memory: what bitsliced, table-driven and computed ciphers have in common. A kernel file supplies
+// a `Core`:
 //
 //   struct Core {
 //     static constexpr std::size_t block_bytes;  // 16 or 8
@@ -14,9 +15,9 @@
 #include <cstring>
 #include <span>
 
+#include "cipher/mode/xts.hpp"
 #include "core/secret.hpp"
 #include "kernel/mode_runs.hpp"
-#include "mode/xts.hpp"
 
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp

@@ -1,15 +1,15 @@
-// The raw modes of mode/mode.hpp by libcrypto's own functions, for the kernels that call it.
+// The raw modes of cipher/mode/mode.hpp by libcrypto's own functions, for the kernels that call it.
 // libcrypto has no counter mode for 3DES, so those counters go through its ECB.
 #pragma once
 
 #include <cstring>
 #include <span>
 
+#include "cipher/mode/counter.hpp"
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
 #include "kernel/evp_contexts.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/counter.hpp"
 
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp

@@ -6,10 +6,10 @@
 
 #include <cstring>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "core/secret.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/prepare_aes.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp

@@ -14,10 +14,10 @@
 #include <span>
 
 #include "cipher/ghash.hpp"
+#include "cipher/mode/mode.hpp"
+#include "cipher/mode/mode_blocks.hpp"
 #include "core/bytes.hpp"
 #include "kernel/features.hpp"
-#include "mode/blocks.hpp"
-#include "mode/mode.hpp"
 
 namespace paes {
 

@@ -1,5 +1,6 @@
-// The raw modes of mode/mode.hpp on vector registers with AES instructions: the formula table made
-// into code for the same `Vector` that StitchedGcm takes, a flight of registers at a time.
+// The raw modes of cipher/mode/mode.hpp on vector registers with AES instructions: the formula
+// table made into code for the same `Vector` that StitchedGcm takes, a flight of registers at a
+// time.
 //
 // - In parallel rows a flight is loaded, enciphered and only then stored, so that it may be in
 //   place; what the next flight needs of the ciphertext is kept in a register. Ends shorter than a
@@ -14,10 +15,10 @@
 #include <span>
 #include <type_traits>
 
+#include "cipher/mode/xts.hpp"
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/mode_runs.hpp"
 #include "kernel/vector_chains.hpp"
-#include "mode/xts.hpp"
 
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp

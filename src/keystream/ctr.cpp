@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "cipher/mode/counter.hpp"
 #include "keystream/xor.hpp"
-#include "mode/counter.hpp"
 #include "paes/error.hpp"
 
 namespace paes::keystream {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/gcm.hpp"
 
 namespace paes::keystream {
 

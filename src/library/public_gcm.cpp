@@ -2,9 +2,9 @@
 // messages over threads.
 #include <string>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
-#include "mode/gcm.hpp"
 #include "paes/gcm.hpp"
 
 namespace paes {

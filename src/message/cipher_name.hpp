@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "cipher/mode/gcm_blocks.hpp"
+#include "cipher/mode/mode.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/gcm.hpp"
-#include "mode/mode.hpp"
 
 namespace paes {
 

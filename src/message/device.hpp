@@ -17,10 +17,10 @@
 #include <memory>
 #include <variant>
 
+#include "cipher/mode/gcm_blocks.hpp"
+#include "cipher/mode/mode.hpp"
 #include "core/bytes.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/gcm.hpp"
-#include "mode/mode.hpp"
 
 namespace paes {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "message/gcm_message.hpp"
-#include "mode/gcm.hpp"
 #include "paes/error.hpp"
 
 namespace paes {

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "mode/gcm.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
 
 namespace paes {
 

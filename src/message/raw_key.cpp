@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "mode/counter.hpp"
-#include "mode/xts.hpp"
+#include "cipher/mode/counter.hpp"
+#include "cipher/mode/xts.hpp"
 #include "paes/error.hpp"
 
 namespace paes {

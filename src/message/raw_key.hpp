@@ -7,11 +7,11 @@
 
 #include <span>
 
+#include "cipher/mode/mode.hpp"
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
 #include "kernel/kernel.hpp"
 #include "message/device.hpp"
-#include "mode/mode.hpp"
 
 namespace paes {
 

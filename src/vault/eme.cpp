@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "mode/xts.hpp"
+#include "cipher/mode/xts.hpp"
 
 namespace paes::vault {
 

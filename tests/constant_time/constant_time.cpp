@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
-#include "mode/gcm.hpp"
 #include "paes/error.hpp"
 #include "varied_bytes.hpp"
 

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "cipher/ghash.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
 #include "guarded_buffer.hpp"
 #include "kernel_cases.hpp"
 #include "message/gcm.hpp"
-#include "mode/gcm.hpp"
 #include "reference.hpp"
 #include "sanitized.hpp"
 #include "varied_bytes.hpp"

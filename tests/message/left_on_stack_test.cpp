@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "cipher/ghash.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
-#include "mode/gcm.hpp"
 #include "own_stack.hpp"
 #include "tested_kernels.hpp"
 #include "varied_bytes.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "kernel_cases.hpp"
 #include "message/gcm.hpp"
-#include "mode/gcm.hpp"
 #include "paes/error.hpp"
 #include "reference.hpp"
 #include "sanitized.hpp"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cipher/mode/mode.hpp"
 #include "kernel/kernel.hpp"
-#include "mode/mode.hpp"
 
 namespace paes::test {
 

@@ -29,8 +29,7 @@ ARROWS = {
     "encoding": ["crypto"],
     "crypto": ["core"],
     "exec": ["core"],
-    "kernel": ["mode"],
-    "mode": ["cipher"],
+    "kernel": ["cipher"],
     "cipher": ["core"],
     "core": [],
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "mode/gcm.hpp"
+#include "cipher/mode/gcm_blocks.hpp"
 #include "paes/error.hpp"
 
 namespace paes::stream {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cipher/mode/xts.hpp"
 #include "message/padding.hpp"
-#include "mode/xts.hpp"
 #include "paes/error.hpp"
 
 namespace paes::stream {

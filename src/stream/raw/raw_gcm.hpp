@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cipher/mode/gcm_blocks.hpp"
 #include "message/gcm_message.hpp"
-#include "mode/gcm.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/transfer/transfer.hpp"
 

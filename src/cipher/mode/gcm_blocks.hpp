@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "cipher/mode/counter.hpp"
 #include "core/bytes.hpp"
-#include "mode/counter.hpp"
 
 namespace paes::gcm {
 

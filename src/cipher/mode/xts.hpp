@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "cipher/ghash.hpp"
+#include "cipher/mode/mode_blocks.hpp"
 #include "core/bytes.hpp"
-#include "mode/blocks.hpp"
 
 namespace paes::xts {
 

@@ -3,8 +3,8 @@
 // `message` splits where those wrap.
 #pragma once
 
+#include "cipher/mode/mode_blocks.hpp"
 #include "core/bytes.hpp"
-#include "mode/blocks.hpp"
 
 namespace paes {
 

@@ -1,7 +1,8 @@
 // The modes of operation as one table: a mode is a formula, out = post ^ F(pre), with F the block
 // cipher forward or inverse. Electronic codebook, CBC, CFB (whole blocks), OFB and counter mode are
 // SP 800-38A, section 6; XTS is IEEE 1619, section 5, which SP 800-38E approves. GCM is counter
-// mode and a hash: mode/gcm.hpp. A new mode is a row here; kernels take the rows from here.
+// mode and a hash: cipher/mode/gcm_blocks.hpp. A new mode is a row here; kernels take the rows from
+// here.
 #pragma once
 
 #include <iterator>
