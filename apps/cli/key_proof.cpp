@@ -18,9 +18,9 @@
 #include "core/descriptor.hpp"
 #include "kernel/registry.hpp"
 #include "stream/file/file_place.hpp"
-#include "vault/blocks.hpp"
 #include "vault/content_key.hpp"
 #include "vault/names.hpp"
+#include "vault/vault_blocks.hpp"
 
 namespace paes::cli {
 

@@ -14,7 +14,7 @@
 
 #include "core/descriptor.hpp"
 #include "paes-mount/write_claim.hpp"
-#include "volume/pending_writes.hpp"
+#include "volume/change/pending_writes.hpp"
 
 namespace paes::mount {
 

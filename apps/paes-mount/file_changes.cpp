@@ -12,8 +12,8 @@
 
 #include "paes-mount/handles.hpp"
 #include "paes-mount/privileges.hpp"
-#include "volume/attribute_changes.hpp"
-#include "volume/attributes.hpp"
+#include "volume/change/attribute_changes.hpp"
+#include "volume/read/attributes.hpp"
 
 namespace paes::mount {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "paes-mount/mounted_vault.hpp"
-#include "volume/writable_file.hpp"
+#include "volume/change/writable_file.hpp"
 
 namespace paes::mount {
 

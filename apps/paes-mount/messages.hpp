@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "volume/damage.hpp"
+#include "volume/read/vault_damage.hpp"
 
 namespace paes::mount {
 

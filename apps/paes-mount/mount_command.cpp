@@ -31,8 +31,8 @@
 #include "paes-mount/request.hpp"
 #include "paes-mount/session.hpp"
 #include "paes/error.hpp"
-#include "volume/sealing_ahead.hpp"
-#include "volume/volume.hpp"
+#include "volume/change/sealing_ahead.hpp"
+#include "volume/read/volume.hpp"
 
 namespace paes::mount {
 

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "core/secret.hpp"
-#include "paes-mount/changes.hpp"
+#include "paes-mount/change_operations.hpp"
 #include "paes-mount/handles.hpp"
-#include "volume/attributes.hpp"
-#include "volume/holes.hpp"
-#include "volume/link.hpp"
+#include "volume/change/holes.hpp"
+#include "volume/read/attributes.hpp"
+#include "volume/read/link.hpp"
 
 namespace paes::mount {
 

@@ -19,8 +19,8 @@
 #include "paes-mount/listers.hpp"
 #include "paes-mount/name_notices.hpp"
 #include "paes-mount/node_table.hpp"
-#include "volume/changes.hpp"
-#include "volume/writable_volume.hpp"
+#include "volume/change/tree_changes.hpp"
+#include "volume/change/writable_volume.hpp"
 
 namespace paes::mount {
 
@@ -94,7 +94,7 @@ class MountedVault {
 
  private:
   struct Calls;    // mounted_vault.cpp: what libfuse calls
-  struct Changes;  // changes.cpp: the same for what changes something
+  struct Changes;  // change_operations.cpp: the same for what changes something
 
   // handles.hpp
   class OwnChange;

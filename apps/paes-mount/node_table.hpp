@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "volume/folder.hpp"
-#include "volume/writable_file.hpp"
+#include "volume/change/writable_file.hpp"
+#include "volume/read/volume_folder.hpp"
 
 namespace paes::mount {
 

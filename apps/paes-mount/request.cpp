@@ -13,7 +13,7 @@
 #include "cli/report.hpp"
 #include "exec/executor.hpp"
 #include "paes/error.hpp"
-#include "volume/sealing_ahead.hpp"
+#include "volume/change/sealing_ahead.hpp"
 
 namespace paes::mount {
 

@@ -18,7 +18,7 @@
 #include "cli/vault_options.hpp"
 #include "kernel/registry.hpp"
 #include "paes_commands.hpp"
-#include "volume/fsck.hpp"
+#include "volume/check/fsck.hpp"
 
 namespace paes::cli {
 

@@ -21,8 +21,8 @@
 #include "paes-bench/statistics.hpp"
 #include "paes/error.hpp"
 #include "vault/content_key.hpp"
-#include "volume/sealed_run.hpp"
-#include "volume/sealing_ahead.hpp"
+#include "volume/change/sealed_run.hpp"
+#include "volume/change/sealing_ahead.hpp"
 
 namespace paes::cli {
 

@@ -12,8 +12,8 @@
 
 #include "core/bytes.hpp"
 #include "kernel/kernel.hpp"
-#include "vault/blocks.hpp"
 #include "vault/configuration.hpp"
+#include "vault/vault_blocks.hpp"
 
 namespace paes::vault {
 

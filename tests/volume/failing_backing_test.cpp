@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "volume/fsck.hpp"
+#include "volume/check/fsck.hpp"
 #include "whole_volume.hpp"
 
 namespace paes::volume {

@@ -1,5 +1,5 @@
 // The check of whole volumes: what it counts, what it names, and on how many threads.
-#include "volume/fsck.hpp"
+#include "volume/check/fsck.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,8 +9,8 @@
 
 #include "made_volume.hpp"
 #include "refusal.hpp"
-#include "volume/folder.hpp"
-#include "volume/own_files.hpp"
+#include "volume/change/own_files.hpp"
+#include "volume/read/volume_folder.hpp"
 
 namespace paes::volume {
 namespace {

@@ -1,5 +1,5 @@
 // Where a file's text has holes: compared with which blocks were written, for each format's blocks.
-#include "volume/holes.hpp"
+#include "volume/change/holes.hpp"
 
 #include <linux/falloc.h>
 

@@ -1,6 +1,6 @@
 // The lengths of links, which are those of their targets, whether the name or the link itself is at
 // hand; and when a link is read for that.
-#include "volume/link.hpp"
+#include "volume/read/link.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -15,10 +15,10 @@
 #include "kernel/registry.hpp"
 #include "stream/file/small_file.hpp"
 #include "vault/configuration.hpp"
-#include "volume/attributes.hpp"
-#include "volume/file.hpp"
-#include "volume/folder.hpp"
-#include "volume/link.hpp"
+#include "volume/read/attributes.hpp"
+#include "volume/read/link.hpp"
+#include "volume/read/volume_file.hpp"
+#include "volume/read/volume_folder.hpp"
 
 namespace paes::volume {
 namespace {

@@ -25,7 +25,7 @@
 #include "vault/content_key.hpp"
 #include "vault/master_key.hpp"
 #include "vault/names.hpp"
-#include "volume/volume.hpp"
+#include "volume/read/volume.hpp"
 
 namespace paes::volume {
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "volume/attribute_changes.hpp"
-#include "volume/attributes.hpp"
-#include "volume/link.hpp"
+#include "volume/change/attribute_changes.hpp"
+#include "volume/read/attributes.hpp"
+#include "volume/read/link.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume::test {

@@ -1,7 +1,7 @@
 // Blocks sealed with IV and keystream made ahead: they open as any block does, on every kernel and
 // from any number of threads; no IV comes twice; and where nothing can be made ahead, or in a
 // forked child, blocks are sealed as without.
-#include "volume/sealing_ahead.hpp"
+#include "volume/change/sealing_ahead.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "made_volume.hpp"
-#include "volume/attributes.hpp"
-#include "volume/file.hpp"
-#include "volume/folder.hpp"
-#include "volume/link.hpp"
+#include "volume/read/attributes.hpp"
+#include "volume/read/link.hpp"
+#include "volume/read/volume_file.hpp"
+#include "volume/read/volume_folder.hpp"
 
 namespace paes::volume {
 

@@ -1,5 +1,5 @@
 // Work that makes more work, on one thread and on many.
-#include "volume/work_stack.hpp"
+#include "volume/check/work_stack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A volume's file that is written: lengths, holes, several handles, and what is left when the
 // backing file system gives up in the middle.
-#include "volume/writable_file.hpp"
+#include "volume/change/writable_file.hpp"
 
 #include <linux/falloc.h>
 

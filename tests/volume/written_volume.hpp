@@ -17,10 +17,10 @@
 
 #include "exec/executor.hpp"
 #include "kernel/registry.hpp"
-#include "volume/changes.hpp"
-#include "volume/fsck.hpp"
-#include "volume/own_files.hpp"
-#include "volume/writable_file.hpp"
+#include "volume/change/own_files.hpp"
+#include "volume/change/tree_changes.hpp"
+#include "volume/change/writable_file.hpp"
+#include "volume/check/fsck.hpp"
 
 namespace paes::volume::test {
 

@@ -13,7 +13,7 @@ import sys
 
 # Beside the keystream engine it needs no other word.
 OF_DEVICES = (
-    r"(?!src/keystream/|src/library/(.*keystream|public_nonces)|src/volume/sealing_ahead|include/paes/keystream"
+    r"(?!src/keystream/|src/library/(.*keystream|public_nonces)|src/volume/change/sealing_ahead|include/paes/keystream"
     r"|tests/(keystream/|volume/sealing_ahead|c_interface/|race/|fuzz/c_interface_keystream)|examples/"
     r"|bench/paes-bench/(speculate|clients)|bench/experiments/e11|bench/laboratory/speculation)"
 )

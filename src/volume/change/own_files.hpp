@@ -1,0 +1,68 @@
+// The files that a volume keeps for itself beside those of its users: encoded long names and the
+// IVs of folders. And the hidden names of what is not complete yet, or no longer.
+#pragma once
+
+#include <string>
+
+#include "volume/change/writable_volume.hpp"
+
+namespace paes::volume {
+
+// Readers of the format take such a name for the file of some long name, and pass over it.
+[[nodiscard]] std::string new_hidden_name();
+[[nodiscard]] bool is_hidden_name(std::string_view stored) noexcept;
+// The same, unless all names of the volume are its users'.
+[[nodiscard]] bool is_hidden(const Volume& volume, std::string_view stored) noexcept;
+
+// vault::folder_iv_name, as the system's calls take it.
+[[nodiscard]] const char* folder_iv_file() noexcept;
+
+// Whether the folders of the volume have IVs.
+[[nodiscard]] bool has_folder_ivs(const Volume& volume) noexcept;
+
+// Renames if nothing has the new name: renameat2(2) with RENAME_NOREPLACE, and two steps where the
+// file system knows no flags. The caller has locked both folders. 0 or an errno.
+[[nodiscard]] int rename_to_free_name(const Backing& backing, int folder, const char* name,
+                                      int to_folder, const char* to_name);
+
+// Writes a small file, which is then in the volume's list of what has to be synced. The file is
+// gone again if that fails. 0 or an errno.
+[[nodiscard]] int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes);
+// The IV of a new folder.
+[[nodiscard]] int write_folder_iv(WritableVolume& volume, int folder, const vault::FolderIv& iv);
+
+// The file of a long name, which has to be there before something gets the name. For names that are
+// not long nothing happens. The caller has locked the folder.
+class LongNameFile {
+ public:
+  LongNameFile(WritableVolume& volume, int folder, const StoredName& stored)
+      : volume_(volume), folder_(folder), stored_(stored) {}
+
+  // Makes it. If there is one already, it stays, or is replaced if it does not hold this name. 0 or
+  // an errno.
+  [[nodiscard]] int make();
+  // After an error nothing got the name: removes the file, if nothing had the name before. Gives
+  // back `error`.
+  int undo(int error);
+  // Nothing has the name any more. What cannot be removed harms nobody.
+  void remove();
+
+ private:
+  [[nodiscard]] std::string name() const;
+
+  WritableVolume& volume_;
+  int folder_;
+  const StoredName& stored_;
+  bool was_unused_ = false;
+};
+
+// 0 if the folder has nothing but what is the volume's own, ENOTEMPTY if it has entries, or another
+// errno. A caller to whom it matters that this stays so has locked the folder.
+[[nodiscard]] int check_empty(const Volume& volume, int folder);
+
+// Removes what is stored under `name`, a folder without entries in it, and everything hidden in
+// that. `content` is that folder. ENOTEMPTY if it has entries. The caller has locked both.
+[[nodiscard]] int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name,
+                                      int content);
+
+}  // namespace paes::volume

@@ -1,0 +1,276 @@
+#include "volume/change/tree_changes.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "core/secret.hpp"
+#include "volume/change/own_files.hpp"
+#include "volume/change/sealed_run.hpp"
+
+namespace paes::volume {
+
+namespace {
+
+constexpr mode_t changeable = S_IRWXU;
+
+// A change of owner takes them away, from root as well.
+constexpr mode_t privileges = S_ISUID | S_ISGID;
+
+// With which mode something is made that then gets its owner, and all of its mode only after that.
+mode_t first_mode(const NewEntry& entry) noexcept {
+  return entry.owner ? entry.mode & ~privileges : entry.mode;
+}
+
+// A folder keeps its privileges whoever gets it.
+NewEntry as_folder(const NewEntry& entry) noexcept { return {S_IFDIR, entry.owner}; }
+
+// Whether what is open, perhaps as a mere place, is what this process has just made with that mode,
+// as far as can be told. Another process that may change the folder can have given the name to
+// something else before it was opened: to a file that has other names, perhaps, or to a folder that
+// has entries.
+Result<bool> is_still_new(const WritableVolume& volume, int opened, mode_t mode, dev_t device) {
+  const Result<struct stat> status = volume.backing().status(opened, "");
+  if (!status) {
+    return Failure{status.error()};
+  }
+  if ((status->st_mode & S_IFMT) != (mode & S_IFMT) || status->st_uid != geteuid()) {
+    return false;
+  }
+  if (S_ISDIR(mode)) {
+    const int error = check_empty(volume.volume(), opened);
+    return error == 0 || error == ENOTEMPTY ? Result<bool>(error == 0) : Failure{error};
+  }
+  const bool is_device = S_ISCHR(mode) || S_ISBLK(mode);
+  return status->st_nlink == 1 && (!is_device || status->st_rdev == device);
+}
+
+// Gives what is open, perhaps as a mere place, to its owner, and then the privileges in its mode. 0
+// or an errno.
+int give(const WritableVolume& volume, int folder, int made, const NewEntry& entry) {
+  if (!entry.owner) {
+    return 0;
+  }
+  const Backing& backing = volume.backing();
+  const Result<struct stat> parent = backing.status(folder, "");
+  if (!parent) {
+    return parent.error();
+  }
+  const bool inherits = (parent->st_mode & S_ISGID) != 0;
+  const int error = backing.set_owner(made, "", entry.owner->user,
+                                      inherits ? static_cast<gid_t>(-1) : entry.owner->group);
+  if (error != 0 || (entry.mode & privileges) == 0) {
+    return error;
+  }
+  const Result<struct stat> given = backing.status(made, "");
+  if (!given) {
+    return given.error();
+  }
+  return backing.set_mode(
+      made, "", (given->st_mode & ~static_cast<mode_t>(S_IFMT)) | (entry.mode & privileges));
+}
+
+// The same for what was just made under a name and is not open. What has taken the name since then
+// is not given away. After an error nothing is left.
+int give_named(const WritableVolume& volume, int folder, const char* stored, const NewEntry& entry,
+               dev_t device) {
+  if (!entry.owner) {
+    return 0;
+  }
+  const Backing& backing = volume.backing();
+  const Result<Descriptor> made = backing.open(folder, stored, O_PATH);
+  int error = made.error();
+  if (made) {
+    const Result<bool> is_new = is_still_new(volume, made->number(), entry.mode, device);
+    error = is_new && *is_new ? give(volume, folder, made->number(), entry) : is_new.error();
+  }
+  if (error != 0) {
+    (void)backing.remove(folder, stored, S_ISDIR(entry.mode));
+  }
+  return error;
+}
+
+// A new file that has been given to its owner. After an error nothing is left.
+Result<Descriptor> create_given(const WritableVolume& volume, int folder, const char* stored,
+                                int flags, const NewEntry& entry) {
+  const mode_t mode = first_mode(entry) & ~static_cast<mode_t>(S_IFMT);
+  Result<Descriptor> made = volume.backing().create(folder, stored, flags, mode);
+  if (!made) {
+    return made;
+  }
+  if (const int error = give(volume, folder, made->number(), entry); error != 0) {
+    (void)volume.backing().remove(folder, stored, false);
+    return Failure{error};
+  }
+  return made;
+}
+
+// Runs `make` with the stored name once the file of a long name is there. 0 or an errno.
+template <typename Make>
+int make_entry(WritableVolume& volume, const Folder& folder, std::string_view name,
+               const Make& make) {
+  const Result<StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return stored.error();
+  }
+  const auto locks = volume.lock_folders({folder.descriptor()});
+  LongNameFile long_name(volume, folder.descriptor(), *stored);
+  if (const int error = long_name.make(); error != 0) {
+    return error;
+  }
+  return long_name.undo(make(stored->name.c_str()));
+}
+
+// A folder that is complete before it gets its name.
+class NewFolder {
+ public:
+  NewFolder(WritableVolume& volume, int parent)
+      : volume_(volume), parent_(parent), hidden_(new_hidden_name()) {}
+
+  // 0 or an errno, and then nothing is left.
+  [[nodiscard]] int make(const char* name, const NewEntry& entry) {
+    const Backing& backing = volume_.backing();
+    if (const int error = backing.make_folder(parent_, hidden_.c_str(), entry.mode | changeable);
+        error != 0) {
+      return error;
+    }
+    int error = fill(entry);
+    if (error == 0) {
+      error = rename_to_free_name(backing, parent_, hidden_.c_str(), parent_, name);
+    }
+    if (error != 0) {
+      if (has_iv_) {
+        (void)volume_.unsynced().remove(content_.number(), folder_iv_file());
+      }
+      (void)backing.remove(parent_, hidden_.c_str(), true);
+    }
+    return error;
+  }
+
+ private:
+  [[nodiscard]] int fill(const NewEntry& entry) {
+    const Backing& backing = volume_.backing();
+    Result<Descriptor> content = backing.open(parent_, hidden_.c_str(), O_PATH | O_DIRECTORY);
+    if (!content) {
+      return content.error();
+    }
+    content_ = std::move(*content);
+    const Result<bool> is_new =
+        entry.owner ? is_still_new(volume_, content_.number(), S_IFDIR, 0) : Result<bool>(true);
+    if (!is_new) {
+      return is_new.error();
+    }
+    vault::FolderIv iv;
+    random_ivs(iv, iv.size());
+    if (const int error = write_folder_iv(volume_, content_.number(), iv); error != 0) {
+      return error;
+    }
+    has_iv_ = true;
+    if (!*is_new) {
+      return 0;
+    }
+    if (const int error = give(volume_, parent_, content_.number(), as_folder(entry)); error != 0) {
+      return error;
+    }
+    if ((entry.mode & changeable) == changeable) {
+      return 0;
+    }
+    const Result<struct stat> status = backing.status(content_.number(), "");
+    if (!status) {
+      return status.error();
+    }
+    // What the umask and the parent have made of the mode stays.
+    const mode_t kept = status->st_mode & ~static_cast<mode_t>(S_IFMT | changeable);
+    return backing.set_mode(content_.number(), "", kept | (entry.mode & changeable));
+  }
+
+  WritableVolume& volume_;
+  int parent_;
+  std::string hidden_;
+  Descriptor content_;
+  bool has_iv_ = false;
+};
+
+}  // namespace
+
+Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
+                                 std::string_view name, const NewEntry& entry) {
+  std::optional<WritableFile> file;
+  const int error = make_entry(volume, folder, name, [&](const char* stored) {
+    Result<Descriptor> made = create_given(volume, folder.descriptor(), stored, O_RDWR, entry);
+    if (!made) {
+      return made.error();
+    }
+    Result<WritableFile> opened = WritableFile::open(volume, std::move(*made));
+    if (!opened) {
+      (void)volume.backing().remove(folder.descriptor(), stored, false);
+      return opened.error();
+    }
+    file.emplace(std::move(*opened));
+    return 0;
+  });
+  if (error != 0 || !file) {
+    return Failure{error};
+  }
+  return std::move(*file);
+}
+
+int make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,
+                const NewEntry& entry) {
+  const int parent = folder.descriptor();
+  return make_entry(volume, folder, name, [&](const char* stored) {
+    if (has_folder_ivs(volume.volume())) {
+      return NewFolder(volume, parent).make(stored, entry);
+    }
+    const int error = volume.backing().make_folder(parent, stored, entry.mode);
+    return error == 0 ? give_named(volume, parent, stored, as_folder(entry), 0) : error;
+  });
+}
+
+int make_node(WritableVolume& volume, const Folder& folder, std::string_view name,
+              const NewEntry& entry, dev_t device) {
+  const int parent = folder.descriptor();
+  return make_entry(volume, folder, name, [&](const char* stored) {
+    if (S_ISREG(entry.mode) || (entry.mode & S_IFMT) == 0) {
+      return create_given(volume, parent, stored, O_RDONLY, entry).error();
+    }
+    const int error = volume.backing().make_node(parent, stored, first_mode(entry), device);
+    return error == 0 ? give_named(volume, parent, stored, entry, device) : error;
+  });
+}
+
+int make_link(WritableVolume& volume, const Folder& folder, std::string_view name,
+              std::string_view target, const std::optional<Owner>& owner) {
+  if (target.empty() || target.find('\0') != std::string_view::npos) {
+    return target.empty() ? ENOENT : EINVAL;
+  }
+  if (target.size() > vault::block_bytes) {
+    return ENAMETOOLONG;
+  }
+  const Volume& opened = volume.volume();
+  const std::string sealed =
+      opened.features().has_plaintext_names
+          ? std::string(target)
+          : vault::seal_link_target(opened.content(), target, opened.features());
+  const int parent = folder.descriptor();
+  return make_entry(volume, folder, name, [&](const char* stored) {
+    const int error = volume.backing().make_link(parent, stored, sealed.c_str());
+    return error == 0 ? give_named(volume, parent, stored, {S_IFLNK, owner}, 0) : error;
+  });
+}
+
+int add_name(WritableVolume& volume, int from, const char* stored, const Folder& folder,
+             std::string_view name) {
+  return make_entry(volume, folder, name, [&](const char* to_stored) {
+    // As in rename(): the old name may go, and then the file depends on what the new one needs.
+    if (const int error = volume.unsynced().sync(); error != 0) {
+      return error;
+    }
+    return volume.backing().add_name(from, stored, folder.descriptor(), to_stored);
+  });
+}
+
+}  // namespace paes::volume

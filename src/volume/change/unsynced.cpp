@@ -1,0 +1,153 @@
+#include "volume/change/unsynced.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+#include "volume/change/content_change.hpp"
+
+namespace paes::volume {
+
+int Unsynced::add(Descriptor file, Bytes content) {
+  const Result<struct stat> status = backing_.status(file.number(), "");
+  if (!status) {
+    return status.error();
+  }
+  const bool is_covered = whole_.covers(*status);
+  File added = {std::move(file), {content.begin(), content.end()}, *status};
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_covered && are_too_many_) {
+      return 0;
+    }
+    if (files_.size() < max_files) {
+      files_.push_back(std::move(added));
+      return 0;
+    }
+    if (is_covered) {
+      are_too_many_ = true;
+      // To sync the file system writes nothing anew.
+      std::erase_if(
+          files_, [&](const File& each) { return !each.has_failed && whole_.covers(each.status); });
+      return 0;
+    }
+  }
+  (void)whole_.sync();  // writes them together, so that each has less to wait for
+  if (const int error = sync(); error != 0) {
+    return error;
+  }
+  const std::lock_guard lock(mutex_);
+  files_.push_back(std::move(added));
+  return 0;
+}
+
+std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& each) {
+    return each.status.st_dev == status.st_dev && each.status.st_ino == status.st_ino;
+  });
+  if (found == files_.end()) {
+    return std::nullopt;
+  }
+  std::optional<File> taken(std::move(*found));
+  files_.erase(found);
+  return taken;
+}
+
+// Nobody who syncs meanwhile misses a file that stays after all: it leaves the list after the
+// change or, where a file that is open would get another name instead, while nobody can sync.
+template <typename Change>
+int Unsynced::lose(int folder, const char* name, const Change& change) {
+  const Result<struct stat> status = backing_.status(folder, name);
+  if (!status) {
+    return change();
+  }
+  if (backing_.removes_open_files(folder)) {
+    const int error = change();
+    if (error == 0) {
+      (void)take(*status);
+    }
+    return error;
+  }
+  const std::lock_guard syncing(syncing_);  // whoever syncs has them open
+  std::optional<File> taken = take(*status);
+  if (taken) {
+    taken->descriptor = Descriptor();
+  }
+  const int error = change();
+  if (error != 0 && taken) {
+    put_back(folder, name, std::move(*taken));
+  }
+  return error;
+}
+
+// The descriptor that would have heard of errors is closed, so the content is written anew. Where
+// nobody but root may open the file for writing, it is synced at once: in the list it would fail
+// whenever it is to be written.
+void Unsynced::put_back(int folder, const char* name, File file) {
+  constexpr int flags = O_NONBLOCK;
+  if (Result<Descriptor> writing = backing_.open(folder, name, O_WRONLY | flags); writing) {
+    file.descriptor = std::move(*writing);
+    file.has_failed = true;
+    const std::lock_guard lock(mutex_);
+    files_.push_back(std::move(file));
+    return;
+  }
+  const Result<Descriptor> reading = backing_.open(folder, name, O_RDONLY | flags);
+  const int error = reading ? backing_.sync(reading->number(), false) : reading.error();
+  if (error != 0 && error != ENOENT) {
+    lost_ = error;
+  }
+}
+
+int Unsynced::remove(int folder, const char* name) {
+  return lose(folder, name, [&] { return backing_.remove(folder, name, false); });
+}
+
+int Unsynced::replace(int folder, const char* from, const char* name) {
+  return lose(folder, name, [&] { return backing_.rename(folder, from, folder, name, 0); });
+}
+
+int Unsynced::sync(File& file) const {
+  if (file.has_failed) {
+    const WriteOutcome written = write_all(backing_, file.descriptor.number(), 0, file.content);
+    if (written.error != 0) {
+      return written.error;
+    }
+  }
+  const int error = backing_.sync(file.descriptor.number(), false);
+  file.has_failed = file.has_failed || error != 0;
+  return error;
+}
+
+int Unsynced::sync() {
+  const std::lock_guard syncing(syncing_);
+  if (lost_ != 0) {
+    return lost_;
+  }
+  std::vector<File> files;
+  bool all = false;
+  {
+    const std::lock_guard lock(mutex_);
+    files.swap(files_);
+    std::swap(all, are_too_many_);
+  }
+  while (!files.empty()) {
+    if (const int error = sync(files.back()); error != 0) {
+      const std::lock_guard lock(mutex_);
+      std::move(files.begin(), files.end(), std::back_inserter(files_));
+      are_too_many_ = are_too_many_ || all;
+      return error;
+    }
+    files.pop_back();
+  }
+  if (all) {
+    lost_ = whole_.sync();
+  }
+  return lost_;
+}
+
+}  // namespace paes::volume

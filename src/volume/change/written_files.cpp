@@ -1,0 +1,90 @@
+#include "volume/change/written_files.hpp"
+
+#include <new>
+#include <vector>
+
+namespace paes::volume {
+
+int WrittenFiles::sync(std::unique_lock<std::mutex>& lock, File& file, bool data_only) {
+  file.is_being_synced_ = true;
+  file.is_written_.store(false);  // what is written from now on has to be synced again
+  lock.unlock();
+  const int error = backing_.sync(file.descriptor_, data_only);
+  lock.lock();
+  file.is_being_synced_ = false;
+  synced_.notify_all();
+  return error;
+}
+
+int WrittenFiles::sync() {
+  std::unique_lock lock(mutex_);
+  const std::vector<File*> files(open_.begin(), open_.end());
+  for (File* const file : files) {
+    // One that is gone has been synced. Another may be at its place by now.
+    synced_.wait(lock, [&] { return !open_.contains(file) || !file->is_being_synced_; });
+    if (!open_.contains(file) || !file->is_written_.load()) {
+      continue;
+    }
+    if (const int error = sync(lock, *file, true); error != 0) {
+      lost_ = error;
+    }
+  }
+  return lost_;
+}
+
+void WrittenFiles::note_lost_at_close(const Key& key, int error) noexcept {
+  lost_ = error;
+  try {
+    lost_at_close_[key] = error;
+  } catch (const std::bad_alloc&) {
+    return;  // the sync of all tells it
+  }
+}
+
+int WrittenFiles::take_lost(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = lost_at_close_.find(key);
+  if (found == lost_at_close_.end()) {
+    return 0;
+  }
+  const int error = found->second;
+  lost_at_close_.erase(found);
+  return error;
+}
+
+WrittenFiles::File::File(WrittenFiles& all, int descriptor, const struct stat& status)
+    : all_(all), descriptor_(descriptor), key_(status.st_dev, status.st_ino) {
+  const std::lock_guard lock(all_.mutex_);
+  all_.open_.insert(this);
+}
+
+WrittenFiles::File::~File() {
+  std::unique_lock lock(all_.mutex_);
+  all_.synced_.wait(lock, [&] { return !is_being_synced_; });
+  int error = 0;
+  if (is_written_.load()) {
+    const Result<struct stat> status = all_.backing_.status(descriptor_, "");
+    if (!status || status->st_nlink != 0) {
+      error = all_.sync(lock, *this, true);
+    }
+  }
+  if (error != 0) {
+    all_.note_lost_at_close(key_, error);
+  }
+  all_.open_.erase(this);  // who syncs all may be waiting for this file
+  lock.unlock();
+  all_.synced_.notify_all();
+}
+
+int WrittenFiles::File::sync(bool data_only) {
+  std::unique_lock lock(all_.mutex_);
+  all_.synced_.wait(lock, [&] { return !is_being_synced_; });
+  if (const int error = all_.sync(lock, *this, data_only); error != 0) {
+    all_.lost_ = error;
+    return error;
+  }
+  lock.unlock();
+  return all_.take_lost(key_);
+}
+
+}  // namespace paes::volume

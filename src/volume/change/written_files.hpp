@@ -1,0 +1,76 @@
+// The open files of a volume for which the sync of the whole file system does not answer
+// (WholeSync): overlayfs, for one, keeps the errors of the file system below it to itself. Such a
+// file is synced before it is closed, as long as its descriptor still hears of its errors.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "volume/read/backing.hpp"
+
+namespace paes::volume {
+
+// Safe to use from any number of threads.
+class WrittenFiles {
+ public:
+  // A file of this list, as long as it is open.
+  class File;
+
+  explicit WrittenFiles(const Backing& backing) noexcept : backing_(backing) {}
+
+  // Syncs those that are open. 0 or an errno, also of a file that could not be synced before: that
+  // stays so.
+  [[nodiscard]] int sync();
+
+ private:
+  using Key = std::pair<dev_t, ino_t>;
+
+  // Syncs a file of the list that has been written to, once nobody else syncs it: whoever comes
+  // meanwhile waits, and does not take for written what is still being written. The lock, which the
+  // caller has, is not held while the file is synced. 0 or an errno.
+  [[nodiscard]] int sync(std::unique_lock<std::mutex>& lock, File& file, bool data_only);
+
+  // Somebody who syncs the file later is told, if there is memory to remember it. The caller has
+  // the lock.
+  void note_lost_at_close(const Key& key, int error) noexcept;
+  // The errno that was noted for the file, which is told once, or 0.
+  [[nodiscard]] int take_lost(const Key& key);
+
+  const Backing& backing_;
+  std::mutex mutex_;  // guards the rest, and who syncs a file
+  std::condition_variable synced_;
+  std::set<File*> open_;
+  std::map<Key, int> lost_at_close_;
+  int lost_ = 0;
+};
+
+class WrittenFiles::File {
+ public:
+  // `descriptor` has the status, and stays open as long as this exists.
+  File(WrittenFiles& all, int descriptor, const struct stat& status);
+  ~File();  // syncs what has been written, unless the file has no name any more
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // After something was written.
+  void note_write() noexcept { is_written_.store(true); }
+  // 0 or an errno.
+  [[nodiscard]] int sync(bool data_only);
+
+ private:
+  friend class WrittenFiles;
+
+  WrittenFiles& all_;
+  const int descriptor_;
+  const Key key_;
+  std::atomic<bool> is_written_{false};
+  bool is_being_synced_ = false;
+};
+
+}  // namespace paes::volume

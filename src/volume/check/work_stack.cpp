@@ -1,0 +1,65 @@
+#include "volume/check/work_stack.hpp"
+
+#include <utility>
+
+namespace paes::volume {
+
+void WorkStack::push(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+}
+
+void WorkStack::run(const Executor& executor, const std::function<bool()>& stops) {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = false;
+  }
+  executor.on_each_thread([&](unsigned) {
+    try {
+      work(stops);
+    } catch (...) {
+      end();
+      throw;
+    }
+  });
+  tasks_.clear();
+  running_ = 0;
+}
+
+void WorkStack::work(const std::function<bool()>& stops) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return has_ended_ || !tasks_.empty() || running_ == 0; });
+    if (has_ended_ || tasks_.empty()) {
+      return;
+    }
+    Task task = std::move(tasks_.back());
+    tasks_.pop_back();
+    ++running_;
+    lock.unlock();
+    if (stops && stops()) {
+      end();
+      return;
+    }
+    task();
+    task = nullptr;  // what it holds may be the last of a folder, to be closed without the lock
+    lock.lock();
+    --running_;
+    if (running_ == 0 && tasks_.empty()) {
+      changed_.notify_all();
+    }
+  }
+}
+
+void WorkStack::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace paes::volume

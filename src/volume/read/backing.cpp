@@ -1,0 +1,171 @@
+#include "volume/read/backing.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <vector>
+
+namespace paes::volume {
+
+namespace {
+
+// Calls `call` until no signal interrupts it.
+template <typename Call>
+auto uninterrupted(const Call& call) noexcept {
+  auto answer = call();
+  while (answer < 0 && errno == EINTR) {
+    answer = call();
+  }
+  return answer;
+}
+
+// The attribute calls take no descriptor that is open as a mere place. The path of the same
+// descriptor in /proc leads to the same file, also where that is a symbolic link.
+template <typename OfDescriptor, typename OfPath>
+ssize_t attribute_call(int file, const OfDescriptor& of_descriptor, const OfPath& of_path) {
+  const ssize_t answer = of_descriptor();
+  if (answer >= 0 || errno != EBADF) {
+    return answer;
+  }
+  const ssize_t by_path = of_path(path_of_descriptor(file).c_str());
+  if (by_path < 0 && errno == ENOENT) {
+    errno = EOPNOTSUPP;  // there is no /proc
+  }
+  return by_path;
+}
+
+// What `call` writes into a buffer, of which it says the length when it is called without one.
+// Somebody may change the value between two calls.
+template <typename Call>
+Result<std::string> sized_value(const Call& call) {
+  std::string value(256, '\0');
+  for (;;) {
+    const ssize_t bytes = call(value.data(), value.size());
+    if (bytes >= 0) {
+      value.resize(static_cast<std::size_t>(bytes));
+      return value;
+    }
+    if (errno != ERANGE) {
+      return Failure{errno};
+    }
+    const ssize_t needed = call(nullptr, 0);
+    if (needed < 0) {
+      return Failure{errno};
+    }
+    value.resize(static_cast<std::size_t>(needed) + 1);
+  }
+}
+
+Result<std::uint64_t> found_by_seek(int file, std::uint64_t offset, int what) {
+  const off_t found = lseek(file, static_cast<off_t>(offset), what);
+  if (found < 0) {
+    return Failure{errno};
+  }
+  return static_cast<std::uint64_t>(found);
+}
+
+}  // namespace
+
+Result<Descriptor> Backing::open(int folder, const char* name, int flags) const {
+  const int number =
+      uninterrupted([&] { return openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC); });
+  if (number < 0) {
+    return Failure{errno};
+  }
+  return Descriptor(number);
+}
+
+Result<Descriptor> Backing::open_again(int file, int flags) const {
+  // The path in /proc leads to a symbolic link itself, but O_NOFOLLOW would take the path for one.
+  const std::string path = path_of_descriptor(file);
+  const int number = (flags & O_PATH) != 0
+                         ? fcntl(file, F_DUPFD_CLOEXEC, 0)
+                         : uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
+  if (number < 0) {
+    return Failure{errno};
+  }
+  return Descriptor(number);
+}
+
+Result<struct stat> Backing::status(int folder, const char* name) const {
+  struct stat status = {};
+  if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {
+    return Failure{errno};
+  }
+  return status;
+}
+
+Result<std::size_t> Backing::read(int file, std::uint64_t offset, MutableBytes into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t bytes = uninterrupted([&] {
+      return pread(file, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+    });
+    if (bytes < 0) {
+      return Failure{errno};
+    }
+    if (bytes == 0) {
+      break;
+    }
+    done += static_cast<std::size_t>(bytes);
+  }
+  return done;
+}
+
+Result<std::uint64_t> Backing::next_data(int file, std::uint64_t offset) const {
+  return found_by_seek(file, offset, SEEK_DATA);
+}
+
+Result<std::uint64_t> Backing::next_hole(int file, std::uint64_t offset) const {
+  return found_by_seek(file, offset, SEEK_HOLE);
+}
+
+Result<std::string> Backing::link_target(int folder, const char* name) const {
+  char target[PATH_MAX];
+  const ssize_t bytes = readlinkat(folder, name, target, sizeof target);
+  if (bytes < 0) {
+    return Failure{errno};
+  }
+  return std::string(target, static_cast<std::size_t>(bytes));
+}
+
+Result<std::size_t> Backing::entries(int folder, MutableBytes into) const {
+  const long bytes =
+      uninterrupted([&] { return syscall(SYS_getdents64, folder, into.data(), into.size()); });
+  if (bytes < 0) {
+    return Failure{errno};
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+int Backing::rewind(int folder) const { return lseek(folder, 0, SEEK_SET) < 0 ? errno : 0; }
+
+Result<std::string> Backing::attribute(int file, const char* name) const {
+  return sized_value([&](char* into, std::size_t bytes) {
+    return attribute_call(
+        file, [&] { return fgetxattr(file, name, into, bytes); },
+        [&](const char* path) { return getxattr(path, name, into, bytes); });
+  });
+}
+
+Result<std::string> Backing::attribute_names(int file) const {
+  return sized_value([&](char* into, std::size_t bytes) {
+    return attribute_call(
+        file, [&] { return flistxattr(file, into, bytes); },
+        [&](const char* path) { return listxattr(path, into, bytes); });
+  });
+}
+
+Result<struct statvfs> Backing::file_system(int file) const {
+  struct statvfs status = {};
+  if (uninterrupted([&] { return fstatvfs(file, &status); }) != 0) {
+    return Failure{errno};
+  }
+  return status;
+}
+
+}  // namespace paes::volume

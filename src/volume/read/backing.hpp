@@ -1,0 +1,90 @@
+// The backing tree, as the system has it. All calls that a volume makes on it go through this class
+// and no other, so that a test can fail, count or damage each of them.
+#pragma once
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <string>
+
+#include "core/bytes.hpp"
+#include "core/descriptor.hpp"
+#include "volume/read/result.hpp"
+
+namespace paes::volume {
+
+// Symbolic links are never followed: names count from a folder's descriptor, and O_NOFOLLOW is
+// added everywhere.
+class Backing {
+ public:
+  virtual ~Backing() = default;
+
+  [[nodiscard]] virtual Result<Descriptor> open(int folder, const char* name, int flags) const;
+  // What is open already, perhaps as a mere place (O_PATH), and may have no name any more.
+  [[nodiscard]] virtual Result<Descriptor> open_again(int file, int flags) const;
+  // The status of the name, or with an empty name of the descriptor itself.
+  [[nodiscard]] virtual Result<struct stat> status(int folder, const char* name) const;
+  // Until `into` is full or the file ends. The answer is the number of bytes.
+  [[nodiscard]] virtual Result<std::size_t> read(int file, std::uint64_t offset,
+                                                 MutableBytes into) const;
+  // Where the next bytes that are no hole begin, at `offset` or after it. ENXIO: nowhere.
+  [[nodiscard]] virtual Result<std::uint64_t> next_data(int file, std::uint64_t offset) const;
+  // Where the next hole begins; the file's end counts as one. A file system that does not know its
+  // holes says that there are none.
+  [[nodiscard]] virtual Result<std::uint64_t> next_hole(int file, std::uint64_t offset) const;
+  [[nodiscard]] virtual Result<std::string> link_target(int folder, const char* name) const;
+  // The next entries as getdents64(2) gives them; 0 bytes at the end. rewind() begins anew; its
+  // answer is 0 or an errno.
+  [[nodiscard]] virtual Result<std::size_t> entries(int folder, MutableBytes into) const;
+  [[nodiscard]] virtual int rewind(int folder) const;
+  // The file is open, perhaps as a mere place (O_PATH).
+  [[nodiscard]] virtual Result<std::string> attribute(int file, const char* name) const;
+  [[nodiscard]] virtual Result<std::string> attribute_names(int file) const;  // as listxattr(2)
+  [[nodiscard]] virtual Result<struct statvfs> file_system(int file) const;
+  // Whether bytes that the file has can be written anew without taking room: true only where that
+  // is known of its file system.
+  [[nodiscard]] virtual bool overwrites_in_place(int file) const;
+  // Whether sync_file_system is known to report everything that could not be written to files of
+  // this file system.
+  [[nodiscard]] virtual bool reports_sync_errors(int file) const;
+  // Whether a file that is open can lose its last name without getting another one in the same
+  // folder until it is closed: true only where that is known of the file system.
+  [[nodiscard]] virtual bool removes_open_files(int file) const;
+
+  // What changes the tree. The answer is 0 or an errno where nothing else is said. The process's
+  // umask applies to new files and folders.
+
+  // A new file; EEXIST if something has the name.
+  [[nodiscard]] virtual Result<Descriptor> create(int folder, const char* name, int flags,
+                                                  mode_t mode) const;
+  // One call of the system: it may write less than it was given. The answer is how much.
+  [[nodiscard]] virtual Result<std::size_t> write(int file, std::uint64_t offset, Bytes from) const;
+  [[nodiscard]] virtual int set_length(int file, std::uint64_t bytes) const;
+  [[nodiscard]] virtual int allocate(int file, int mode, std::uint64_t offset,
+                                     std::uint64_t bytes) const;  // as fallocate(2)
+  [[nodiscard]] virtual int sync(int file, bool data_only) const;
+  [[nodiscard]] virtual int sync_file_system(int file) const;
+
+  [[nodiscard]] virtual int make_folder(int folder, const char* name, mode_t mode) const;
+  [[nodiscard]] virtual int make_node(int folder, const char* name, mode_t mode,
+                                      dev_t device) const;
+  [[nodiscard]] virtual int make_link(int folder, const char* name, const char* target) const;
+  // One more name; an empty `name` stands for the descriptor itself.
+  [[nodiscard]] virtual int add_name(int folder, const char* name, int to_folder,
+                                     const char* to_name) const;
+  [[nodiscard]] virtual int rename(int folder, const char* name, int to_folder, const char* to_name,
+                                   unsigned flags) const;  // as renameat2(2)
+  [[nodiscard]] virtual int remove(int folder, const char* name, bool is_folder) const;
+
+  // What they change has the name, or is the descriptor itself if that is empty; as status().
+  [[nodiscard]] virtual int set_mode(int folder, const char* name, mode_t mode) const;
+  [[nodiscard]] virtual int set_owner(int folder, const char* name, uid_t user, gid_t group) const;
+  [[nodiscard]] virtual int set_times(int folder, const char* name,
+                                      const struct timespec (&times)[2]) const;  // as utimensat(2)
+  // As attribute(); flags as setxattr(2).
+  [[nodiscard]] virtual int set_attribute(int file, const char* name, Bytes value, int flags) const;
+  [[nodiscard]] virtual int remove_attribute(int file, const char* name) const;
+};
+
+}  // namespace paes::volume

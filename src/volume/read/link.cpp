@@ -1,0 +1,52 @@
+#include "volume/read/link.hpp"
+
+#include <cerrno>
+
+namespace paes::volume {
+
+Result<std::string> read_link(const Volume& volume, int folder, const char* stored,
+                              std::string_view path) {
+  Result<std::string> target = volume.backing().link_target(folder, stored);
+  if (!target) {
+    return volume.failed(path, "the link", target.error());
+  }
+  if (volume.features().has_plaintext_names) {
+    return target;
+  }
+  std::optional<std::string> opened =
+      vault::open_link_target(volume.content(), *target, volume.features());
+  if (!opened) {
+    volume.report({std::string(path), "the link's target is not authentic"});
+    return Failure{EIO};
+  }
+  return std::move(*opened);
+}
+
+namespace {
+
+std::uint64_t link_length(const Volume& volume, std::uint64_t stored_bytes, int folder,
+                          const char* stored) {
+  const vault::Features& features = volume.features();
+  if (!features.has_plaintext_names && !features.has_raw_base64) {
+    // A link that cannot be read, perhaps because its name is gone by now, can still be looked at
+    // and removed, so its length is no more than inexact.
+    if (const Result<std::string> target = volume.backing().link_target(folder, stored)) {
+      return vault::link_target_length(volume.content(), *target, features);
+    }
+  }
+  return vault::link_target_length(volume.content(), stored_bytes, features);
+}
+
+}  // namespace
+
+std::uint64_t length_of(const Volume& volume, const struct stat& backing, int folder,
+                        const char* stored) {
+  const auto stored_bytes = static_cast<std::uint64_t>(backing.st_size);
+  if (S_ISREG(backing.st_mode)) {
+    return volume.content().layout().text_length(stored_bytes);
+  }
+  return S_ISLNK(backing.st_mode) ? link_length(volume, stored_bytes, folder, stored)
+                                  : stored_bytes;
+}
+
+}  // namespace paes::volume

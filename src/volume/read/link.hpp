@@ -1,0 +1,23 @@
+// Symbolic links of a volume.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "volume/read/volume.hpp"
+
+namespace paes::volume {
+
+// The target of the link that is stored under that name in a folder of the backing tree. EIO if it
+// is damaged, after `path` has been reported.
+[[nodiscard]] Result<std::string> read_link(const Volume& volume, int folder, const char* stored,
+                                            std::string_view path);
+
+// What stat(2) says of the length of something in a volume, from what it says of the same in the
+// backing tree: the length of a file's text or of a link's target. It has that name in a folder of
+// the backing tree, or is the descriptor itself if the name is empty. A link is read only where its
+// length alone does not tell that of the target.
+[[nodiscard]] std::uint64_t length_of(const Volume& volume, const struct stat& backing, int folder,
+                                      const char* stored);
+
+}  // namespace paes::volume

@@ -1,0 +1,25 @@
+#include "volume/read/volume.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+namespace paes::volume {
+
+Volume::Volume(Descriptor root, const vault::Features& features, const vault::MasterKey& key,
+               const Kernel& kernel, std::unique_ptr<Backing> backing, DamageReport report)
+    : parts_(std::make_shared<Parts>(
+          Parts{std::move(root),
+                {key.name_key(features), features, kernel},
+                vault::make_content_key(features.content, key.content_key(features), kernel),
+                std::move(backing)})),
+      report_(std::move(report)) {}
+
+Failure Volume::failed(std::string_view path, std::string_view what, int error) const {
+  if (error == EIO) {
+    report({std::string(path),
+            std::string(what) + " cannot be read: " + std::generic_category().message(error)});
+  }
+  return Failure{error};
+}
+
+}  // namespace paes::volume
