@@ -66,12 +66,12 @@ endif()
 
 # paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. The host's
 # compiler makes the kernels' rows of them, and nvcc, where there is one, what runs on the device. The objects of
-# TARGET_emulated are the emulation, which tests alone link (tests/emulated/grid.hpp).
+# TARGET_emulated are the emulation, which tests alone link (tests/support/emulated/emulated_grid.hpp).
 function(paes_device_kernels target)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   get_filename_component(above ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
   add_library(${target}_emulated OBJECT EXCLUDE_FROM_ALL)
-  target_include_directories(${target}_emulated PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_include_directories(${target}_emulated PRIVATE ${PAES_TEST_ROOTS})
   target_link_libraries(${target}_emulated PRIVATE ${target})
   set(objects "")
   set(sources "")
@@ -79,7 +79,7 @@ function(paes_device_kernels target)
     set(include "#include \"${folder}/${kernel}.cu\"\n")
     file(CONFIGURE OUTPUT ${kernel}.cpp CONTENT "${include}")
     target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.cpp)
-    file(CONFIGURE OUTPUT emulated_${kernel}.cpp CONTENT "#include \"emulated/grid.hpp\"\n${include}")
+    file(CONFIGURE OUTPUT emulated_${kernel}.cpp CONTENT "#include \"emulated/emulated_grid.hpp\"\n${include}")
     target_sources(${target}_emulated PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/emulated_${kernel}.cpp)
     if(PAES_NVCC)
       set(object ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.o)

@@ -11,10 +11,10 @@
 #include <exception>
 #include <thread>
 
-#include "device_kernels.hpp"
 #include "gpu/session.hpp"
 #include "gpu/studies.hpp"
 #include "kernel/features.hpp"
+#include "tested_device_kernels.hpp"
 
 namespace paes::bench {
 namespace {

@@ -1,7 +1,7 @@
 // The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
 // as an instruction. Made by `sbox emit 3 bench/sbox/three_input.circuits`, so that a change
-// belongs there: tests/sbox/sbox.sh checks that it still says this, tests/cipher/des_sbox_test.cpp
-// every box at every input.
+// belongs there: tests/campaign/sbox/sbox.sh checks that it still says this,
+// tests/unit/cipher/des_sbox_test.cpp every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.

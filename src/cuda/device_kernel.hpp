@@ -4,7 +4,7 @@
 //
 // The files NAME.cu are compiled twice: by nvcc for their launches, and by the host's compiler for
 // their rows. For tests the host's compiler makes launches as well, which emulate a device
-// (tests/emulated/grid.hpp).
+// (tests/support/emulated/emulated_grid.hpp).
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // A grid of threads that runs a Core's modes: `__global__` functions, which find their place and
 // call the functions of the other headers, and what launches them. For tests,
-// tests/emulated/grid.hpp has loops over all places of a grid instead, which call the same
-// functions on the host.
+// tests/support/emulated/emulated_grid.hpp has loops over all places of a grid instead, which call
+// the same functions on the host.
 #pragma once
 
 #include <atomic>

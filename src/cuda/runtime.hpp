@@ -1,7 +1,7 @@
 // What CudaDevice needs from a run-time library for GPUs, and no more: memory, streams, copies and
 // launches. One implementation calls CUDA (cuda_runtime.hpp). That of the tests
-// (tests/emulated/runtime.hpp) keeps everything on the host and fails on demand, so that the device
-// is tested where there is no GPU.
+// (tests/support/emulated/emulated_runtime.hpp) keeps everything on the host and fails on demand,
+// so that the device is tested where there is no GPU.
 //
 // Functions that are not noexcept throw Error(failure) with the name of the call that failed and
 // its reason. It is a PassingError where a later call may succeed. Any thread may call.

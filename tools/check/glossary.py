@@ -14,7 +14,7 @@ import sys
 # Beside the keystream engine it needs no other word.
 OF_DEVICES = (
     r"(?!src/keystream/|src/library/(.*keystream|public_nonces)|src/volume/change/sealing_ahead|include/paes/keystream"
-    r"|tests/(keystream/|volume/sealing_ahead|c_interface/|race/|fuzz/c_interface_keystream)|examples/"
+    r"|tests/[a-z]+/(keystream/|volume/sealing_ahead|c_interface/|race/|fuzz/c_interface_keystream)|examples/"
     r"|bench/paes-bench/(speculate|clients)|bench/experiments/e11|bench/laboratory/speculation)"
 )
 # What to look for, in which files, and what to write instead. A match that ALLOWED matches too, around the
@@ -34,7 +34,7 @@ ALLOWED = re.compile(
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".def", ".py", ".md", ".1", ".txt", ".cmake"}
 # What others wrote or what has happened: results, vectors, the history, and this file.
 LEFT_OUT = re.compile(
-    r"bench/results/|bench/published\.json|tests/vectors/|tests/age/testkit|CHANGELOG\.md"
+    r"bench/results/|bench/published\.json|tests/campaign/vectors/|tests/unit/age/testkit|CHANGELOG\.md"
     r"|docs/(mistakes|performance|reproducing|cluster)\.md|docs/log/|tools/check/|ARCHITECTURE\.md"
 )
 TYPE = re.compile(r"^(?:class|struct|enum class) (?:\[\[\w+\]\] )?(?:alignas\(\w+\) )?(\w+)(?: final)?(?: :[^:].*)? \{")

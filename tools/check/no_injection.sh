@@ -40,7 +40,7 @@ for program in "${programs[@]}"; do
   ! nm --demangle "$program" | grep -E 'Emulat(edRuntime|ion::of)' || complain "$program contains an emulated device"
 done
 ! nm --demangle "$1"/src/cuda/libpaes_cuda.a | grep -i emulat || complain "libpaes_cuda.a contains an emulated device"
-nm --demangle "$1"/tests/emulated/libemulated_device.a 2>/dev/null | grep EmulatedRuntime >"$folder/found" || complain "libemulated_device.a has no EmulatedRuntime: what do tests use now?"
+nm --demangle "$1"/tests/support/emulated/libemulated_device.a 2>/dev/null | grep EmulatedRuntime >"$folder/found" || complain "libemulated_device.a has no EmulatedRuntime: what do tests use now?"
 
 # Every option of every subcommand.
 for program in "${programs[@]}"; do
