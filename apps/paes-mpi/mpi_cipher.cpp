@@ -7,7 +7,7 @@
 #include "cli/keyfile.hpp"
 #include "cli/report.hpp"
 #include "message/cipher_name.hpp"
-#include "mpi/raw.hpp"
+#include "mpi/shared_raw.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/mpi_job.hpp"
 #include "paes-mpi/ranks.hpp"

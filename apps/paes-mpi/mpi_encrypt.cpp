@@ -5,8 +5,8 @@
 #include "cli/report.hpp"
 #include "cli/sealing.hpp"
 #include "message/cipher_name.hpp"
-#include "mpi/container.hpp"
-#include "mpi/resume.hpp"
+#include "mpi/shared_container.hpp"
+#include "mpi/shared_resume.hpp"
 #include "paes-mpi/mpi_job.hpp"
 #include "paes-mpi/ranks.hpp"
 

@@ -9,7 +9,7 @@
 #include "cli/file_transfer.hpp"
 #include "cli/key_options.hpp"
 #include "cli/work_options.hpp"
-#include "mpi/container.hpp"
+#include "mpi/shared_container.hpp"
 #include "mpi/shared_file.hpp"
 #include "stream/resume/resume.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "cli/report.hpp"
 #include "message/cipher_name.hpp"
-#include "mpi/container.hpp"
+#include "mpi/shared_container.hpp"
 #include "mpi/together.hpp"
 #include "paes-mpi/mpi_job.hpp"
 #include "paes-mpi/ranks.hpp"

@@ -11,7 +11,7 @@
 #include <random>
 #include <string_view>
 
-#include "aes_ci/rows.hpp"
+#include "aes_ci/aes_ci_rows.hpp"
 #include "cipher/aes_compute.hpp"
 
 namespace paes::bench {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "aes_ci/rows.hpp"
+#include "aes_ci/aes_ci_rows.hpp"
 
 namespace paes::bench {
 namespace {  // NOLINT: each of the two files has its own, compiled its own way

@@ -11,7 +11,7 @@
 #include <exception>
 #include <thread>
 
-#include "gpu/session.hpp"
+#include "gpu/gpu_session.hpp"
 #include "gpu/studies.hpp"
 #include "kernel/features.hpp"
 #include "tested_device_kernels.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cuda/cuda_device.hpp"
-#include "gpu/session.hpp"
+#include "gpu/gpu_session.hpp"
 #include "kernel/registry.hpp"
 
 namespace paes::bench {

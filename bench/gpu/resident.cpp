@@ -6,7 +6,7 @@
 
 #include "cuda/device_kernel.hpp"
 #include "gcm_operations.hpp"
-#include "gpu/session.hpp"
+#include "gpu/gpu_session.hpp"
 #include "kernel/registry.hpp"
 #include "raw_start.hpp"
 

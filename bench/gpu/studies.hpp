@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/session.hpp"
+#include "gpu/gpu_session.hpp"
 
 namespace paes::bench {
 

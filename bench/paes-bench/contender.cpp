@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "message/gcm_message.hpp"
-#include "paes-bench/reference.hpp"
+#include "paes-bench/evp_reference.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {

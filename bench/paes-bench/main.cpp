@@ -1,13 +1,13 @@
 // The program paes-bench: figures of this machine. Everything compared takes turns in one run, and
 // every output is checked before it is timed.
 #include "cli/command_line.hpp"
-#include "paes-bench/commands.hpp"
+#include "paes-bench/bench_commands.hpp"
 
 namespace {
 
 constexpr const paes::cli::Command* commands[] = {
 #define PAES_COMMAND(name) &paes::cli::bench_command_##name,
-#include "paes-bench/commands.def"
+#include "paes-bench/bench_commands.def"
 #undef PAES_COMMAND
 };
 

@@ -1,13 +1,13 @@
 // The program paes-mpi-bench: what the ranks of an MPI job reach together, timed between barriers
 // after MPI has started. docs/log/mpi.md makes a model of these figures.
-#include "paes-mpi-bench/commands.hpp"
+#include "paes-mpi-bench/mpi_bench_commands.hpp"
 #include "paes-mpi/ranks.hpp"
 
 namespace {
 
 constexpr const paes::cli::Command* commands[] = {
 #define PAES_COMMAND(name) &paes::cli::mpi_bench_command_##name,
-#include "paes-mpi-bench/commands.def"
+#include "paes-mpi-bench/mpi_bench_commands.def"
 #undef PAES_COMMAND
 };
 

@@ -17,7 +17,7 @@
 #include "kernel/registry.hpp"
 #include "message/gcm_message.hpp"
 #include "mpi/together.hpp"
-#include "paes-bench/report.hpp"
+#include "paes-bench/bench_report.hpp"
 #include "paes-bench/statistics.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "stream/container/container_file.hpp"

@@ -14,7 +14,7 @@
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"
-#include "mpi/raw.hpp"
+#include "mpi/shared_raw.hpp"
 
 namespace CLI {
 class App;

@@ -10,7 +10,7 @@
 #include <bit>
 
 #include "circuit.hpp"
-#include "random.hpp"
+#include "sbox_random.hpp"
 
 namespace sbox {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "cipher/des_standard.hpp"
-#include "random.hpp"
+#include "sbox_random.hpp"
 
 namespace sbox {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <span>
 
-#include "bytes.hpp"
+#include "bind_bytes.hpp"
 #include "paes/cancel.hpp"
 #include "paes/file.hpp"
 

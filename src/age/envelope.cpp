@@ -1,6 +1,6 @@
 #include "age/envelope.hpp"
 
-#include "age/payload.hpp"
+#include "age/age_payload.hpp"
 #include "format/container.hpp"
 
 namespace paes::age {

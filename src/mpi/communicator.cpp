@@ -13,7 +13,7 @@
 
 #include "cipher/block.hpp"
 #include "mpi/error_text.hpp"
-#include "mpi/handles.hpp"
+#include "mpi/mpi_handles.hpp"
 
 namespace paes::mpi {
 

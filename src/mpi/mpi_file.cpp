@@ -2,7 +2,7 @@
 // of several separate buffers.
 #include <vector>
 
-#include "mpi/handles.hpp"
+#include "mpi/mpi_handles.hpp"
 #include "mpi/shared_file.hpp"
 #include "stream/transfer/wait.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "age/payload.hpp"
+#include "age/age_payload.hpp"
 #include "crypto/chacha20_poly1305.hpp"
 #include "stream/container/payload.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "age/age_payload.hpp"
 #include "age/envelope.hpp"
-#include "age/payload.hpp"
 #include "crypto/libcrypto.hpp"
 #include "encoding/encodings.hpp"
 #include "fuzz/property.hpp"

@@ -2,8 +2,8 @@
 // error quotes a secret. That age opens what is sealed here is tested where age runs.
 #include <gtest/gtest.h>
 
+#include "age/age_payload.hpp"
 #include "age/header.hpp"
-#include "age/payload.hpp"
 #include "age/ssh_ed25519.hpp"
 #include "age/ssh_files.hpp"
 #include "age/ssh_rsa.hpp"

@@ -6,8 +6,8 @@
 
 #include <map>
 
+#include "age/age_payload.hpp"
 #include "age/envelope.hpp"
-#include "age/payload.hpp"
 #include "crypto/ml_kem.hpp"
 #include "format/container.hpp"
 #include "hex.hpp"

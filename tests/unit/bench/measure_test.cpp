@@ -7,7 +7,7 @@
 #include "fake_device.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
-#include "paes-bench/reference.hpp"
+#include "paes-bench/evp_reference.hpp"
 #include "paes-bench/statistics.hpp"
 #include "paes-bench/turns.hpp"
 #include "paes/error.hpp"

@@ -8,8 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "age/age_payload.hpp"
 #include "age/armor.hpp"
-#include "age/payload.hpp"
 #include "age/testkit.hpp"
 #include "age/x25519.hpp"
 #include "stream/container/age_format.hpp"

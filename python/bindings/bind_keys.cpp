@@ -1,5 +1,3 @@
-#include "paes/keys.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -7,8 +5,9 @@
 
 #include <optional>
 
-#include "bytes.hpp"
+#include "bind_bytes.hpp"
 #include "interruptible.hpp"
+#include "paes/keys.hpp"
 #include "parts.hpp"
 
 namespace paes::python {

@@ -1,5 +1,3 @@
-#include "paes/keystream.hpp"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -13,8 +11,9 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "bytes.hpp"
+#include "bind_bytes.hpp"
 #include "interruptible.hpp"
+#include "paes/keystream.hpp"
 #include "parts.hpp"
 
 namespace paes::python {

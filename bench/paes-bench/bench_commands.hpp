@@ -1,5 +1,5 @@
-// The measurements of paes-bench, as commands.def lists them. Each prints its results, and fails
-// when an output is wrong.
+// The measurements of paes-bench, as bench_commands.def lists them. Each prints its results, and
+// fails when an output is wrong.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,7 +7,7 @@
 namespace paes::cli {
 
 #define PAES_COMMAND(name) extern const Command bench_command_##name;
-#include "paes-bench/commands.def"
+#include "paes-bench/bench_commands.def"
 #undef PAES_COMMAND
 
 }  // namespace paes::cli

@@ -1,4 +1,4 @@
-#include "age/payload.hpp"
+#include "age/age_payload.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The measurements of paes-mpi-bench, as commands.def lists them.
+// The measurements of paes-mpi-bench, as mpi_bench_commands.def lists them.
 #pragma once
 
 #include "cli/command.hpp"
@@ -6,7 +6,7 @@
 namespace paes::cli {
 
 #define PAES_COMMAND(name) extern const Command mpi_bench_command_##name;
-#include "paes-mpi-bench/commands.def"
+#include "paes-mpi-bench/mpi_bench_commands.def"
 #undef PAES_COMMAND
 
 }  // namespace paes::cli

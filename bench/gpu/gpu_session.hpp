@@ -10,7 +10,7 @@
 
 #include "core/secret.hpp"
 #include "gpu/checks.hpp"
-#include "gpu/report.hpp"
+#include "gpu/gpu_report.hpp"
 #include "gpu/stopwatch.hpp"
 
 namespace paes::bench {

@@ -1,4 +1,4 @@
-#include "mpi/resume.hpp"
+#include "mpi/shared_resume.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 
 #include "core/descriptor.hpp"
 #include "mpi/broadcast.hpp"
-#include "mpi/container.hpp"
 #include "mpi/placement.hpp"
+#include "mpi/shared_container.hpp"
 #include "mpi/together.hpp"
 #include "stream/file/change_time.hpp"
 #include "stream/transfer/wait.hpp"

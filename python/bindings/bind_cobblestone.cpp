@@ -1,5 +1,3 @@
-#include "paes/cobblestone.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -9,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "bytes.hpp"
+#include "bind_bytes.hpp"
 #include "interruptible.hpp"
+#include "paes/cobblestone.hpp"
 #include "paes/file.hpp"
 #include "parts.hpp"
 

@@ -5,7 +5,7 @@
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "paes-bench/statistics.hpp"
-#include "paes-mpi-bench/commands.hpp"
+#include "paes-mpi-bench/mpi_bench_commands.hpp"
 #include "paes-mpi-bench/runs.hpp"
 #include "paes-mpi/ranks.hpp"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "bytes.hpp"
+#include "bind_bytes.hpp"
 #include "interruptible.hpp"
 #include "paes/cipher.hpp"
 #include "paes/gcm.hpp"

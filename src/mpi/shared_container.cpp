@@ -1,4 +1,4 @@
-#include "mpi/container.hpp"
+#include "mpi/shared_container.hpp"
 
 #include <algorithm>
 #include <array>

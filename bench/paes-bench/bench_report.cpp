@@ -1,4 +1,4 @@
-#include "paes-bench/report.hpp"
+#include "paes-bench/bench_report.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "mpi/raw.hpp"
+#include "mpi/shared_raw.hpp"
 
 #include <cstring>
 

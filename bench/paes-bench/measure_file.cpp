@@ -10,10 +10,10 @@
 
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
+#include "paes-bench/bench_commands.hpp"
+#include "paes-bench/bench_report.hpp"
 #include "paes-bench/child.hpp"
-#include "paes-bench/commands.hpp"
 #include "paes-bench/place.hpp"
-#include "paes-bench/report.hpp"
 #include "paes-bench/tools.hpp"
 #include "paes/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "gpu/report.hpp"
+#include "gpu/gpu_report.hpp"
 
 namespace paes::bench {
 

@@ -1,4 +1,4 @@
-#include "bytes.hpp"
+#include "bind_bytes.hpp"
 
 #include <nanobind/stl/string.h>
 

@@ -1,4 +1,4 @@
-#include "paes-bench/reference.hpp"
+#include "paes-bench/evp_reference.hpp"
 
 #include <openssl/evp.h>
 
