@@ -4,7 +4,7 @@
 #include <array>
 #include <exception>
 
-#include "age/hybrid.hpp"
+#include "age/hybrid_stanza.hpp"
 #include "age/ssh_ed25519.hpp"
 #include "age/ssh_rsa.hpp"
 #include "age/x25519.hpp"
@@ -198,7 +198,7 @@ void check_new_stanza(const NewStanza& stanza) {
   } else if (read.type() == scrypt_type) {
     (void)read_scrypt(read);
   } else if (read.type() == hybrid_type) {
-    check_hybrid(read);
+    (void)read_hybrid(read);
   } else if (read.type() == ssh_ed25519_type) {
     check_ssh_ed25519(read);
   } else if (read.type() == ssh_rsa_type) {

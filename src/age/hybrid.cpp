@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "age/hybrid_stanza.hpp"
 #include "age/plugin.hpp"
 #include "age/wrap.hpp"
 #include "crypto/hpke.hpp"
@@ -27,7 +28,6 @@ constexpr std::string_view info = "age-encryption.org/mlkem768x25519";
 
 // ML-KEM's part, then X25519's.
 using PublicKey = std::array<std::uint8_t, ml_kem_768_public_key_bytes + x25519_bytes>;
-using Encapsulation = std::array<std::uint8_t, ml_kem_768_ciphertext_bytes + x25519_bytes>;
 using SecretKey = Secret<std::array<std::uint8_t, 32>>;
 
 // X-Wing (draft-connolly-cfrg-xwing-kem), which draft-ietf-hpke-pq calls MLKEM768-X25519.
@@ -107,7 +107,7 @@ class HybridIdentity final : public IdentityKey {
 };
 
 Wrapped HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
-  Encapsulation encapsulation;
+  HybridEncapsulation encapsulation;
   const Bytes their_x25519 = Bytes(key_).last(x25519_bytes);
   const MutableBytes share = MutableBytes(encapsulation).last(x25519_bytes);
   SharedSecret secret;
@@ -133,22 +133,6 @@ std::string HybridRecipient::text() const {
   return text;
 }
 
-struct HybridFields {
-  Encapsulation encapsulation;
-  WrappedFileKey wrapped;
-};
-
-// Throws Error(corrupt) unless the stanza has exactly this form.
-HybridFields read_hybrid(const Stanza& stanza) {
-  HybridFields fields;
-  const auto arguments = stanza.split_arguments();
-  if (arguments.size() != 2 || !base64::decode(arguments[1], fields.encapsulation) ||
-      !stanza.decode_body(fields.wrapped)) {
-    throw corrupt("malformed " + std::string(hybrid_type) + " stanza");
-  }
-  return fields;
-}
-
 std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanzas,
                                                   Effort& effort) const {
   const bool has_one = std::any_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
@@ -167,7 +151,7 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
     if (stanza.type() != hybrid_type) {
       continue;
     }
-    const HybridFields fields = read_hybrid(stanza);
+    const HybridStanza fields = read_hybrid(stanza);
     effort.spend(unwrap_us);
     SharedSecret secret;
     const Bytes share = Bytes(fields.encapsulation).last(x25519_bytes);
@@ -226,8 +210,6 @@ SharedIdentity parse_hybrid_identity(std::string_view text, const std::string& n
 }
 
 }  // namespace
-
-void check_hybrid(const Stanza& stanza) { (void)read_hybrid(stanza); }
 
 SharedIdentity generate_hybrid() {
   if (!libcrypto::has_ml_kem_768()) {

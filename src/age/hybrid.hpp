@@ -4,18 +4,10 @@
 // age-plugin-pq does the work.
 #pragma once
 
-#include <array>
-
 #include "age/keys.hpp"
 
 namespace paes::age {
 
-inline constexpr std::string_view hybrid_type = "mlkem768x25519";
-inline constexpr std::string_view post_quantum_label = "postquantum";
-
 [[nodiscard]] SharedIdentity generate_hybrid();
-
-// Throws Error(corrupt) unless the stanza has exactly the form of this type.
-void check_hybrid(const Stanza& stanza);
 
 }  // namespace paes::age
