@@ -13,7 +13,7 @@
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
 #include "format/chunking.hpp"
-#include "format/container.hpp"
+#include "format/suite.hpp"
 
 namespace paes::cobblestone {
 

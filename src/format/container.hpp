@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "format/suite.hpp"
 
 namespace paes::container {
 
@@ -24,12 +25,6 @@ inline constexpr std::size_t context_bytes = 10;  // magic, version, suite: Cobb
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t max_envelope_bytes = std::size_t{1} << 20;
 inline constexpr std::uint8_t version = 1;
-
-enum class Suite : std::uint8_t { cobblestone_128 = 1, cobblestone_256 = 2 };
-
-[[nodiscard]] constexpr std::size_t key_bytes(Suite suite) noexcept {
-  return suite == Suite::cobblestone_128 ? 16 : 32;
-}
 
 // What a new container is to be.
 struct Shape {
