@@ -125,4 +125,23 @@ GhashPart GcmParts::joined() const {
   return runs_.empty() ? GhashPart{} : runs_.begin()->second.part;
 }
 
+// Of GcmKey, because the pieces of a message are parts of it.
+void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
+                          const Executor& executor, std::size_t grain) const {
+  const GcmMessage message(*this, iv, aad);
+  const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
+  std::vector<GhashPart> parts((in.size() + piece_bytes - 1) / piece_bytes);
+  executor.for_each(parts.size(), [&](std::size_t index) {
+    const std::size_t at = index * piece_bytes;
+    const std::size_t bytes = std::min(piece_bytes, in.size() - at);
+    parts[index] = encrypt ? message.encrypt(at, in.subspan(at, bytes), out.subspan(at, bytes))
+                           : message.decrypt(at, in.subspan(at, bytes), out.subspan(at, bytes));
+  });
+  GhashPart sum;
+  for (const GhashPart& part : parts) {
+    sum = message.join(sum, part);
+  }
+  message.tag(sum, in.size(), tag);
+}
+
 }  // namespace paes
