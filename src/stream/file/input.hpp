@@ -14,24 +14,12 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
+#include "stream/file/file_identity.hpp"
 #include "stream/file/file_place.hpp"
 #include "stream/transfer/cancel.hpp"
 #include "stream/transfer/ends.hpp"
 
 namespace paes::stream {
-
-// Identifies a file, whatever path led to it. A block device is identified by its number, because
-// several nodes may lead to it.
-struct FileIdentity {
-  dev_t device;
-  ino_t inode;  // 0 for a block device
-  bool operator==(const FileIdentity&) const = default;
-};
-[[nodiscard]] FileIdentity identity_of(const struct stat& status) noexcept;
-// Throws "NAME: why".
-[[nodiscard]] struct stat status_of(int descriptor, const std::string& name);
-// Whether it keeps what is written to it: a regular file or a block device.
-[[nodiscard]] bool is_storage(mode_t mode) noexcept;
 
 // Shows later, without reading the file, that its content is still the same. Every change moves the
 // time of the last status change (ctime), which programs cannot set back, where the file system has

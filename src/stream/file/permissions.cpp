@@ -10,7 +10,7 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
-#include "stream/file/input.hpp"
+#include "stream/file/file_identity.hpp"
 
 namespace paes::stream {
 
