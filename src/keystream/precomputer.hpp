@@ -51,7 +51,7 @@ struct Shared {  // NOLINT(clang-analyzer-optin.performance.Padding)
 // client whose data waits, unless that is once in some thousand requests.
 enum class Wake : unsigned { nobody, a_worker };
 
-class Precomputer {
+class Precomputer final : public WorkSource {
  public:
   // The device may be null. Throws Error(failure) when there is no memory for its work.
   Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Device> device);
@@ -79,8 +79,8 @@ class Precomputer {
   // --- Workers.
 
   // Computes a chunk, or has the device make a run. False: no context waits.
-  [[nodiscard]] bool work() noexcept;
-  [[nodiscard]] bool has_work() const noexcept {
+  [[nodiscard]] bool work() noexcept override;
+  [[nodiscard]] bool has_work() const noexcept override {
     return has_requests() || highest_waiting_.load(std::memory_order_relaxed) != nobody_waits;
   }
 

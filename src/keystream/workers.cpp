@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "core/residue.hpp"
-#include "keystream/precomputer.hpp"
 #include "paes/error.hpp"
 
 namespace paes::keystream {
@@ -38,7 +37,7 @@ void run_when_idle() noexcept {
 
 }  // namespace
 
-void Workers::start(unsigned count, const std::shared_ptr<void>& owner, Precomputer& precomputer) {
+void Workers::start(unsigned count, const std::shared_ptr<void>& owner, WorkSource& source) {
   awake_.store(count, std::memory_order_relaxed);
   sigset_t all;
   sigset_t before;
@@ -47,7 +46,7 @@ void Workers::start(unsigned count, const std::shared_ptr<void>& owner, Precompu
   bool has_all = true;
   try {
     for (unsigned i = 0; i < count; ++i) {
-      std::thread([this, owner, &precomputer] { work(precomputer); }).detach();
+      std::thread([this, owner, &source] { work(source); }).detach();
     }
   } catch (const std::exception&) {  // the limit of threads, or memory
     has_all = false;
@@ -75,22 +74,22 @@ void Workers::wake() noexcept {
   }
 }
 
-void Workers::work(Precomputer& precomputer) noexcept {
+void Workers::work(WorkSource& source) noexcept {
   const WipeResidueOnExit wiped;
   run_when_idle();
   unsigned looks = 0;
   while (!is_stopping_.load(std::memory_order_relaxed)) {
-    if (precomputer.work()) {
+    if (source.work()) {
       looks = 0;
     } else {
-      wait_for_work(precomputer, looks);
+      wait_for_work(source, looks);
     }
   }
 }
 
-void Workers::wait_for_work(const Precomputer& precomputer, unsigned& looks) noexcept {
+void Workers::wait_for_work(const WorkSource& source, unsigned& looks) noexcept {
   const auto is_over = [&] {
-    return is_stopping_.load(std::memory_order_relaxed) || precomputer.has_work();
+    return is_stopping_.load(std::memory_order_relaxed) || source.has_work();
   };
   Lock lock(mutex_);
   const bool looks_here = !is_looking_;

@@ -16,14 +16,23 @@
 
 namespace paes::keystream {
 
-class Precomputer;
+// Where the workers' work comes from. Called by any of them.
+class WorkSource {
+ public:
+  // Does a part of it. False: there is none.
+  [[nodiscard]] virtual bool work() noexcept = 0;
+  [[nodiscard]] virtual bool has_work() const noexcept = 0;
+
+ protected:
+  ~WorkSource() = default;
+};
 
 class Workers {
  public:
   // Starts `count` threads. Each shares ownership of `owner`, which contains the workers and the
-  // precomputer, so that nobody has to wait for a thread that the system has set aside. Throws
+  // source, so that nobody has to wait for a thread that the system has set aside. Throws
   // Error(failure) if not all can start; stop() then ends the others.
-  void start(unsigned count, const std::shared_ptr<void>& owner, Precomputer& precomputer);
+  void start(unsigned count, const std::shared_ptr<void>& owner, WorkSource& source);
   void stop() noexcept;
 
   // Wakes one if all sleep.
@@ -34,8 +43,8 @@ class Workers {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  void work(Precomputer& precomputer) noexcept;
-  void wait_for_work(const Precomputer& precomputer, unsigned& looks) noexcept;
+  void work(WorkSource& source) noexcept;
+  void wait_for_work(const WorkSource& source, unsigned& looks) noexcept;
 
   std::mutex mutex_;  // of sleep alone: nothing else is locked while it is held
   std::condition_variable wake_;
