@@ -7,7 +7,6 @@
 #include "core/secret.hpp"
 #include "crypto/libcrypto.hpp"
 #include "encoding/encodings.hpp"
-#include "vault/content_cipher.hpp"
 
 namespace paes::vault {
 
@@ -59,18 +58,6 @@ std::optional<std::vector<std::uint8_t>> decoded(std::string_view text, base64::
 }
 
 }  // namespace
-
-std::unique_ptr<ContentKey> make_content_key(ContentCipher cipher, Bytes key,
-                                             const Kernel& kernel) {
-  switch (cipher) {
-#define PAES_CONTENT_CIPHER(name) \
-  case ContentCipher::name:       \
-    return make_##name(key, kernel);
-#include "vault/content_ciphers.def"
-#undef PAES_CONTENT_CIPHER
-  }
-  __builtin_unreachable();
-}
 
 bool open_block(const ContentKey& key, const BlockPlace& place, Bytes sealed, MutableBytes text) {
   const BlockLayout layout = key.layout();
