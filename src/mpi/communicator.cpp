@@ -9,6 +9,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include "cipher/block.hpp"
@@ -41,38 +42,24 @@ void forbid_fetching() {
   (void)setenv("OMPI_MCA_smsc", "^cma", 0);
 }
 
-}  // namespace
+enum class Waits { for_ranks, for_data };
 
-std::string text_of(int code) {
-  char text[MPI_MAX_ERROR_STRING + 1] = {};
-  int length = 0;
-  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
-    return "MPI error " + std::to_string(code);
-  }
-  return one_line({text, static_cast<std::size_t>(length)});
-}
-
-void Communicator::Handles::check(int code) {
-  if (code != MPI_SUCCESS) {
-    lost = true;
-    throw Lost(text_of(code));
-  }
-}
-
-void Communicator::Handles::run(Communicator& communicator,
-                                const std::function<int(MPI_Request*)>& operation, Waits waits) {
+// Starts an operation and waits for its end. MPI moves data only while it is polled, so a wait for
+// much data never sleeps.
+void run(MpiHandles& handles, Communicator& communicator,
+         const std::function<int(MPI_Request*)>& operation, Waits waits = Waits::for_ranks) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
-    const std::lock_guard lock(calls);
-    check(operation(&request));
+    const std::lock_guard lock(handles.calls);
+    handles.check(operation(&request));
   }
   const Clock::time_point start = Clock::now();
   Clock::time_point signalled = Clock::time_point::max();
   for (;;) {
     int done = 0;
     {
-      const std::lock_guard lock(calls);
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+      const std::lock_guard lock(handles.calls);
+      handles.check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
     }
     if (done != 0) {
       return;
@@ -82,7 +69,7 @@ void Communicator::Handles::run(Communicator& communicator,
       communicator.heed_signal();
       signalled = std::min(signalled, now);
       if (now - signalled > grace) {
-        lost = true;
+        handles.lost = true;
         throw Lost("do not answer, and this one was told to end");
       }
     }
@@ -97,8 +84,26 @@ void Communicator::Handles::run(Communicator& communicator,
   }
 }
 
+}  // namespace
+
+std::string text_of(int code) {
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+    return "MPI error " + std::to_string(code);
+  }
+  return one_line({text, static_cast<std::size_t>(length)});
+}
+
+void MpiHandles::check(int code) {
+  if (code != MPI_SUCCESS) {
+    lost = true;
+    throw Lost(text_of(code));
+  }
+}
+
 Communicator::Communicator(const Cancel& signals)
-    : signals_(signals), handles_(std::make_unique<Handles>()) {
+    : signals_(signals), handles_(std::make_unique<MpiHandles>()) {
   forbid_fetching();
   int provided = 0;
   handles_->check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
@@ -153,26 +158,26 @@ std::string Communicator::library() {
 }
 
 void Communicator::barrier() {
-  handles_->run(*this,
-                [&](MPI_Request* request) { return MPI_Ibarrier(handles_->world, request); });
+  run(*handles_, *this,
+      [&](MPI_Request* request) { return MPI_Ibarrier(handles_->world, request); });
 }
 
 void Communicator::broadcast(MutableBytes bytes, unsigned from) {
-  handles_->run(*this, [&](MPI_Request* request) {
+  run(*handles_, *this, [&](MPI_Request* request) {
     return MPI_Ibcast(bytes.data(), to_int(bytes.size()), MPI_BYTE, static_cast<int>(from),
                       handles_->world, request);
   });
 }
 
 void Communicator::sum(std::span<std::int64_t> values) {
-  handles_->run(*this, [&](MPI_Request* request) {
+  run(*handles_, *this, [&](MPI_Request* request) {
     return MPI_Iallreduce(MPI_IN_PLACE, values.data(), to_int(values.size()), MPI_INT64_T, MPI_SUM,
                           handles_->world, request);
   });
 }
 
 std::int64_t Communicator::least(std::int64_t value) {
-  handles_->run(*this, [&](MPI_Request* request) {
+  run(*handles_, *this, [&](MPI_Request* request) {
     return MPI_Iallreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MIN, handles_->world, request);
   });
   return value;
@@ -181,7 +186,7 @@ std::int64_t Communicator::least(std::int64_t value) {
 void Communicator::gather(Bytes mine, MutableBytes all) {
   assert(!is_first() || all.size() == mine.size() * ranks_);
   const int bytes = to_int(mine.size());
-  handles_->run(*this, [&](MPI_Request* request) {
+  run(*handles_, *this, [&](MPI_Request* request) {
     return MPI_Igather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0,
                        handles_->world, request);
   });
@@ -214,25 +219,25 @@ void Communicator::scatter(const std::uint8_t* all, std::span<const Range> range
                            MutableBytes mine) {
   assert(ranges.size() == ranks_ && mine.size() == ranges[rank_].count() * block_bytes);
   const BlockLists lists(ranges);
-  handles_->run(
-      *this,
+  run(
+      *handles_, *this,
       [&](MPI_Request* request) {
         return MPI_Iscatterv(all, lists.counts.data(), lists.starts.data(), lists.type, mine.data(),
                              lists.counts[rank_], lists.type, 0, handles_->world, request);
       },
-      Handles::Waits::for_data);
+      Waits::for_data);
 }
 
 void Communicator::gather(Bytes mine, std::span<const Range> ranges, std::uint8_t* all) {
   assert(ranges.size() == ranks_ && mine.size() == ranges[rank_].count() * block_bytes);
   const BlockLists lists(ranges);
-  handles_->run(
-      *this,
+  run(
+      *handles_, *this,
       [&](MPI_Request* request) {
         return MPI_Igatherv(mine.data(), lists.counts[rank_], lists.type, all, lists.counts.data(),
                             lists.starts.data(), lists.type, 0, handles_->world, request);
       },
-      Handles::Waits::for_data);
+      Waits::for_data);
 }
 
 }  // namespace paes::mpi

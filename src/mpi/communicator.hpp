@@ -29,6 +29,8 @@ class Lost : public Error {
   explicit Lost(const std::string& why) : Error(ErrorCode::failure, "other ranks: " + why) {}
 };
 
+struct MpiHandles;  // MPI's own
+
 class Communicator {
  public:
   // Starts MPI, once in a process, in the thread that makes all collective calls. The signals that
@@ -85,10 +87,9 @@ class Communicator {
 
  private:
   friend class MpiFile;
-  struct Handles;  // MPI's own
 
   const Cancel& signals_;
-  std::unique_ptr<Handles> handles_;
+  std::unique_ptr<MpiHandles> handles_;
   std::function<void()> take_back_;
   unsigned rank_ = 0;
   unsigned ranks_ = 1;
