@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The include rule: which folder may include which, and where special headers may appear.
+"""The include rule: which folder may include which, where special headers may appear, and that no files include
+each other in a circle.
 
 Usage: include_rule.py [ROOT]; prints each violation as FILE:LINE and exits 1 if there is one. Where ROOT
 has an ARCHITECTURE.md, its arrows must be the ones below, and each of them must be needed.
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -116,10 +118,47 @@ def sources_in(root):
             if path.suffix in {".cpp", ".hpp", ".h", ".def", ".cu", ".cuh"}]
 
 
+def unit_of(root, path):
+    """A header and the source file of its name beside it are one unit."""
+    return path.relative_to(root).with_suffix("").as_posix()
+
+
+def circles(root):
+    """Yields, as violations() does, the units that include each other, however long the way around."""
+    units = collections.defaultdict(set)
+    tops = [root / top for top in ("src", "include", "apps", "bench")]
+    for _, path in sources_in(root):
+        for match in filter(None, map(INCLUDE.match, path.read_text().splitlines())):
+            found = [top / match[2] for top in [path.parent, *tops] if (top / match[2]).is_file()]
+            if match[1] == '"' and found:
+                units[unit_of(root, path)].add(unit_of(root, found[0]))
+    reached = {unit: reach(unit, units) for unit in units}
+    seen = set()
+    for unit in sorted(units):
+        circle = sorted(other for other in reached[unit] - {unit} if unit in reached.get(other, set()))
+        if circle and unit not in seen:
+            seen |= {unit, *circle}
+            yield root / unit, 1, f"includes, and is included by, {', '.join(circle)}"
+
+
+def reach(start, edges):
+    """All that can be reached from `start` by at least one step."""
+    found, waiting = set(), list(edges[start])
+    while waiting:
+        unit = waiting.pop()
+        if unit not in found and unit != start:
+            found.add(unit)
+            waiting += edges.get(unit, ())
+        elif unit == start:
+            found.add(start)
+    return found
+
+
 def violations(root):
     """Yields (file, line number, what is wrong)."""
     if (root / "ARCHITECTURE.md").exists():
         yield from violations_of_arrows(root)
+    yield from circles(root)
     for top in ("src", "apps", "bench", "tests", "tools", "examples"):
         for path in sorted((root / top).glob("**/*.cu")):
             if path.relative_to(root).parent.as_posix() not in DEVICE_CODE:

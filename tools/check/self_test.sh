@@ -61,6 +61,13 @@ must_pass "$here/include_rule.py" .
 echo '#include "paes-mpi-bench/runs.hpp"' >apps/paes/bad.cpp
 must_fail "an arrow from apps to bench" "$here/include_rule.py" .
 rm apps/paes/bad.cpp
+echo '#include "cli/b.hpp"' >apps/cli/a.hpp
+echo '#include "cli/c.hpp"' >apps/cli/b.hpp
+touch apps/cli/c.hpp
+must_pass "$here/include_rule.py" .
+echo '#include "cli/a.hpp"' >apps/cli/c.cpp
+must_fail "a circle of files" "$here/include_rule.py" .
+rm apps/cli/[abc].*
 mkdir bench/rows
 echo '#include <immintrin.h>' >bench/rows/good.cpp
 echo '#include "rows/rows.hpp"' >bench/paes-mpi-bench/good.cpp
@@ -86,9 +93,18 @@ must_fail "an arrow that is only drawn" "$here/include_rule.py" .
 sed 's/ *apps -> cuda -> message//' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that is not drawn" "$here/include_rule.py" .
 mkdir rule
-sed 's/"format": \["core"\]/"format": ["core", "exec"]/' "$here/include_rule.py" >rule/include_rule.py
-sed 's/^bench -> apps -> mpi/format -> exec   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
+sed 's/"crypto": \["core"\]/"crypto": ["core", "exec"]/' "$here/include_rule.py" >rule/include_rule.py
+sed 's/^bench -> apps -> mpi/crypto -> exec   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that no include needs" python3 rule/include_rule.py .
+
+# File names: those of the tree, a name that two folders have, and an exception that is none any more.
+git init -q names
+(cd "$root" && git ls-files -co --exclude-standard -z src include apps bench tests python tools examples | tar --null -T - -cf -) | tar -xf - -C names
+must_pass "$here/file_names.py" names
+touch names/src/core/outcome.cpp
+must_fail "a name that two folders have" "$here/file_names.py" names
+rm names/src/core/outcome.cpp names/tests/program/vault.py
+must_fail "an exception that is none any more" "$here/file_names.py" names
 
 # Width of documents: a wide table, a long address and what tools write are no fault; a long line is.
 mkdir documents
