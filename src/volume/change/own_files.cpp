@@ -5,61 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <set>
 
 #include "core/new_name.hpp"
 #include "core/secret.hpp"
 #include "crypto/libcrypto.hpp"
-#include "volume/change/content_change.hpp"
-#include "volume/read/listing.hpp"
 
 namespace paes::volume {
 
 namespace {
 
 constexpr mode_t own_file_mode = 0444;
-// No hash in Base 64 has the length of what follows here.
-constexpr std::string_view hidden_mark = "paes-";
-
-// With plain names everything is the user's.
-bool has_hidden_names(const Volume& volume) noexcept {
-  return !volume.features().has_plaintext_names;
-}
-
-// What remove_empty_folder finds in a folder beside its IV.
-struct Hidden {
-  std::set<std::string> long_name_files;
-  std::set<std::string> folders;
-};
-
-// ENOTEMPTY if there are entries.
-int find_hidden(const Volume& volume, int folder, Hidden& hidden) {
-  // A descriptor of its own has a position of its own.
-  const Result<Descriptor> list = volume.backing().open(folder, ".", O_RDONLY | O_DIRECTORY);
-  if (!list) {
-    return list.error();
-  }
-  return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
-    if (is_hidden(volume, stored.name)) {
-      hidden.folders.emplace(stored.name);
-      return 0;
-    }
-    switch (volume.names().kind_of(stored.name)) {
-      case vault::StoredKind::long_name_file:
-        if (!has_hidden_names(volume)) {
-          return ENOTEMPTY;
-        }
-        hidden.long_name_files.emplace(stored.name);
-        return 0;
-      case vault::StoredKind::folder_iv:
-        return has_folder_ivs(volume) ? 0 : ENOTEMPTY;
-      default:
-        return ENOTEMPTY;
-    }
-  });
-}
-
 // 0, or the errno for which a hidden file or folder stays.
 int remove_hidden(WritableVolume& volume, int folder, const std::string& name) {
   const Backing& backing = volume.backing();
@@ -79,39 +34,6 @@ int remove_hidden(WritableVolume& volume, int folder, const std::string& name) {
 }
 
 }  // namespace
-
-std::string new_hidden_name() {
-  std::array<std::uint8_t, 8> random;
-  random_bytes(random);
-  std::array<char, 17> digits;
-  (void)std::snprintf(digits.data(), digits.size(), "%016llx",
-                      static_cast<unsigned long long>(load_be64(random.data())));
-  std::string name(vault::long_name_prefix);
-  name += hidden_mark;
-  name += digits.data();
-  name += vault::long_name_suffix;
-  return name;
-}
-
-bool is_hidden_name(std::string_view stored) noexcept {
-  constexpr std::size_t bytes =
-      vault::long_name_prefix.size() + hidden_mark.size() + 16 + vault::long_name_suffix.size();
-  return stored.size() == bytes && stored.starts_with(vault::long_name_prefix) &&
-         stored.substr(vault::long_name_prefix.size()).starts_with(hidden_mark) &&
-         stored.ends_with(vault::long_name_suffix);
-}
-
-bool is_hidden(const Volume& volume, std::string_view stored) noexcept {
-  return has_hidden_names(volume) && is_hidden_name(stored);
-}
-
-const char* folder_iv_file() noexcept {
-  return vault::folder_iv_name.data();  // NOLINT: made of a literal, so that a zero byte follows
-}
-
-bool has_folder_ivs(const Volume& volume) noexcept {
-  return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
-}
 
 int rename_to_free_name(const Backing& backing, int folder, const char* name, int to_folder,
                         const char* to_name) {
@@ -208,14 +130,9 @@ void LongNameFile::remove() {
   }
 }
 
-int check_empty(const Volume& volume, int folder) {
-  Hidden found;
-  return find_hidden(volume, folder, found);
-}
-
 int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name, int content) {
   const Backing& backing = volume.backing();
-  Hidden found;
+  HiddenEntries found;
   if (const int error = find_hidden(volume.volume(), content, found); error != 0) {
     return error;
   }

@@ -1,24 +1,13 @@
-// The files that a volume keeps for itself beside those of its users: encoded long names and the
-// IVs of folders. And the hidden names of what is not complete yet, or no longer.
+// The files that a volume keeps for itself beside those of its users are made and removed: encoded
+// long names and the IVs of folders. read/hidden_names.hpp says which these are.
 #pragma once
 
 #include <string>
 
 #include "volume/change/writable_volume.hpp"
+#include "volume/read/hidden_names.hpp"
 
 namespace paes::volume {
-
-// Readers of the format take such a name for the file of some long name, and pass over it.
-[[nodiscard]] std::string new_hidden_name();
-[[nodiscard]] bool is_hidden_name(std::string_view stored) noexcept;
-// The same, unless all names of the volume are its users'.
-[[nodiscard]] bool is_hidden(const Volume& volume, std::string_view stored) noexcept;
-
-// vault::folder_iv_name, as the system's calls take it.
-[[nodiscard]] const char* folder_iv_file() noexcept;
-
-// Whether the folders of the volume have IVs.
-[[nodiscard]] bool has_folder_ivs(const Volume& volume) noexcept;
 
 // Renames if nothing has the new name: renameat2(2) with RENAME_NOREPLACE, and two steps where the
 // file system knows no flags. The caller has locked both folders. 0 or an errno.
@@ -55,10 +44,6 @@ class LongNameFile {
   const StoredName& stored_;
   bool was_unused_ = false;
 };
-
-// 0 if the folder has nothing but what is the volume's own, ENOTEMPTY if it has entries, or another
-// errno. A caller to whom it matters that this stays so has locked the folder.
-[[nodiscard]] int check_empty(const Volume& volume, int folder);
 
 // Removes what is stored under `name`, a folder without entries in it, and everything hidden in
 // that. `content` is that folder. ENOTEMPTY if it has entries. The caller has locked both.

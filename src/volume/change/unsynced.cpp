@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "volume/change/content_change.hpp"
+#include "volume/change/pending_writes.hpp"
 
 namespace paes::volume {
 

@@ -13,11 +13,11 @@
 #include <system_error>
 #include <utility>
 
-#include "volume/change/own_files.hpp"
 #include "volume/check/file_check.hpp"
 #include "volume/check/fsck_report.hpp"
 #include "volume/check/work_stack.hpp"
 #include "volume/read/attributes.hpp"
+#include "volume/read/hidden_names.hpp"
 #include "volume/read/link.hpp"
 #include "volume/read/listing.hpp"
 #include "volume/read/volume_folder.hpp"

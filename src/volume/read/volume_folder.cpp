@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "volume/change/own_files.hpp"
+#include "volume/read/hidden_names.hpp"
 #include "volume/read/listing.hpp"
 
 namespace paes::volume {

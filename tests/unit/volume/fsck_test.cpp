@@ -9,7 +9,7 @@
 
 #include "made_volume.hpp"
 #include "refusal.hpp"
-#include "volume/change/own_files.hpp"
+#include "volume/read/hidden_names.hpp"
 #include "volume/read/volume_folder.hpp"
 
 namespace paes::volume {

@@ -1,0 +1,91 @@
+#include "volume/read/hidden_names.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "core/secret.hpp"
+#include "crypto/libcrypto.hpp"
+#include "volume/read/listing.hpp"
+
+namespace paes::volume {
+
+namespace {
+
+// No hash in Base 64 has the length of what follows here.
+constexpr std::string_view hidden_mark = "paes-";
+
+// With plain names everything is the user's.
+bool has_hidden_names(const Volume& volume) noexcept {
+  return !volume.features().has_plaintext_names;
+}
+
+}  // namespace
+
+std::string new_hidden_name() {
+  std::array<std::uint8_t, 8> random;
+  random_bytes(random);
+  std::array<char, 17> digits;
+  (void)std::snprintf(digits.data(), digits.size(), "%016llx",
+                      static_cast<unsigned long long>(load_be64(random.data())));
+  std::string name(vault::long_name_prefix);
+  name += hidden_mark;
+  name += digits.data();
+  name += vault::long_name_suffix;
+  return name;
+}
+
+bool is_hidden_name(std::string_view stored) noexcept {
+  constexpr std::size_t bytes =
+      vault::long_name_prefix.size() + hidden_mark.size() + 16 + vault::long_name_suffix.size();
+  return stored.size() == bytes && stored.starts_with(vault::long_name_prefix) &&
+         stored.substr(vault::long_name_prefix.size()).starts_with(hidden_mark) &&
+         stored.ends_with(vault::long_name_suffix);
+}
+
+bool is_hidden(const Volume& volume, std::string_view stored) noexcept {
+  return has_hidden_names(volume) && is_hidden_name(stored);
+}
+
+const char* folder_iv_file() noexcept {
+  return vault::folder_iv_name.data();  // NOLINT: made of a literal, so that a zero byte follows
+}
+
+bool has_folder_ivs(const Volume& volume) noexcept {
+  return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
+}
+
+int find_hidden(const Volume& volume, int folder, HiddenEntries& hidden) {
+  // A descriptor of its own has a position of its own.
+  const Result<Descriptor> list = volume.backing().open(folder, ".", O_RDONLY | O_DIRECTORY);
+  if (!list) {
+    return list.error();
+  }
+  return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
+    if (is_hidden(volume, stored.name)) {
+      hidden.folders.emplace(stored.name);
+      return 0;
+    }
+    switch (volume.names().kind_of(stored.name)) {
+      case vault::StoredKind::long_name_file:
+        if (!has_hidden_names(volume)) {
+          return ENOTEMPTY;
+        }
+        hidden.long_name_files.emplace(stored.name);
+        return 0;
+      case vault::StoredKind::folder_iv:
+        return has_folder_ivs(volume) ? 0 : ENOTEMPTY;
+      default:
+        return ENOTEMPTY;
+    }
+  });
+}
+
+int check_empty(const Volume& volume, int folder) {
+  HiddenEntries found;
+  return find_hidden(volume, folder, found);
+}
+
+}  // namespace paes::volume

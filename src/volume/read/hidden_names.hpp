@@ -1,0 +1,38 @@
+// What a volume keeps for itself beside the files of its users: encoded long names, the IVs of
+// folders, and under hidden names what is not complete yet, or no longer.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "volume/read/volume.hpp"
+
+namespace paes::volume {
+
+// Readers of the format take such a name for the file of some long name, and pass over it.
+[[nodiscard]] std::string new_hidden_name();
+[[nodiscard]] bool is_hidden_name(std::string_view stored) noexcept;
+// Like is_hidden_name(), but always false in a volume with plain names.
+[[nodiscard]] bool is_hidden(const Volume& volume, std::string_view stored) noexcept;
+
+// vault::folder_iv_name, as the system's calls take it.
+[[nodiscard]] const char* folder_iv_file() noexcept;
+
+// Whether the folders of the volume have IVs.
+[[nodiscard]] bool has_folder_ivs(const Volume& volume) noexcept;
+
+// What a folder has beside its IV that is the volume's own.
+struct HiddenEntries {
+  std::set<std::string> long_name_files;
+  std::set<std::string> folders;
+};
+
+// 0 if the folder has nothing but that, ENOTEMPTY if it has entries, or another errno.
+[[nodiscard]] int find_hidden(const Volume& volume, int folder, HiddenEntries& hidden);
+
+// 0 if the folder has nothing but what is the volume's own, ENOTEMPTY if it has entries, or another
+// errno. A caller to whom it matters that this stays so has locked the folder.
+[[nodiscard]] int check_empty(const Volume& volume, int folder);
+
+}  // namespace paes::volume
