@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/inputs.hpp"
+#include "cli/encrypted_names.hpp"
 #include "cli/outcome.hpp"
 
 namespace paes::cli {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "cli/process.hpp"
@@ -314,6 +315,40 @@ void FileRun::report_not_begun() const {
   if (is_missed()) {
     cli::report_not_begun(outcomes_);
   }
+}
+
+int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
+                 FileList list) {
+  std::vector<Outcome>& outcomes = list.files;
+  const std::size_t grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
+  if (!options.inputs.output_folder.empty()) {
+    list.folders.make(outcomes);
+  }
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  FileRun(options, chooser, transfer, outcomes).run();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Counts counts = count(outcomes);
+  if ((options.inputs.are_listed() || !options.inputs.output_folder.empty()) && !options.quiet) {
+    print_note(summary_of(transfer.command, counts, seconds));
+  }
+  if (options.verbose && secret_locking_fell_short()) {
+    print_warning(
+        "keys: the system did not lock all of them in memory (RLIMIT_MEMLOCK), so they "
+        "could reach swap");
+  }
+  const int code = exit_code_of(outcomes);
+  if (options.json) {
+    nlohmann::ordered_json document =
+        head_of_document(transfer.command, code, chooser, outcomes, grain_bytes);
+    if (transfer.more_members) {
+      transfer.more_members(document);
+    }
+    document["counts"] = to_json(counts);
+    document["files"] = to_json(outcomes);
+    print_json(document);
+  }
+  return code;
 }
 
 }  // namespace paes::cli

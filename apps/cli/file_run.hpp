@@ -80,4 +80,10 @@ class FileRun {
   stream::GroupCommit commits_;
 };
 
+// Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
+// further file is begun, and the files left are reported as not begun. Unless all files are done
+// or skipped the exit code is not 0.
+[[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
+                               const Transfer& transfer, FileList list);
+
 }  // namespace paes::cli

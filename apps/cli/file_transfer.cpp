@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/file_run.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/remains.hpp"
@@ -21,7 +20,6 @@ namespace paes::cli {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 // -o FOLDER/ and --output-dir FOLDER are the same.
@@ -93,64 +91,6 @@ FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_ou
     named = [&options](const std::string&) { return options.output; };
   }
   return collect_inputs(inputs, options.files, takes, named);
-}
-
-const stream::FileFormat* format_of_name(const std::string& name) {
-  const std::size_t name_bytes = name.size() - (name.rfind('/') + 1);  // npos + 1 is 0
-  for (const stream::FileFormat* const format : stream::file_formats()) {
-    const std::string_view suffix = format->suffix;
-    if (name.ends_with(suffix) && name_bytes != suffix.size()) {
-      return format;
-    }
-  }
-  return nullptr;
-}
-
-std::string encrypted_name(const std::string& input, const stream::FileFormat& format) {
-  return input == "-" ? "-" : input + format.suffix;
-}
-
-std::string decrypted_name(const std::string& input) {
-  if (input == "-") {
-    return input;
-  }
-  const stream::FileFormat* const format = format_of_name(input);
-  refuse(format == nullptr, input + ": has no suffix .paes or .age to leave out",
-         "name the output with -o");
-  return input.substr(0, input.size() - std::string_view(format->suffix).size());
-}
-
-int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
-                 FileList list) {
-  std::vector<Outcome>& outcomes = list.files;
-  const std::size_t grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
-  if (!options.inputs.output_folder.empty()) {
-    list.folders.make(outcomes);
-  }
-  const Clock::time_point start = Clock::now();
-  FileRun(options, chooser, transfer, outcomes).run();
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const Counts counts = count(outcomes);
-  if ((options.inputs.are_listed() || !options.inputs.output_folder.empty()) && !options.quiet) {
-    print_note(summary_of(transfer.command, counts, seconds));
-  }
-  if (options.verbose && secret_locking_fell_short()) {
-    print_warning(
-        "keys: the system did not lock all of them in memory (RLIMIT_MEMLOCK), so they "
-        "could reach swap");
-  }
-  const int code = exit_code_of(outcomes);
-  if (options.json) {
-    ordered_json document =
-        head_of_document(transfer.command, code, chooser, outcomes, grain_bytes);
-    if (transfer.more_members) {
-      transfer.more_members(document);
-    }
-    document["counts"] = to_json(counts);
-    document["files"] = to_json(outcomes);
-    print_json(document);
-  }
-  return code;
 }
 
 void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,

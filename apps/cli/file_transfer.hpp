@@ -21,14 +21,6 @@
 
 namespace paes::cli {
 
-// The format whose suffix ends an encrypted file's name, or null.
-[[nodiscard]] const stream::FileFormat* format_of_name(const std::string& name);
-// FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
-// throws Error(usage) for a name without a format's suffix.
-[[nodiscard]] std::string encrypted_name(
-    const std::string& input, const stream::FileFormat& format = *stream::file_formats().front());
-[[nodiscard]] std::string decrypted_name(const std::string& input);
-
 struct TransferOptions {
   void declare_common(CLI::App& app, const std::string& schema);
   void declare_output(CLI::App& app);
@@ -91,12 +83,6 @@ struct Transfer {
 // for options that contradict each other. `other_uses` counts the other uses of standard input.
 [[nodiscard]] FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
                               unsigned other_uses);
-
-// Runs all files and returns the exit code. Failures are printed, not thrown. After a signal no
-// further file is begun, and the files left are reported as not begun. Unless all files are done
-// or skipped the exit code is not 0.
-[[nodiscard]] int run_transfer(const TransferOptions& options, WorkChooser& chooser,
-                               const Transfer& transfer, FileList list);
 
 // Does the work of one file with `choice`, and notes in `outcome` what came of it and how long it
 // took.

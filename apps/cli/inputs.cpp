@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "cli/clashes.hpp"
-#include "cli/file_transfer.hpp"
+#include "cli/encrypted_names.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "cli/tree_walk.hpp"

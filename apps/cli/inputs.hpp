@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/encrypted_names.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/outcome.hpp"
 #include "cli/output_folders.hpp"
@@ -16,12 +17,6 @@ class App;
 }
 
 namespace paes::cli {
-
-// Which files of a folder a command takes. It skips and counts the others.
-enum class Takes {
-  plain,      // all but those that have the container's magic
-  encrypted,  // those whose names end as a format's do
-};
 
 struct InputOptions {
   void declare(CLI::App& app, bool has_output);

@@ -8,7 +8,7 @@
 #include "cli/cipher_options.hpp"
 #include "cli/command.hpp"
 #include "cli/decimal.hpp"
-#include "cli/file_transfer.hpp"
+#include "cli/file_run.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/passphrase.hpp"
 #include "cli/process.hpp"

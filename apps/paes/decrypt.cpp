@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/file_transfer.hpp"
+#include "cli/file_run.hpp"
 #include "cli/key_options.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"

@@ -8,7 +8,7 @@
 #include "age/x25519.hpp"
 #include "cli/command.hpp"
 #include "cli/decimal.hpp"
-#include "cli/file_transfer.hpp"
+#include "cli/file_run.hpp"
 #include "cli/key_options.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/remains.hpp"

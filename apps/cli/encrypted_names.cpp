@@ -1,0 +1,34 @@
+#include "cli/encrypted_names.hpp"
+
+#include <string_view>
+
+#include "cli/report.hpp"
+
+namespace paes::cli {
+
+const stream::FileFormat* format_of_name(const std::string& name) {
+  const std::size_t name_bytes = name.size() - (name.rfind('/') + 1);  // npos + 1 is 0
+  for (const stream::FileFormat* const format : stream::file_formats()) {
+    const std::string_view suffix = format->suffix;
+    if (name.ends_with(suffix) && name_bytes != suffix.size()) {
+      return format;
+    }
+  }
+  return nullptr;
+}
+
+std::string encrypted_name(const std::string& input, const stream::FileFormat& format) {
+  return input == "-" ? "-" : input + format.suffix;
+}
+
+std::string decrypted_name(const std::string& input) {
+  if (input == "-") {
+    return input;
+  }
+  const stream::FileFormat* const format = format_of_name(input);
+  refuse(format == nullptr, input + ": has no suffix .paes or .age to leave out",
+         "name the output with -o");
+  return input.substr(0, input.size() - std::string_view(format->suffix).size());
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,24 @@
+// How encrypted files are named, and which files a command takes by that.
+#pragma once
+
+#include <string>
+
+#include "stream/container/file_format.hpp"
+
+namespace paes::cli {
+
+// Which files of a folder a command takes. It skips and counts the others.
+enum class Takes {
+  plain,      // all but those that have the container's magic
+  encrypted,  // those whose names end as a format's do
+};
+
+// The format whose suffix ends an encrypted file's name, or null.
+[[nodiscard]] const stream::FileFormat* format_of_name(const std::string& name);
+// FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
+// throws Error(usage) for a name without a format's suffix.
+[[nodiscard]] std::string encrypted_name(
+    const std::string& input, const stream::FileFormat& format = *stream::file_formats().front());
+[[nodiscard]] std::string decrypted_name(const std::string& input);
+
+}  // namespace paes::cli
