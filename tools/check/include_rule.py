@@ -94,6 +94,21 @@ def violations_of_arrows(root):
             yield document, 1, f"no include of {start} needs the arrow {start} -> {end}"
 
 
+def violations_of_map(root):
+    """Yields, as violations() does, folders that the first drawing of ARCHITECTURE.md lacks, and lines of it
+    without a folder."""
+    document = root / "ARCHITECTURE.md"
+    drawing = re.search(r"^```\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)[1]
+    drawn = {line.split()[0].rstrip("/") for line in drawing.splitlines()}
+    present = {path.parent.relative_to(root).as_posix() for top in ("src", "apps", "include")
+               for path in (root / top).glob("**/*") if path.suffix in {".cpp", ".hpp", ".h", ".def"}}
+    present |= {path.relative_to(root).as_posix() for path in (root / "tests").glob("*/") if any(path.glob("*"))}
+    for folder in sorted(present - drawn):
+        yield document, 1, f"the drawing has no line for {folder}"
+    for folder in sorted(folder for folder in drawn if not (root / folder).is_dir()):
+        yield document, 1, f"the drawing has a line for {folder}, which is not there"
+
+
 def folder_of(root, header):
     """The folder that a header belongs to by the beginning of its name. Public headers and paes's own have the
     same one."""
@@ -158,6 +173,7 @@ def violations(root):
     """Yields (file, line number, what is wrong)."""
     if (root / "ARCHITECTURE.md").exists():
         yield from violations_of_arrows(root)
+        yield from violations_of_map(root)
     yield from circles(root)
     for top in ("src", "apps", "bench", "tests", "tools", "examples"):
         for path in sorted((root / top).glob("**/*.cu")):

@@ -85,13 +85,17 @@ must_fail "device code outside src/cuda and bench/gpu" "$here/include_rule.py" .
 # The arrows of ARCHITECTURE.md: the tree's own, then one too many, one too few, one that nothing needs.
 root=$here/../..
 rm -r src apps bench tools
-ln -s "$root/src" "$root/apps" "$root/bench" "$root/include" .
+ln -s "$root"/{src,apps,bench,include,tests,python,packaging,tools,docs} .
 cp "$root/ARCHITECTURE.md" .
 must_pass "$here/include_rule.py" .
 sed -i 's/^bench -> apps -> mpi/core -> exec   &/' ARCHITECTURE.md
 must_fail "an arrow that is only drawn" "$here/include_rule.py" .
 sed 's/ *apps -> cuda -> message//' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that is not drawn" "$here/include_rule.py" .
+sed '/^src\/exec\//d' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
+must_fail "a folder that is not drawn" "$here/include_rule.py" .
+sed 's/^src\/exec\//src\/execute\//' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
+must_fail "a folder that is only drawn" "$here/include_rule.py" .
 mkdir rule
 sed 's/"crypto": \["core"\]/"crypto": ["core", "exec"]/' "$here/include_rule.py" >rule/include_rule.py
 sed 's/^bench -> apps -> mpi/crypto -> exec   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
