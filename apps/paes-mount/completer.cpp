@@ -63,9 +63,9 @@ std::span<char> command_line() {
 
 // Whoever looks for the mount by its name or its words, to end it, does not find this process.
 void take_own_name(std::span<char> line) noexcept {
-  (void)prctl(PR_SET_NAME, Completer::name);
+  (void)prctl(PR_SET_NAME, completer_name);
   std::fill(line.begin(), line.end(), '\0');
-  std::copy_n(Completer::name, std::min(std::strlen(Completer::name), line.size()), line.begin());
+  std::copy_n(completer_name, std::min(std::strlen(completer_name), line.size()), line.begin());
 }
 
 // What is written to an event is above 0.

@@ -20,9 +20,6 @@ namespace paes::mount {
 
 class Completer {
  public:
-  // As the system lists it.
-  static constexpr const char* name = "paes-complete";
-
   // Forks it. The caller has one thread, and no secret in memory. `pending` and `claim` outlive
   // this; a `claim` of null is not taken. Throws Error(failure).
   Completer(const volume::PendingWrites& pending, const WriteClaim* claim);

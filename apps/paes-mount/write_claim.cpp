@@ -14,7 +14,6 @@
 #include <sstream>
 #include <utility>
 
-#include "paes-mount/completer.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -161,7 +160,7 @@ WriteClaim::Holder WriteClaim::holder_of(pid_t process) const {
   const auto is_mount = [&](const std::string& name) {
     return name == mount_name || name == own_name;
   };
-  holder.counts = is_known_user && (seen.name == Completer::name || is_mount(seen.name));
+  holder.counts = is_known_user && (seen.name == completer_name || is_mount(seen.name));
   // The system gives the process another parent once its own is gone.
   if (is_mount(seen.name)) {
     holder.mount = process;
@@ -179,7 +178,7 @@ void WriteClaim::refuse(const std::vector<Holder>& holders) const {
   if (const auto left = find([](const Holder& holder) { return holder.mount == 0; });
       left != holders.end()) {
     throw Error(ErrorCode::failure,
-                vault_ + ": " + Completer::name + " (process " + std::to_string(left->process) +
+                vault_ + ": " + completer_name + " (process " + std::to_string(left->process) +
                     ") has not yet completed what a killed mount was writing",
                 "mount the vault for writing once that process has ended");
   }
@@ -190,7 +189,7 @@ void WriteClaim::refuse(const std::vector<Holder>& holders) const {
         "unmount that first, or give both mounts --shared");
   }
   throw Error(ErrorCode::failure,
-              vault_ + ": another mount writes to it, or " + Completer::name +
+              vault_ + ": another mount writes to it, or " + completer_name +
                   " still completes what a killed one was writing; its process cannot be seen",
               "unmount it where it was mounted, such as in another container");
 }

@@ -23,6 +23,9 @@
 
 namespace paes::mount {
 
+// The process that completes, as the system lists it.
+inline constexpr const char* completer_name = "paes-complete";
+
 class WriteClaim {
  public:
   // `vault` is a folder. Throws Error(failure) if it cannot be opened.
