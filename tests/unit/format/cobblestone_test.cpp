@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "crypto/libcrypto.hpp"
+#include "format/container.hpp"
 #include "hex.hpp"
 
 namespace paes::cobblestone {
