@@ -21,7 +21,6 @@ memory; that is so for 32 banks of 4 bytes, and assumed for the rest."""
 
 import argparse
 import concurrent.futures
-import functools
 import json
 import os
 import pathlib

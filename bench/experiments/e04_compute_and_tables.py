@@ -2,7 +2,7 @@
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import value as published
-from laboratory.values import derive, given, size
+from laboratory.values import derive, size
 
 MB = 1 << 20
 SIZES = [MB // 2, MB, 15 * MB, 128 * MB, 255 * MB]

@@ -101,7 +101,7 @@ def show(measured):
                   published(f"{study}/max_speedup/3des"), " x (3DES) and ",
                   published(f"{study}/max_speedup/aes-256"), " x (AES-256) as fast; CTR cost about what ECB cost"],
                  ["on one core 3DES took ", des, " times as long as AES-256, each computed step by step, and ",
-                  fast, f" times with the fastest constant-time kernels; CTR took ", ctr, " times as long as ECB",
+                  fast, " times with the fastest constant-time kernels; CTR took ", ctr, " times as long as ECB",
                   *(["; ", *cuda] if cuda else [])],
                  [*panels, *more_panels], [*tables, *more_tables],
                  ["The part of the finding that a processor can show: 3DES takes several times as long (held from "

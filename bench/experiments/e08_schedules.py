@@ -4,7 +4,7 @@ import secrets
 from laboratory import contests, scratch
 from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table
 from laboratory.published import value as published
-from laboratory.values import derive, given, size
+from laboratory.values import given, size
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's

@@ -14,7 +14,6 @@ import subprocess
 import time
 from pathlib import Path
 
-import age_file
 import jsonschema
 import preload
 import program

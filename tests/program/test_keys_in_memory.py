@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import preload
 import program
 import pytest
-from test_mount import mounts, why_not  # noqa: F401: a fixture among them
+from test_mount import mounts, why_not  # noqa: F401  (a fixture among them)
 from vault import CHEAP, Secrets, hkdf, sealed_file
 
 KEY = os.urandom(32)

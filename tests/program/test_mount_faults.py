@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import preload
 import program
 import pytest
-from test_mount import (  # noqa: F401: fixtures among them
+from test_mount import (  # noqa: F401  (fixtures among them)
     BLOCK,
     LIMIT_S,
     mounts,

@@ -24,7 +24,7 @@ from pathlib import Path
 import preload
 import program
 import pytest
-from test_mount import (  # noqa: F401: fixtures among them
+from test_mount import (  # noqa: F401  (fixtures among them)
     BLOCK,
     HEADER,
     LIMIT_S,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import program
 import pytest
-from test_mount import (  # noqa: F401: fixtures among them
+from test_mount import (  # noqa: F401  (fixtures among them)
     mounts,
     needs_root,
     own_vault,

@@ -20,7 +20,7 @@ import gocryptfs
 import preload
 import program
 import pytest
-from test_mount import (  # noqa: F401: fixtures among them
+from test_mount import (  # noqa: F401  (fixtures among them)
     BLOCK,
     HEADER,
     LIMIT_S,
