@@ -229,6 +229,37 @@ def test_the_compiler_cache_is_the_users(tree, dev, monkeypatch):
     assert said("/home", "false", "locale") == [keeper, "ccache", "", "", "", "locale, pch_defines, time_macros"]
 
 
+@pytest.fixture
+def checkers(tree):
+    """Stand-ins for what checks and formats, which say what they were asked."""
+    for folder in ("tools/check", "build/check"):
+        (tree / folder).mkdir()
+        (tree / folder / "requirements.txt").touch()
+    for name in ("all", "format"):
+        path = tree / "tools/check" / name
+        path.write_text(f"#!/bin/sh\necho {name} $*\nexit 1\n")
+        path.chmod(0o755)
+
+
+def test_quick_checks_build_nothing(tree, dev, checkers):
+    assert said_by(dev("check", "--quick")) == (1, "all --quick\n", "")
+    assert not (tree / "ninja.begins").exists()
+    assert not (tree / "build/cmake.calls").exists()
+
+
+def test_fmt_formats_what_is_named(tree, dev, checkers):
+    assert said_by(dev("fmt", "src/one.cpp", "python/two.py")) == (1, "format src/one.cpp python/two.py\n", "")
+    assert said_by(dev("fmt")) == (1, "format\n", "")
+
+
+def test_hooks_call_dev(tree, dev, checkers):
+    """What a hook of pre-commit calls is a command that there is."""
+    entries = re.findall(r"^ +entry: (.*)$", (DEV.parent / ".pre-commit-config.yaml").read_text(), re.MULTILINE)
+    assert entries == ["./dev fmt", "./dev check --quick"]
+    for entry in entries:
+        assert said_by(dev(*entry.split()[1:]))[0] == 1, "the stand-in's"
+
+
 def said_by(process):
     out, err = process.communicate(timeout=LIMIT_S)
     return process.returncode, out, err
@@ -244,7 +275,7 @@ def test_help_names_commands_presets_and_exit_codes(tree, dev, word):
     presets = json.loads((DEV.parent / "CMakePresets.json").read_text())["configurePresets"]
     named = re.search(r"^Presets: (.*) \(", out, re.MULTILINE)[1].split()
     assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu", "static"}
-    assert "check [--deep]" in out
+    assert "check [--quick|--deep]" in out
     assert "Exit codes: 0" in out
 
 

@@ -216,3 +216,58 @@ must_fail "a struct with another member" c_interface file.h 's/^  int overwrite;
 must_fail "a callback that takes another type" c_interface file.h 's/paes_write)(void\* user, const/paes_write)(void* user,/'
 must_fail "a declaration that is not understood" c_interface error.h 's/^const char\* paes_version/extern &/; s/paes_version(/paes_version (/'
 must_fail "a library without a function" c_interface error.h 's/^$/ /' "$(command -v true)"
+cd ..
+
+# Form of files: a good tree, then bytes that are not UTF-8, no newline at the end, CR, blanks, tabs; a makefile.
+mkdir form
+cd form
+cp "$root/.editorconfig" .
+file_form() {
+  # shellcheck disable=SC2059  # the format is what is tested
+  printf "$2" >"$1"
+  "$root/build/check/bin/python3" "$here/file_form.py" .
+}
+must_pass file_form good.cpp 'int main() {\n  return 0;\n}\n'
+must_fail "a file that is not UTF-8" file_form bad.md '\351t\351\n'
+must_fail "a file without a newline at its end" file_form bad.md 'text'
+must_fail "a carriage return" file_form bad.md 'text\r\n'
+must_fail "blanks at the end of a line" file_form bad.md 'text \n'
+must_fail "a tab that indents" file_form bad.md '\ttext\n'
+must_pass file_form bad.md '  text\n'
+mkdir -p packaging/debian tests/unit/corpus
+must_pass file_form packaging/debian/rules 'all:\n\tmake\n'
+must_fail "a makefile that is indented by blanks" file_form packaging/debian/rules 'all:\n    make\n'
+rm packaging/debian/rules
+must_pass file_form tests/unit/corpus/seed '\351 \r'
+cd ..
+
+# Format: of a copy of the tree's rules, C++ and Python as the formatters want them and otherwise.
+must_pass "$here/format" --check "$root/examples/one_message.cpp" "$root/README.md"
+cp "$root/.clang-format" .
+echo 'int  main( ) {}' >badly_formatted.cpp
+must_fail "a source that is not formatted" "$here/format" --check badly_formatted.cpp
+
+# Python: an unused import and a name that is not defined.
+mkdir python_rules
+cp "$root/ruff.toml" python_rules
+echo 'print(undefined)' >python_rules/bad.py
+must_fail "a name that is not defined" "$root/build/check/bin/ruff" check --quiet --no-cache python_rules
+
+# Workflows: the tree's own; then an unknown key, an action by its tag alone, a job without a limit, no limit of what
+# it may do, a form without its name, YAML with a tab.
+workflows() {
+  rm -rf workflows
+  mkdir workflows
+  cp -r "$root"/.github "$root"/.yamllint "$root/.pre-commit-config.yaml" workflows
+  [ $# = 0 ] || sed -i "$2" "workflows/$1"
+  [ $# = 0 ] || ! cmp -s "workflows/$1" "$root/$1" || return 0
+  "$here/workflows" workflows
+}
+ci=.github/workflows/ci.yml
+must_pass workflows
+must_fail "a workflow with an unknown key" workflows "$ci" 's/^    steps:/    stages:/'
+must_fail "an action that may change" workflows "$ci" 's/@[0-9a-f]\{40\} # v/@v/'
+must_fail "a job without a limit of time" workflows "$ci" '/^    timeout-minutes:/d'
+must_fail "a workflow with all permissions" workflows "$ci" '/^permissions:/,/^$/d'
+must_fail "a form without a name" workflows .github/ISSUE_TEMPLATE/bug.yml '/^name:/d'
+must_fail "hooks that are no YAML" workflows .pre-commit-config.yaml 's/^  - repo/\t- repo/'
