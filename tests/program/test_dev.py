@@ -252,6 +252,17 @@ def test_fmt_formats_what_is_named(tree, dev, checkers):
     assert said_by(dev("fmt")) == (1, "format\n", "")
 
 
+def test_docs_says_where_they_are(tree, dev):
+    build = tree / "tools/docs/build"
+    build.parent.mkdir()
+    build.write_text("#!/bin/sh\nexit 0\n")
+    build.chmod(0o755)
+    assert said_by(dev("docs")) == (0, f"{tree}/build/docs/html/index.html\n", "")
+    build.write_text("#!/bin/sh\necho header:1: wrong; exit 1\n")
+    code, out, err = said_by(dev("docs"))
+    assert (code, out) == (1, "") and "header:1: wrong" in err
+
+
 def test_hooks_call_dev(tree, dev, checkers):
     """What a hook of pre-commit calls is a command that there is."""
     entries = re.findall(r"^ +entry: (.*)$", (DEV.parent / ".pre-commit-config.yaml").read_text(), re.MULTILINE)

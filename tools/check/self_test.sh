@@ -271,3 +271,31 @@ must_fail "a job without a limit of time" workflows "$ci" '/^    timeout-minutes
 must_fail "a workflow with all permissions" workflows "$ci" '/^permissions:/,/^$/d'
 must_fail "a form without a name" workflows .github/ISSUE_TEMPLATE/bug.yml '/^name:/d'
 must_fail "hooks that are no YAML" workflows .pre-commit-config.yaml 's/^  - repo/\t- repo/'
+
+# Reference of the headers: a comment that names a header and one that names a function which are not there; the
+# tree's own; then a function, a class and an example that the reference lacks.
+mkdir reference
+cd reference
+cp -r "$root/include" "$root/examples" .
+mkdir -p tools packaging
+cp -r "$root/tools/docs" tools
+cp "$root/packaging/libpaes.abi" packaging
+reference() {
+  cp "$root/include/paes/error.h" include/paes
+  sed -i "$1" include/paes/error.h
+  tools/docs/build . made
+}
+must_fail "a comment that names no header" reference 's,What can be done about that,& (paes/none.hpp),'
+must_fail "a comment that names no function" reference 's,What can be done about that,& (paes_none),'
+must_pass reference ''
+complete() { tools/docs/complete.py . made; }
+must_pass complete
+sed -i "s/name='paes_version'/name='paes_more'/" packaging/libpaes.abi
+must_fail "a function that the reference lacks" complete
+cp "$root/packaging/libpaes.abi" packaging
+echo 'struct More {' >>include/paes/error.hpp
+must_fail "a class that the reference lacks" complete
+cp "$root/include/paes/error.hpp" include/paes
+touch examples/more.cpp
+must_fail "an example that the reference lacks" complete
+cd ..
