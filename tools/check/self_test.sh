@@ -241,6 +241,25 @@ rm packaging/debian/rules
 must_pass file_form tests/unit/corpus/seed '\351 \r'
 cd ..
 
+# Licence: of C++, of a program, of a completion; then a file without, one that has it too late, one of another.
+mkdir licence
+cd licence
+licence='SPDX-License-Identifier: Apache-2.0'
+printf '// %s\n// What it is.\n' "$licence" >good.cpp
+printf '#!/bin/sh\n# %s\n' "$licence" >good
+printf '#compdef paes\n# %s\n' "$licence" >_paes
+must_pass "$here/spdx.py" .
+echo '// What it is.' >bad.hpp
+must_fail "a source without its licence" "$here/spdx.py" .
+printf '// What it is.\n// %s\n' "$licence" >bad.hpp
+must_fail "a source that begins with something else" "$here/spdx.py" .
+echo '// SPDX-License-Identifier: MIT' >bad.hpp
+must_fail "a source under another licence" "$here/spdx.py" .
+rm bad.hpp
+printf '#!/bin/sh\n' >bad
+must_fail "a program without its licence" "$here/spdx.py" .
+cd ..
+
 # Format: of a copy of the tree's rules, C++ and Python as the formatters want them and otherwise.
 must_pass "$here/format" --check "$root/examples/one_message.cpp" "$root/README.md"
 cp "$root/.clang-format" .

@@ -77,6 +77,9 @@ def filtered(lines):
         end, inside = comment_at(lines, i)
         if end > i:
             inside = [line for line in inside if not line.startswith("SPDX-License-Identifier:")]
+            if not inside:
+                i = end
+                continue
             if is_first:
                 yield "/// @file"
             if is_first or (end < len(lines) and is_declaration(lines[end])):
