@@ -502,7 +502,9 @@ def test_a_file_that_grows_while_it_is_opened(
 
     with growing.open("rb") as source, monkeypatch.context() as patched:
         patched.setattr("paes.sources.os.pread", grow_and_read)
-        patched.setattr("paes.sources._read_to_end", lambda file: pytest.fail("was read to its end"))
+        patched.setattr(
+            "paes.sources._read_to_end", lambda file: pytest.fail("was read to its end")
+        )
         paes.encrypt_file(source, folder / "sealed", recipients=identity.recipient)
     # What it held once it was opened.
     assert paes.open(folder / "sealed", identity=identity).read() == bytes(100_000) + b"more"
