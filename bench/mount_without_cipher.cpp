@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes-mount as it is, but for the cipher of the content: this one copies blocks and has no key.
 // The program is for `bench/programs` alone, which learns from it what the cipher costs a mount.
 // The content that it writes is in plain text.

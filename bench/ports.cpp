@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this processor's execution ports allow: how many cycles the AES round, the carry-less
 // multiplication and mixtures of both take when nothing else limits them. The limits that
 // docs/log/kernels.md argues with come from this program. Cycles are derived from a chain of

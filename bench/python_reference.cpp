@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C++ calls that `bench/python` compares the Python package with, as a library for ctypes. Each
 // returns seconds by the clock, or a negative number after it has said what went wrong.
 #include <algorithm>

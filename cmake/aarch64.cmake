@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiles for Armv8 on another processor and runs what it compiled through qemu's user emulation.
 # Everything is linked statically, so that no Arm libraries need be installed where it runs. Debian
 # packages: g++-aarch64-linux-gnu, qemu-user-static.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Code for NVIDIA's devices: the options of the build, the compiler, and paes_device_kernels(), which
 # src/cuda calls for the kernels that users run and bench/gpu for those that studies have tried.
 set(PAES_CUDA AUTO CACHE STRING "Build for CUDA devices: ON, OFF or AUTO (where nvcc is found)")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libfuse 3, which paes-mount needs and nothing else does. PAES_HAS_FUSE says whether it is there.
 set(PAES_MOUNT AUTO CACHE STRING "Build paes-mount, which needs libfuse 3: OFF, ON, or AUTO where libfuse is")
 set(PAES_HAS_FUSE OFF)

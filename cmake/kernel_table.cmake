@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # paes_kernel_table(TARGET TABLE COMPILED) adds to a library the kernels of a table whose lines are
 # those of src/kernel/kernels.def. Each file is compiled with the flags of its line and nothing else, so
 # that an instruction set never leaks into code that runs everywhere. The lines whose files are part of

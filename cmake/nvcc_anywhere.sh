@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Compiles with nvcc so that the object says nothing of where the sources lie. nvcc makes names of the
 # source's whole path, and no option of it changes that. So the steps that it lists (--dryrun) are run
 # here, with the file's name in place of the path. Only packages are built so (PAES_REPRODUCIBLE).

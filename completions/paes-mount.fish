@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of paes-mount(1) for fish.
 function __paes_mount_kernels
     echo auto

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of paes-mpi(1) for bash. Installed as bash-completion/completions/paes-mpi.
 # Behind a launcher, too, for who asks for it: complete -o default -F _paes_mpi mpirun mpiexec srun
 _paes_mpi() {

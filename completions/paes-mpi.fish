@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of paes-mpi(1) for fish, under the names of all its builds.
 # Behind a launcher, too, for who asks for it:
 #     complete -c mpirun -x -a '(__fish_complete_subcommand --fcs-skip=2)'    # mpirun -n 4 paes-mpi ...

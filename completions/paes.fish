@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of paes(1) for fish.
 function __paes_kernels
     echo auto

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thousand short records, each under an IV of its own, in one call. CBC chains the blocks of a
 // message, so a single one cannot be spread over the processor; many can.
 #include <algorithm>

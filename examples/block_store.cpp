@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tiny encrypted block store on a file, which uses the keystream engine as a file system would.
 // Blocks go to the end of a log, each as a message of its own under AES-GCM, so that a rewrite
 // never meets keystream that has been used, and the engine always knows what comes next; while the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A buffer encrypted where it lies: 64 sectors of a disk with AES-256 in XTS mode, each a data unit
 // whose number is its place on the disk.
 #include <algorithm>

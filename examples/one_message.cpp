@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One message of any length, encrypted and decrypted again: AES-256 in counter mode.
 #include <algorithm>
 #include <cstdio>

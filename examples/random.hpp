@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys and IVs for the examples: from the system, never from a program's own generator.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # Makes the table of docs/log/matrix.md (kernel x mode x key size) out of one run:
 #   ./dev bench kernel ... --json | tools/bench_table.py
 # Reads the JSON of bench/schema/bench-kernel.schema.json from standard input or a named file and

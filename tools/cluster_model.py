@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A model of what paes-mpi costs on a cluster, and how far it can be trusted.
 
   cluster_model.py measure PAES_MPI_BENCH MPIRUN... > build/NAME.json       run the benches on this machine

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Registers, spills and shared memory of each device kernel, as the compiler reports them.
 
 Usage: cuda_resources.py [--nvcc NVCC] [--write docs/log/cuda-bounds.md] [--architectures 75,80,86,89,90]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What each device kernel could do at the most, counted from what nvcc makes of it. No device is needed, and none is
 measured: a bound says what the code's instructions allow if nothing else costs time.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # Writes what is in packages of paes as an SPDX 2.3 document: each file with its SHA-256, each part of
 # another project that was linked or compiled in, and each package whose shared libraries are used. It
 # asks the compiler which file it would link, and dpkg which package and version that file is of.

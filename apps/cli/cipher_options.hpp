@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options for a raw mode and its key, IV and associated data, the same in every program. Key
 // and associated data are read only when read_key and read_aad are called.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs of one command that would take each other's place, or that of an input.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a subcommand is: a name, one line of help, and a function that declares its options and
 // gives back what to run once they are parsed. Programs know nothing else about it.
 #pragma once

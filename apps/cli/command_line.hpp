@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line of a program whose commands are rows: picks one, parses its options, and turns
 // every way to fail into one line, an exit code and, with --json, a document.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers on the command line are decimal. CLI11 reads 010 as octal and 0x10 as hexadecimal, as C
 // does. Without a warning, that would give a wrong number of threads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/encrypted_names.hpp"
 
 #include <string_view>

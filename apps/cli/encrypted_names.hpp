@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How encrypted files are named, and which files a command takes by that.
 #pragma once
 

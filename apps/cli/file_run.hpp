@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the files of a command. Small files go to the threads one by one, so that several are
 // worked on at a time, and their outputs are synced in groups. For a large file, all threads work
 // on it. What may wait for another process (pipes, devices) stays in the order of the command line.

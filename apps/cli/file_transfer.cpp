@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/file_transfer.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What encrypt, decrypt, verify and cipher share: options, --resume, messages that name the file,
 // the JSON report and the exit code. file_run.hpp takes the files one after another, or several at
 // a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which files a command works on, and where their outputs go: the files that a user names, those
 // that a list names (--files-from), and those below a folder (--recursive). All of it is settled
 // before the first file is opened, so that two inputs for one output are refused in time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options that say for whom a file is encrypted and with what it is opened, the same in every
 // command.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/key_proof.hpp"
 
 #include <fcntl.h>

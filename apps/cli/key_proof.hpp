@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds out whether a master key belongs to a vault, by trying it on what the vault holds. `passwd`
 // asks before it wraps a key that was typed in: if that were a wrong one, neither the old
 // passphrase nor the new one would open the vault afterwards.

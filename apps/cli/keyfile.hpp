@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that hold secrets, as inputs and as outputs.
 #pragma once
 

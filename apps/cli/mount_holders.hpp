@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which processes keep a mount from being unmounted, as far as /proc lets this user see: those with
 // something open there, in it, or mapped from it. Asks the mounted file system nothing.
 #pragma once

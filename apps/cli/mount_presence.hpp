@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How `paes umount` learns that the program behind a mount has written everything, has wiped its
 // keys and is gone. The program listens on a socket whose name begins with the device of the mount.
 // A client connects before it unmounts. It gets one byte when everything is written, and sees the

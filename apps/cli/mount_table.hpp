@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is mounted where, as the system lists it in /proc/self/mountinfo (proc(5)). Reading that
 // asks no mounted file system anything, so it also works where the program behind one is gone or
 // does not answer.

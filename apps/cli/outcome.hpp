@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What became of one file, and how it is reported: in messages, on the line of -v and in JSON. For
 // a file that is not authentic, the report gives the damaged bytes of the plaintext and of the
 // file.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/output_folders.hpp"
 
 #include <fcntl.h>

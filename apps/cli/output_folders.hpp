@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folders that many outputs go to. Those that are missing are made before the first output,
 // with the modes that `cp -r` would give them, and survive a crash from then on.
 #pragma once

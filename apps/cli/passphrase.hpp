@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a passphrase comes from: the terminal without echo, a file, or a descriptor; never the
 // command line or the environment, which other processes can read.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process around the work: standard descriptors, core dumps and signals. A signal only sets a
 // flag; the work stops at the next buffer, removes its temporary output and reports, and then the
 // process dies by that very signal, as shells and scripts expect. When nobody reads standard output

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The progress line on standard error: bytes, rate and time left. It appears only on a terminal,
 // and only when the work takes so long that a user would wonder.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What earlier runs have left beside a file, and the hints and warnings about it. There are three
 // kinds:
 //

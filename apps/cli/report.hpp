@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything paes says: one line a message on standard error, `paes: WHAT: WHY`, and JSON on
 // standard output. File names come from outside, so characters that a terminal obeys or hides are
 // escaped (shown_text.hpp).

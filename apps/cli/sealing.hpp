@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of encrypt that say for whom a file is encrypted, and new keys in envelopes for them.
 // With --resume, also the keys that open the envelope of an earlier run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How to show foreign text on a terminal: which bytes are UTF-8, which characters a terminal obeys
 // or hides, and how many columns the rest takes. Independent of the locale: paes writes UTF-8.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommands of `paes vault` share with each other and with the program that mounts: the
 // options that name a vault and its key, and opening its configuration with them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options that say how the work is done: kernel, threads, schedule, grain, device. None of them
 // changes a byte of the output.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that goes to the background once its work has begun. The child asks for the passphrase,
 // mounts and reports, still in the foreground of the terminal, and only then leaves it. The parent
 // waits for that and ends as the child would have ended.

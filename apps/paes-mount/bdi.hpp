@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the system decides for each mount about its cache, in /sys/class/bdi (sysfs-class-bdi in the
 // system's documentation). Only root may change it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mount/change_operations.hpp"
 
 #include "paes-mount/handles.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What libfuse calls for operations that change something.
 #pragma once
 

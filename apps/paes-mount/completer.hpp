@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process beside a mount that completes what the mount was writing when it was killed.
 //
 // It shares the descriptors of the mount and the memory in which writes are noted, and nothing else

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations of a mounted vault that change a file's content, and the attributes of all that it
 // has.
 #include <fcntl.h>

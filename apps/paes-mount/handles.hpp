@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the system holds open in a mount, and how a request is answered: what the files share that
 // have operations of MountedVault.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder that is open, by the path ".": for calls that take a path and must reach that very
 // folder, whatever has its name by now, also where there is no /proc.
 #pragma once

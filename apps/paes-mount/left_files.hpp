@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that have lost their last name a moment ago. The system looks a name up first and opens
 // what it has found after that. On other file systems the file is still there then, whatever has
 // the name by now. So its place is held for a while, unless the system forgets the node before.

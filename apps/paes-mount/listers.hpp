@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who reads folders for their names alone. The system asks for the attributes of a new folder's
 // entries together with their names. ls -l and du want them, and save a request an entry; find and
 // shells do not, and to look at each entry is most of the work then. So each process gets the

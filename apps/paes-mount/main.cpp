@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program paes-mount: shows the text of a vault in a folder. A program of its own, so that paes
 // never needs libfuse.
 #include "cli/command_line.hpp"

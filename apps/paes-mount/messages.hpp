@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a mount says while it works: on standard error, and to syslog once it is in the background.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one command of paes-mount.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of a mounted vault, as libfuse's low-level interface wants them. Each request is
 // answered by the thread that received it. In a mount that is only read, whatever would change
 // something is answered with EROFS.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder that a vault is mounted on: what speaks against it is said before anybody is asked for
 // a passphrase.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations of a mounted vault that make, move and remove names.
 #include <fcntl.h>
 #include <unistd.h>

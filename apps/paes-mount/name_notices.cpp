@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mount/name_notices.hpp"
 
 namespace paes::mount {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells the system that it has to look up a name anew. The system takes the folder's lock for that,
 // which it may hold for a program whose request we have yet to answer. So a thread of its own tells
 // it, and whoever answers requests waits for that thread only for a while.

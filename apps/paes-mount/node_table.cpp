@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mount/node_table.hpp"
 
 #include <algorithm>

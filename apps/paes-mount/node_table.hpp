@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes of a mount: what the system has been told of and may ask about again. A node stands for
 // one inode of the backing tree. It knows the folder and the name under which that was last found,
 // and folders that were used lately are kept open. There is no libfuse here.

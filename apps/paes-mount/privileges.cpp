@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mount/privileges.hpp"
 
 #include <linux/fuse.h>

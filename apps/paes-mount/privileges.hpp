@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who takes privileges away from a file: set-user-ID bits go when somebody else writes to it. The
 // system does that itself, but to find out whether it has to, it asks a mount for the file's
 // capabilities before each write, and waits for the answer. It does not ask a mount that says that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the command line asks of paes-mount, its options and the list after -o, which fstab and
 // mount(8) use.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mount from its beginning to its end: the connection to the system, the threads that answer its
 // requests, and unmounting, whoever asks for it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mount/write_claim.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which mount may write to a vault. A mount that is killed leaves writes behind that another
 // process completes (completer.hpp). Until that has ended, whoever mounts anew and writes would
 // have newer blocks written over. So a mount that writes has a lock (flock(2)) on the vault's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program paes-mpi: what paes does, by the ranks of an MPI job together. A program of its own,
 // so that paes never needs MPI.
 #include "paes-mpi/ranks.hpp"

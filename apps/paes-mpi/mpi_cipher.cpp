@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi cipher`: one message in a raw mode whose pieces are independent, or in GCM, by all
 // ranks.
 #include <CLI/CLI.hpp>

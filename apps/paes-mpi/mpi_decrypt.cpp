@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi decrypt`: rank 0 opens the envelope; each rank decrypts a run of stripes.
 #include <CLI/CLI.hpp>
 

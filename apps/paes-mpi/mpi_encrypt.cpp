@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi encrypt`: rank 0 makes the key and its envelope; each rank encrypts a run of stripes.
 #include <CLI/CLI.hpp>
 

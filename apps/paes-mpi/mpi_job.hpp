@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What encrypt, decrypt, verify and cipher share: the options, the one file that all ranks work on,
 // the timing between two barriers, and the report of rank 0.
 #pragma once

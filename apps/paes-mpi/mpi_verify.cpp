@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi verify`: every rank authenticates a run of stripes; nothing is written.
 #include <CLI/CLI.hpp>
 #include <utility>

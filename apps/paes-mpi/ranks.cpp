@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mpi/ranks.hpp"
 
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks of this job, as the commands see them. Every command runs on all of them, with the same
 // command line; a step that can fail on one of them alone runs in `together`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes age`: the command line of age (age(1), version 1.2.1), for scripts that call it. Options,
 // messages' channel and exit codes are age's; the work is done as all work of paes is, so the
 // output has its name only when it is complete.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes cipher`: one message in a raw mode of AES or 3DES, or in GCM, for data that other programs
 // made or will read. No format of ours, no authentication but GCM's; keys and IVs are the caller's.
 #include <CLI/CLI.hpp>

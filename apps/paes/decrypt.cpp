@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes decrypt`: opens the envelope, then writes what the payload authenticates, whole or a range.
 #include <CLI/CLI.hpp>
 #include <utility>

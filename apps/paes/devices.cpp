@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes devices`: every row of the kernel table, whether it runs on this machine, and which one is
 // chosen when nothing is asked for; and the devices of --device cuda.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes encrypt`: a fresh input key for each file, sealed in an age envelope to recipients or to a
 // passphrase, and the payload after it.
 #include <unistd.h>

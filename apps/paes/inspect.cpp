@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes inspect`: what a file says about itself without any key. Nothing of it is authenticated: it
 // tells what the file claims, not what is true.
 #include <fmt/core.h>

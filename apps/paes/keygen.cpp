@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes keygen`: a new key pair in age's own format, so that age reads it too; and the public keys
 // of identities that exist.
 #include <sys/stat.h>

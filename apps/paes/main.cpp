@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program paes: the subcommands of paes_commands.def.
 #include "cli/command_line.hpp"
 #include "paes_commands.hpp"

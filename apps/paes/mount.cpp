@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes mount`: starts paes-mount, a program and package of its own, with the same arguments.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands of paes and of `paes vault`, as paes_commands.def and vault_commands.def list
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes rekey`: other recipients for files, by new envelopes around the same input keys. The
 // payloads stay where and what they are.
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes umount`: unmounts vaults, and returns when their programs have written everything, have
 // wiped their keys and are gone.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes vault`: folders in the format of gocryptfs, of which each file and each name is encrypted
 // by itself. Its subcommands are those of vault_commands.def.
 #include "cli/command_line.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes vault fsck`: reads and authenticates everything in a vault, and changes nothing. Without a
 // mount, hence also without the rights that mounting takes.
 #include <fcntl.h>

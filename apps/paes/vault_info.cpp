@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes vault info`: what a vault's configuration says, without any key. Nothing of it is
 // authenticated: it tells what the file claims.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes vault init`: makes an empty folder a vault. The configuration gets its name last, so that
 // what an interrupted run leaves is no vault, and another run completes it.
 #include <dirent.h>

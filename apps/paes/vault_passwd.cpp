@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes vault passwd`: another passphrase for a vault, by a new configuration around the same
 // master key. The files stay as they are, and so does whatever else the configuration says.
 #include <CLI/CLI.hpp>

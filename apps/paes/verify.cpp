@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes verify`: reads and authenticates every byte of files, and writes nothing.
 #include <CLI/CLI.hpp>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes a plainly written AES slow: the variants of variants.hpp and the kernel `compute`, in
 // turns, on the same random data. The lab's experiment E13 runs it, because the studies' sequential
 // program is two hundred times slower than such code has to be.

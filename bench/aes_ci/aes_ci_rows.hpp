@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A way of writing AES-128-ECB encryption, and how it was compiled.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The variants at -O0 (bench/CMakeLists.txt).
 #include "aes_ci/variants.hpp"
 

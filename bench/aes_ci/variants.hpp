@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-128 encryption as it is often written from the standard, in variants that differ in one habit
 // each: how MixColumns multiplies, where the S-box comes from, how often the key is expanded, how
 // data gets in and out. Compiled twice, without and with optimization (unoptimized.cpp,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of experiments, in the order in which they run. Each is a file of this folder and a line here."""
 import importlib
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E1: AES-128 with every step computed, on data of 1 KB to 255 MB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable

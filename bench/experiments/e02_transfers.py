@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E2: what the copies to the device and back cost, compared with the encryption. It needs a CUDA device."""
 from laboratory import device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E3: speedup and efficiency, from E1's measurements."""
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.published import value as published, values as published_values

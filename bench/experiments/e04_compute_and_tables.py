@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table

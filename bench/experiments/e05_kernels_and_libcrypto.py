@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E5: libcrypto compared with kernels that use AES instructions, for all sizes of key and both directions."""
 from laboratory import contests
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table

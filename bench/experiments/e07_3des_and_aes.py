@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E7: 3DES compared with AES-256, and ECB with CTR, by size; with a GPU, the processor compared with CUDA."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E8: files encrypted by several threads with a static and a dynamic schedule, and how the grain matters."""
 import secrets
 

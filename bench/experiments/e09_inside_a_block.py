@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, TimedOut

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E10: processor and GPU together. It needs a CUDA device."""
 from laboratory import device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E11: keystream that is computed ahead of the data, by number of clients, number of workers and delay."""
 from laboratory import contests, programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table

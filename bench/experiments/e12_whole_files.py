@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E12: the whole program on a file in memory, compared with cp, cat, age, openssl and gpg."""
 from laboratory import programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table

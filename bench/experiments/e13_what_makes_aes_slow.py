@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E13: why the study's sequential AES ran at 0.44 MB/s. It measures habits of plain code one by one."""
 from laboratory import programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table

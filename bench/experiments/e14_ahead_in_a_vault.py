@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """E14: whether keystream that is made ahead pays in an encrypted file system: blocks of a vault, and a mount."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates of the CUDA device, beside what the device allows: data resident on the device, and from
 // host to host. Needs neither libcrypto nor a JSON library; `./dev gpu bench` runs it.
 //

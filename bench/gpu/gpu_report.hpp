@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What gpu_bench found, and the two ways to print it: bench/schema/gpu-bench.schema.json describes
 // the one, the other is a table. A JSON library would be too much for the machines that this runs
 // on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of gpu_bench: the device, the text in pinned memory, the clock that says when to stop,
 // and what was found.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data in the host's memory before and after: what the copies alone allow, the device by the size
 // and number of its slots, and beside it the processor alone and both together.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data in the host's memory before and after, through the device, by the processor, or by both: one
 // text and what the processor makes of it, which every way is compared with before it is timed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of study_kernels.hpp: AES encryption (FIPS 197, section 5.1) with threads that share
 // a block. In every step they write bytes that no other thread of the step reads, so all that each
 // needs is to wait for the others between two steps; the emulation, which runs one thread after the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device's multiprocessors allow a kernel, from what each can do in one clock: 32 look-ups
 // of a word in shared memory (a bank each), 64 integer operations. A block's text goes through the
 // same unit as look-ups. These limits follow from the algorithm; tools/gpu_model.py counts the

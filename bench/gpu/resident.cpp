@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data resident on the device: each device kernel in each mode and size of key, timed by the
 // device's clock, a launch at a time. What a kernel wrote is compared with the processor's before
 // it is timed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/stopwatch.hpp"
 
 #if defined(PAES_HAS_NVCC)

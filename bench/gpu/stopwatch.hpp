@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a benchmark asks of a device beside the runtime: time on the device's own clock, and the
 // facts that limits are computed from.
 #pragma once

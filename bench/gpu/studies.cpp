@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The studies' runs on a device, in the rows of the lab's results: what is compared takes turns,
 // each round a figure and a ratio, each output compared with the processor's before it is timed.
 // Seconds are the host's, from text in pinned memory to text in pinned memory, copies included;

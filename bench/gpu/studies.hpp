@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiments of the lab (bench/experiments) that a device has a part in.
 #pragma once
 

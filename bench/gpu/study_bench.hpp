@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the studies' runs on a device are made of: a text, ways to encrypt it on the device and on
 // the processor, each held against what the processor's fastest kernel makes of it, turns, and rows
 // of the lab's results.

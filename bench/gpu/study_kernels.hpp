@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES inside a block, on a device: ways that have been tried, for gpu_bench to measure and for
 // nothing else. No device knows them and no table has them; each encrypts whole blocks in ECB, in
 // place or not, and answers any other job with an error.

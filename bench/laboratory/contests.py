@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs `paes-bench` and records its rows as measurements, with the names of their factors."""
 from . import programs
 

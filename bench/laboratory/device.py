@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of the experiments that a GPU does. On a machine with a GPU, gpu_bench measures it beside the
 processor's part. What `./dev gpu` measured on another machine has the same rows; its result file is read like
 a result of the lab."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the document that is committed from a full result. It keeps what documents and the report are made
 of, rounds the figures, and stores rows as tables (tables.py). Distilling it once more changes nothing."""
 from . import markdown, tables

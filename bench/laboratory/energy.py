@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Energy counters. Linux gives the processor's through powercap (Documentation/power/powercap), and NVML an
 NVIDIA GPU's through nvmlDeviceGetTotalEnergyConsumption. Only counters are read: nothing is estimated from
 power limits or times."""

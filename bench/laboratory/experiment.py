@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how it is measured
 here, and how its measurements are shown beside the study's."""
 from collections.abc import Callable

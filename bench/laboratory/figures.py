@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures as SVG inside a page. matplotlib draws them in marker colours, which are then replaced by variables
 of the page, so that one drawing serves light and dark pages."""
 import io

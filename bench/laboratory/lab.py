@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs experiments one after the other and stores each result as it comes."""
 import contextlib
 import datetime

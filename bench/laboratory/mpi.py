@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one place that knows how ranks are started: mpirun and `paes-mpi-bench`."""
 import os
 import shutil

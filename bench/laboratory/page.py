@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes one HTML page of one or several result files. The page needs nothing else: no script, no network."""
 from html import escape
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A picture of bars as plain SVG, for documents. It brings its own paper, and follows the reader's choice of a
 light or dark screen."""
 from xml.sax.saxutils import escape

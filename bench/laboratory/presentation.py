@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the page and the Markdown summary show of an experiment's measurements in one result file."""
 from .experiment import Measured
 from .values import Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the programs that measure: paes-bench, paes-mpi-bench, bench_aes_ci. Each prints a document that has
 a schema, by which it is validated."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures that the studies published (bench/published.json), each with its place there."""
 import functools
 import json

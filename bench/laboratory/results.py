@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Result files of the lab. A run writes its file after each experiment, so that it keeps what it has if it is
 interrupted. Each write replaces the whole file at once. Nobody reads half a file, therefore, unless a copy of
 it was cut short."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validates documents against the schemas of bench/schema and docs/schema, which name each other by file."""
 import functools
 import json

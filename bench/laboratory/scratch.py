@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files in memory for experiments that run whole programs, and a clock for such runs."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts, over runs of `paes-bench speculate`, for how many combinations of clients, workers and delays
 keystream that is computed ahead makes requests slower. Runs with --window 0 compare direct computing with
 itself, so that their count is what chance alone makes."""

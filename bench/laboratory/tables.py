@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stores lists of rows as tables, which take a fifth of the space: a table has the names of the members once,
 and once the values that all rows have in common.
 

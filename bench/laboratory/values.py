@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers that know where they come from. A Value names one or more places in a result file or in
 bench/published.json, and how it was made of the numbers there. So every number of a page can be checked."""
 import math

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The measurements of paes-bench, as bench_commands.def lists them. Each prints its results, and
 // fails when an output is wrong.
 #pragma once

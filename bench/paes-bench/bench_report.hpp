@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every measurement says besides its figures: the machine it ran on, and figures as bars.
 #pragma once
 

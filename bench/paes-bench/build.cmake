@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the source of bench_build.hpp's values to OUTPUT, only when they changed, so that asking git
 # at each build costs nothing but the question.
 execute_process(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How this binary was built, for the reports of `paes-bench`; the values come from the build.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs other programs the way a shell would, alone or in a pipe, and says what they cost. No shell
 // takes part, so that nothing needs quoting and the failure of any program in a pipe is seen.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clients of `paes-bench speculate`: threads that encrypt one request after the other, with a
 // delay between that stands in for a fast disk, and take the time of each call.
 #pragma once

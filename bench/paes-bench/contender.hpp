@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel or a device bound to a key in one cipher, mode and direction, as `paes-bench kernel`
 // runs and checks it: single messages, batches of independent messages where a direction chains its
 // blocks, or one message that all threads share.

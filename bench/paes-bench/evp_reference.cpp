@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-bench/evp_reference.hpp"
 
 #include <openssl/evp.h>

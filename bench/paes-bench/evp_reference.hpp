@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each kernel must produce, computed by libcrypto's EVP interface alone, so that the check
 // shares no code with what it checks.
 #pragma once

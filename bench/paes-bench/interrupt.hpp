@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How measurements notice SIGINT and its like: before each turn and each part of a file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program paes-bench: figures of this machine. Everything compared takes turns in one run, and
 // every output is checked before it is timed.
 #include "cli/command_line.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-bench file`: what a user waits for. Whole programs, paes among them, take turns on the
 // same random file in the same folder.
 #include <fmt/core.h>

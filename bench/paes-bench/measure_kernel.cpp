@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-bench kernel`: how fast the kernels turn messages that stay in the processor's caches, as
 // `openssl speed` measures it, side by side in one run.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-bench speculate`: how long clients of the keystream engine wait for their requests, beside
 // the same requests computed directly, in turns.
 #include <fmt/core.h>

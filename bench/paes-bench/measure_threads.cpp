@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-bench threads`: one message in memory under every number of threads, schedule and grain
 // that is asked for, in turns; and parallelism inside a block beside it, which others have tried.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-bench vault`: how long a block of a vault takes to be sealed: at once under a random IV, at
 // once under an IV that is a function of a number, with such an IV and keystream made ahead by a
 // thread that runs when the system is idle, and with both there for certain. All take turns. A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where `paes-bench file` works: a folder of its own that goes with everything in it, and what is
 // known of the file system under it.
 #pragma once

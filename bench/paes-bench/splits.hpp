@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways to cut AES-128-ECB encryption into parallel work, other than into pieces of the message:
 // what `paes-bench threads` compares with the program's own way. They compute each step of FIPS
 // 197, as the kernel `compute` does, and exist to be measured.

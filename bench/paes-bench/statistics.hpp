@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What repeated measurements say: medians, and ratios paired round by round, because two rows that
 // took turns within milliseconds met the same machine, which two medians need not have.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs that `paes-bench file` compares, each with the fastest settings it has for the job,
 // and a command line of theirs as a person would type it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The measurement of `paes-bench kernel`: kernels take turns on the same fresh random data, each
 // turn checked before it is timed.
 #pragma once

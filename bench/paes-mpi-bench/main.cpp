@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program paes-mpi-bench: what the ranks of an MPI job reach together, timed between barriers
 // after MPI has started. docs/log/mpi.md makes a model of these figures.
 #include "paes-mpi-bench/mpi_bench_commands.hpp"

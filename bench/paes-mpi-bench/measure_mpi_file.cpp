@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi-bench file`: a container written, read and authenticated by all ranks together, opening
 // and syncing included, with a key that nobody keeps.
 #include <fmt/core.h>

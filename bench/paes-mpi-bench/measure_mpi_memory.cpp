@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi-bench memory`: no data moves between ranks, so what they reach is what their processors
 // do.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `paes-mpi-bench scatter`: the distribution of the older studies of AES on clusters, where rank 0
 // has all data and gets it back. What that costs is mostly moving it.
 #include <fmt/core.h>

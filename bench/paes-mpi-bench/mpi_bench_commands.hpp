@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The measurements of paes-mpi-bench, as mpi_bench_commands.def lists them.
 #pragma once
 

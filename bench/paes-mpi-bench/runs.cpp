@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes-mpi-bench/runs.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the measurements of paes-mpi-bench share: options, the clock between barriers, a cipher over
 // data in memory, the report.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // memcpy in the place of the cipher: every operation that has an output copies its input to it, and
 // none hashes. It measures everything that is not cryptography. It exists only for measurements
 // and must never protect anything.

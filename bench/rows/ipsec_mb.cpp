@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intel's multi-buffer library (intel-ipsec-mb) as a kernel: AES-GCM through its direct API, one
 // message a call; ECB, CBC and CTR through its jobs, of which CBC encryption runs many side by
 // side. The fastest public AES for these processors, hence the peer that a kernel of our own is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels to compare those of paes with: what the processor or another library can do. Some of them
 // encrypt nothing, or authenticate nothing, so they are rows of a table of their own, which no
 // program that protects data links.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What 512-bit registers allow: the loops of vaes_loop.hpp with VAES and AVX-512.
 #include "rows/vaes_loop.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plainest loops that keep the processor's AES units busy: CTR (SP 800-38A, section 6.5, with
 // the 32-bit counter of SP 800-38D, section 6.5) and ECB, eight registers in flight, no hash. What
 // they reach is the limit of the execution ports, the mark for every real kernel of that width.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What 256-bit registers allow: the loops of vaes_loop.hpp with VAES.
 #include "rows/vaes_loop.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions to a circuit's truth tables: which nodes determine a target, and what an inner gate
 // would have to compute. Written so that one answer takes a few instructions.
 //

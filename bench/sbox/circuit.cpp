@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See circuit.hpp.
 #include "circuit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Boolean circuit of gates with two or three inputs each that computes one S-box of DES, and its
 // text form (one line a circuit in the .circuits files beside this file).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a circuit from nothing after M. Kwan ("Reducing the Gate Count of Bitslice DES", IACR
 // ePrint 2000/051): output by output, dividing by one input after the other, and at each step
 // reusing whatever already computes the part that matters. Orders are random.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See emit.hpp. Two-input circuits come out of the search with gates of any truth table. Here each
 // gets one of the operations AND, ANDNOT, OR and XOR and, where that gives the complement, its
 // users are told: exactly one of the four fits whichever of the inputs are complemented, so that no
@@ -13,7 +14,8 @@ namespace sbox {
 namespace {
 
 const char* const opening_two =
-    R"(// The S-boxes of DES as circuits of two-input gates, for bit slicing (E. Biham, FSE 1997). Made by
+    R"(// SPDX-License-Identifier: Apache-2.0
+// The S-boxes of DES as circuits of two-input gates, for bit slicing (E. Biham, FSE 1997). Made by
 // `sbox emit 2 bench/sbox/two_input.circuits`, so that a change belongs there: tests/campaign/sbox/sbox.sh
 // checks that it still says this, tests/unit/cipher/des_sbox_test.cpp every box at every input.
 //
@@ -21,7 +23,8 @@ const char* const opening_two =
 // takes output bit i (1 to 4) or its complement: bit i - 1 of complemented_outputs says which.
 )";
 const char* const opening_three =
-    R"(// The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
+    R"(// SPDX-License-Identifier: Apache-2.0
+// The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
 // as an instruction. Made by `sbox emit 3 bench/sbox/three_input.circuits`, so that a change
 // belongs there: tests/campaign/sbox/sbox.sh checks that it still says this, tests/unit/cipher/des_sbox_test.cpp
 // every box at every input.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes found circuits as a C++ header.
 #pragma once
 

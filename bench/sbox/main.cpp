@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program behind src/cipher/des_sbox_two_input.hpp and des_sbox_three_input.hpp.
 //
 //   sbox search FAN_IN FILE FIRST_SEED SEEDS STEPS   look for smaller circuits, keep them in FILE;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small reproducible random generator: the searches must give the same circuits from the same
 // seed with every standard library. (SplitMix64's constants: Steele, Lea, Flood, OOPSLA 2014.)
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds small circuits for the S-boxes of DES. Two stages: a construction after M. Kwan ("Reducing
 // the Gate Count of Bitslice DES", IACR ePrint 2000/051: divide by one input after the other, reuse
 // whatever already computes the part that matters), and a random walk over circuits of equal size

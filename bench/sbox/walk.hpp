@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random walk over circuits of one size: gates are replaced by others that the outputs cannot
 // tell apart, until something is left over.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encrypts a file through a Writer and decrypts it through a Reader, each thread one piece after
 // the other at its own place.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keystream that is made before the data is there: blocks of a file are encrypted with an XOR.
 #include <array>
 #include <chrono>

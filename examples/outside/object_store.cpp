@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An encrypted object whose bytes come from a store: each request is a callback, which may return
 // fewer bytes than it was asked for, and may fail.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads random ranges of an encrypted file on several threads, and measures what that costs beside
 // its parts: a pread and an AES-GCM for each chunk, in turns.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encrypts a file in C, reads a range of it, and shows the progress of an encryption.
  *
  *   whole_file FOLDER */

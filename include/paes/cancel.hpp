@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request to stop work that takes long, safe to make from any thread and from a signal handler.
 //
 //   paes::Cancel cancel;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The raw modes of AES and 3DES for C: what paes/cipher.hpp says of names, keys, IVs and lengths
  * holds here as well. Nothing here is authenticated: anyone who can change a ciphertext changes the
  * text, and nobody notices. Use paes/gcm.h or paes/file.h unless a format asks for these. */

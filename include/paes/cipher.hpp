@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The raw modes of AES and 3DES (FIPS 197, SP 800-67, SP 800-38A, SP 800-38E) for programs that
 // link paes, on the best kernel of the machine. Nothing here is authenticated: anyone who can
 // change a ciphertext changes the text, and nobody notices. Use paes/gcm.hpp unless a format asks

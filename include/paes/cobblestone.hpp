@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cobblestone-128 and -256 (C2SP chunked-encryption v1) in memory: an authenticated stream of any
 // length that is sealed and opened as it comes.
 //

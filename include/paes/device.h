@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A GPU for C, for options that can name one: what paes/device.hpp says holds here as well. */
 #ifndef PAES_DEVICE_H
 #define PAES_DEVICE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU, for the classes and calls that can use one: KeystreamOptions::device, FileOptions::device.
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every call of the C interface answers. A call returns PAES_OK or another code below, and
  * what went wrong stays with the thread that called. Calls that return something else say so.
  *

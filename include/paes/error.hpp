@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one exception type of paes. A damaged file is Error(corrupt); a request that makes no sense,
 // Error(usage). A forged message is a [[nodiscard]] result of Gcm and SealedContext instead.
 #pragma once

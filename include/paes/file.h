@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encrypted files for C: authenticated, seekable, on all cores. They are the files of `paes
  * encrypt`. What paes/file.hpp, paes/keys.hpp and paes/cancel.hpp say holds here as well.
  *

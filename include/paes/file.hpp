@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encrypted files: authenticated, seekable, on all cores. They are the files of `paes encrypt`, so
 // that the program and the library read what the other has written.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AES-GCM (FIPS 197, SP 800-38D) for C: what paes/gcm.hpp says holds here as well.
  *
  *   paes_gcm* gcm = NULL;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM (FIPS 197, SP 800-38D) for programs that link paes: any IV and tag length the standard
 // allows, on the best kernel of the machine and as many threads as wanted.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may open an encrypted file: recipients and identities of age (age-encryption.org/v1),
 // passphrases, and keys of the caller's own. All are handles: copies share one key, which lies in
 // locked memory and is wiped with the last of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say holds here as well.
  * paes_keystream_idle() alone returns something else than a code. */
 #ifndef PAES_KEYSTREAM_H

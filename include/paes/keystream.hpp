@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keystream engine: counter mode (SP 800-38A, section 6.5) and AES-GCM (SP 800-38D) whose
 // keystream is computed before the data is there, so that encrypting a small block costs little
 // more than an XOR, and sealing a block costs little more than hashing it. For file systems and

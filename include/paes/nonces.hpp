@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nonces for the keystream engine, for those who have none of their own: first counter blocks that
 // never repeat, so that neither do the counters of any two contexts of a key.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All of the C interface. paes/error.h says what holds for every call. */
 #ifndef PAES_PAES_H
 #define PAES_PAES_H

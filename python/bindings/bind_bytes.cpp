@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bind_bytes.hpp"
 
 #include <nanobind/stl/string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's bytes, memoryviews and arrays as spans of bytes, for as long as the object lives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes::Error as the exceptions of paes/errors.py.
 #include <nanobind/stl/string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Giving up the GIL and taking it, in any thread and also while the interpreter ends. Until 3.14,
 // Python ends a thread that asks for the GIL then by unwinding its stack (pthread_exit), which C++
 // answers with std::terminate. Here such a thread stops where it is until the process has ended,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long calls that Ctrl-C ends. Python runs signal handlers in its main thread alone, and only while
 // that thread holds the GIL: so the work goes to a thread of its own, and the caller's looks now
 // and then.

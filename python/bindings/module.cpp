@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes._paes: the public headers of libpaes for Python. The package's other modules are its users;
 // what Python can say as well is said there.
 #include <openssl/crypto.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each file of this folder adds to the module.
 #pragma once
 

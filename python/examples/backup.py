@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Back up a folder into one encrypted tar file, list it, and restore all of it or a part.
 
     python3 backup.py save FOLDER BACKUP RECIPIENT...

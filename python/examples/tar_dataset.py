@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Train from an encrypted tar file: a data set whose samples are the files in it.
 
 The workers of a DataLoader read at the places where the samples lie. Nothing is unpacked, and no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all tests of the Python package share. They test the `paes` that is installed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The examples of docs/python.md and python/README.md, run as they stand.
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exceptions: what they are, what they say, and what they never say."""
 
 from __future__ import annotations

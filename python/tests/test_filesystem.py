@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fsspec's file systems with paes on top: "paes::" before an address."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The keystream engine against the plain ciphers."""
 
 from __future__ import annotations

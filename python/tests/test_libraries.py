@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Libraries that read files of their own formats, through paes.open."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """File systems that are not as Linux's own, played by a library before the system's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole files: encrypt_file, decrypt_file, verify_file, inspect, keygen."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Against other libraries: what one encrypts, the other decrypts, in any pieces."""
 
 from __future__ import annotations

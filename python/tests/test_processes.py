@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forked children, and memory over many objects."""
 
 from __future__ import annotations

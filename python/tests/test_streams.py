@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """paes.open: Python's file objects over encrypted files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys that keep a call waiting: Ctrl-C ends it within a second or two, whatever the call is.
 
 What only plugins know is kept apart, and no secret key stands in a message.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of an age v1 file (c2sp.org/age, "Payload"): a nonce of 16 bytes, then STREAM over
 // ChaCha20-Poly1305. A chunk has 64 KiB of text and a tag. The last chunk is marked in its nonce,
 // may be whole, and is empty only if the text is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ASCII armor of an age v1 file (c2sp.org/age, "ASCII armor"): strict PEM with padded canonical
 // Base 64 in lines of 64 columns, and nothing but whitespace around it. What goes through it is
 // ciphertext, so it looks characters up in tables.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "age/encrypted_identity_file.hpp"
 
 #include "age/armor.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of identities that is itself an age file under a passphrase, as `paes keygen -p` writes it
 // and `age -p` makes it from one of age-keygen. Plugins in it are not asked about a scrypt stanza:
 // only those in plain lists are, because they need no passphrase for the list first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "age/envelope.hpp"
 
 #include "age/age_payload.hpp"

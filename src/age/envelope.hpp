@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A complete binary age v1 file in memory: the envelope around a file's input key.
 #pragma once
 

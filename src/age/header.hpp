@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of an age v1 file with its cryptography: a random file key, wrapped for recipients or
 // under a passphrase, and the MAC that proves that whoever wrote the header knew the file key
 // (c2sp.org/age, "Header").

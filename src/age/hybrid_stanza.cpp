@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "age/hybrid_stanza.hpp"
 
 #include "encoding/encodings.hpp"

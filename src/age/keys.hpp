@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may open an age file: recipients, for whom a file key is wrapped in stanzas, and identities,
 // which unwrap it. Each kind of key is one file and one line in kinds.def.
 #pragma once

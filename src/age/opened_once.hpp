@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a passphrase opens, opened when it is first needed: nobody is asked twice, not even for the
 // next file after a wrong answer.
 #pragma once

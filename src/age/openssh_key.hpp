@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of a private key as ssh-keygen writes it (OpenSSH's PROTOCOL.key): the public key in
 // clear, then a section with the private one, which may be encrypted under a passphrase.
 #pragma once

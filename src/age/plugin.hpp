@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys of plugins: "age1NAME1..." and "AGE-PLUGIN-NAME-1..." (c2sp.org/age-plugin). A program
 // age-plugin-NAME on the path wraps and unwraps the file key, with a hardware key for instance. It
 // talks in stanzas over its standard input and output.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A running plugin and the stanzas to and from it (c2sp.org/age-plugin, "IPC protocol").
 #pragma once
 

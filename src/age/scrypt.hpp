@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passphrases (c2sp.org/age, "The scrypt recipient type"). A passphrase goes alone: someone who
 // opens a file with one may expect that its writer knew it. So it is neither a RecipientKey nor an
 // IdentityKey.

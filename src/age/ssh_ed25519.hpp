@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "ssh-ed25519" keys (RFC 8709) as recipients and identities, as age takes them (age's README, "SSH
 // keys"; its package agessh is the specification). The Ed25519 key becomes one of X25519, and a
 // tweak binds the stanza to the SSH key that it came from.

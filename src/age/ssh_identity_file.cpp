@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kind of identity file that is one private key of SSH in PEM: OpenSSH's own form, or the older
 // ones of pkcs_key.hpp. If the key is encrypted, its passphrase is asked for once, and only if a
 // stanza names the key's public half.

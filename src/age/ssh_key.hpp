@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SSH's public keys (RFC 4253, section 6.6; RFC 8709): how they are written in a line and on the
 // wire, and what age takes of them. Each type that age takes is one file, which defines its
 // SshType.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "ssh-rsa" keys (RFC 4253, section 6.6) as recipients and identities, as age takes them (age's
 // README, "SSH keys"; its package agessh is the specification): the file key is encrypted with
 // OAEP. Anyone who ever breaks the RSA key opens the file, and the stanza names the key, as age's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SSH's other types of keys, such as ecdsa-sha2-nistp256 and those of security keys (sk-...). age
 // takes none of them, because they can only sign. Their kind is here so that an error says so, and
 // so that a file of recipients may hold them among others.

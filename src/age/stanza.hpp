@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The textual header of an age v1 file (c2sp.org/age, "Header"): strict parsing into views of the
 // file, and the writing of stanzas. There is no cryptography here, and no kind of key: what a
 // stanza's arguments and body mean is for age/x25519.hpp and its like.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How most kinds of keys wrap a file key: ChaCha20-Poly1305 under a key that is used once, with a
 // nonce of zeros (c2sp.org/age, "Recipient stanza").
 #pragma once

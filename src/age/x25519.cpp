@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "age/x25519.hpp"
 
 #include <algorithm>

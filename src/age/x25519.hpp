@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // age's own keys: "age1..." and "AGE-SECRET-KEY-1..." (c2sp.org/age, "The X25519 recipient type"),
 // which are Bech32 of a u-coordinate and of a scalar of RFC 7748.
 #pragma once

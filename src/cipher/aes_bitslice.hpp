@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES on 16 blocks at once by Boolean operations alone (bit slicing: E. Biham, FSE 1997; for AES,
 // E. Kasper and P. Schwabe, CHES 2009). No branch and no address depends on data or key. It uses
 // the compilers' vector types of 128 bits; where a processor has no such registers, compilers split

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES step by step as FIPS 197, section 5, writes it down, and GHASH's product (SP 800-38D): the
 // reference to read and to test others against. Every step of AES is a function that computes on
 // the state. Only the S-box is a table, which the compiler computes from its definition. Look-ups

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyExpansion of FIPS 197, section 5.2, for Nk = 4, 6 and 8. SubWord runs the S-box circuit on the
 // four bytes of a word at once, so the time depends on the length of the key alone.
 #include "cipher/aes_key.hpp"

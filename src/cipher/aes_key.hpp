@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES key expansion (FIPS 197, section 5.2) into the one canonical layout that every kernel starts
 // from. Constant time: its S-box is computed, never looked up.
 #pragma once

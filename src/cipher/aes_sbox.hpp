@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The AES S-box (FIPS 197, section 5.1.1) as a circuit of 32 AND, 79 XOR and 4 XNOR gates, for
 // whatever type has these operators: each bit position of the eight words is a byte of its own.
 // No branch and no address depends on data. The equations are those of J. Boyar and R. Peralta, "A

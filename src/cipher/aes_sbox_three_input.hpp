@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The AES S-box (FIPS 197, section 5.1.1) as a circuit of 74 three-input gates, for processors that
 // have every one of them as an instruction; aes_sbox.hpp has the circuit of two-input gates; the
 // names of intermediate values here are the same (those of J. Boyar and R. Peralta, SEA 2010). No

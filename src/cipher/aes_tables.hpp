@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES by tables: four look-ups of 32 bits make SubBytes, ShiftRows and MixColumns of a column
 // (Daemen and Rijmen, "The Design of Rijndael", section 4.2). Decryption is the equivalent inverse
 // cipher (FIPS 197, section 5.3.5). This is the fast form for processors without AES instructions;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One 16-byte block in the byte order of the standards: byte 0 is the first byte of the message.
 // A cipher transforms such blocks. Blocks that mean something else have types of their own
 // (cipher/ghash.hpp, cipher/mode/mode_blocks.hpp), so that a tag cannot be passed where a counter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Triple DES on the registers of a processor, of 64 bits or more: the blocks of a message become
 // slices, go through the rounds of des_bitslice_rounds.hpp, and become blocks again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rounds of Triple DES on as many blocks at once as a word has bits, by Boolean operations
 // alone (E. Biham, "A Fast New DES Implementation in Software", FSE 1997). No branch and no address
 // depends on data or key. The templates serve every width; a `Word` says what a word is:

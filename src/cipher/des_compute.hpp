@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Triple DES step by step as SP 800-67 Rev. 2 (section 3, appendix A) writes it down: the reference
 // to read and to test others against. Every permutation moves bit after bit, and the S-boxes are
 // the printed tables. Look-ups in them depend on secrets, so do not use this code where a key

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SP 800-67 Rev. 2, appendix A: PC-1, sixteen rotations, PC-2. The positions of the permutations
 // are constants, so that no address depends on the key.
 #include "cipher/des_key.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key schedule of three-key Triple DES (SP 800-67 Rev. 2, section 3 and appendix A), in the one
 // layout that every kernel starts from. It takes constant time, because it only moves bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
 // as an instruction. Made by `sbox emit 3 bench/sbox/three_input.circuits`, so that a change
 // belongs there: tests/campaign/sbox/sbox.sh checks that it still says this,

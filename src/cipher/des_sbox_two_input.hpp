@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The S-boxes of DES as circuits of two-input gates, for bit slicing (E. Biham, FSE 1997). Made by
 // `sbox emit 2 bench/sbox/two_input.circuits`, so that a change belongs there:
 // tests/campaign/sbox/sbox.sh checks that it still says this, tests/unit/cipher/des_sbox_test.cpp

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of DES as SP 800-67 Rev. 2 (appendix A) and FIPS 46-3 print them, and functions that
 // read them bit by bit. All are public constants. Positions count from 1 at the most significant
 // bit, as in the standards.

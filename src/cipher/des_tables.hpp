@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Triple DES by tables: S-boxes and P are one look-up. IP and its inverse are exchanges of bits,
 // and run once for all three passes, because they cancel between passes. This is the fast form for
 // processors without wide registers; the studies compare others with it. Its look-ups depend on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GHASH by integer multiplication with holes (the idea is T. Pornin's, in BearSSL's "ctmul").
 // Factors keep only every fourth bit of a 64-bit word. A column of their product is then a sum of
 // at most 15 terms, whose carries end in the three empty positions above it. Sixteen such products

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GHASH (SP 800-38D, sections 6.3 and 6.4) on any 64-bit processor in constant time. Integer
 // multiplications with holes between the bits make carry-less products, so that no branch and no
 // address depends on data. It is the reference for the kernels' hashes, and joins their parts.

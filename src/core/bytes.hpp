@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views of bytes, big- and little-endian loads and stores, and a comparison whose time does not
 // depend on where the inputs differ. Lengths are in bytes throughout.
 #pragma once

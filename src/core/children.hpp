@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other programs that are started: with which signals they begin, and how they ended.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns every exception into an Error, so that all programs and ranks report it in the same words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file descriptor with an owner, errors in the system's own words, and what is needed to make
 // files in folders that other users share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder of a file, held open so that a change of names in it can be made to last. A user may
 // be allowed to make files in a folder but not to list it; such a folder cannot be synced by
 // itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells a process from the children that it forks: a child has none of its parent's threads, and
 // would use the same keys, counters and nonces.
 #pragma once

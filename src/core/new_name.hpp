@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A complete file gets its own name in one step, and never takes the place of another file, where
 // the file system has a call for that. File systems differ in the calls that they have. On one that
 // has none, an empty file holds the name first: new_name.cpp says what can then go wrong.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Things that threads borrow and give back, so that few are made. The one given back last is handed
 // out first, because its memory is still in a cache. In a forked child the pool begins anew: a
 // thread of the parent's, which the child lacks, may have been changing it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers [first, end): of bytes, chunks, stripes or items, as the name beside it says.
 #pragma once
 

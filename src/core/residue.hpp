@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calls that have returned leave behind in a thread. A kernel wipes the secrets that its code
 // names, but where the compiler runs out of registers it puts round keys on the stack, in places
 // that have no name. The system, for a signal, and the dynamic linker save registers there, too.

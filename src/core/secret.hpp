@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for key material: never copied by accident, locked and kept out of core dumps as far as
 // the system allows, wiped before it is given back. Everything secret that outlives one function
 // lives in a Secret or a SecretBytes; short-lived stack copies are wiped with `wipe`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locked memory for what libraries allocate while they hold keys. A library whose allocations go
 // through the program (libcrypto, see crypto/libcrypto.hpp) asks here first. Within a
 // SecretAllocations it gets memory that is locked, kept out of core dumps and wiped when it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sync of a whole file system (syncfs) says.
 #pragma once
 

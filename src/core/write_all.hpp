@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes of messages and results to descriptors that this process did not open.
 #pragma once
 

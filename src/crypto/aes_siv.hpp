@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-SIV (RFC 5297) with two keys of AES-256, which are 64 bytes together, under one key for many
 // messages on many threads. libcrypto computes it.
 #pragma once

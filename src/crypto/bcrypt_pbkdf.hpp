@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bcrypt_pbkdf, the key derivation of OpenSSH's encrypted keys (OpenBSD, bcrypt_pbkdf(3)): PBKDF2's
 // outline around a Blowfish cipher whose key schedule is expensive (Provos and Mazieres, "A
 // Future-Adaptable Password Scheme", 1999). libcrypto has none.

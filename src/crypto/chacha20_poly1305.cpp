@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "crypto/chacha20_poly1305.hpp"
 
 #include <openssl/core_names.h>

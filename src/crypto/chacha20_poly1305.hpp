@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ChaCha20-Poly1305 (RFC 8439) under one key, for many messages on many threads. libcrypto's
 // contexts keep the key, so that a message costs only its nonce: for chunks of 64 KiB nothing but
 // the cipher's own time is left.

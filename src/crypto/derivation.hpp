@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Giving up what takes long. A derivation of libcrypto's (PBKDF2) takes seconds to minutes and
 // cannot be stopped. A caller who may have to stop has it run in a thread of its own, with copies
 // of all it needs, and leaves that thread to itself. What goes in steps (scrypt_in_steps.hpp)

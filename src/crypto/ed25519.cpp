@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "crypto/ed25519.hpp"
 
 #include <openssl/bn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ed25519's public keys as those of X25519: the map from the twisted Edwards curve to the
 // Montgomery curve (RFC 7748, section 4.1), for keys of SSH that age encrypts to. Public keys only,
 // so that it may take a time that depends on them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HChaCha20, which XChaCha20 derives the key of a message with
 // (draft-irtf-cfrg-xchacha-03, section 2.2). Integer arithmetic alone: constant time.
 #pragma once

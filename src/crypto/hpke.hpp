@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hybrid public key encryption in its base mode (RFC 9180, sections 5.1.1 and 6.1), with
 // HKDF-SHA256 and ChaCha20-Poly1305, for one message under one shared secret. The secret comes
 // from a key encapsulation mechanism, which is the caller's and is named by its number.

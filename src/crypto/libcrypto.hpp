@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few primitives of libcrypto 3.0 that the formats need, behind calls that take spans. Each
 // algorithm is fetched from its provider once in a process, because a fetch costs more than the
 // operation itself. Failures that only a broken libcrypto can cause throw Error(failure).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owners of libcrypto's objects, and its parameter lists, for the source files of this folder that
 // call libcrypto. Everything else calls crypto/libcrypto.hpp and its like.
 #pragma once

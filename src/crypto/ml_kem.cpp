@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "crypto/ml_kem.hpp"
 
 #include <openssl/core_names.h>

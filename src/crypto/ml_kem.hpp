@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ML-KEM-768 (FIPS 203), by libcrypto from version 3.5 on. Elsewhere all but the question whether
 // it is there throw Error(failure).
 #pragma once

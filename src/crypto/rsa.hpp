@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RSA encryption with OAEP, SHA-256 and MGF1 with SHA-256 (RFC 8017, section 7.1) through
 // libcrypto, for SSH's RSA keys. Numbers are big-endian without leading zeros.
 #pragma once

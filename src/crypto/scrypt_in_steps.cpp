@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "crypto/scrypt_in_steps.hpp"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // scrypt (RFC 7914) in steps: it takes seconds, and libcrypto's cannot be stopped. Whoever gives up
 // leaves no thread behind, and no memory that a passphrase went through.
 #pragma once

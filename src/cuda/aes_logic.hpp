@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The S-boxes of AES by three-input logic, and the same for a single block that lies in words as
 // usual. Where look-ups are what a kernel has most of, its last round is better done so: each of
 // the 16 look-ups would bring a single byte.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_bitslice`: AES on 8 blocks in the registers of one thread, by three-input
 // logic alone. No branch and no address depends on data or key. A word holds one bit of one row of
 // the states: byte c is column c, and bit n of the byte is block n. So the S-box is a circuit over

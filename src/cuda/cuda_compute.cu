@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_compute`: AES step by step, as the studies first had it. S-boxes and
 // round keys are in constant memory, each thread's block is staged through shared memory, and a
 // thread block has 256 threads. The steps are those of cipher/aes_compute.hpp, and GHASH is that of

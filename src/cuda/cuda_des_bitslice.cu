@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_des_bitslice`: Triple DES on 32 blocks in the registers of one thread, by
 // three-input logic alone. No branch and no address depends on data or key. Circuits, places and
 // rounds are those of cipher/des_bitslice_rounds.hpp; the way in which keys are added differs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_des_compute`: Triple DES as the published studies of GPUs have it, to
 // measure the others against. Each step is as the standard writes it (cipher/des_compute.hpp), one
 // block a thread. The state is staged through shared memory; S-boxes, permutations and round keys

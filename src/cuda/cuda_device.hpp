@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device: message/device.hpp over a runtime. Each call takes a slot, copies its text in,
 // launches, copies out and waits. Several calls overlap. Buffers that their owner has pinned are
 // copied directly, and everything else goes through the slot's pinned staging memory. Texts, keys,

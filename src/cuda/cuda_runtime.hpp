@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Runtime of NVIDIA's run-time library. The library is linked statically and looks for the
 // driver when it is first asked, so that a program with it starts where there is no driver.
 #pragma once

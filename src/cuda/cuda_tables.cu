@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_tables`, the fast one for AES: T-tables (cipher/aes_tables.hpp says what
 // they are) in shared memory, 32 copies of each. Entry b of a table is a row of 32 equal words, one
 // in each bank, and a lane reads only the word in its own bank. So look-ups never conflict,

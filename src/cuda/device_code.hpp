@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What device code is written in. nvcc compiles every function and table of a kernel for the
 // device. The host's compiler compiles them again for tests, which emulate the device. The few
 // instructions that have no name in C++ are here, each with its meaning in C++ beside it.

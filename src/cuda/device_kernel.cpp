@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cuda/device_kernel.hpp"
 
 namespace paes::cuda {

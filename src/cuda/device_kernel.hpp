@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device kernel is: one row for one cipher, as kernel/kernel.hpp has for the processor. The
 // host prepares a key as an image, which is copied to the device. A launch names the image's
 // address there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GCM as a warp sees it. The warp takes a whole message, or a chunk of a part of one, encrypts or
 // decrypts it in counter mode, and hashes the ciphertext, each lane every 32nd block. The grid adds
 // up what the lanes have; everything else is here. The Core is one of mode_loop.hpp that encrypts

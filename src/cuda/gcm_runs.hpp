@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all AES rows share for GCM: the launches of a job, the first of which hashes the text in
 // chunks and the others the chunks' hashes; and the hash's part of a key image.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GHASH (SP 800-38D, section 6.4) on a device, which has no carry-less multiplication. A product
 // with a power of H is a sum of that power's multiples by the 16 polynomials of four bits, or by
 // the 256 of eight. They are looked up in shared memory, one for each four or eight bits of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A grid of threads that runs a Core's modes: `__global__` functions, which find their place and
 // call the functions of the other headers, and what launches them. For tests,
 // tests/support/emulated/emulated_grid.hpp has loops over all places of a grid instead, which call

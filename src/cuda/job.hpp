@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one launch computes: plain data that CudaDevice fills and a kernel reads. All addresses are
 // in the device's memory, or in the host's where a test emulates the device, and are multiples
 // of 16. A job itself has no secrets, because drivers keep copies of launch parameters. Secrets are

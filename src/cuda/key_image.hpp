@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys on devices. The image that a kernel makes of a key is in the memory of every device, and is
 // wiped when the key goes. The memory itself stays for the next key, because to allocate and to
 // free it waits for all that the device is doing. All images pass through one piece of pinned

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tools of bit slicing on a device: three-input gates, any of which is one instruction, and
 // exchanges of bits between words. Here a lane is a bit of a word, not a thread of a warp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CudaDevice owns of a runtime, and gives back when it goes: streams, numbers of slots, and
 // memory that is wiped before it is freed, on every path.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formulas of cipher/mode/mode.hpp as one thread of a grid sees them. A kernel's file has a
 // `Core`, which transforms the blocks of one thread in one direction:
 //

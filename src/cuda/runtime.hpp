@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CudaDevice needs from a run-time library for GPUs, and no more: memory, streams, copies and
 // launches. One implementation calls CUDA (cuda_runtime.hpp). That of the tests
 // (tests/support/emulated/emulated_runtime.hpp) keeps everything on the host and fails on demand,

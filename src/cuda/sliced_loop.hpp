@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formulas of cipher/mode/mode.hpp for Cores that transform many of a thread's blocks at once,
 // and say so with a member TakesTiles. A warp takes a tile, in which block i of lane l is block 32
 // i + l. So each access of a warp is contiguous, and a thread's blocks lie at constant distances.

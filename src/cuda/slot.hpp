@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one call has to itself while it runs: a stream, and memory on both sides. All of it is
 // allocated once. The copies of one slot overlap the work of another, and a call waits for the
 // first slot that is free.

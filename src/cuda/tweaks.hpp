@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XTS's tweaks in the words of a thread (IEEE 1619, section 5). Byte 0 is the least significant, so
 // a multiplication by x^n is a shift to the left. What falls out at the top comes back, multiplied
 // by x^7 + x^2 + x + 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that another program wrote as Base 64 (RFC 4648, section 4), such as `openssl enc -a`:
 // lines of any length, which LF, CR or both may end, or one long line. Nothing else may stand in
 // it. What goes through it is ciphertext, so it looks characters up in tables.

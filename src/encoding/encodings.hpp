@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two spellings of bytes as text: Base 64 in headers, in armor, in keys of SSH and in names of
 // files, Bech32 for age's own keys.
 #pragma once

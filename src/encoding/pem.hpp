@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PEM, the textual form of keys (RFC 7468; RFC 1421 for the header fields of older ones): one block
 // of Base 64 between a line BEGIN and a line END. Its data may be a secret key, so it is decoded
 // without look-ups.

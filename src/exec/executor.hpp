@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How work goes to threads. An executor knows nothing of cryptography or files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenMP with each thread taking the next piece when it is free.
 #include "exec/schedule_row.hpp"
 

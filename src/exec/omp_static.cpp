@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenMP with equal shares, decided beforehand.
 #include "exec/schedule_row.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a schedule is: a name for users, and a way to hand out the pieces of work.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The range of plaintext bytes that a user asks for, FIRST-LAST or FIRST-, as in HTTP's Range
 // (RFC 9110, section 14.1.2) without its suffix form: zero-based, both ends included.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a payload cuts its text into chunks: arithmetic alone, the same for every payload format.
 // Each chunk is sealed on its own and grows by a tag. A prefix stands before the first chunk.
 #pragma once

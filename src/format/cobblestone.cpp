@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C2SP chunked-encryption v1: "Key derivation" and the length rule of "Implementation notes".
 #include "format/cobblestone.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C2SP chunked-encryption v1 (Cobblestone-128 and -256): key derivation, commitment and nonces.
 // The caller does AES-GCM itself.
 //

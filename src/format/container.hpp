@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The container: 16 bytes of our own, an age envelope that carries the file's input key, and a
 // Cobblestone payload, placed so that its chunk 0 begins on a page.
 //

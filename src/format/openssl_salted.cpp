@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/openssl_salted.hpp"
 
 #include <algorithm>

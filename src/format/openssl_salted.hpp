@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of `openssl enc`: "Salted__", 8 bytes of salt, the ciphertext. Key and IV come from a
 // passphrase. With -pbkdf2 they come by PBKDF2 (RFC 8018, section 5.2), without it by one digest.
 // Which way, which digest and how many iterations is not in the file, and nothing is authenticated.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The suites of a container: which of Cobblestone's two ciphers its payload has.
 #pragma once
 

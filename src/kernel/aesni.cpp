@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM and the raw modes on 128-bit registers: AES-NI and PCLMULQDQ, one block a register, eight
 // registers in flight. It is compiled for AVX, whose three-operand forms save the copies that SSE
 // needs.

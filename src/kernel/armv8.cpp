@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel `armv8`: AES by the instructions of Armv8's cryptographic extension (AESE with AESMC,
 // AESD with AESIMC), GHASH by its carry-less products (PMULL), eight blocks in flight. The modes
 // come from block_modes.hpp. See the Arm Architecture Reference Manual for A-profile, section C7.2.

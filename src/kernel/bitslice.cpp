@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel `bitslice`: AES and GHASH in constant time on any 64-bit processor, the default where
 // there are no AES instructions. Sixteen blocks at once; see cipher/aes_bitslice.hpp.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All modes of cipher/mode/mode.hpp for a kernel that transforms a fixed number of blocks in
 // memory: what bitsliced, table-driven and computed ciphers have in common. A kernel file supplies
 // a `Core`:

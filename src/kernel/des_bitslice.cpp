@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `bitslice`: 64 blocks at once in the integer registers of any 64-bit processor,
 // in constant time. The default where there are no wider registers.
 // g++ would move and regroup the gates, whose order was chosen for few live values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `bitslice_avx2`: 256 blocks at once, in constant time.
 // g++ would move and regroup the gates, whose order was chosen for few live values.
 #if !defined(__clang__)

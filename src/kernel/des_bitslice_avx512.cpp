@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `bitslice_avx512`: 512 blocks at once, in constant time, with the S-boxes as
 // circuits of VPTERNLOG, which computes any function of three inputs.
 // g++ would move and regroup the gates, whose order was chosen for few live values.

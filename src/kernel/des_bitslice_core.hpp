@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the bitsliced 3DES rows have in common: cipher/des_bitslice.hpp at the width of a `Word`, as
 // the core that block_modes.hpp asks for.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `compute`: every step of SP 800-67 as the standard writes it. It is there to be
 // read, and to test and measure the others against.
 #include "cipher/des_compute.hpp"

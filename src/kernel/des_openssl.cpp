@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `openssl`: libcrypto's own modes of DES-EDE3 as a row of paes (evp_modes.hpp), to
 // compare other kernels with.
 #include <new>

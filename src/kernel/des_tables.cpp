@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `tables`: S-boxes and P in one look-up. This is the fast form for processors
 // without wide registers; the studies compare others with it.
 #include "cipher/des_tables.hpp"

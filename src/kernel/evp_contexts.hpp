@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libcrypto's contexts, for the kernels that call it. Each is bound to a key and a purpose, and
 // kept for the next message, which only sets an IV. That is how a careful user of EVP works, and
 // libcrypto is the peer in every measurement. A run cannot fail, so one context for each purpose is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The raw modes of cipher/mode/mode.hpp by libcrypto's own functions, for the kernels that call it.
 // libcrypto has no counter mode for 3DES, so those counters go through its ECB.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processor can do and the operating system lets it do. Having 512-bit registers and being
 // better off with them are two questions.
 #pragma once

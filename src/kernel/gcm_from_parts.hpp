@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of GCM (SP 800-38D, section 7) that every kernel can derive from two, counter mode
 // and GHASH: a kernel file instantiates this with its own two functions and replaces whatever it
 // does better. Everything is inline in an unnamed namespace on purpose: code compiled with one

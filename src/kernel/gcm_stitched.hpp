@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM with the cipher's and the hash's instructions interleaved, for x86 processors that have
 // AES and carry-less multiply on registers of one, two or four blocks. A kernel file supplies a
 // `Vector` (one instruction set) and gets every operation from `StitchedGcm`.

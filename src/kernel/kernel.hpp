@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel is: one row of functions for one cipher on one instruction set. Rows know keys and
 // pieces; they know nothing of threads, files or partial messages.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel `openssl`: libcrypto's own modes of AES as a row of paes, to compare other kernels
 // with. evp_modes.hpp has the other raw modes; XTS and GCM are here. A whole message is one chain
 // of EVP calls, as a careful user of libcrypto would write it: contexts get their key once, and a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns an AES key into a kernel's own form of it: every row starts from the same round keys (FIPS
 // 197, section 5.2). prepare_des.hpp does so for 3DES.
 #pragma once

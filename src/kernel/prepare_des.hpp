@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns a Triple DES key into a kernel's own form of it: every row starts from the same 48 round
 // keys (SP 800-67, appendix A).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ordered table of kernels and the choice among them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What StitchedGcm does after its last whole flight: counter mode on at most a flight of registers,
 // and the hash of the rest and of the length block, with all lanes joined (SP 800-38D, sections 6.5
 // and 7.1).

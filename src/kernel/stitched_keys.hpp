@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What StitchedGcm and the raw modes on vectors keep of a key: round keys in every lane, powers of
 // H and the table of the shared first round, which gcm_stitched.hpp explains; and the arithmetic of
 // GHASH on single blocks and unreduced products (SP 800-38D, section 6.3), which computes the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM and the raw modes on 256-bit registers: VAES and VPCLMULQDQ with AVX2, two blocks a
 // register, eight registers in flight. This is for processors without AVX-512 and for those that
 // lower their clock under it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM and the raw modes on 512-bit registers: VAES, VPCLMULQDQ and AVX-512, four blocks a
 // register, eight registers in flight.
 #include "kernel/gcm_stitched.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chained rows of cipher/mode/mode.hpp (SP 800-38A, sections 6.2 to 6.4: encryption in CBC and
 // CFB, and OFB) on vector registers with AES instructions: each lane of each register follows a
 // message of its own, and when one ends, the next takes its lane. `Vector` is what StitchedGcm

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The raw modes of cipher/mode/mode.hpp on vector registers with AES instructions: the formula
 // table made into code for the same `Vector` that StitchedGcm takes, a flight of registers at a
 // time.

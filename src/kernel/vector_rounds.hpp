@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rounds of AES (FIPS 197, section 5) on several registers at a time, for the raw modes on
 // vectors: those that run in parallel and those that are chained. `Vector` and the keys are
 // StitchedGcm's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wipes what a kernel's functions leave on the stack. A compiler that runs out of registers puts
 // round keys, text and tweaks into places that have no name in the source, and each compiler
 // chooses others. Therefore the functions of a row are called through wiping_run, which wipes the

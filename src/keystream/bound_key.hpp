@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A key of the engine: bound once to a cipher, a mode and a kernel, and shared by contexts. CtrKey
 // (ctr.hpp) and SealKey (seal.hpp) say what their modes do with it.
 #pragma once

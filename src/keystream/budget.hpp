@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A limit that any thread can draw from. One limits the memory of a keystream engine: keystream,
 // keys, contexts and their records reserve their part before they allocate. Another limits the
 // blocks that a 3DES key may encrypt.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A context as the precomputer sees it: a window of chunks to fill, the means to fill them, and a
 // priority. The precomputer neither knows nor touches what the context's clients have encrypted.
 #pragma once

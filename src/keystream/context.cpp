@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "keystream/context.hpp"
 
 #include "paes/error.hpp"

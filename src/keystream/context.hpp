@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A context: numbered chunks of keystream, the ledger of what clients have encrypted with them, and
 // a window of chunks that is filled ahead. This is the clients' side. No worker ever takes its
 // mutex. CtrContext (ctr.hpp) and SealContext (seal.hpp) say what a chunk is, and how it is used.

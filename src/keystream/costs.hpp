@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a request for one chunk costs, for each Way it can take. The whole call is timed while the
 // engine works, with everything that precomputing adds to it. These costs decide between fetching
 // keystream and computing it. If they are off for a while, that costs time and never correctness.

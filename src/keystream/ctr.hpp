@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter mode (SP 800-38A, section 6.5): a context is one stream of counters, cut into chunks. Any
 // byte of it can be encrypted once.
 #pragma once

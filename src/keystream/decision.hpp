@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether precomputing pays for one context. It looks at the costs (costs.hpp) of its key, together
 // with the part of its requests that found keystream in time. If precomputing does not pay, the
 // context stops asking for keystream, and tries again some thousand requests later.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device as a source of keystream: it makes many chunks of counter mode in one call
 // (message/device.hpp), in memory that is pinned once. Only workers use it, for windows that are
 // wide enough, and the worker that calls it sleeps meanwhile.

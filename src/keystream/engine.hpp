@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands behind the public KeystreamEngine: the keys that it has bound, the contexts that it
 // has opened, and the precomputer with its workers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A place in a context's window: the keystream of one chunk, and who may touch it. All threads
 // coordinate on an entry through one atomic word, so that no client ever waits for a worker that
 // the system has set aside.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time that a call of idle() has, and what fits into it. Nothing is begun that would end too
 // late. If there is no time for a whole chunk, a part of one is computed: whole passes of the
 // kernel. The next call, a worker or the client itself completes the chunk.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The IVs of a sealed context: each is a pure function of its message's number, so that it can be
 // made before the message is there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole pages for keystream: zeroed, left out of core dumps, wiped in a forked child, and locked in
 // memory as far as the system allows.
 #pragma once

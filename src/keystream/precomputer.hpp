@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The precomputer decides which context gets keystream next, in which memory, and which context
 // loses its memory for that. Workers and idle() call it to have the keystream computed.
 //

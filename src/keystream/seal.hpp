@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM (SP 800-38D) for messages that fit into a chunk. A context is a row of IVs, one for each
 // message. A chunk is what a message takes besides its hash: its IV, the mask of its tag, E(J0),
 // and the keystream of its text.

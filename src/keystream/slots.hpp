@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for keystream: one slot a chunk. Slots come in slabs. A slab is taken from the system, and
 // given back, as a whole. A free slot is all zero, and kernels turn the zeros into keystream in
 // place.

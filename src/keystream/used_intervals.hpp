@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ledger of what a context has encrypted: disjoint intervals, joined where they touch.
 // Encrypting twice under the same keystream gives away the XOR of both texts. Therefore nothing is
 // encrypted before it is recorded here.

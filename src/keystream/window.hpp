@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A context's window: the next chunks that its client will want, in a ring of entries, and where
 // the client is among them. Clients take chunks out of it while other threads fill it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keystream engine's own threads. They run when nothing else wants the processor (SCHED_IDLE),
 // so that precomputing takes time from nobody, and they take no signals, which are the host
 // program's.

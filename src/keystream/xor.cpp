@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "keystream/xor.hpp"
 
 #include "kernel/features.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a client does with keystream that is there: it XORs the text with it, and overwrites the
 // keystream with zeros in the same pass, while its cache lines are at hand.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "library/file_work.hpp"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the calls of paes/file.hpp do their work: FileOptions as transfers take them.
 #pragma once
 

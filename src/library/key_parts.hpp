@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What paes/keys.hpp hides: the keys in the handles, and envelopes sealed and opened with them.
 #pragma once
 

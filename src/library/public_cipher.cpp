@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's RawCipher on top of RawKey: checks what a caller may get wrong, and spreads
 // long messages and batches over threads.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's Cobblestone streams: what comes is cut into chunks, and whole chunks go from
 // the caller's memory to the caller's memory.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's device: CudaDevice over NVIDIA's run-time library.
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_runtime.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's calls for whole files, on top of stream/container/container_file.hpp.
 #include <sys/stat.h>
 

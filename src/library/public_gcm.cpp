@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's class on top of GcmKey: checks what a caller may get wrong, and spreads long
 // messages over threads.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's keys, on top of age's.
 #include <sys/stat.h>
 

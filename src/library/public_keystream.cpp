@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's classes, on top of KeystreamService and Context. They check what a caller may
 // get wrong, and in a forked child leave alone what the parent's threads may have been changing.
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nonce allocator: the deterministic construction of SP 800-38D, section 8.2.1, a fixed field
 // and a count. In a process the start is random; in a file the count is advanced, and synced,
 // before what it covers is handed out.

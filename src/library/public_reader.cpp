@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's Reader: each read is a transfer of the chunks that it touches, from the file
 // into the caller's memory.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's change of recipients, on top of stream/container/new_envelope.hpp.
 #include <algorithm>
 #include <iterator>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header's Writer: each write is a transfer of whole chunks from the caller's memory
 // into the new file.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ciphers with their modes by the names that users type: aes-128|192|256 with ecb, cbc, cfb, ofb,
 // ctr, gcm; aes-128|256-xts; des-ede3 with all but xts and gcm. The one place that knows them: the
 // command line, `paes-bench` and `paes devices` read this table.

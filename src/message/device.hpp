@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device beside the processor that computes the parallel modes (a GPU), as `message` and `stream`
 // see it. It is no kernel, because it takes whole pieces, has memory of its own and can fail. It is
 // no schedule, because its callers choose the pieces. Its output equals a kernel's to the byte.

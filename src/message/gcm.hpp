@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM messages (SP 800-38D). A key is bound once to a kernel, and to a device if there is one.
 // It seals and opens messages, whole or in pieces that any executor may run in any order.
 #pragma once

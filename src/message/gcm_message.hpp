@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One AES-GCM message in parts (SP 800-38D, sections 7.1 and 7.2). Each part is encrypted or
 // decrypted and hashed alone, in any order and by any thread, and the hashes join to the tag. This
 // is for messages that are not in memory as a whole; GcmKey has the calls for those that are.

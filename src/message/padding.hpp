@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PKCS#7 padding (RFC 5652, section 6.3), for the modes that take whole blocks: one byte or more,
 // up to a block, each of which holds their number. Its removal always looks at the whole last
 // block, in the same time.

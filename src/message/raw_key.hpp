@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The raw modes of operation (SP 800-38A, SP 800-38E). A key is bound once to a mode and a kernel,
 // and to a device if there is one. It encrypts and decrypts messages whole, in parts, or many at
 // once. Nothing here is authenticated; use GcmKey for that. Here is what all kernels share: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends values of one rank to all ranks: of rank 0, unless another is named. Plain ones travel as
 // they lie in memory: the hosts of a job have the same processors and the same program.
 #pragma once

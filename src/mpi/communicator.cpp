@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All calls of MPI except MPI-IO. Every wait polls a non-blocking operation, because MPI's own
 // waits keep a processor busy and never end when a rank has died.
 #include "mpi/communicator.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks of a job as the rest of paes sees them: MPI's functions without MPI's types, so that
 // only two files (this one's .cpp and mpi_file.cpp) are compiled for each MPI library.
 //

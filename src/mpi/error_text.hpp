@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns the error text of an MPI library into one line, as our errors have. Open MPI's text is one
 // line already; MPICH adds a stack of calls.
 #pragma once

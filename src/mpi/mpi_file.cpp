@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI-IO: independent reads and writes at offsets. A datatype that lists addresses makes one call
 // of several separate buffers.
 #include <vector>

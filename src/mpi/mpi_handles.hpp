@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two files that call MPI share: its handles, and its errors. Whoever includes this is
 // compiled once for each implementation of MPI.
 #pragma once

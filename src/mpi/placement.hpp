@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placement: which rank owns which part of a job. Ranks own contiguous ranges in the order of their
 // numbers. So each rank reads and writes one stretch of the file, and the ranks' hashes join in
 // order. Pure arithmetic, without MPI.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Containers by many ranks: each has a run of stripes, which it reads, seals or opens, and writes
 // at offsets that follow from their numbers. The bytes are those that one process writes.
 #pragma once

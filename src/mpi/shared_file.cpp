@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shared files, except for the calls of MPI-IO. Ranks find a file by its name. They check that
 // it is the same file, because hosts may mount different file systems in one place.
 #include "mpi/shared_file.hpp"

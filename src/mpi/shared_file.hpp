@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One file that all ranks read, and one that all of them write, each at offsets of its own: by the
 // system's calls where every rank sees the file under the same name, or by MPI's. The output gets
 // its name only when all ranks have finished theirs.

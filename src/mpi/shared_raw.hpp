@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raw messages by many ranks, in the modes whose pieces run in parallel, and GCM as one message:
 // the bytes that stream/raw/raw.hpp and stream/raw/raw_gcm.hpp write in one process. Chained
 // directions have nothing to share out.

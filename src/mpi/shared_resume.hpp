@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Containers by many ranks in runs that can be interrupted and continued (stream/resume/resume.hpp
 // says how, and when that is safe). Rank 0 has the lock and decides; each rank syncs its own
 // stripes and records them in the one journal. So any number of ranks can continue a file that one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that all ranks take, and that have succeeded only when they did on every rank: one agreed
 // answer, so that no rank goes on where another has failed.
 #pragma once

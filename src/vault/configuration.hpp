@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gocryptfs.conf: how a volume was made, and its master key under a passphrase. Text to values and
 // back; no files. The format is that of gocryptfs (github.com/rfjakob/gocryptfs, version 2 of the
 // format, internal/configfile).

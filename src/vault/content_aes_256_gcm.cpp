@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-256-GCM (SP 800-38D) with IVs of 16 bytes: IV, ciphertext, tag.
 #include <cassert>
 #include <cstring>

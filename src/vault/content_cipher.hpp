@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of content_ciphers.def define, and what their blocks have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EME, a wide-block cipher: each bit of the result depends on each bit of the text (Halevi and
 // Rogaway, "A Parallelizable Enciphering Mode", CT-RSA 2004), with AES-256 (FIPS 197).
 #pragma once

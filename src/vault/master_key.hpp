@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The master key of a volume: wrapped under a passphrase in the configuration, and the keys that
 // are derived from it (RFC 5869, HKDF-SHA-256 without a salt).
 #pragma once

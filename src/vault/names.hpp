@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a volume names what it stores: PKCS #7 padding to whole AES blocks, EME under the folder's IV
 // (eme.hpp), Base 64 with the URL alphabet, and a hash in place of what would be too long for the
 // backing file system.

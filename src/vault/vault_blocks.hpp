@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The content of a file: a header with the file's id, then blocks. Each is an IV, up to 4096 bytes
 // of ciphertext and a tag, authenticated with its number and the file's id.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An independent writer of binary age v1 files (age-encryption.org/v1), on PyPI cryptography. It
 # makes what the age program does not: scrypt envelopes with any work factor, unknown stanzas, and
 # malformed headers. `age` itself is run for the rest, with a pty where it asks for a passphrase.

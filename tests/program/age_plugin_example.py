@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An age plugin (c2sp.org/age-plugin) for tests. Its key is the same in recipient and identity. An identity
 without data stands for the default key.
 

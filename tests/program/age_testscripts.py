@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs age's own test scripts (github.com/FiloSottile/age, cmd/age/testdata/*.txt at v1.2.1) against
 # `paes age`. The scripts are not part of paes: give the folder they were fetched into.
 #

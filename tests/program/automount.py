@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Plays the automounter: what is mounted at a folder when somebody first walks in there, as autofs and
 # systemd's .automount do it. A program of its own, because whoever serves a mount must not wait for it.
 import contextlib

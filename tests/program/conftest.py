@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Fixtures shared by every test here. The binary comes from the environment variable PAES, which
 # ctest sets; there is no default, so that no test runs against the wrong build by accident.
 import os

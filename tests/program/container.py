@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The container as its description reads, made and taken apart without paes: header, age envelope,
 # zero bytes, and a C2SP chunked-encryption v1 (Cobblestone) payload by PyPI cryptography.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # gocryptfs (Debian package) as the other reader and writer of vaults: volumes made by it, mounted and
 # checked by it. Mounts lie below the test's own folder and end with it, also when it fails.
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Starts the programs of tests/unit/mpi under mpirun, of every MPI library that they were built for.
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Libraries for LD_PRELOAD, which make other file systems out of the one there is, let calls fail, and
 # kill at the worst moment. The fixture `preloaded` of conftest.py compiles them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs the paes binary under test and states what a failure has to look like. Every test goes
 # through here, so that "one clear line, the right exit code" is checked the same way everywhere.
 import hashlib

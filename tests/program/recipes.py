@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The recipes of documents, as tests run them: every block of a document, in order, in a folder that
 # holds the files it speaks of. What ```console blocks show is compared with what is printed, line by
 # line; the others must succeed. Keys, dates, times and rates differ from run to run, and are compared

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The shortest proof that the program works: encrypt to a new identity, look, verify, decrypt and
 # compare, from a file and through pipes; then a damaged file must be refused without output. It
 # runs in every preset, so the sanitizers see the whole program too. Usage: program/round_trip.sh PAES

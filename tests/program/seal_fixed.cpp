@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encrypts a file with a key, salt and envelope of the caller's choice, so that tests can compare
 // bytes across kernels, thread counts, schedules and grains. A test program and nothing else: with
 // one key and one salt for two texts, AES-GCM protects neither.

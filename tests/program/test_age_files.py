@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Files of age itself: what paes writes `age` and pyrage open, what they write paes opens, armored
 # or not, through files and pipes; and `paes age` takes age's own arguments. Needs age (Debian
 # package age).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Files of age for every kind of key that paes, age and pyrage have, both ways, armored or not, at the edges
 # of the first chunk and, with PAES_EXHAUSTIVE, of 1 GiB. age asks for passphrases at a terminal, so those are
 # pyrage's alone.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The independent age writer that the other tests build on, checked against the age program: what
 # those tests conclude would be worth nothing if it wrote anything else than age v1.
 import os

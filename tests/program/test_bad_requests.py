@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Requests: those that make no sense, those of several files of which some fail, and names that a
 # terminal would obey.
 import json

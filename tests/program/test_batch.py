@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Many files in one command: folders and lists, what is taken and what is skipped, where the outputs
 # lie, clashes, --skip-existing, counts and exit codes. A run that is killed at any moment leaves
 # only whole outputs, and the same command completes the tree.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes-bench`: its JSON is what bench/schema says, its figures agree with each other, and it leaves
 # nothing behind. How fast anything is, no test can say.
 import functools

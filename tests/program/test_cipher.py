@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes cipher` beside the programs whose data it reads and writes: openssl enc, byte for byte, in
 # the modes it has and in its Salted__ files, and PyPI cryptography for GCM and XTS.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes cipher` where its input is none, where there are limits, and where it fails in the middle: one clear
 # line, the right exit code, no output, no temporary file, and the source as it was.
 import os

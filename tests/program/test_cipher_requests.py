@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes cipher` and requests that make no sense, secrets that are not what they should be, and outputs that
 # are never replaced: one clear line, the right exit code, and nothing written.
 import re

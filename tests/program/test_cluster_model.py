@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tools/cluster_model.py finds the parameters of runs that follow its model exactly, and the committed result
 # is what docs/log/mpi.md was made from.
 import os

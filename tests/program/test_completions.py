@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completions against the programs' own help: each shell runs its file and must offer every command, and
 # of every command exactly the options that its help names.
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What verify says of a damaged file: every range of damaged chunks up to a hundred, with its bytes in
 # the plaintext and in the file, and how much more there is; at any number of threads, from a file and
 # from a pipe. Decryption still stops at the first.

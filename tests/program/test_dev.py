@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The script `dev`: what its help says, and what happens when several of it run at once in one tree,
 # which wait for each other to build the same preset, and for nothing else. A copy of it stands in a tree
 # of its own, with stand-ins for the programs that it calls, so that no time is spent on building.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What nvcc makes of the device kernels, looked at without a device: to which memory their instructions
 go, and for which devices the built objects have code."""
 

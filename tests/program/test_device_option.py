@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --device: who computes changes no byte; a device that is not there is one clear line, and auto does
 # without it.
 import json

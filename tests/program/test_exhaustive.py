@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every single-bit flip and every truncation of a three-chunk file, through the program itself: one
 # `paes decrypt` each, which must exit with 3 (or 4 where the envelope is hit) and leave no output.
 # Some 330,000 programs, so only `./dev check --deep` asks for it: PAES_EXHAUSTIVE=1 runs all,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything that goes wrong around the work itself: for each fault one clear line, the right exit
 # code, no partial output, no temporary file, and the source as it was.
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # File systems that are not as Linux's own: permissions that nobody can set, files that get no second
 # name, folders that are mounted when somebody walks in, files that are shorter than they say, short
 # names, access control lists. Most are played by a library before the system's.

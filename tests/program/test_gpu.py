@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `./dev gpu` leaves behind, proven on the emulated device: its results are what bench/schema
 # says, what was recorded in bench/results still is, and without a device it ends in one line.
 import json

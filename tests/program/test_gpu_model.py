@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The cost model of device kernels (tools/gpu_model.py, tools/gpu/sass.py), on small samples in the form that nvdisasm
 # prints: where loops are found, which way through them is taken, what instructions cost, and when a bound has fallen.
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes inspect` of what --resume has not finished: the partial file, and the output that is not there
 # yet. It says how much is done, from the journal and without a key, and how to go on.
 import json

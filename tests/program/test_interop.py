@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Anyone reads the container without paes, and paes reads what others assembled: `age` opens and
 # makes the envelope, PyPI cryptography's Cobblestone classes open and make the payload.
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --json of every command against its schema in docs/schema, in success and in failure, and the
 # parts of inspect and devices that people and programs rely on.
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes keygen` beyond a plain key pair: public keys of identities, keys under a passphrase, and where
 # keys may be read from.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Keys and passphrases: keygen and --new-identity, files of identities and recipients, passphrases
 # from files, descriptors and the terminal, and that no secret shows where others can look.
 import os

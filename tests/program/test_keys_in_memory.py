@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Where a running paes keeps the key of `paes cipher`: the raw key begins each schedule that any kernel
 # makes of it or is what libcrypto copies, so wherever it lies the pages must be locked and not dumped.
 # And what is left of a vault's keys when its mount has ended: nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a run that was killed leaves beside its output under a name of its own, where the file system
 # has no files without one or where an output was about to replace another: for its owner alone, and
 # named by the next run that writes into that folder.

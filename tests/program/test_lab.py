@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The lab (bench/lab) and its report (bench/report): each number of a page is the result file's or the
 # studies' own, what is no result is refused in one line, an interrupted run goes on where it stopped,
 # and energy is what counters say. How fast anything is, no test can say.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One gibibyte both ways, opened and made by others, and the memory cap: 128 MiB plus 16 MiB a
 # thread however large the file, from a file and through pipes. Streams throughout; needs 3.3 GiB
 # for a minute on the roomiest of the temporary folder and /dev/shm.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libpaes.so as another language meets it, through the C interface: payloads under a key of the
 # caller's own, against PyPI cryptography's Cobblestone classes, and files against the program.
 import ctypes

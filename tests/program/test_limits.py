@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Bad input is refused before work is spent on it: versions, suites, envelopes, work factors. And a
 # small file is quick.
 import os

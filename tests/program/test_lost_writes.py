@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A disk that takes what is written and cannot keep it, below an overlay, as the root of a container is one.
 # The sync of a whole overlay tells nobody of what the file system below could not write. Only the sync of
 # each file does.

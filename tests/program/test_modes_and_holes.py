@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How files are treated: names, modes, umask, holes, -f, sources kept. What the ciphers do is not
 # the subject here.
 import os

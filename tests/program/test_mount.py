@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # paes-mount against gocryptfs: what gocryptfs has written through its own mount must be what paes-mount
 # shows, to the byte. And the life of a mount: how it begins, how it ends, and what it says when it cannot
 # begin. Whatever a test leaves mounted or running is unmounted and ended after it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes-mount --ahead`: what is written with IVs and keystream made ahead is as without, for gocryptfs as well;
 # no IV comes twice; and what makes no sense is refused before anybody is asked for a passphrase.
 import os

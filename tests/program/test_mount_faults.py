@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A mount whose vault's file system fails: a script of operations runs again and again, and another call of the mount
 # on the vault fails each time. In every test run those are a few of the calls, with PAES_EXHAUSTIVE all of them.
 #

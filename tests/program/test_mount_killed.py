@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A mount that is killed while programs write to it, at any moment and at one of its calls to the system: 3 kills of
 # each kind in every test run, 200 with PAES_EXHAUSTIVE. The programs choose what they do by a seed, so that a model
 # here can do the same up to where the kill came.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A file that the mount knows under a name that is gone by now, or that another takes away at that moment. And
 # file systems that keep a name for what is removed while it is open.
 import contextlib

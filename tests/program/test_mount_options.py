@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the system lets a mount of paes-mount do: suid, dev, exec, ro and rw as /proc/self/mountinfo has them,
 # what root may set for its cache, and the ways in which systems mount by themselves: /etc/fstab and systemd.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Programs that others wrote to try file systems, on a mounted vault. Each is run for seconds, and with PAES_EXHAUSTIVE
 # for as long as it takes. Afterwards both checks find nothing, and gocryptfs shows the same tree.
 #

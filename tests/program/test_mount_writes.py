@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writing through paes-mount. The same operations on an ordinary folder beside it say what must come of them;
 # gocryptfs's check and its own mount, and `paes vault fsck`, say whether the vault is one that others read.
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The ranks of MPI jobs, of every MPI library that was found, write and read the bytes that one process
 # does.
 import os

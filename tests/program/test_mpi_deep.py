@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What takes too long for every run (./dev check --deep): files of more than a gibibyte by every number
 # of ranks.
 import os

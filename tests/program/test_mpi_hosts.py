@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One rank on each of three hosts: network namespaces with an address and a host name of their own, behind a
 # bridge in a fourth, on this machine. They share the file system. Of Open MPI everything goes over TCP; of
 # MPICH what its launcher has to say.

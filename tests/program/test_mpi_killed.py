@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Ranks that are killed without warning at random moments: the job ends soon, nothing looks finished that
 # is not, nobody is left behind, and --resume gets there. 50 kills for each library with PAES_EXHAUSTIVE.
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # paes-mpi as its users meet it, of every MPI library that was found: what it writes paes opens and the
 # reverse, what fails says so once and leaves nothing, and its reports are what their schemas say.
 import json

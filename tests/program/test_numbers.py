@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How the command line reads numbers: decimal, and nothing else. A number that C would take for octal
 # or hexadecimal is refused, not guessed at. And an empty word where a command belongs.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Words of the command line reach the commands as they stand, whatever they look like: the library that
 # parses it gives some of them a meaning, such as "++", "[a,b]" and "{}".
 import os

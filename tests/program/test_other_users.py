@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Another user in a folder that both can write to, sticky (as /tmp is) or not, who exchanges what lies
 # under the name of an output while paes runs: no secret is read, no file overwritten. A few runs
 # each here, 1,000 with PAES_EXHAUSTIVE.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a name leads to decides what happens there: links, devices, FIFOs, and names that nobody gave.
 import os
 import shutil

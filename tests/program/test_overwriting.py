@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What -f does not replace: the identity or the passphrase that opens the file.
 import os
 

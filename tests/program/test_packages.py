@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The packages, the static program and the SBOM that tools/package makes, on machines that have nothing
 # else: they are installed, run, upgraded from this tree built as a lower version, and removed, in a bare
 # root (tools/check/bare_root) that has no checkout and no compiler until a recipe asks for one. In another

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What is said when work into a pipe ends early: how much went out, for it cannot be taken back.
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Keys of age's plugins, with a plugin of our own: both ways, beside age, and with plugins that misbehave.
 # Post-quantum keys go to age-plugin-pq where libcrypto has no ML-KEM.
 import base64

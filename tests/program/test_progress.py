@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The progress line stays one line: cut to the width of the terminal, which is asked at each update,
 # down to widths that have no room for the figures. On a pseudo terminal, where every byte is seen,
 # and in tmux, which folds lines and makes windows narrower as terminals do.

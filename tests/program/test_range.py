@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # decrypt --range against slices of the plaintext: inclusive ends, open ends, ends beyond the file,
 # and the authentication that a range still does.
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # README.md and the documents with recipes, run as they stand (recipes.py). `./dev run` stands for the
 # program under test, and the parts of `dev` that build, test and measure for an hour are only looked up.
 # What installs something is only looked at here; test_packages.py runs it, on a machine of its own.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # rekey: another list of recipients or another passphrase, in place, the payload untouched; the lock
 # against a second rekey; and the copy of the old envelope that saves the file when the machine
 # stops in the middle.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --resume: what was killed at any moment is continued to the right bytes, and starts afresh under
 # another key and salt when the source, the keys or the files beside the output are not what they
 # were.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Too little room for an output: said before the work where that is certain, with both figures, a
 # warning where it is not, and how much was missing where it ran out after all.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The bytes of an encrypted file depend on key, salt and text alone: never on the kernel, the number
 # of threads, the schedule or the grain. The test program seal_fixed injects key and salt; nothing in
 # the release binary can, which is tested as well. What the bytes must be is computed here a second

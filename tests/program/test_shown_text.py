@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a terminal is shown: names and texts of others, which may hold anything. Python's strict
 # decoder says what UTF-8 is, and its table of characters which of them a terminal obeys, which turn
 # text around and which show nothing; those reach no terminal as they are, neither in messages nor

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs that end before everything is done: signals at random moments, and a standard output that nobody
 # reads any more. Whenever a file was not done the exit says so, and --json lists it. Some signals in every
 # test run, 200 of each kind with PAES_EXHAUSTIVE.

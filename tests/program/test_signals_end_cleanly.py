@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Signals and closed pipes in the middle of the work: it ends at once, in one clear line, with no partial
 # output and no temporary file, and the source as it was.
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Signals that whoever starts a program has blocked or ignored: supervisors, runtimes with threads and
 # scripts leave some so. What a program does, and how it ends, is as without.
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # SSH's keys, made by ssh-keygen: envelopes both ways with the age program, encrypted keys and their
 # passphrases at the terminal, and keys that age does not take.
 import io

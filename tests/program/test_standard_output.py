@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Standard output that is a file: what the system says about it late, at a sync or at the close, is an
 # error like any other. A library before the system's makes it say so.
 import fcntl

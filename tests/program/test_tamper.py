@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Damage of every kind to a three-chunk file, at the command line: exit code 3 (or 4 where the
 # envelope is hit), no output file, and on a pipe nothing but an authenticated prefix. The tests of
 # src/stream do the same for every bit and every length against the library; here `verify` takes

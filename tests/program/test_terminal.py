@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What paes does at a terminal: passphrases asked for without echo, twice for a new one; the progress
 # line; and nothing of that where nobody watches.
 import os

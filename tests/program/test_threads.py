@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Threads that the system refuses: the OpenMP run-time libraries would end the process themselves, in
 # the middle of things. paes asks first, says so in one line and leaves nothing behind.
 import os

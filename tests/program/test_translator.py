@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The translator of device code (tools/emulate/ptx/translate.py) refuses what it does not know, and names it."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `paes umount`: it returns when the program of a mount is gone and everything is written, and otherwise it
 # says in one line why not. Whatever a test leaves mounted or running is unmounted and ended after it.
 import contextlib

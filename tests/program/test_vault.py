@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # paes vault init, passwd and info, with gocryptfs as the judge in both directions. Only its -fsck
 # mounts anything.
 import json

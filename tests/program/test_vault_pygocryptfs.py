@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Vaults between paes and pygocryptfs (PyPI), which was written in Python by somebody else from the
 # format's description, and needs no mount. What both read of gocryptfs's trees: test_vault_trees.py.
 import hashlib

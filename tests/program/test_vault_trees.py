@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Trees that gocryptfs wrote, read by paes: everything that its mount shows, byte for byte, and the same
 # verdict on each kind of damage.
 import hashlib

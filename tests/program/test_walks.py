@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Walks through folders of somebody else, who exchanges a folder or a file for a symbolic link once the
 # list of files is made: nothing outside of what was named is read, written or changed. The key comes from
 # a FIFO, which paes opens after the list is made and before it opens a file.

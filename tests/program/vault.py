@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Vaults for tests: made by gocryptfs, and files for them sealed here, by nobody's program but by the
 # format's description alone.
 import base64

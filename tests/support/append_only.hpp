@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders in which names can be made and not taken away again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a table of kernels whose files are compiled for instruction sets. A file's flags let the
 // compiler use those instructions anywhere in it, so its row must need all of them.
 #pragma once

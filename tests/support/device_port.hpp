@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device that a test program runs on, real or, with PAES_EMULATED_DEVICE set, emulated; and
 // ports: streams of it with memory on both sides, for tests that launch one thing after the other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes rows of the kernel table out of device kernels, each in several variants.
 // emulated_device_kernels.hpp and tested_device_kernels.hpp share this; each runs the rows in its
 // own way.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device kernels as rows of the kernel table, for tests alone: each run becomes a launch that is
 // emulated on the host, on copies of the data, as the device copies to the device and back. So the
 // device functions must pass every test of the processor's kernels, without a device. Devices do

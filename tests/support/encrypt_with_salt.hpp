@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A container with a chosen input key and salt, for tests that compare bytes. No library has this:
 // a salt used twice with one input key reuses nonces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device that computes with a kernel of the CPU, for tests of those who call devices: it counts
 // and checks what it is given, declines when its slots are taken, and fails when told to.
 #pragma once

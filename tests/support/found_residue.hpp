@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether some bytes lie anywhere in this process's memory. The wanted bytes are held inverted, so
 // that the search does not find itself.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel's AES-GCM by the name of the operation, for tests that do the same with several.
 #pragma once
 

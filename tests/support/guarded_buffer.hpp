@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory whose neighbours are pages that nobody may touch: reading or writing one byte outside ends
 // the test with SIGSEGV.
 #pragma once

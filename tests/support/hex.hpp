@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hexadecimal text to bytes and back, for vectors written into tests.
 #pragma once
 

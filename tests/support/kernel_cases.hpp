@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that run once for each row of the kernel table that has GCM (PAES_FOR_ALL_KERNELS), so that
 // a new kernel is covered by its line in the table. A kernel that cannot run on this machine is
 // reported as not run, with the reason.

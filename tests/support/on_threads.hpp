@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Independent tests side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds what a function leaves on the stack. The function runs on a stack of its own, which is
 // searched afterwards.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks what a kernel claims about its raw modes: RawKey accepts a key for each mode that the
 // kernel has, and refuses one for each mode that it lacks.
 #pragma once

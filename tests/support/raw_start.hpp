@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns any 16 bytes into the start of a message in a raw mode.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels' bytes are compared with: the modes of SP 800-38A, XTS and AES-GCM by somebody
 // else. That is libcrypto, called directly (reference/by_libcrypto.cpp); builds without libcrypto
 // use the plain implementation of reference/by_tables.cpp, which the other builds compare with

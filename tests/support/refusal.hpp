@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an action was refused with, for tests that look at the code and the words of an Error.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a sanitizer is in this build: a sanitizer keeps its own shadow memory and stacks, so some
 // tests can learn nothing there. It is also ten times slower, so other tests do less.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device kernels on a real device as rows of the kernel table, for tests alone: each run copies its
 // piece to the device, launches, and copies back. So every test of a processor's kernel, NIST's
 // vectors first, also runs on a device. With PAES_EMULATED_DEVICE set, the device is emulated,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels that tests run: the rows of the kernel table, and emulated device kernels in programs
 // that ask for them; or only the kernels of a real device. All of them, or those that the variable
 // PAES_TEST_KERNELS names ("vaes512 des_bitslice_avx512"), for machines too slow for all.

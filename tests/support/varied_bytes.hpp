@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reproducible bytes that look random: the same on every machine for the same seed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels that this processor must be able to run, according to the system's list of features
 // (on Armv8, a register of the processor) and not to ours. If our list missed a feature, its kernel
 // would silently never run. Tests that run all kernels note here which they ran, and fail for what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A system that refuses some of its calls: a seccomp filter on a thread of its own.
 #pragma once
 

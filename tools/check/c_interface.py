@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The C interface is what packaging/libpaes.abi says: its functions, their parameters and their structs.
 
 Usage: c_interface.py [--record | --names] [ROOT [LIBRARY]]

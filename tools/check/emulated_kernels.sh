@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every kernel is tested by some processor: this one or, for instructions that it lacks, an emulated
 # one (tools/emulate/run). Runs the unit tests that know kernels here, then those again that were
 # skipped for want of instructions; a kernel that neither ran is a failure, as is a test.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The form of text files that .editorconfig promises: UTF-8, LF, a newline at the end, no blanks at the end of a
 line, tabs where they are wanted and nowhere else.
 

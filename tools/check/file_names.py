@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """File names are unique in the tree, so that a name alone says which file is meant.
 
 Usage: file_names.py [ROOT]; prints each name that files in several folders have, and exits 1 if there is one. Files

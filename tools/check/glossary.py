@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The glossary of ARCHITECTURE.md, where a search can enforce it.
 
 Usage: glossary.py [ROOT]; prints each violation as FILE:LINE and exits 1 if there is one. It finds words

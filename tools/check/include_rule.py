@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The include rule: which folder may include which, where special headers may appear, and that no files include
 each other in a circle.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The symbol rule of kernel objects. Each is compiled for an instruction set that not every machine
 # has; a function of it that the linker could pick for others would crash them (SIGILL). So each
 # object defines exactly one external symbol, its row paes::kernel_NAME, and no weak one.

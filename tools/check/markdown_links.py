@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Links of documents: what a Markdown file links to inside the tree exists, heading included.
 
 Usage: markdown_links.py [ROOT]; prints each broken link as FILE:LINE and exits 1 if there is one. It follows relative

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The width of documents: no line of a Markdown file has more than 100 columns.
 
 Usage: markdown_width.py [ROOT]; prints each violation as FILE:LINE and exits 1 if there is one. It leaves out

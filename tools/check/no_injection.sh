@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Nothing in the release programs and the installed libraries takes a salt or nonce of the caller's
 # choice for a file of paes, and no program takes its key: reuse breaks AES-GCM. Looks at symbols,
 # headers, options and what is made. Usage: no_injection.sh BUILD_FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes the packages of this tree twice, at two paths of different lengths, with umasks, time zones and
 # languages that differ, and fails unless all results are the same to the bit.
 # Usage: reproducible.sh [OPTION OF tools/package...]

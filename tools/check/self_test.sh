@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that can only say yes prove nothing: hands each of ours something bad and expects a no.
 # Usage: self_test.sh
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The licence of each source file: its first line, or the one after "#!" or "#compdef", names it.
 
 Usage: spdx.py [ROOT]; prints each file without and exits 1 if there is one. A source is a file with one of these

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whether the reference has what the public headers have: each function of the recorded C interface, each class and
 function of the C++ headers, and each example.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What Doxygen reads in place of a public header: its comments as documentation.
 
 Usage: filter.py FILE. The headers have ordinary comments, which read well where they are. Here the first one

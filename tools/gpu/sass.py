@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop of a kernel in what nvdisasm prints, and the cheapest way through it.
 
 A loop is found from the control flow alone: an edge back to a block that dominates its start (a natural loop).

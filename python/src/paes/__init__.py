@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authenticated, seekable, parallel encryption of much data, with libpaes.
 
     paes.encrypt_file("disk.img", "disk.img.paes", recipients=["age1..."])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cobblestone streams (C2SP chunked-encryption v1) in place of cryptography.cobblestone."""
 
 from paes._paes import (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions of paes.
 
 Each is also the built-in one that a caller would expect. Where cryptography can be imported, they

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole files, as the program's subcommands treat them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encrypted files on any file system of fsspec that reads ranges.
 
 Such as `fsspec.open("paes::s3://bucket/key", paes={"identity": "key.txt"})`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys as callers like to give them, as the library takes them."""
 
 from __future__ import annotations

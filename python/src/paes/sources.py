@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths and file objects as the library takes them."""
 
 from __future__ import annotations

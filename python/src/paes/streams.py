@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encrypted files as Python's file objects."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter blocks that count in all their bits, big-endian, and wrap: modulo 2^128 for AES, 2^64 for
 // 3DES (SP 800-38A, appendix B.1, with m = b). Kernels, and GCM, count in the last 32 bits only;
 // `message` splits where those wrap.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What GCM adds to its cipher and its hash (SP 800-38D): the pre-counter block, the 32-bit counter,
 // the length block and the limits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modes of operation as one table: a mode is a formula, out = post ^ F(pre), with F the block
 // cipher forward or inverse. Electronic codebook, CBC, CFB (whole blocks), OFB and counter mode are
 // SP 800-38A, section 6; XTS is IEEE 1619, section 5, which SP 800-38E approves. GCM is counter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The blocks that the modes of operation name, each a type of its own: none converts into another
 // unless the code says so (std::bit_cast). 3DES uses the first 8 bytes of those that it shares.
 #pragma once

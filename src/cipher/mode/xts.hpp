@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tweaks of XTS (IEEE 1619, section 5): T of a data unit's block i is E(unit number) * x^i in
 // GF(2^128), byte 0 being the least significant. Constant time in the tweak.
 #pragma once

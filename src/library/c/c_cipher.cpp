@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes/cipher.h on top of paes/cipher.hpp.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes/device.h on top of paes/device.hpp.
 #include <string>
 

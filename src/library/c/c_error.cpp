@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes/error.h: the texts of each thread's last failure.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes/file.h on top of paes/file.hpp: sources, whole files, readers and writers.
 #include <algorithm>
 #include <cstring>

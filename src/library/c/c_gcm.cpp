@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes/gcm.h on top of paes/gcm.hpp.
 #include "library/c/calls.hpp"
 #include "paes/gcm.h"

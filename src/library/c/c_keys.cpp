@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys of paes/file.h on top of paes/keys.hpp.
 #include <cstring>
 #include <string>

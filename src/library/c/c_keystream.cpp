@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes/keystream.h on top of paes/keystream.hpp and paes/nonces.hpp.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the functions of the C interface share: exceptions become codes, and their texts stay with
 // the thread.
 #pragma once

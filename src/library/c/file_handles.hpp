@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handles of paes/file.h, and options as the C++ classes take them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of an age v1 file (c2sp.org/age, "Payload") on the path of all files: STREAM over
 // ChaCha20-Poly1305 in chunks of 64 KiB, computed by libcrypto on as many threads as there are. A
 // nonce of 16 bytes stands before the chunks.

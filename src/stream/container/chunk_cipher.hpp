@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of a container, C2SP chunked-encryption v1 (Cobblestone): each chunk is one AES-GCM
 // message, a device is asked first, and salt and commitment stand before the chunks.
 #pragma once

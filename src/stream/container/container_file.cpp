@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decryption stops at a damaged chunk. It checks the last chunk of a seekable input first, so that
 // a cut file fails at once. Verification finds all damaged chunks.
 #include "stream/container/container_file.hpp"

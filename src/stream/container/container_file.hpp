@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files: from text to an encrypted file and back, and whether such a file is authentic.
 // transfer.hpp moves the chunks, payload.hpp says what they are, and the payload's own cipher which
 // format they have.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which chunks of a container are not authentic, as verification finds them: in any order, on all
 // threads, and in bounded memory however many there are.
 #pragma once

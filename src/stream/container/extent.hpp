@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the chunks of a payload lie in a file: arithmetic alone, from the payload's offset, the
 // text's length and the format's chunking.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formats of encrypted files as rows of one table (formats.def). A row recognises a file by its
 // first bytes, reads what stands before the payload, and makes new files. Nothing outside of a row
 // asks which format a file has.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/container/new_envelope.hpp"
 
 #include "paes/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other recipients for a container: a new envelope around the same input key, in the place of the
 // old one.
 #pragma once

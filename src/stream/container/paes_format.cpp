@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The container as a file format: an envelope that holds the input key, and Cobblestone's chunks.
 #include <utility>
 

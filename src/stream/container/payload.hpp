@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of an encrypted file: chunks that are sealed one by one, where they lie, and what a
 // transfer does with a buffer of them. A payload format is a PayloadCipher; everything else here
 // works for any of them. A whole file, a rank's share of one and the rest of an interrupted one are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A source whose first bytes can be looked at before it is read, to find out what it holds. On a
 // pipe they are kept and given back; a seekable source is read again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands before the chunks of a container: the header, the envelope, salt and commitment.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one part of a container that changes in place: everything before the payload, for other
 // recipients. It is replaced under a lock, with a synced copy of the old bytes beside the file
 // until the new ones are synced. So a crash at any moment leaves either the old envelope, the new

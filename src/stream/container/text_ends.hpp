@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are written as text, in front of an end: a source whose text is decoded while it is
 // read, and a sink whose bytes are written as ASCII armor (age/armor.hpp). Both work in order, as
 // pipes do, because whitespace and line ends in a text do not let a place be computed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/container/written_chunks.hpp"
 
 #include <iterator>

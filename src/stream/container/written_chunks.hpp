@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which chunks of a new file have been sealed. Sealing another text under the same nonce would give
 // both away, so each chunk is claimed here before it is sealed, and nothing gives it back.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which file it is that is open, and of what kind.
 #pragma once
 

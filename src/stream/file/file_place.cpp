@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/file/file_place.hpp"
 
 #include <linux/openat2.h>

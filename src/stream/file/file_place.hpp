@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a file's name is looked up. What lies below a folder that a user has named may belong to
 // somebody else, who can put a symbolic link in the place of a folder at any moment. So no path
 // through it is opened twice: the folder that was named is opened once, the folders below it are

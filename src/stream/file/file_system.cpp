@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/file/file_system.hpp"
 
 #include <sys/statfs.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of the file system on which an open file or folder lies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/file/group_commit.hpp"
 
 #include <sys/resource.h>

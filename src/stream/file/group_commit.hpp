@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group commit: many small outputs become durable together, as databases do it with transactions.
 // A sync for each file and one for its folder would cost several times as much as writing the file.
 // The order stays that of a single output: the data of all files is synced, then each file gets its

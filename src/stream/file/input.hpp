@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs: a file, which any thread reads at offsets, or a pipe, which is read in order. A request
 // to stop ends a wait for a pipe. Standard input that is a file counts as a file that begins at its
 // current offset.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs. An Output appears under its name only when it is complete and synced. Until then it has
 // no name, or an unpredictable one (temporary.hpp). A failure removes it unless it is resumable. If
 // the process is killed, a file without a name vanishes, and a file with a name stays. An

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the name of an output leads to. Folder and entry are examined through descriptors that stay
 // open, so that nobody can change the decision by exchanging the name meanwhile.
 #pragma once

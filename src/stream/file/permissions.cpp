@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/file/permissions.hpp"
 
 #include <linux/posix_acl_xattr.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may read and write a file, as far as its mode and its ACL say. Some file systems have no
 // permission bits: they refuse to set them, or report success and set nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two files beside a target that survive an interruption: TARGET.partial, which becomes the
 // target, and TARGET.journal, which says how much of it is complete and whose lock says that a run
 // is at work. Only this user's regular files with a single name are taken up, never through a

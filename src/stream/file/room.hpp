@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the output fits into the free space. This is checked before hours of work, and errors
 // give both figures. Other programs use and free space meanwhile, so the answer is certain only in
 // some cases.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that one run has written, so that none replaces another: many file systems take two
 // names for one, each by rules of its own for the case of letters and for accents.
 #pragma once

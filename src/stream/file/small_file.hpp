@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users keep in small files: identities, recipients, passphrases. Every length is capped
 // before memory is taken, and what was read is wiped.
 #pragma once

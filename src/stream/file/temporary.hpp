@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of paes's own files beside those of its users: of what must be found again, and of new
 // outputs until they are complete (new_temporary_name). A run that was
 // killed may leave such a file with all that it had written, and the next run warns of it. Where

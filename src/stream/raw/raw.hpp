@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raw messages: the modes of SP 800-38A and XTS. No format of ours is around them. GCM as one
 // message is in raw_gcm.hpp.
 #pragma once

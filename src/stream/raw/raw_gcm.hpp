@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GCM as one message (SP 800-38D): the ciphertext, then the tag of 16 bytes. Encryption writes the
 // tag last. Decryption reads twice: once for the tag, before anything is written, and once for the
 // text. A file can change between the two, so each piece is hashed again as it is decrypted, and is

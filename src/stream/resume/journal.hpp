@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The journal of a run that can be continued: which stripes of an unfinished output are complete
 // and synced. It lies beside that output, holds no key and no text, and is authenticated under a
 // key that only those have who can open the file. A header says what it belongs to. One record a

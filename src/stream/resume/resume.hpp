@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encryption and decryption that can be interrupted and continued. The output is written under a
 // name that survives (resumable_files.hpp) with a journal of its complete stripes (journal.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stripes of an interrupted file that are done, and those that are still to do. They are the
 // Continuation of a transfer: a stripe in the journal is authenticated again and kept, and a stripe
 // is entered in the journal when its last buffer is written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A buffer is what a thread holds at once: a run of consecutive items, transformed in place in
 // page-aligned memory. Every item begins on a cache line, so the bytes of several items are a list
 // of places rather than one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "paes/cancel.hpp"
 
 #include <sys/eventfd.h>

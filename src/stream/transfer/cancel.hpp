@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request to stop, which callers may leave out. Workers look at it before each buffer, and waits
 // on pipes end at once, whichever thread a signal reached.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a device pays on this machine: the rates of the CPU alone, of the device alone and of
 // both together, measured on memory for some milliseconds each.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two ends of a transfer: where bytes come from and where they go. An end is a file, a pipe, a
 // file that ranks share, or memory.
 #pragma once

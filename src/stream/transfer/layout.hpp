@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the items of a text lie in a source and in a sink.
 //
 // An item is what a transform works on as a whole: a container's chunk, a piece of a raw message, a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends of a transfer that are no files: memory of the caller's, and callbacks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sink in front of another one. It does not pass on pages of zero bytes, so that they become
 // holes there. What is written to it must be authentic: the holes show where the text is zero.
 #pragma once

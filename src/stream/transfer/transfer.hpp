@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one path for data: from a source through a transform into a sink, a buffer at a time, in
 // bounded memory. Encryption, decryption, verification, raw modes, a rank's share of a file and the
 // rest of an interrupted file are calls of `transfer` with another layout and transform.

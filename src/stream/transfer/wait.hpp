@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Input and Output share: waiting for a pipe without missing a request to stop, and reading or
 // writing a list of iovecs in as many calls as the system needs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extended attributes of a volume's files and folders are set and removed, and what a change of
 // content or owner takes away from a file. The answers are 0 or an errno. Modes, owners and times
 // are those of the backing file, so Backing's own calls change them.

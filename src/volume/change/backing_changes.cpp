@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of Backing that change the tree.
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One change of a file's stored content while nobody else uses the file. It notes what it writes,
 // so that another process can complete that, and what it writes over, and puts that back if it
 // cannot complete.

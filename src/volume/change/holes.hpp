@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a file's text has holes: blocks that read as zeros and of which the backing file stores
 // little or nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that a volume keeps for itself beside those of its users are made and removed: encoded
 // long names and the IVs of folders. read/hidden_names.hpp says which these are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is being written to the stored content of files, noted so that another process can complete
 // it. A killed process stops within a write, at the edge of a page, where no block ends. The block
 // would be lost, and what it held before, too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names in a volume are moved and removed (tree_changes.hpp).
 #include <fcntl.h>
 

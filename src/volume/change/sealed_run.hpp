@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The consecutive blocks that one request writes, sealed as they will lie in the file.
 #pragma once
 

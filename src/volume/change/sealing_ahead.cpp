@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "volume/change/sealing_ahead.hpp"
 
 #include <algorithm>

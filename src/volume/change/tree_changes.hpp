@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names in a volume are made, moved and removed. Each call is several on the backing tree, in such
 // an order that after each of them a name has what it had before or what it gets, and that what is
 // left over is hidden from all who list the folder. After a failure everything is as before. The

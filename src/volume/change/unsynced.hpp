@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The volume's own small files (a folder's IV, a long name) that are not yet on disk. Without them
 // everything below a new folder, or a file with a new long name, would be lost at a power failure.
 // So whoever syncs something syncs them first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sync of the whole file system on which a volume lies, and for which files it answers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A regular file of a volume, open to be read and written. What it does is on the backing file when
 // a call returns; nothing is kept in memory but the file's id.
 #pragma once

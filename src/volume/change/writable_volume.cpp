@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "volume/change/writable_volume.hpp"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A volume that is written to, and what all who write share. Files are written with
 // writable_file.hpp, names are changed with tree_changes.hpp, attributes with
 // attribute_changes.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The open files of a volume for which the sync of the whole file system does not answer
 // (WholeSync): overlayfs, for one, keeps the errors of the file system below it to itself. Such a
 // file is synced before it is closed, as long as its descriptor still hears of its errors.

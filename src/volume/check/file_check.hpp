@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The check of one regular file: its header and all its blocks, from any number of threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The check of a volume, or of a part of it: every name, IV, header, block, link target, extended
 // attribute and long name, on many threads. Nothing is changed.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a check counts and finds, and how it tells whoever watches it.
 #pragma once
 

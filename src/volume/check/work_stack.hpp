@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that finds more work while it is done: the walk of a tree on several threads. What was found
 // last is done first. So little waits: about what lies beside one path of the tree.
 #pragma once

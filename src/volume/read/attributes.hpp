@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extended attributes of a volume's files and folders. Their names and values are encrypted, but
 // for POSIX ACLs, which the backing file system has to understand.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backing tree, as the system has it. All calls that a volume makes on it go through this class
 // and no other, so that a test can fail, count or damage each of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may read and who may change which blocks of a file. Those who only read, and those who write
 // whole blocks in place, lock these blocks. Everybody else locks the whole file.
 #pragma once

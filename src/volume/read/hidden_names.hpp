@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a volume keeps for itself beside the files of its users: encoded long names, the IVs of
 // folders, and under hidden names what is not complete yet, or no longer.
 #pragma once

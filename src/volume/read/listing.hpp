@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of a folder of the backing tree, as they are stored.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "volume/read/open_files.hpp"
 
 namespace paes::volume {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all who have a file open share. The same file may be open under several names, and more than
 // once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A value or the number of an error (errno.h), for calls on which a file system answers millions of
 // times: a name that nothing has is no exception there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is damaged in a volume: found by reading, told to whoever asked.
 #pragma once
 

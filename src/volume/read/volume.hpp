@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An open volume: the root of its backing tree, its features and its keys. Folders and files of it
 // are opened with volume_folder.hpp and volume_file.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A regular file of a volume, open to be read.
 #pragma once
 

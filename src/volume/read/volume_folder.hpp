@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of a volume: its IV, the names in it, and under which names they are stored.
 #pragma once
 

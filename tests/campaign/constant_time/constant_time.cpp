@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows under valgrind memcheck that no branch and no address depends on key or data: both are
 // marked undefined, and memcheck reports every decision on an undefined value (A. Langley's
 // "ctgrind" idea). What comes out is marked defined again before the program looks at it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs one subject of constant_time under valgrind. A kernel that claims constant time must give no
 # report; one that does not, and a planted dependence, must give one: silence would mean that nothing
 # was looked at. Usage: constant_time.sh PROGRAM SUBJECT

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter mode across every carry: SP 800-38A counts in the whole block, kernels in 32 bits, and
 // the vector units in 64 at most, so that each border between them is where others have failed.
 #include <algorithm>

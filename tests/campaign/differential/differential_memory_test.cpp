@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where messages lie: every misalignment of in and out, in place, and with pages on both sides that
 // nobody may touch.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the differential tests run: each kernel in each mode and direction that it has, and how much
 // of the work a kernel of its speed is given. Reading which kernel was exercised is part of it.
 #pragma once

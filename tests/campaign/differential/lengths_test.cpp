@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every length from 0 to 4096, and lengths around the powers of two up to 64 MiB.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A message in random parts, on random executors with random grains, equals the message in one
 // call; a batch equals its messages one by one. What is random comes from a seed that a failure
 // tells.

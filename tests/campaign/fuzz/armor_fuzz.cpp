@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ASCII armor: a text means the same wherever it is cut, and what was decoded is decoded again from
 // the armor that paes writes around it.
 #include <string>

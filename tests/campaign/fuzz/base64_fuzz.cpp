@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base 64 of other programs: a text means the same wherever it is cut, and without its line ends it
 // is the one encoding of what was decoded.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of c_interface_fuzz share: the input as a row of decisions, and what every call of
 // the C interface must answer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encrypted files, for c_interface_fuzz: in memory through callbacks that may fail or give less
 // than they could, and in a folder.
 #include <fcntl.h>

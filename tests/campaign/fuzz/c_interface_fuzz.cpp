@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that uses the C interface: each input is a row of calls with their arguments, nulls
 // among them. What was written reads back, damage never gives wrong bytes, refusals write nothing,
 // and every code is one that the headers name. AddressSanitizer finds what is not freed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keystream engine, for c_interface_fuzz: whatever was computed ahead, the bytes are those of
 // counter mode and of AES-GCM.
 #include <string>

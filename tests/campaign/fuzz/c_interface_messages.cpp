@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-GCM and the raw modes, for c_interface_fuzz.
 #include <cstring>
 #include <string>

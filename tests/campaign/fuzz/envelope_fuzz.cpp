@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The age envelope, in two ways: the input as a whole file, and the input as stanzas of a header
 // whose MAC is right, which mutation alone would never hit. Identity, file key and stanza are those
 // of the vector `x25519` of the Community Cryptography Test Vectors (see age/testkit.txt).

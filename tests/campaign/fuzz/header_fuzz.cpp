@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The container's header and the zero bytes behind the envelope, and the length of the payload: the
 // input is a file's first bytes, continued with zeros.
 #include <algorithm>

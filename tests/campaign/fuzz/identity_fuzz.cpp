@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identity and recipient files, SSH's private keys among them, and the Bech32 beneath: the input is
 // a file's contents, or what OpenSSH writes between BEGIN and END, and its first 32 bytes are a key
 // to write and read back.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a journal says without a key: the input is a journal's first bytes, and its records are read
 // in two parts, as from a file.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a fuzz harness asserts: a property that no input may break.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --range FIRST-LAST: what is accepted is written one way, but for leading zeros, and in order.
 #include <string>
 #include <string_view>

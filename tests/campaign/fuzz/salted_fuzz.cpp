@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of openssl's salted files: what is accepted is written again the same.
 #include <algorithm>
 

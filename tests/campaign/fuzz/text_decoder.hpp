@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzzers of both decoders of text share: a text means the same in one piece and in two,
 // wherever it is cut.
 #pragma once

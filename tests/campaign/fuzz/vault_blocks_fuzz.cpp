@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Content of a vault's backing files: nothing opens but holes and what was sealed. The first byte
 // chooses the cipher; the rest is a file, a block, a link, an attribute, and a change of a block
 // that is authentic.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gocryptfs.conf: what is read is written in a form that reads as the same, and what is refused is
 // refused in one line.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of a vault's backing tree: what is decoded is encoded again the same, and what is encoded
 // is decoded again. The first byte chooses how the volume names things; the rest is a stored name,
 // the ciphertext of one, a padded name, or a name.

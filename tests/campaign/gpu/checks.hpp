@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of gpu_tests share: how much they do, how they compare, and every parallel mode
 // with every size of key. Plain C++, because the machine with the GPU may have no GoogleTest.
 #pragma once

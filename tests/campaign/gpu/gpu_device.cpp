@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device, with each device kernel in turn: counters about to carry in 32, 64 and 128 bits,
 // every length, data units of every kind, many GCM messages and parts of one, memory that is pinned
 // and that is not, several callers at once, and more slots than the device has memory for.

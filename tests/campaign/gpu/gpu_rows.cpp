@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each device kernel alone, as a row of the kernel table: every length from 0 to 4096 in every mode
 // and size of key, at every misalignment and in place, against the processor's fastest kernel.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tests of the CUDA device on a real device, against the processor's kernels. Needs neither
 // libcrypto nor GoogleTest nor a network; `./dev gpu` runs it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gibibyte through the device in every mode and size of key, as several callers would hand it
 // over, against the processor's fastest kernel on all its cores.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run-time library as the tests of tools/emulate/ptx call it, and kernels of planted.ptx by
 // their names.
 #pragma once

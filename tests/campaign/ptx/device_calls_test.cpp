@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // paes's device over the run-time library, on devices that exist only here: every call of the
 // library fails once, for good, for want of memory, or late; several devices, shapes of other
 // architectures, and little memory. What comes out is right or an error, and nothing is left

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What instructions compute that C++ has no operator for, by the examples and the borders of
 // NVIDIA's "PTX ISA".
 #include <gtest/gtest.h>

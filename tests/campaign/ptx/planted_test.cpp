@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults that were planted in device code and in the calls of a program, each of which must be
 // found; and the same without the fault, which must pass.
 #include <array>

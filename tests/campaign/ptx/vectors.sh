@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs published vectors on devices that exist only here: every Nth case, or with PAES_EXHAUSTIVE all
 # of them. Chains of our own stay short: as long as elsewhere they would take hours.
 # Usage: vectors.sh N COMMAND [ARG...]

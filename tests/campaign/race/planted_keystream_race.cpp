@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The protocol of the keystream engine's entries with a fault in it, for the test that
 // ThreadSanitizer sees one: a worker publishes keystream without releasing what it wrote. And
 // without the fault, for the test that it invents none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with a data race on purpose, for the test that ThreadSanitizer sees one; and with the
 // same accesses ordered by OpenMP's barriers alone, for the test that it invents none. Without the
 // Archer tool, ThreadSanitizer knows nothing of libomp's barriers and reports the second as well.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The program behind DES's S-box headers: the headers are what it makes of the circuits in the tree,
 # a circuit with a wrong gate is refused, and a search finds circuits, the same ones from the same
 # seed. Usage: sbox.sh SBOX_PROGRAM SOURCE_FOLDER

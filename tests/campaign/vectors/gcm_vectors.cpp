@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIST's GCM validation vectors (CAVP, gcmtestvectors) on every kernel that this machine can run:
 // the *.rsp files of the folder named on the command line. Each kernel seals, opens and verifies
 // every case. Fails unless all kernels that run pass exactly the published number of cases.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Finds the folder of NIST's GCM vectors and hands it to the test program.
 # Usage: gcm_vectors.sh FOLDER|"" VENV [EMULATOR...] PROGRAM; the variable PAES_VECTORS overrides
 # FOLDER.

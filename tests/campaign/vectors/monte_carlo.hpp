@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Monte Carlo procedures: thousands of single blocks in a row, each made of the ones before, so
 // that an error anywhere spoils the end. AES: the AESAVS, section 6.4, 1,000 blocks a round. 3DES:
 // SP 800-20, section 5, 10,000 blocks a round, three independent keys. `begin(key, iv)` gives a

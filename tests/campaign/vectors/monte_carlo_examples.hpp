@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Links out of NIST's published 3DES Monte Carlo chains: usnistgov/ACVP-Server, gen-val/json-files,
 // ACVP-TDES-{ECB,CBC,CFB64,OFB}-1.0/expectedResults.json. One round must give `out`, and the key,
 // IV and text that the next round starts from.

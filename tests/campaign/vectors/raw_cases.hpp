@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The published cases of the raw modes: which of NIST's files there are, how many cases each group
 // has, and which of them are none of ours. Files are known by the first part of their names (CBC,
 // TCFB64, ...), the form that NIST gave them.

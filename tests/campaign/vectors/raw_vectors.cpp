@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The published vectors of the raw modes on every kernel that this machine can run: NIST's AES and
 // 3DES cases with their Monte Carlo chains (CAVP), and Wycheproof's AES-GCM. Each kernel goes each
 // case in the direction that was published and back again, in place. Fails unless the published

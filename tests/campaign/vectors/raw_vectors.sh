@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Finds the vectors of the raw modes and hands them to the test program. Usage: raw_vectors.sh VENV
 # [EMULATOR...] PROGRAM; the variable PAES_VECTOR_PACKAGES names another folder that holds both
 # packages.

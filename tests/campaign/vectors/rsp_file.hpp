@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads NIST's response files (CAVP, *.rsp): "NAME = VALUE" lines, a lone word such as FAIL,
 // headings in brackets of which [ENCRYPT] and [DECRYPT] matter here. A case begins at its COUNT and
 // ends at an empty line, a heading or the next COUNT. Names come out in upper case, values in lower

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of the published vectors is run: all, or with PAES_VECTORS_EVERY=N every Nth case and no
 // Monte Carlo chain, for devices that exist only on the host, where a launch takes a millisecond
 // and a chain has one for each block. What was published is read and counted in any case.

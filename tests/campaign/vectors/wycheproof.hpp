@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wycheproof's AES-GCM cases (C2SP/wycheproof, testvectors_v1/aes_gcm_test.json, schema
 // aead_test_schema_v1): odd IV lengths, counters about to wrap, and tags that must not be accepted.
 #pragma once

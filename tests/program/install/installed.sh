@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs a build into a folder of its own, moves that folder, and builds and runs examples/outside
 # against it: with CMake, and with a compiler and pkg-config alone. Usage: installed.sh BUILD FOLDER
 set -euo pipefail

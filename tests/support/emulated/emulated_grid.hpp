@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A grid on the host: loops over all of its threads, which call the same functions as the device.
 // It stands in for what cuda/grid.hpp has for nvcc: the build compiles each device kernel NAME.cu
 // once more with this header before it (cmake/cuda.cmake), for tests alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices in the host's memory, for tests. Launches go to the kernels' emulation. Work is done only
 // when a caller waits for it, so that a caller that does not wait gets nothing. Copies are checked
 // against what was allocated and pinned. Freed memory must be wiped. Each kernel has constant

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launches of device kernels as the host emulates them, found by the kernel. Each kernel that
 // the build compiles with emulated/emulated_grid.hpp enters its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference by libcrypto, called directly.
 #include <openssl/evp.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference of builds without libcrypto.
 #include "reference/by_tables.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference without libcrypto: the modes block by block as SP 800-38A (section 6), IEEE 1619
 // (section 5) and SP 800-38D (section 7.1) write them, over the table-driven ciphers. Fast enough
 // under an emulator, and shares nothing with the kernels' templates of the modes.

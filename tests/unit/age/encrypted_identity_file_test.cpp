@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of identities under a passphrase: when the passphrase is asked for, whose fault an error
 // is, and what of the file is refused without asking.
 #include "age/encrypted_identity_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Envelopes: round trips, everything a reader must refuse, and adding recipients. That other
 // programs read what is sealed here, and the other way round, is tested where those programs run.
 #include "age/envelope.hpp"

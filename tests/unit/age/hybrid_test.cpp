@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Post-quantum keys: both ways, and what may not stand beside them. The published vectors are in
 // testkit_test.cpp.
 #include "age/hybrid.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys and key files: what is read, what is refused, and that no error quotes a secret.
 #include <gtest/gtest.h>
 

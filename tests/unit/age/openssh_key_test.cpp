@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of SSH's private keys: each field that is malformed, damaged numbers, other PEM.
 #include "age/openssh_key.hpp"
 

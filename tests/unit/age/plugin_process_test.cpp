@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins of a program that ignores and blocks signals, as a library's host may do.
 #include "age/plugin_process.hpp"
 

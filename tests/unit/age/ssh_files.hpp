@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys in tests/unit/age/ssh, for tests of SSH's keys. The README.md there says where they come
 // from.
 #pragma once

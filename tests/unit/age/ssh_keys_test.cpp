@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SSH's keys: what ssh-keygen and age wrote, recipients and stanzas that are refused, and that no
 // error quotes a secret. That age opens what is sealed here is tested where age runs.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The age format's community test vectors, as testkit.txt has them; it says whence they come.
 #pragma once
 

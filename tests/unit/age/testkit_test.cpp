@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The age format's community test vectors (testkit.txt says whence): every file opens, or is
 // refused for the reason that its vector names.
 #include "age/testkit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A figure is worth nothing if a wrong kernel gets one, or if the arithmetic behind it is off.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests in C share: how they say what is wrong. */
 #ifndef PAES_TESTS_C_INTERFACE_CHECK_H
 #define PAES_TESTS_C_INTERFACE_CHECK_H

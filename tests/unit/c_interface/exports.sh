@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What the libraries show: libpaes.so the functions of the C headers under PAES_0, and the C++ classes
 # in their inline namespace; libpaes.a the same names. The first can be loaded, and each C header
 # compiles alone.

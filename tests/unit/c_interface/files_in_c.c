@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole encrypted files and keys from C: every call for them, and what each must refuse. */
 #define _GNU_SOURCE
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keystream engine from C: NIST's example of AES-256 in counter mode (SP 800-38A, F.5.5),
  * blocks encrypted ahead and read back, an example of AES-GCM, every refusal that a C program has
  * to tell apart, and nonces. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that was not linked with libpaes.so and loads it: finds each function that is named,
  * under its version, uses some of them with threads, and unloads the library.
  * Usage: loaded_in_c LIBRARY NAME... */

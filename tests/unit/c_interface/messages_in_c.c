@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AES-GCM and the raw modes from C: published examples, every way to call them, and every refusal
  * that a C program has to tell apart. */
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No call of the library ends the program, also where memory is out: each allocation of libcrypto,
 // of C++ and of pages fails once, in a process of its own, and all from one on do. Whatever a call
 // answers, what follows goes on; and what runs of the kernel `openssl` need is there before them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of encrypted files from C: readers and writers on several threads, callbacks that fail or
  * read too little, damage, and work that is stopped. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of files in C share: a text, who may open it, and files in memory and in a folder
  * of the test's own. */
 #ifndef PAES_TESTS_C_INTERFACE_STORE_H

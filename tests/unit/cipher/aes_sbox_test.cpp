@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The circuits of AES's S-box against its definition, at every input: all 256 at once, one in each
 // bit of a wire. Of the three-input one also how many gates it takes, that each of them counts (a
 // wrong one is noticed), and that it adds a key.

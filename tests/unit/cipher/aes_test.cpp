@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The block cipher against FIPS 197's examples, and the two derivations of the S-box (the circuit
 // and the definition) against each other.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generated S-box circuits: every box at every input against the standard's tables, how many
 // gates they take, and that each of their gates counts (a wrong one is noticed).
 #include <gtest/gtest.h>

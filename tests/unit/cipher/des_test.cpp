@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Triple DES in its three forms (step by step, by tables, bit-sliced at every width) against the
 // standards' examples and against the reference.
 #include <gtest/gtest.h>

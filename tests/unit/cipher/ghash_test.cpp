@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GHASH against the examples of the GCM submission and against SP 800-38D's bit-by-bit algorithm.
 #include "cipher/ghash.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte order and the comparison without early exit.
 #include "core/bytes.hpp"
 

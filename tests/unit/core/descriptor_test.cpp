@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A descriptor is closed once, by its owner, and by nobody who only borrows it.
 #include "core/descriptor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Giving a file a name that nothing has, in each of the ways that file systems have for it.
 #include "core/new_name.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is given back comes again, and a forked child never waits for its parent's threads.
 #include "core/pool.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calls leave on the stack and in vector registers is gone after the scope that wipes it.
 #include "core/residue.hpp"
 

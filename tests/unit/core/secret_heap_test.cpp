@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What libraries allocate while they hold keys: nothing comes from here unasked, and nothing stays
 // in it.
 #include "core/secret_heap.hpp"

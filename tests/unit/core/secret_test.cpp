@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secret memory: wiped before the system gets it back, out of core dumps, locked. The test program
 // brings its own munmap, which looks at the pages before it lets them go.
 #include "core/secret.hpp"

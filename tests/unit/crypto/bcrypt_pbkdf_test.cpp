@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bcrypt_pbkdf against the vectors of OpenBSD (regress/lib/libutil/bcrypt_pbkdf).
 #include "crypto/bcrypt_pbkdf.hpp"
 

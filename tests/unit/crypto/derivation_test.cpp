@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Key derivations in a thread of their own: the result is that of a plain call, whoever waits may
 // give up at any time, and what fails there fails here.
 #include "crypto/derivation.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The primitives against their RFCs' own examples: a wrong parameter name or order would show here.
 #include "crypto/libcrypto.hpp"
 

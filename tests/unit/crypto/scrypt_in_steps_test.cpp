@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // scrypt against the vectors of RFC 7914, and how it is given up.
 #include "crypto/scrypt_in_steps.hpp"
 

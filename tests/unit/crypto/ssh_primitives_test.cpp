@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only keys of SSH need: Ed25519's keys and their map to X25519's, SHA-2, and AES as it
 // encrypts such keys.
 #include <gtest/gtest.h>

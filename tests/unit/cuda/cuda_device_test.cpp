@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device over an emulated runtime: every mode as the kernels of the processor compute
 // it, from pinned memory and from other, on one device and on several.
 #include <gtest/gtest.h>

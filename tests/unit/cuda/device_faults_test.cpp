@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device when something fails: every call of the emulated runtime once, for good, or for
 // want of memory; and everything wiped and given back each time.
 #include <gtest/gtest.h>

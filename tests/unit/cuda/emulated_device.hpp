@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device over an emulated device, and what the processor's kernels make of the same parts and
 // messages.
 #pragma once

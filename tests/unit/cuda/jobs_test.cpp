@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of device kernels that no row of the kernel table can ask for, emulated: counters of all
 // their bits, data units, many messages a launch, texts whose hashes take several levels, and grids
 // of every shape. What a kernel's row can ask for, the tests of kernels ask of these, too.

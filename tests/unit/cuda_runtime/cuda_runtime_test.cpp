@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which devices are taken and which are refused, and with what words; and why a device of the
 // public header is not there.
 #include "cuda/cuda_runtime.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for NVIDIA's run-time library, for programs that have no device: devices as a test
 // wants them, memory of the host, and launches and copies that do nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base 64 in lines, in pieces of any size, and what is refused.
 #include "encoding/base64_reader.hpp"
 

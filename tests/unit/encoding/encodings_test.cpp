@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bech32 and Base 64: published examples, every single-character change, and other spellings.
 #include "encoding/encodings.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PEM and the Base 64 of secrets: what is read, and every other spelling that is refused.
 #include "encoding/pem.hpp"
 

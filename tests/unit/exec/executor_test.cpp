@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every schedule calls each index once, and hands an exception to the caller after all have
 // stopped.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A forked child has none of its parent's threads, and gets its work done all the same.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The question whether threads can start: yes for few, and an Error, not the end of the process,
 // where stacks of the size that OMP_STACKSIZE asks for do not fit.
 #include "exec/start_threads.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What --range takes and what it refuses.
 #include "format/byte_range.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cobblestone's derivation, nonces and lengths. The derived values were read from streams that PyPI
 // cryptography 50 made (Cobblestone128Encryptor and Cobblestone256Encryptor with the key and
 // context below; the salt is the one it drew): commitment from the stream, key and nonce recomputed

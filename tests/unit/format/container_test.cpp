@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The container's header: its layout by hand, the placing of the payload, and what is refused.
 #include "format/container.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of openssl's salted files, and the derivation against an example made with openssl.
 #include "format/openssl_salted.hpp"
 

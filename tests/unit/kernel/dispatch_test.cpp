@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernel dispatch chooses on processors that we do not have: feature by feature, with sets
 // that make no sense but that hypervisors do show, and with an operating system that saves no
 // registers. Whatever is chosen must find every instruction that its file was compiled for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel's modes against libcrypto: all lengths around its flight, any start, in place, with
 // forbidden pages on both sides; and chained messages of unequal lengths side by side.
 #include <gtest/gtest.h>

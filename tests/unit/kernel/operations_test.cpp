@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel's single operations against libcrypto's AES and the portable GHASH: positions far
 // into a message, pieces in any order, hashes in parts. What `message` builds on.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels on wide registers leave the upper halves zero, as the calling convention asks (System V
 // AMD64 ABI, section 3.2.1). Where they do not, each narrow instruction of everybody else's that
 // follows may have to save and restore them: 200 ns a time on a Sapphire Rapids, more than a short

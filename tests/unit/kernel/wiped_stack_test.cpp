@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nothing is left of a kernel's frames: a call's stack is searched for any byte that is neither
 // what was there before nor zero. So no secret is left, whichever places a compiler chose for it.
 #include <gtest/gtest.h>

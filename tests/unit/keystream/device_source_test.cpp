@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device as the source of keystream: the same bytes, from it or without it; what it declines or
 // breaks down over, workers compute.
 #include "fake_device.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's own rules: where keystream comes from and when it is not worth it, limits, and what
 // a caller gets wrong.
 #include "keystream/engine.hpp"

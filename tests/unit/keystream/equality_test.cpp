@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever the engine precomputed, evicted, was late with or passed over: its output is counter
 // mode.
 #include <random>

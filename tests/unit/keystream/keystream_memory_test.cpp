@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The budget, who is evicted, what is left in memory, and forked children.
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks that are computed piece by piece: what is begun is used, completed or wiped, by whomever.
 #include <random>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the keystream engine share: keys, the stream that a context must be equal to,
 // and waiting for workers, which run only when nothing else wants the processor.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No byte of keystream is used twice for encryption, however many clients try at the same time: an
 // independent ledger of what was granted, a counter for each byte.
 #include <atomic>

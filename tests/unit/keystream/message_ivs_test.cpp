@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IVs that are functions of a message's number, and sealed contexts with IVs of 16 bytes: equal to
 // GCM whatever was computed ahead, no IV twice, nothing left in memory.
 #include "keystream/message_ivs.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nonce allocator: numbers never come twice, through crashes, threads, processes and forks.
 #include "paes/nonces.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sealed contexts: their messages are AES-GCM's, whatever was computed ahead; forgeries get nothing
 // out of them; no nonce is used twice; nothing is left in memory.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The record of used intervals against a plain list of bytes, and within its budget.
 #include "keystream/used_intervals.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text XOR keystream, and zeros where the keystream was: every width, length and alignment, and not
 // a byte beyond.
 #include "keystream/xor.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys that keep a call of the library waiting: a plugin that hangs, and a passphrase that costs
 // much. A Cancel and a report that throws end the call soon, and leave nothing.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header of the raw modes: known answers, messages and batches beside libcrypto,
 // threads, padding, and everything it must refuse.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cobblestone streams in memory: what the one seals, the other and Reader open, whatever the pieces
 // and the threads; each call writes what it says; damage, cuts and misuse are errors.
 #include <gtest/gtest.h>

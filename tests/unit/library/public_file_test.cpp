@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files through the public header: round trips, what the program's own path makes and reads,
 // outputs that appear complete or not at all, progress and stops.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header: lengths it must accept and refuse, and one message beside its threaded twin.
 #include <gtest/gtest.h>
 

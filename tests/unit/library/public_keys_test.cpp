@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys as callers hold them: text and files, errors that repeat no secret, copies that share, and
 // which combinations seal and open.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader: only the text comes out, whatever place is asked for, from whatever source, on however
 // many threads; damage, other keys and sources that misbehave are errors, and leave zeros.
 #include <fcntl.h>

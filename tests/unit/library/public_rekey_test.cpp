@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other recipients for a file through the public header: who opens it then, and what is refused.
 #include <gtest/gtest.h>
 

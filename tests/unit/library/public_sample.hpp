@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of paes/file.hpp share: keys, and stores that callbacks read.
 #pragma once
 

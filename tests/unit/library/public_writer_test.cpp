@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer: the same file whatever the order and the threads; each chunk once; all or nothing, also
 // when the disk or the caller's function fails at any call.
 #include <fcntl.h>

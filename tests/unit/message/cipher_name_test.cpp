@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of ciphers, spelled out here once more: a name that is gone, or one too many, shows.
 #include "message/cipher_name.hpp"
 

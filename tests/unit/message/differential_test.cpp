@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel against libcrypto over lengths, offsets, IVs, AAD and tags that published vectors do
 // not reach: those end at a few blocks, before a wide kernel's main loop begins.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GCM in parts that come in any order: the tag and the bytes of the whole message.
 #include "message/gcm_message.hpp"
 

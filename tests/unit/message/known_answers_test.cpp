@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Published GCM examples on every kernel: McGrew and Viega, "The Galois/Counter Mode of Operation
 // (GCM)", appendix B, which take IVs of 8, 12 and 60 bytes and all three key lengths.
 #include <gtest/gtest.h>

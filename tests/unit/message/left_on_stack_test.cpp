@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secrets that calls must not leave on the stack: of our own kernels, for libcrypto's memory is its
 // own, and `compute` and `tables` keep no secrets anyway.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One message in pieces over an executor: the same bytes for every schedule, thread count and
 // grain, and parts of a hash that join in any grouping.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PKCS#7 both ways, and every last block of a kind that is not padding.
 #include "message/padding.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages in the raw modes against libcrypto: any length, in parts, in pieces on threads, many at
 // once, for every kernel and both directions.
 #include "message/raw_key.hpp"

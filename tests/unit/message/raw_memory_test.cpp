@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the raw modes take beside the caller's buffers does not grow with the message: XTS with the
 // smallest data units has as many tweaks as blocks.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of one message taken alone, out of order, as threads with files at both ends take them.
 #include <gtest/gtest.h>
 

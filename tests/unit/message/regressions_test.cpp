@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bugs that other libraries shipped, each as a test that would have caught it, for every kernel.
 #include <gtest/gtest.h>
 

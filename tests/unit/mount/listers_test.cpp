@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who gets attributes with names.
 #include "paes-mount/listers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The socket by which a mount is waited for, without a mount.
 #include "cli/mount_presence.hpp"
 

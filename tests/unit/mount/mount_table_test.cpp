@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of /proc/self/mountinfo.
 #include "cli/mount_table.hpp"
 

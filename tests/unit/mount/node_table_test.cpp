@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes of a mount, over a vault with plain names, so that a test can see what it does below.
 #include "paes-mount/node_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of paes-mount that are not CLI11's: times, and the list after -o.
 #include "paes-mount/request.hpp"
 

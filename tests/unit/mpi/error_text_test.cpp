@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts as Open MPI 4.1 and MPICH 4.0 make them, and what no library should.
 #include "mpi/error_text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placement without MPI: every piece has one owner, for up to a thousand ranks.
 #include "mpi/placement.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Under mpirun: that the ranks together write, byte for byte, what one process writes with the same
 // key and salt, in the container and in every raw mode that is parallel, and read it back. Rank 0
 // makes the inputs, has the single-process library write what is expected, and compares.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference that stands in for libcrypto where there is none, held against libcrypto: every
 // mode and size of key, short lengths, counters and tweaks about to carry.
 #include "reference/by_tables.hpp"

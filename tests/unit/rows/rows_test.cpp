@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows that exist only for measurements do what they claim, no more: `copy` copies, `vaes_loop`
 // is CTR without a tag, `ipsec_mb` is GCM. A row that cannot run here is reported as not run.
 #include "rows/rows.hpp"

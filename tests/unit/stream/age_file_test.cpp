@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of age on the path of all files: from files and pipes to both, in parts, armored, damaged,
 // cut and extended; and the format's community test vectors.
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a log of damage keeps: neighbours joined in whatever order they come, the first hundred
 // ranges, the right sum, and bounded memory.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nothing that was changed, cut, moved, repeated or added gets through, no output file appears, and
 // what a pipe received before a failure is a prefix of the true text.
 

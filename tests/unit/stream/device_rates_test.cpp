@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What --device auto decides by: a device is taken only where it is clearly faster, and the
 // measurement sees which is.
 #include "stream/transfer/device_rates.hpp"

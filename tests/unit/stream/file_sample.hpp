@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the pipeline's tests share: a folder of their own, files and pipes in it, a fixed key, and
 // encrypting and decrypting with every choice open.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs appear complete or not at all, never over what they may not replace; inputs that are
 // directories, unreadable or change are refused; modes, holes, ranges, stops and memory.
 

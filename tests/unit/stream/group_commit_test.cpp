@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of outputs: nothing has its name before the group is committed, a failure is that file's
 // alone, and limits commit a group by themselves, also when several threads fill it.
 #include "stream/file/group_commit.hpp"

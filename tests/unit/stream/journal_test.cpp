@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A journal says "complete" for nothing but what was recorded in it, under its key, for its file;
 // and a header that differs in anything is not taken for the same.
 #include "stream/resume/journal.hpp"

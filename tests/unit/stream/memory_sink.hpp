@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that a transfer writes to, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A container made, opened and verified in parts, in any order, is the container made at once: what
 // ranks of a cluster and resumed runs stand on.
 #include <utility>

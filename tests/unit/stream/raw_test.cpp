@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raw messages through the pipeline on several threads, where races would be: chained directions
 // that take turns, pieces at offsets, pipes, and a failure while others wait for their turn.
 #include "stream/raw/raw.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the container's tests compare with: the specification in a few lines, and the sizes around
 // which a pipeline can go wrong.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the system can refuse when the work is done: setting permissions on file systems that have
 // none, giving files names, and syncing.
 #include <fcntl.h>

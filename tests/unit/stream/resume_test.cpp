@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was interrupted is continued to the right bytes, or starts afresh with another key when
 // anything does not fit; and no nonce is ever used for a second text.
 #include "stream/resume/resume.hpp"

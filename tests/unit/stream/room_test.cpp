@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Room that is too little, and temporary files of runs that are gone: what is found out about a
 // folder before the work.
 #include "stream/file/room.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever the size, the schedule, the grain and the kind of input and output: the same ciphertext,
 // and the text comes back.
 

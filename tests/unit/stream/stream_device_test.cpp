@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams on a device: the same bytes as without, in every way it can share the work with the CPU;
 // what it leaves to the kernel; damage found; and nothing left of an output when it fails.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No chunk is claimed twice, in whatever order they come; compared with a plain set.
 #include "stream/container/written_chunks.hpp"
 

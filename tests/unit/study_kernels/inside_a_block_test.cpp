@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels that share a block among threads, emulated: the processor's ECB at every size of key,
 // in place and not, and errors for what they do not take.
 #include <gtest/gtest.h>

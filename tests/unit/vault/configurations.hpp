@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Configurations that gocryptfs made, and what it says of them (tests/unit/vault/configurations).
 #pragma once
 

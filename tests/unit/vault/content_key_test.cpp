@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks under each cipher of content: published vectors, edges of lengths, holes, and damage.
 #include "vault/content_key.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EME: published vectors on every kernel, and what the mode promises for every length.
 #include "vault/eme.hpp"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes gocryptfs_answers.txt: what gocryptfs stores for given names, files, links and attributes.
 
 Usage, as root, with gocryptfs 2.3 (Debian 12) and a folder on a file system with user attributes:

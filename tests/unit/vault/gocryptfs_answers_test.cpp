@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the real gocryptfs stored (gocryptfs_answers.txt, made by gocryptfs_answers.py) is what paes
 // stores or reads.
 #include <gtest/gtest.h>

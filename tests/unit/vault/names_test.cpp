@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the backing tree: every length, every damaged character, and what gocryptfs refuses.
 #include "vault/names.hpp"
 

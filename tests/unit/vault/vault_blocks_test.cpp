@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Headers of files, and where their blocks lie.
 #include "vault/vault_blocks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a crash leaves. The backing calls of each script are recorded and replayed into a fresh
 // folder: each prefix of them, each prefix with its last write torn, and each with one change of
 // content, or the rest of the changes of names, left out that no sync had ordered before the crash.

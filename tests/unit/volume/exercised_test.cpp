@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long runs of random work against models in memory: files of bytes, and a tree of names. The seed
 // is printed; PAES_SEED repeats it. PAES_EXHAUSTIVE=1 does 10^7 operations on files and 10^6 on
 // names.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each call on the backing tree fails once, at each place where it is made. The error comes out,
 // nothing else is read instead, and no descriptor stays open.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of the backing file system: each script runs again and again, and another of its backing
 // calls fails each time. The error comes out, or the step is complete without that call. The tree
 // is as before the step or, where the step says so, as after it; the files that are open agree with

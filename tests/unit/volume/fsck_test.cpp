@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The check of whole volumes: what it counts, what it names, and on how many threads.
 #include "volume/check/fsck.hpp"
 

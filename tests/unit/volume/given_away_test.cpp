@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who gets what is made for another user, when another process changes the same folder meanwhile.
 #include <cerrno>
 #include <cstdio>

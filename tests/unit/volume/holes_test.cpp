@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a file's text has holes: compared with which blocks were written, for each format's blocks.
 #include "volume/change/holes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lengths of links, which are those of their targets, whether the name or the link itself is at
 // hand; and when a link is read for that.
 #include "volume/read/link.hpp"

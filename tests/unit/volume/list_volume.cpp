@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints all that a volume holds, as src/volume reads it, for tests that compare it with what
 // another program shows. list_volume DIR < MASTER_KEY_IN_HEX: a JSON array with an object for each
 // name. Names, targets and values are in hexadecimal, because they need not be UTF-8.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A volume for tests: a folder of its own, written with the ciphers of src/vault in the layout that
 // gocryptfs gives a backing tree. Keys, IVs of folders and ids of files are the same in each run.
 #pragma once

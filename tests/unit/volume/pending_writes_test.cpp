@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left of a file when the program is killed within any of its writes, at any edge of a
 // page, and another process completes what was noted: each block as it was or as it should become.
 #include <linux/falloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short pieces of work on a volume, step by step, which other tests interrupt: by a crash after any
 // of the backing calls (crash_test), by an error of any of them (faults_test). And a volume's tree
 // as its readers see it.

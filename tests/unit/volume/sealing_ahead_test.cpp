@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks sealed with IV and keystream made ahead: they open as any block does, on every kernel and
 // from any number of threads; no IV comes twice; and where nothing can be made ahead, or in a
 // forked child, blocks are sealed as without.

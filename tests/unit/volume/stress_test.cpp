@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many threads at once on one file and on the same names; above all for ThreadSanitizer.
 #include <algorithm>
 #include <array>

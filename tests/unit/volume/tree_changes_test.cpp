@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of a volume that are made, moved and removed, long ones among them, and attributes.
 #include "volume/change/tree_changes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file system whose sync tells nobody what could not be written, as overlayfs. Each file is then
 // synced by the descriptor that wrote to it.
 #include <gtest/gtest.h>

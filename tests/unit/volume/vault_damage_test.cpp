@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever byte of a volume is changed, and wherever a file is cut: a reader gets an error or what
 // was stored, never anything else, and the check names the damage. Where the format itself cannot
 // tell, the test says so.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of files, at all offsets and lengths that mean something to blocks.
 #include "volume/read/volume_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of a volume: which there are, under which names they are stored, and which are damaged.
 #include "volume/read/volume_folder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All of a volume as a reader sees it, to be compared before and after something was done to it.
 #pragma once
 

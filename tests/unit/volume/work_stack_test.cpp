@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that makes more work, on one thread and on many.
 #include "volume/check/work_stack.hpp"
 

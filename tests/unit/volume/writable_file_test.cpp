@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A volume's file that is written: lengths, holes, several handles, and what is left when the
 // backing file system gives up in the middle.
 #include "volume/change/writable_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the writing side share: a volume in a folder of its own, a fixed key, and calls
 // that fail the test where they must not fail.
 #pragma once

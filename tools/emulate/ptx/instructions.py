@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each instruction of PTX computes, as a C++ expression: the table that translate.py goes by.
 
 The names, the types and the meaning are those of NVIDIA's "PTX ISA" (version 9.0, chapter 9). Only what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What translated device code consists of: a lane, which is one thread of a grid, what it can
 // reach, and the instructions that C++ has no operator for. translate.py writes code that includes
 // this header alone; machine.hpp runs it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs translated device code: the memory of a device, and grids of lanes in random order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of NVIDIA's run-time library that the project calls, over devices that exist only
 // here, and those that nvcc's objects call when the program starts and when they launch.
 #include <cuda_runtime_api.h>

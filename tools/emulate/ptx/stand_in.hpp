@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices that exist only here, behind the functions of NVIDIA's run-time library
 // (runtime_library.cpp defines them). A program that links this in place of that library runs its
 // device code, which translate.py made of the compiler's PTX, on the host, and does not know it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Translates device code into C++ that runs on the host: from the PTX that nvcc writes for a file of kernels.
 
 Usage: translate.py FILE.ptx FOLDER [PARTS]; writes FOLDER/NAME_1.cpp to FOLDER/NAME_PARTS.cpp, which compile
