@@ -2,8 +2,6 @@
 // The nonce allocator: the deterministic construction of SP 800-38D, section 8.2.1, a fixed field
 // and a count. In a process the start is random; in a file the count is advanced, and synced,
 // before what it covers is handed out.
-#include "paes/nonces.hpp"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -24,6 +22,7 @@
 #include "core/new_name.hpp"
 #include "core/secret.hpp"
 #include "message/raw_key.hpp"
+#include "paes/nonces.hpp"
 
 namespace paes {
 

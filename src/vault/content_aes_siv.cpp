@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES-SIV (RFC 5297) with two keys of AES-256: IV of 16 bytes, tag, ciphertext. S2V takes the
 // associated data, then the IV as the nonce (section 3), then the text.
-#include "crypto/aes_siv.hpp"
-
 #include <cassert>
 #include <cstring>
 
+#include "crypto/aes_siv.hpp"
 #include "vault/content_cipher.hpp"
 
 namespace paes::vault {

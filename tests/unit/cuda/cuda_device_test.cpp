@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA device over an emulated runtime: every mode as the kernels of the processor compute
 // it, from pinned memory and from other, on one device and on several.
+#include "cuda/cuda_device.hpp"
+
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "cuda/cuda_device.hpp"
 #include "cuda/emulated_device.hpp"
 #include "message/gcm_message.hpp"
 
