@@ -8,6 +8,7 @@ import io
 import mmap
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from hypothesis import strategies as st
 from varied import varied_bytes
 
 import paes
+import paes.sources
 
 TEXT = varied_bytes(50_001)
 
@@ -485,6 +487,9 @@ def test_a_descriptor_that_is_ready_too_early(folder: Path, identity: paes.Ident
             file.write(TEXT)
         assert target.calls < 200
     assert paes.open(folder / "sealed", identity=identity).read() == TEXT
+    # For as long as it takes.
+    with plain.open("rb") as source:
+        assert paes.sources._wait(source, select.POLLIN, 5000)
 
 
 def test_a_file_that_grows_while_it_is_opened(
@@ -766,6 +771,7 @@ def test_many_open_readers_take_no_descriptors(
     program = """
 import io, resource, sys
 import paes
+import paes.sources
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 sealed = open(sys.argv[1], "rb").read()
 [key] = paes.Identity.load(sys.argv[2])

@@ -209,7 +209,9 @@ struct VectorModes {
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
         one_flight<Which, 0, Count>(keys, carried, tweak, in, out, through_caches, nothing_between);
-        tweak += Count;
+        if constexpr (formula_of(Which).has_tweak()) {
+          tweak += Count;
+        }
         in += Count * vector_bytes;
         out += Count * vector_bytes;
         left -= Count * vector_bytes;

@@ -73,7 +73,7 @@ def _wait(file: object, event: int, waits: int) -> bool:
     if not ready.poll(0):
         ready.poll()
     elif waits:
-        time.sleep(min(0.0005 * 2**waits, 0.05))
+        time.sleep(min(0.0005 * 2 ** min(waits, 7), 0.05))
     return True
 
 
