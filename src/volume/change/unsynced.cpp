@@ -45,6 +45,18 @@ int Unsynced::add(Descriptor file, Bytes content) {
   return 0;
 }
 
+// Another file may have been made since, and have its inode, if it was in the list no more.
+void Unsynced::drop_removed(const struct stat& status) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(files_, [&](const File& each) {
+    if (each.status.st_dev != status.st_dev || each.status.st_ino != status.st_ino) {
+      return false;
+    }
+    const Result<struct stat> now = backing_.status(each.descriptor.number(), "");
+    return now && now->st_nlink == 0;
+  });
+}
+
 std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& each) {
@@ -69,7 +81,7 @@ int Unsynced::lose(int folder, const char* name, const Change& change) {
   if (backing_.removes_open_files(folder)) {
     const int error = change();
     if (error == 0) {
-      (void)take(*status);
+      drop_removed(*status);
     }
     return error;
   }
@@ -87,7 +99,8 @@ int Unsynced::lose(int folder, const char* name, const Change& change) {
 
 // The descriptor that would have heard of errors is closed, so the content is written anew. Where
 // nobody but root may open the file for writing, it is synced at once: in the list it would fail
-// whenever it is to be written.
+// whenever it is to be written. Who opens it after its error was told hears nothing of that, so
+// such a file is then lost.
 void Unsynced::put_back(int folder, const char* name, File file) {
   constexpr int flags = O_NONBLOCK;
   if (Result<Descriptor> writing = backing_.open(folder, name, O_WRONLY | flags); writing) {
@@ -95,6 +108,10 @@ void Unsynced::put_back(int folder, const char* name, File file) {
     file.has_failed = true;
     const std::lock_guard lock(mutex_);
     files_.push_back(std::move(file));
+    return;
+  }
+  if (file.has_failed) {
+    lost_ = EIO;
     return;
   }
   const Result<Descriptor> reading = backing_.open(folder, name, O_RDONLY | flags);

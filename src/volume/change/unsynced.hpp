@@ -31,8 +31,9 @@ class Unsynced {
   [[nodiscard]] int replace(int folder, const char* from, const char* name);
   // 0 or an errno. All that was added before the call is on disk when the answer is 0. The system
   // reports only once that it could not write something, and takes it for written from then on. So
-  // what could not be synced is written anew by the next call. Where the whole file system was
-  // synced that cannot be done: its error is then the answer for ever.
+  // what could not be synced is written anew by the next call. That cannot be done where the whole
+  // file system was synced, nor where a file can no longer be opened for writing: the error is then
+  // the answer for ever.
   [[nodiscard]] int sync();
 
  private:
@@ -48,6 +49,8 @@ class Unsynced {
   // Removes or replaces the file with that name by `change`, whose answer is 0 or an errno.
   template <typename Change>
   [[nodiscard]] int lose(int folder, const char* name, const Change& change);
+  // Drops the file with that status from the list if its last name is gone.
+  void drop_removed(const struct stat& status);
   // Takes it out of the list, if it is there.
   [[nodiscard]] std::optional<File> take(const struct stat& status);
   // It was taken and closed, and still has the name. Its caller holds syncing_.
@@ -63,7 +66,9 @@ class Unsynced {
   std::mutex mutex_;
   std::vector<File> files_;
   bool are_too_many_ = false;
-  int lost_ = 0;  // the errno of a sync of the file system, for whoever holds syncing_
+  // For whoever holds syncing_: the errno of a sync of the file system, or of a file that cannot be
+  // written anew.
+  int lost_ = 0;
 };
 
 }  // namespace paes::volume

@@ -714,5 +714,82 @@ TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
   }
 }
 
+// Its own files can only be read once they are there, as those of an ordinary user.
+class UnwritableBacking : public KeepingBacking {
+ public:
+  [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
+    if ((flags & O_ACCMODE) == O_WRONLY) {
+      return Failure{EACCES};
+    }
+    return KeepingBacking::open(folder, name, flags);
+  }
+};
+
+// Whoever opens it after its error was told hears nothing of that.
+TEST(Unsynced, AFileThatHasFailedAndCannotBeWrittenAnewIsNeverCalledSynced) {
+  const ScratchFolder scratch;
+  auto own = std::make_unique<UnwritableBacking>();
+  UnwritableBacking& backing = *own;
+  backing.removes_open = false;
+  WrittenVolume volume(scratch.path(), {}, std::move(own));
+  Unsynced& unsynced = volume.writable().unsynced();
+  const Folder root = volume.root();
+  const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
+  ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "one", content), 0);
+  backing.error = EIO;
+  EXPECT_EQ(unsynced.sync(), EIO);
+  backing.error = 0;
+  backing.keeps = true;
+  EXPECT_EQ(unsynced.remove(root.descriptor(), "one"), EIO);
+  EXPECT_EQ(unsynced.sync(), EIO);
+  EXPECT_EQ(unsynced.sync(), EIO);
+}
+
+// A file that is made as soon as another one is removed gets its inode.
+class ReusingBacking : public CountingBacking {
+ public:
+  [[nodiscard]] Result<struct stat> status(int place, const char* name) const override {
+    Result<struct stat> found = CountingBacking::status(place, name);
+    if (found && S_ISREG(found->st_mode)) {
+      found->st_ino = 1;
+    }
+    return found;
+  }
+  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+    const int error = CountingBacking::remove(folder, name, is_folder);
+    if (after_removal) {
+      after_removal();
+    }
+    return error;
+  }
+
+  std::function<void()> after_removal;
+};
+
+TEST(Unsynced, AFileThatHasTheInodeOfARemovedOneIsSynced) {
+  const ScratchFolder scratch;
+  auto own = std::make_unique<ReusingBacking>();
+  ReusingBacking& backing = *own;
+  WrittenVolume volume(scratch.path(), {}, std::move(own));
+  Unsynced& unsynced = volume.writable().unsynced();
+  const Folder root = volume.root();
+  const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
+  ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "one", content), 0);
+  ASSERT_EQ(unsynced.sync(), 0);
+  backing.files = 0;
+  backing.after_removal = [&] {
+    EXPECT_EQ(write_own_file(volume.writable(), root.descriptor(), "two", content), 0);
+  };
+  EXPECT_EQ(unsynced.remove(root.descriptor(), "one"), 0);
+  EXPECT_EQ(unsynced.sync(), 0);
+  EXPECT_EQ(backing.files, 1);
+  // One that is still in the list when it is removed need not be synced.
+  backing.after_removal = nullptr;
+  ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "three", content), 0);
+  EXPECT_EQ(unsynced.remove(root.descriptor(), "three"), 0);
+  EXPECT_EQ(unsynced.sync(), 0);
+  EXPECT_EQ(backing.files, 1);
+}
+
 }  // namespace
 }  // namespace paes::volume
