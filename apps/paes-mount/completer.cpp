@@ -63,10 +63,14 @@ std::span<char> command_line() {
 }
 
 // Whoever looks for the mount by its name or its words, to end it, does not find this process.
-void take_own_name(std::span<char> line) noexcept {
+// `words` are its name and the mount's number. Where there is no room for both, it has its name.
+void take_own_name(std::span<char> line, const std::string& words) noexcept {
   (void)prctl(PR_SET_NAME, completer_name);
   std::fill(line.begin(), line.end(), '\0');
-  std::copy_n(completer_name, std::min(std::strlen(completer_name), line.size()), line.begin());
+  const std::size_t bytes = words.size() < line.size()
+                                ? words.size()
+                                : std::min(std::strlen(completer_name), line.size());
+  std::copy_n(words.begin(), bytes, line.begin());
 }
 
 // What is written to an event is above 0.
@@ -76,10 +80,10 @@ constexpr std::uint64_t answer_without_error = 1;
 // and it calls nothing that may wait for a lock or allocate.
 [[noreturn]] void complete_after(int mount, const volume::PendingWrites& pending,
                                  const WriteClaim* claim, std::span<char> line,
-                                 int ready) noexcept {
+                                 const std::string& words, int ready) noexcept {
   block_all_signals();
   (void)setsid();  // a signal to the mount's process group is not for this process
-  take_own_name(line);
+  take_own_name(line, words);
   (void)!chdir("/");
   const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score >= 0) {
@@ -96,6 +100,7 @@ constexpr std::uint64_t answer_without_error = 1;
   // It becomes readable once the last thread is gone, so nobody writes any more.
   while (!is_readable(mount)) {
   }
+  (void)prctl(PR_SET_NAME, completing_name);
   (void)pending.complete(volume::Backing());
   _exit(0);
 }
@@ -116,12 +121,13 @@ Completer::Completer(const volume::PendingWrites& pending, const WriteClaim* cla
     throw_errno("eventfd");
   }
   const std::span<char> line = command_line();
+  const std::string words = completer_name + (' ' + std::to_string(getpid()));
   // As fork(), apart from the descriptors. They stay open when the mount is gone.
   int process = -1;
   const long id =
       syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, nullptr, &process, nullptr, nullptr);
   if (id == 0) {
-    complete_after(mount_.number(), pending, claim, line, ready.number());
+    complete_after(mount_.number(), pending, claim, line, words, ready.number());
   }
   if (id < 0) {
     throw_errno("clone");

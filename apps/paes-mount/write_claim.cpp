@@ -59,6 +59,7 @@ std::string listed_place(int file) {
 struct Process {
   std::string name;
   pid_t parent = 0;
+  pid_t own_number = 0;  // as it sees it itself, in its own space of processes
   std::optional<uid_t> user;
 };
 
@@ -73,11 +74,22 @@ Process process_of(pid_t number) {
       words >> found.name;
     } else if (what == "PPid:") {
       words >> found.parent;
+    } else if (what == "NSpid:") {
+      while (words >> found.own_number) {
+      }
     } else if (uid_t user = 0; what == "Uid:" && words >> user) {
       found.user = user;
     }
   }
   return found;
+}
+
+// The mount whose writes the process completes, as that mount saw its own number. 0: not said.
+pid_t mount_said_by(pid_t completer) {
+  std::ifstream line("/proc/" + std::to_string(completer) + "/cmdline");
+  std::string name;
+  pid_t mount = 0;
+  return line >> name >> mount && name == completer_name ? mount : 0;
 }
 
 }  // namespace
@@ -161,20 +173,30 @@ WriteClaim::Holder WriteClaim::holder_of(pid_t process) const {
   const auto is_mount = [&](const std::string& name) {
     return name == mount_name || name == own_name;
   };
-  holder.counts = is_known_user && (seen.name == completer_name || is_mount(seen.name));
-  // The system gives the process another parent once its own is gone.
+  holder.is_seen = seen.user.has_value();
+  holder.counts =
+      !holder.is_seen || (is_known_user && (seen.name == completer_name ||
+                                            seen.name == completing_name || is_mount(seen.name)));
   if (is_mount(seen.name)) {
     holder.mount = process;
-  } else if (is_mount(process_of(seen.parent).name)) {
-    holder.mount = seen.parent;
+  } else if (seen.name == completer_name) {
+    // The system gives the process another parent once its own is gone, which may be a mount, too.
+    // It need not have run since to tell by its name.
+    const Process parent = process_of(seen.parent);
+    const pid_t mount = mount_said_by(process);
+    if (is_mount(parent.name) &&
+        (mount == 0 || mount == seen.parent || mount == parent.own_number)) {
+      holder.mount = seen.parent;
+    }
   }
   return holder;
 }
 
 void WriteClaim::refuse(const std::vector<Holder>& holders) const {
   const auto find = [&](const auto& is_it) {
-    return std::find_if(holders.begin(), holders.end(),
-                        [&](const Holder& holder) { return holder.counts && is_it(holder); });
+    return std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) {
+      return holder.counts && holder.is_seen && is_it(holder);
+    });
   };
   if (const auto left = find([](const Holder& holder) { return holder.mount == 0; });
       left != holders.end()) {
@@ -192,7 +214,8 @@ void WriteClaim::refuse(const std::vector<Holder>& holders) const {
   throw Error(ErrorCode::failure,
               vault_ + ": another mount writes to it, or " + completer_name +
                   " still completes what a killed one was writing; its process cannot be seen",
-              "unmount it where it was mounted, such as in another container");
+              "unmount it where it was mounted, such as in another container or, if /proc hides "
+              "processes (hidepid), by the same user");
 }
 
 }  // namespace paes::mount

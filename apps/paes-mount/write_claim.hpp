@@ -10,8 +10,9 @@
 //
 // Whoever can read the folder can lock it, and shall hold no mount back. So a lock counts only if
 // it is that of a mount or of a process that completes, and of the user who mounts, of the owner of
-// the vault or of root. Where the system does not say whose it is, as from within a container, it
-// counts.
+// the vault or of root. Where the system does not say whose it is, as from within a container or
+// where /proc hides processes (hidepid), it counts. There the process that completes stays hidden
+// even from its own user: who could look into it as a debugger would get the mount's descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +27,8 @@ namespace paes::mount {
 
 // The process that completes, as the system lists it.
 inline constexpr const char* completer_name = "paes-complete";
+// Its name from the moment on when it has seen that its mount is gone.
+inline constexpr const char* completing_name = "paes-completing";
 
 class WriteClaim {
  public:
@@ -47,6 +50,7 @@ class WriteClaim {
   struct Holder {
     pid_t process = 0;
     bool counts = false;
+    bool is_seen = false;
     pid_t mount = 0;  // 0: it completes what a mount was writing that is gone
   };
 

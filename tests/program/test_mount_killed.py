@@ -17,6 +17,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from test_mount import (  # noqa: F401  (fixtures among them)
     BLOCK,
     HEADER,
     LIMIT_S,
+    MOUNT,
     STRIDE,
     is_mounted,
     mounts,
@@ -720,6 +722,56 @@ def test_mounts_that_share_a_vault_are_not_refused(own_vault, mounts):  # noqa: 
     assert (two / "file").read_text() == "text"
     error = mounts.by_paes(own_vault, "-w", code=1)
     assert "another mount (process " in error, error
+
+
+# A process with the name of a mount that gets the children of what it starts, and waits for none of them.
+ADOPTING = """
+import ctypes, subprocess, sys
+prctl = ctypes.CDLL(None).prctl
+assert prctl(15, b"paes-mount", 0, 0, 0) == 0 and prctl(36, 1, 0, 0, 0) == 0
+started = subprocess.Popen(sys.argv[1:])
+print(started.pid, file=sys.stderr, flush=True)
+started.wait()
+input()
+"""
+
+
+def test_a_mount_that_adopts_the_process_that_completes_is_not_its_mount(own_vault, mounts):  # noqa: F811
+    point = mounts.point()
+    words = [MOUNT, "-f", "-w", "--shared", "--passphrase-file", own_vault.passfile, own_vault.path, point]
+    with subprocess.Popen([sys.executable, "-c", ADOPTING, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=program.clean_environment()) as adopting:
+        mount = int(adopting.stderr.readline())
+        program.wait_until(lambda: is_mounted(point), "the mount", LIMIT_S)
+        (completer,) = map(int, Path(f"/proc/{mount}/task/{mount}/children").read_text().split())
+        os.kill(completer, signal.SIGSTOP)
+        try:
+            os.kill(mount, signal.SIGKILL)
+            parent = f"PPid:\t{adopting.pid}\n"
+            program.wait_until(lambda: parent in Path(f"/proc/{completer}/status").read_text(), "the parent", LIMIT_S)
+            error = mounts.by_paes(own_vault, "-w", "--shared", code=1)
+            assert f": paes-complete (process {completer}) has not yet completed" in error, error
+        finally:
+            os.kill(completer, signal.SIGCONT)
+            subprocess.run(["fusermount3", "-uz", point], timeout=LIMIT_S, check=True)
+        adopting.communicate("\n", timeout=LIMIT_S)
+
+
+# Root without this capability and outside of that group sees as little as another user.
+HIDING = 'mount -t proc -o hidepid=2,gid=65534 proc /proc && exec setpriv --bounding-set=-sys_ptrace -- "$@"'
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone mounts /proc")
+@pytest.mark.parametrize("options", [[], ["--shared"]])
+def test_a_mount_that_cannot_be_seen_counts(own_vault, mounts, mount_space, options):  # noqa: F811
+    mounts.in_foreground(own_vault, "-w", *options)
+    hiding = [*mount_space, "sh", "-c", HIDING, "sh"]
+    tried = subprocess.run([*hiding, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"no /proc that hides processes here: {tried.stderr}")
+    words = [MOUNT, "-f", "-w", *options, "--passphrase-file", own_vault.passfile, own_vault.path, mounts.point()]
+    done = subprocess.run([*hiding, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 1 and "its process cannot be seen" in done.stderr, done.stderr
 
 
 def test_who_locks_the_folder_holds_no_mount_back(own_vault, mounts):  # noqa: F811
