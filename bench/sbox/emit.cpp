@@ -16,8 +16,9 @@ namespace {
 const char* const opening_two =
     R"(// SPDX-License-Identifier: Apache-2.0
 // The S-boxes of DES as circuits of two-input gates, for bit slicing (E. Biham, FSE 1997). Made by
-// `sbox emit 2 bench/sbox/two_input.circuits`, so that a change belongs there: tests/campaign/sbox/sbox.sh
-// checks that it still says this, tests/unit/cipher/des_sbox_test.cpp every box at every input.
+// `sbox emit 2 bench/sbox/two_input.circuits`, so that a change belongs there:
+// tests/campaign/sbox/sbox.sh checks that it still says this, tests/unit/cipher/des_sbox_test.cpp
+// every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4) or its complement: bit i - 1 of complemented_outputs says which.
@@ -26,8 +27,8 @@ const char* const opening_three =
     R"(// SPDX-License-Identifier: Apache-2.0
 // The S-boxes of DES as circuits of three-input gates, for processors that have every one of them
 // as an instruction. Made by `sbox emit 3 bench/sbox/three_input.circuits`, so that a change
-// belongs there: tests/campaign/sbox/sbox.sh checks that it still says this, tests/unit/cipher/des_sbox_test.cpp
-// every box at every input.
+// belongs there: tests/campaign/sbox/sbox.sh checks that it still says this,
+// tests/unit/cipher/des_sbox_test.cpp every box at every input.
 //
 // `box.input(i)` gives input bit i (1 to 6, first bit first, as in SP 800-67), `box.output(i, g)`
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.
