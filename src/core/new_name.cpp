@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "core/descriptor.hpp"
 
@@ -16,14 +17,17 @@ namespace {
 
 // A folder that lets nobody rename (an append-only one, or rights that were taken away meanwhile)
 // gives the errors of a file system without these calls. So a rename to a name of our own is tried
-// first, before anything has the user's name that might have to stay. 0 or an errno.
-int try_rename(int folder, const std::string& from) noexcept {
-  const std::string trial = from.substr(0, from.rfind('/') + 1) + new_temporary_name();
-  if (renameat(folder, from.c_str(), folder, trial.c_str()) != 0 ||
-      renameat(folder, trial.c_str(), folder, from.c_str()) != 0) {
-    return errno;
+// first, before anything has the user's name that might have to stay. No empty file of ours is
+// tried in its place, because that one would stay in an append-only folder.
+Renamed try_rename(int folder, const std::string& from) noexcept {
+  std::string trial = from.substr(0, from.rfind('/') + 1) + new_temporary_name();
+  if (renameat(folder, from.c_str(), folder, trial.c_str()) != 0) {
+    return {errno};
   }
-  return 0;
+  if (renameat(folder, trial.c_str(), folder, from.c_str()) != 0) {
+    return {errno, 0, std::move(trial)};
+  }
+  return {};
 }
 
 // An empty file of our own holds the name until the rename, which replaces whatever has the name
@@ -94,8 +98,11 @@ Renamed rename_to_new_name(int folder, const std::string& from, const std::strin
       return {errno};
     }
   }
-  const int error = try_rename(folder, from);
-  return {error != 0 ? error : rename_over_holder(folder, from, to)};
+  Renamed tried = try_rename(folder, from);
+  if (tried.error == 0) {
+    tried.error = rename_over_holder(folder, from, to);
+  }
+  return tried;
 }
 
 }  // namespace paes

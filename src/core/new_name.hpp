@@ -21,6 +21,9 @@ struct AvoidedWays {
 struct Renamed {
   int error = 0;     // an errno, EEXIST among them; 0: the file has its new name
   int kept_old = 0;  // an errno: the file has its old name as well, which could not be removed
+  // With an error: the name of ours that the file has now, counted as `from`; mostly empty. It went
+  // there for a trial and could not go back.
+  std::string moved_to = {};
 };
 
 // Renames `from` to `to`, both in `folder` (or counted from it), unless something has the name

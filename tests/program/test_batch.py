@@ -344,6 +344,22 @@ def test_outputs_that_a_file_system_does_not_tell_apart(names, at_once, folder, 
     assert first in [(folder / name).read_bytes() for name in names]
 
 
+def test_outputs_whose_numbers_change(folder, preloaded, keys):
+    """FAT gives a file another number once it has left memory. Names that lead to two files still replace both."""
+    (folder / "top").mkdir()
+    names = ["a", "A", "\u00e4", "\u00c4"]
+    for name in names:
+        (folder / name).write_text(name)
+    sealing = ("encrypt", "-f", "-r", keys.recipient, "-o", "top/", *names)
+    succeed(*sealing, cwd=folder)
+    succeed(*sealing, cwd=folder, prefix=preloaded(preload.CASELESS, "-DNUMBERS_CHANGE"))
+    shutil.rmtree(folder / "top")
+    (folder / "top").mkdir()
+    result = run(*sealing, cwd=folder, prefix=preloaded(preload.CASELESS, "-DNUMBERS_CHANGE"))
+    assert result.code == SOME_FAILED and result.err.count("is the output of another input already") == 2
+    assert sorted(os.listdir(folder / "top")) == ["a.paes", "\u00e4.paes"]
+
+
 def check_alike(fat, source, keys, prefix):
     (source / "A").write_text("other")
     sealing = ("encrypt", "-q", "-r", keys.recipient, "a", "A")

@@ -397,17 +397,9 @@ void Output::check_synced() const {
 // The file is synced before others get access: the sync takes long, and a kill during it leaves the
 // file.
 void Output::give_name() {
-  std::unique_lock<std::mutex> lock;
-  if (options_.written != nullptr) {
-    lock = std::unique_lock(options_.written->mutex);
-  }
   try {
     set_permissions();
     place();
-    struct stat status = {};
-    if (options_.written != nullptr && fstat(number(), &status) == 0) {
-      options_.written->add(status);
-    }
   } catch (const Error&) {
     if (resumable_ != nullptr) {
       resumable_->protect();
@@ -428,14 +420,17 @@ void Output::end_commit(int error) {
   if (error == 0) {
     return;
   }
+  std::string what = ": complete, but its folder could not be synced";
   if (options_.must_last) {
-    (void)unlinkat(folder_.number(), file_.c_str(), 0);
-    has_its_name_ = false;
+    if (unlinkat(folder_.number(), file_.c_str(), 0) == 0) {
+      what = ": removed again, because its folder could not be synced";
+      has_its_name_ = false;
+    } else {
+      what = ": could not be removed again after its folder could not be synced";
+    }
   }
   errno = error;
-  throw_errno(name_ + (options_.must_last
-                           ? ": removed again, because its folder could not be synced"
-                           : ": complete, but its folder could not be synced"));
+  throw_errno(name_ + what);
 }
 
 // A file system that refuses a time is no reason to lose what was written.
@@ -457,28 +452,53 @@ void Output::set_permissions() {
   warning_ = why.empty() ? "" : name_ + ": " + why;
 }
 
-// Gives the finished file its name in one step, and replaces an existing file only with -f.
+std::unique_lock<std::mutex> Output::lock_written() const {
+  return options_.written != nullptr ? std::unique_lock(options_.written->mutex)
+                                     : std::unique_lock<std::mutex>();
+}
+
+void Output::note_written() const {
+  struct stat status = {};
+  if (options_.written != nullptr && fstat(number(), &status) == 0) {
+    options_.written->add({folder_.number(), in_folder_, file_}, status);
+  }
+}
+
+// Gives the finished file its name in one step, and replaces an existing file only with -f. The
+// other outputs of the run wait only for the step, not for a copy.
 void Output::place() {
   if (resumable_ == nullptr && temporary_.empty()) {
-    if (is_linked_as(file_)) {
-      return;
-    }
-    if (errno != EEXIST && !is_refusal(errno)) {
-      fail_to_place();
-    }
-    if (errno == EEXIST && !options_.overwrite) {
-      throw_exists();
+    {
+      const std::unique_lock lock = lock_written();
+      if (is_linked_as(file_)) {
+        return note_written();
+      }
+      if (errno != EEXIST && !is_refusal(errno)) {
+        fail_to_place();
+      }
+      if (errno == EEXIST && !options_.overwrite) {
+        throw_exists();
+      }
     }
     // A link cannot replace an existing file. A rename can, but needs a name to rename.
     give_temporary_name();
   }
+  const std::unique_lock lock = lock_written();
   const int folder = folder_.number();
   const std::string from = resumable_ != nullptr ? resumable_->partial_file() : temporary_;
   if (options_.overwrite) {
-    return replace(from);
+    replace(from);
+    return note_written();
   }
   const Renamed renamed =
       rename_to_new_name(folder, from, file_, {options_.avoid_noreplace, options_.avoid_link});
+  if (!renamed.moved_to.empty()) {
+    if (resumable_ == nullptr) {
+      temporary_ = renamed.moved_to;  // discard() removes it or tells of it
+    } else {
+      warn_of_rest(in_folder_ + renamed.moved_to, renamed.error);
+    }
+  }
   if (renamed.error != 0) {
     errno = renamed.error;
     fail_to_place();
@@ -501,10 +521,7 @@ void Output::warn_of_rest(const std::string& path, int error) const noexcept {
 
 void Output::replace(const std::string& from) const {
   const int folder = folder_.number();
-  struct stat replaced = {};
-  if (options_.written != nullptr &&
-      fstatat(folder, file_.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0 &&
-      options_.written->has(replaced)) {
+  if (options_.written != nullptr && options_.written->has({folder, in_folder_, file_})) {
     throw Error(ErrorCode::failure, name_ + ": is the output of another input already",
                 "its file system takes the names of both for one: give one of them another output");
   }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -167,6 +168,8 @@ class Output : public Sink {
   void complete_file(std::uint64_t bytes);
   void set_modified() noexcept;
   void set_permissions();
+  [[nodiscard]] std::unique_lock<std::mutex> lock_written() const;
+  void note_written() const;
   void place();
   void replace(const std::string& from) const;
   [[nodiscard]] bool is_linked_as(const std::string& name) const noexcept;

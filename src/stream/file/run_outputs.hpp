@@ -5,24 +5,43 @@
 
 #include <sys/stat.h>
 
+#include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace paes::stream {
 
+// Where an output has its name.
+struct OutputName {
+  int folder;                         // an open one
+  const std::string& path_of_folder;  // as the run names it
+  const std::string& file;            // in that folder
+};
+
 // Any thread may use it, with `mutex` held from the question to what follows from the answer.
+//
+// A file is known by its number. FAT, exFAT and some servers give a file another number once it has
+// left the system's memory. So it is also known by its folder and by its name without the case of
+// letters. Of a file in such a folder that is known under another spelling, the folder itself says
+// whether that is another file.
 class RunOutputs {
  public:
-  [[nodiscard]] bool has(const struct stat& status) const {
-    return files_.contains({status.st_dev, status.st_ino});
-  }
-  void add(const struct stat& status) { files_.insert({status.st_dev, status.st_ino}); }
+  // Whether the file that has this name is one of them.
+  [[nodiscard]] bool has(const OutputName& name) const;
+  // `file` is the output's.
+  void add(const OutputName& name, const struct stat& file);
 
   std::mutex mutex;
 
  private:
+  using Key = std::pair<std::string, std::wstring>;  // of a folder, of a name without case
+  [[nodiscard]] static std::vector<Key> keys_of(const OutputName& name);
+
   std::set<std::pair<dev_t, ino_t>> files_;
+  std::map<Key, std::vector<std::string>> spellings_;
 };
 
 }  // namespace paes::stream
