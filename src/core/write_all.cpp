@@ -2,9 +2,12 @@
 #include "core/write_all.hpp"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace paes {
 
@@ -25,11 +28,25 @@ bool wait_writable(int descriptor, int stop) noexcept {
   return ready > 0;
 }
 
+// Whether a write to it may wait for a reader. A file's or a disk's does not, whatever poll says.
+bool has_reader(int descriptor) noexcept {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 &&
+         (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode));
+}
+
 }  // namespace
 
+// A write that waits within the system sees no request to end. So where there is a `stop`, it is
+// waited for with poll, and what is written then is no more than a pipe takes at once (pipe(7)).
 bool write_all(int descriptor, Bytes bytes, int stop) noexcept {
+  const bool waits_first = stop >= 0 && has_reader(descriptor);
   while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (waits_first && !wait_writable(descriptor, stop)) {
+      return false;
+    }
+    const std::size_t most = waits_first ? std::size_t{PIPE_BUF} : bytes.size();
+    const ssize_t written = write(descriptor, bytes.data(), std::min(bytes.size(), most));
     if (written > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     } else if (written == 0) {
