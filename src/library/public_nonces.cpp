@@ -23,6 +23,7 @@
 #include "core/secret.hpp"
 #include "message/raw_key.hpp"
 #include "paes/nonces.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes {
 
@@ -87,8 +88,8 @@ bool is_whole(Bytes record, std::uint8_t format) noexcept {
 }
 
 void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at) {
-  if (pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at)) !=
-      static_cast<ssize_t>(bytes.size())) {
+  const iovec all = {const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  if (!stream::write_file_at(file, at, {&all, 1})) {
     throw_errno(path + ": cannot write");
   }
   if (fdatasync(file) != 0) {

@@ -172,9 +172,9 @@ void ResumableFiles::start(const JournalHeader& header, std::uint64_t stripes, s
     sync_folder();
   }
   found_.reset();
+  const iovec all = {const_cast<std::uint8_t*>(header.data()), header.size()};
   if (ftruncate(journal_.number(), 0) != 0 ||
-      pwrite(journal_.number(), header.data(), header.size(), 0) !=
-          static_cast<ssize_t>(header.size())) {
+      !write_file_at(journal_.number(), 0, std::span(&all, 1))) {
     throw_errno(name);
   }
   // So that a full disk does not keep what was done from being recorded.
