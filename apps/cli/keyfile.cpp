@@ -42,6 +42,7 @@ void write_new_secret_file(const std::string& path, const std::function<SecretBy
   options.permissions = S_IRUSR | S_IWUSR;
   options.must_last = true;  // nothing is encrypted to a key that a crash could take away
   options.cancel = &cancel();
+  options.warn = print_warning;
   stream::Output file = stream::Output::create(path, options);
   warn_of_abandoned(file);
   const SecretBytes bytes = contents();

@@ -245,6 +245,7 @@ void write_configuration(const std::string& path, Bytes text, bool replaces,
   options.permissions = S_IRUSR;
   options.must_last = !replaces;
   options.cancel = &cancel();
+  options.warn = print_warning;
   stream::Output file = stream::Output::create(path, options);
   file.write(text);
   if (exists_before && (before.st_uid != geteuid() || before.st_gid != getegid()) &&

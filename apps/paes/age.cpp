@@ -383,6 +383,7 @@ class Work {
     options.permissions = permissions;
     options.source = &input_;
     options.cancel = &cancel();
+    options.warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); };
     const std::string name = request_.output();
     return name.empty() || name == "-" ? stream::Output::standard_output(options)
                                        : stream::Output::create(name, options);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -79,8 +80,8 @@ class Made {
  public:
   explicit Made(std::string path) : path_(std::move(path)) {}
   ~Made() {
-    if (!path_.empty()) {
-      (void)unlink(path_.c_str());
+    if (!path_.empty() && unlink(path_.c_str()) != 0 && errno != ENOENT) {
+      print_warning(path_ + ": could not be removed: " + std::strerror(errno));
     }
   }
   Made(const Made&) = delete;
@@ -119,6 +120,7 @@ void write_folder_iv(const std::string& path) {
   options.permissions = S_IRUSR | S_IRGRP | S_IROTH;  // as gocryptfs has it in every folder
   options.must_last = true;
   options.cancel = &cancel();
+  options.warn = print_warning;
   stream::Output file = stream::Output::create(path, options);
   vault::FolderIv iv;
   do {

@@ -159,6 +159,9 @@ void PreambleFile::keep_copy(Bytes before) const {
   options.must_last = true;
   options.cancel = &change_.cancel;
   options.folder = folder_.number();
+  options.warn = [this](const std::string& what_why) {
+    change_.warn(what_why, name_ + " is whole without it: delete it");
+  };
   Output copy = Output::create(copy_.path, options);
   change_.copy_opened(copy);
   copy.write(before);

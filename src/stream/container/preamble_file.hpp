@@ -27,7 +27,7 @@ struct PreambleChange {
   const Cancel& cancel;
   // for the error of a failed write, after which the file may hold half an envelope
   std::string leftover_hint;
-  // Told when the change is complete but its copy could not be removed.
+  // Told what could not be removed: the copy after a complete change, or a rest of making it.
   std::function<void(const std::string& what_why, const std::string& hint)> warn;
   std::function<void(const Output& copy)> copy_opened;
 };
