@@ -27,7 +27,7 @@
 #include "paes-mount/background.hpp"
 #include "paes-mount/completer.hpp"
 #include "paes-mount/messages.hpp"
-#include "paes-mount/mounted_vault.hpp"
+#include "paes-mount/mount_context.hpp"
 #include "paes-mount/mountpoint.hpp"
 #include "paes-mount/request.hpp"
 #include "paes-mount/session.hpp"
@@ -171,13 +171,13 @@ class KeptWrites {
 // Before the session ends, on every path.
 class NoticesStoppedAtEnd {
  public:
-  explicit NoticesStoppedAtEnd(MountedVault& mounted) noexcept : mounted_(mounted) {}
-  ~NoticesStoppedAtEnd() { mounted_.stop_notices(); }
+  explicit NoticesStoppedAtEnd(Mount& mount) noexcept : mount_(mount) {}
+  ~NoticesStoppedAtEnd() { mount_.stop_notices(); }
   NoticesStoppedAtEnd(const NoticesStoppedAtEnd&) = delete;
   NoticesStoppedAtEnd& operator=(const NoticesStoppedAtEnd&) = delete;
 
  private:
-  MountedVault& mounted_;
+  Mount& mount_;
 };
 
 // `paes umount` finds this program by the device of its mount. If the device is not to be found,
@@ -201,7 +201,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   const std::size_t max_folders = raise_descriptor_limit();
   const Opened opened = open_volume(request, paths, messages);
 
-  MountedVaultOptions options;
+  MountOptions options;
   options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
   options.max_folders = max_folders;
   if (request.can_write) {
@@ -220,7 +220,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   options.has_suid = request.has_suid;
   options.ahead = opened.ahead.get();
   options.pending = writes ? &writes->pending() : nullptr;
-  MountedVault mounted(opened.volume, options);
+  Mount mount(opened.volume, options);
   if (secret_locking_fell_short()) {
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
   }
@@ -234,12 +234,12 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   };
   int failure = 0;
   {
-    Session session(mounted, {paths.mountpoint, paths.place.number(),
-                              request.mount_options(paths.vault), threads, request.idle});
-    const NoticesStoppedAtEnd stopped(mounted);
+    Session session(mount, {paths.mountpoint, paths.place.number(),
+                            request.mount_options(paths.vault), threads, request.idle});
+    const NoticesStoppedAtEnd stopped(mount);
     announce(presence, session);
     session.start(cli::cancel());
-    if (options.has_acls && !mounted.enforces_acls()) {
+    if (options.has_acls && !mount.enforces_acls()) {
       cli::print_warning(std::string(request.allows_others ? "--allow-other" : "--acl") +
                          ": the system enforces no ACLs here, so a file's group gets the rights of "
                          "its ACL's mask");
@@ -254,8 +254,8 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     messages.note("unmounts " + paths.mountpoint);
   }
   presence.withdraw();
-  if (mounted.is_writable()) {
-    if (const int error = mounted.sync(); error != 0) {
+  if (mount.is_writable()) {
+    if (const int error = mount.sync(); error != 0) {
       fail(paths.vault + ": cannot be synced", error);
     }
   }

@@ -13,6 +13,9 @@ struct iovec;
 
 namespace paes::mount {
 
+// The extended attribute in which the system keeps the capabilities of a program.
+constexpr const char* capabilities_attribute = "security.capability";
+
 // This thread has received a request, and answers it next.
 void note_request(const void* request, std::size_t bytes) noexcept;
 // Before the answer is sent: offers it in that to the first request, if the system knows it.

@@ -29,6 +29,7 @@
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
 #include "paes-mount/in_folder.hpp"
+#include "paes-mount/operations.hpp"
 #include "paes-mount/privileges.hpp"
 #include "paes/error.hpp"
 
@@ -46,8 +47,8 @@ constexpr int waking_signal = SIGUSR1;
 // answers nothing has none, and takes the first for what it tells the system.
 thread_local int own_channel = -1;
 
-ssize_t write_reply(int first_channel, iovec* parts, int count, void* vault) {
-  if (static_cast<const MountedVault*>(vault)->is_writable()) {
+ssize_t write_reply(int first_channel, iovec* parts, int count, void* mount) {
+  if (static_cast<const Mount*>(mount)->is_writable()) {
     offer_to_take_privileges(parts, static_cast<std::size_t>(count));
   }
   return writev(own_channel >= 0 ? own_channel : first_channel, parts, count);
@@ -122,8 +123,8 @@ class SignalsBlocked {
 
 }  // namespace
 
-Session::Session(MountedVault& vault, const SessionOptions& options)
-    : mounted_(vault), options_(options), end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Session::Session(Mount& mount, const SessionOptions& options)
+    : mount_(mount), options_(options), end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!end_.is_open()) {
     throw_errno("eventfd");
   }
@@ -133,8 +134,8 @@ Session::Session(MountedVault& vault, const SessionOptions& options)
   std::transform(words.begin(), words.end(), pointers.begin(),
                  [](std::string& word) { return word.data(); });
   fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  const fuse_lowlevel_ops& operations = vault.operations();
-  session_ = fuse_session_new(&arguments, &operations, sizeof operations, &vault);
+  const fuse_lowlevel_ops operations = operations_for(mount.is_writable());
+  session_ = fuse_session_new(&arguments, &operations, sizeof operations, &mount);
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse refuses: " + take_message());
@@ -231,12 +232,11 @@ Descriptor Session::new_channel() const {
 
 void Session::start(const Cancel& cancel) {
   make_waking_signal_harmless();
-  mounted_.session = session_;
-  mounted_.on_ready = [this] {
+  mount_.attach(session_, [this] {
     const std::lock_guard lock(mutex_);
     is_ready_ = true;
     changed_.notify_all();
-  };
+  });
   {
     const SignalsBlocked blocked;
     for (unsigned i = 0; i < options_.threads; ++i) {
@@ -280,7 +280,7 @@ void Session::start(const Cancel& cancel) {
     struct statx answered = {};
     (void)statx(AT_FDCWD, options_.mountpoint.c_str(),
                 AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC, STATX_MODE, &answered);
-    tune_cache(*mounted, mounted_.is_writable());
+    tune_cache(*mounted, mount_.is_writable());
   }
 }
 
@@ -343,8 +343,8 @@ void Session::to_end(int error) noexcept {
 
 void Session::wait(const Cancel& cancel) {
   wait_for_end(cancel);
-  if (mounted_.is_writable()) {
-    mounted_.begin_last_writes();
+  if (mount_.is_writable()) {
+    mount_.begin_last_writes();
     write_back();
   }
 }
@@ -365,7 +365,7 @@ void Session::write_back() {
   }
   lock.unlock();
   own_channel = fuse_session_fd(session_);
-  mounted_.write_back();
+  mount_.write_back();
 }
 
 void Session::wait_for_end(const Cancel& cancel) {
@@ -374,11 +374,10 @@ void Session::wait_for_end(const Cancel& cancel) {
   while (!cancel.requested()) {
     int timeout_ms = -1;
     if (options_.idle) {
-      const auto idle =
-          std::min(mounted_.idle_time(), std::chrono::steady_clock::now() - idle_from);
+      const auto idle = std::min(mount_.idle_time(), std::chrono::steady_clock::now() - idle_from);
       const auto left = std::chrono::ceil<milliseconds>(*options_.idle - idle);
       if (left.count() <= 0) {
-        if (mounted_.open_handles() == 0 && unmount_unless_busy()) {
+        if (mount_.open_handles() == 0 && unmount_unless_busy()) {
           return;
         }
         idle_from = std::chrono::steady_clock::now();

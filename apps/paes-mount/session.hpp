@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
-#include "paes-mount/mounted_vault.hpp"
+#include "paes-mount/mount_context.hpp"
 #include "paes/cancel.hpp"
 
 namespace paes::mount {
@@ -31,7 +31,7 @@ struct SessionOptions {
 class Session {
  public:
   // Mounts, as root directly, otherwise through fusermount3. Throws Error(failure).
-  Session(MountedVault& vault, const SessionOptions& options);
+  Session(Mount& mount, const SessionOptions& options);
   // Stops the threads and unmounts, whatever is in use.
   ~Session();
   Session(const Session&) = delete;
@@ -63,7 +63,7 @@ class Session {
   void write_back();
   [[nodiscard]] bool unmount_unless_busy() const;
 
-  MountedVault& mounted_;
+  Mount& mount_;
   SessionOptions options_;
   fuse_session* session_ = nullptr;
   std::optional<dev_t> device_;  // once it is mounted

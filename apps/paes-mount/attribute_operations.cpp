@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "paes-mount/attribute_operations.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "paes-mount/backed_nodes.hpp"
+#include "paes-mount/given_handles.hpp"
+#include "paes-mount/opened_files.hpp"
+#include "paes-mount/privileges.hpp"
+#include "paes-mount/replies.hpp"
+#include "volume/change/attribute_changes.hpp"
+#include "volume/read/attributes.hpp"
+
+namespace paes::mount {
+
+using volume::Result;
+using volume::WritableFile;
+
+namespace {
+
+// What setattr is to change.
+struct WantedAttributes {
+  const struct stat& values;
+  int which;  // FUSE_SET_ATTR_...
+  [[nodiscard]] bool has(int any) const noexcept { return (which & any) != 0; }
+};
+
+int set_length(Mount& mount, const SharedNode& node, FileHandle* opened, off_t bytes) {
+  const auto length = static_cast<std::uint64_t>(bytes);
+  if (opened != nullptr && opened->change != nullptr) {
+    return opened->file->set_length(length, opened->path);
+  }
+  if (const std::shared_ptr<WritableFile> file = node->open_file(true)) {
+    return file->set_length(length, mount.nodes().path_of(*node));
+  }
+  const Result<std::unique_ptr<FileHandle>> now = open_file(mount, node, true);
+  return now ? (*now)->file->set_length(length, (*now)->path) : now.error();
+}
+
+// 0 or an errno.
+int change_owner_and_mode(const Mount& mount, int place, const WantedAttributes& wanted) {
+  if (wanted.has(FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
+    const auto user = wanted.has(FUSE_SET_ATTR_UID) ? wanted.values.st_uid : static_cast<uid_t>(-1);
+    const auto group =
+        wanted.has(FUSE_SET_ATTR_GID) ? wanted.values.st_gid : static_cast<gid_t>(-1);
+    if (const int error = mount.backing().set_owner(place, "", user, group); error != 0) {
+      return error;
+    }
+  }
+  if (takes_privileges()) {
+    if (const int error = volume::remove_privileges(mount.volume(), place); error != 0) {
+      return error;
+    }
+  }
+  // A new owner takes privileges away, which a mode may give anew.
+  if (wanted.has(FUSE_SET_ATTR_MODE)) {
+    const mode_t mode = wanted.values.st_mode & ~static_cast<mode_t>(S_IFMT);
+    return mount.backing().set_mode(place, "", mode);
+  }
+  return 0;
+}
+
+// 0 or an errno.
+int change_times(const Mount& mount, Node& node, int place, const WantedAttributes& wanted) {
+  if (!wanted.has(FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)) {
+    return 0;
+  }
+  struct timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+  if (wanted.has(FUSE_SET_ATTR_ATIME)) {
+    times[0] = wanted.values.st_atim;
+    times[0].tv_nsec = wanted.has(FUSE_SET_ATTR_ATIME_NOW) ? UTIME_NOW : times[0].tv_nsec;
+  }
+  if (wanted.has(FUSE_SET_ATTR_MTIME)) {
+    times[1] = wanted.values.st_mtim;
+    times[1].tv_nsec = wanted.has(FUSE_SET_ATTR_MTIME_NOW) ? UTIME_NOW : times[1].tv_nsec;
+  }
+  if (const int error = mount.backing().set_times(place, "", times); error != 0) {
+    return error;
+  }
+  if (times[1].tv_nsec != UTIME_OMIT && times[1].tv_nsec != UTIME_NOW) {
+    node.believe(times[1]);
+  }
+  return 0;
+}
+
+// Changes what is found at `place`. `opened` is the handle of the request, or null. `status` is
+// what the file has after that. 0 or an errno.
+int change_attributes(Mount& mount, const SharedNode& node, FileHandle* opened, int place,
+                      const WantedAttributes& wanted, NodeStatus& status) {
+  const OwnChange own(mount, node, place);
+  if (const int error = change_owner_and_mode(mount, place, wanted); error != 0) {
+    return error;
+  }
+  if (wanted.has(FUSE_SET_ATTR_SIZE)) {
+    if (const int error = set_length(mount, node, opened, wanted.values.st_size); error != 0) {
+      return error;
+    }
+  }
+  if (const int error = change_times(mount, *node, place, wanted); error != 0) {
+    return error;
+  }
+  const Result<NodeStatus> now = status_at(mount, place, "");
+  if (now) {
+    status = *now;
+    // The request does not say which time a new length, or "now", has left.
+    const bool is_told = wanted.has(FUSE_SET_ATTR_MTIME);
+    if (wanted.has(FUSE_SET_ATTR_MTIME_NOW) || (wanted.has(FUSE_SET_ATTR_SIZE) && !is_told)) {
+      node->believe(now->backing.st_mtim);
+    }
+  }
+  return now.error();
+}
+
+// Whoever takes the last one away says so a moment later.
+bool has_lost_all_names(Mount& mount, const Node& node) {
+  constexpr std::chrono::milliseconds step(1);
+  for (unsigned tries = 0;
+       tries < 100 && !node.is_retired() && mount.name_changes().are_under_way(); ++tries) {
+    std::this_thread::sleep_for(step);
+  }
+  return node.is_retired();
+}
+
+// Without suid, capabilities have no effect, and nobody can give them.
+bool is_capability_without_effect(const Mount& mount, const char* name) noexcept {
+  return !mount.options().has_suid && std::strcmp(name, capabilities_attribute) == 0;
+}
+
+// Who may change an attribute is the system's business, but for those that begin with "system.": it
+// leaves them to the file system. Of these, it checks ACLs itself where it enforces them, and since
+// Linux 6.2 elsewhere as well. Before 6.2 the system lets anyone ask; then only the owner and root
+// may change it here. 0 or an errno.
+int check_may_change(const Mount& mount, fuse_req_t request, int place, const char* attribute) {
+  const uid_t user = fuse_req_ctx(request)->uid;
+  if (!std::string_view(attribute).starts_with("system.") || user == 0 ||
+      (mount.enforces_acls() && volume::is_acl(attribute))) {
+    return 0;
+  }
+  const Result<struct stat> status = mount.backing().status(place, "");
+  return !status ? status.error() : status->st_uid == user ? 0 : EPERM;
+}
+
+// `change` changes the extended attribute of what is found at a place, and answers 0 or an errno.
+template <typename Change>
+void reply_changed(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
+                   const Change& change) {
+  if (is_capability_without_effect(mount, name)) {
+    return reply_error(request, EOPNOTSUPP);
+  }
+  reply_status(request, with_place(mount, mount.node_of(number), O_PATH, [&](int place) {
+                 const int error = check_may_change(mount, request, place, name);
+                 return error != 0 ? error : change(place);
+               }));
+}
+
+}  // namespace
+
+void setattr(Mount& mount, fuse_req_t request, fuse_ino_t number, struct stat* wanted, int which,
+             fuse_file_info* file) {
+  const SharedNode node = mount.node_of(number);
+  FileHandle* const opened =
+      file != nullptr && node->type == S_IFREG ? handle_of<FileHandle>(*file) : nullptr;
+  NodeStatus status = {};
+  const auto change = [&](int place) {
+    return change_attributes(mount, node, opened, place, {*wanted, which}, status);
+  };
+  int error = opened != nullptr ? change(opened->file->descriptor())
+                                : with_place(mount, node, O_PATH, change);
+  if (error == EOPNOTSUPP && opened == nullptr && node->type == S_IFREG) {
+    // Without /proc, old systems take no mere place.
+    error = with_place(mount, node, O_RDONLY, change);
+  }
+  if (error == ESTALE && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
+      has_lost_all_names(mount, *node)) {
+    // The system writes back the times of a file that is not open any more and has no name. Nobody
+    // will see them, and an error would come out of the next sync of the whole file system. What
+    // the system is told must not last: it may be the change that a program asks for, by a place
+    // that it holds.
+    status.shown.st_mode = node->type;
+    return reply_attributes(request, status.shown, 0);
+  }
+  if (error != 0) {
+    return reply_error(request, error);
+  }
+  node->told(status.backing);
+  reply_attributes(request, status.shown, mount.options().lifetimes.attributes);
+}
+
+void getxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
+              std::size_t bytes) {
+  // The system asks for capabilities at each execution. Labels of SELinux belong to a machine, and
+  // not to a vault; ls would ask for that of each file.
+  if (is_capability_without_effect(mount, name) || std::strcmp(name, "security.selinux") == 0) {
+    return reply_error(request, EOPNOTSUPP);
+  }
+  const SharedNode node = mount.node_of(number);
+  std::vector<std::uint8_t> value;
+  const int error = with_place(mount, node, O_RDONLY, [&](int place) {
+    Result<std::vector<std::uint8_t>> read =
+        volume::read_attribute(mount.volume(), place, name, mount.nodes().path_of(*node));
+    if (read) {
+      value = std::move(*read);
+    }
+    return read.error();
+  });
+  if (error != 0) {
+    return reply_error(request, error);
+  }
+  reply_sized(request, value, bytes);
+}
+
+void listxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
+  const SharedNode node = mount.node_of(number);
+  std::string all;
+  const int error = with_place(mount, node, O_RDONLY, [&](int place) {
+    const Result<std::vector<std::string>> names =
+        volume::list_attributes(mount.volume(), place, mount.nodes().path_of(*node));
+    for (std::size_t i = 0; names && i < names->size(); ++i) {
+      all += (*names)[i];
+      all += '\0';
+    }
+    return names.error();
+  });
+  if (error != 0) {
+    return reply_error(request, error);
+  }
+  reply_sized(request, {reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, bytes);
+}
+
+void setxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
+              const char* value, std::size_t bytes, int flags) {
+  const Bytes content(reinterpret_cast<const std::uint8_t*>(value), bytes);
+  reply_changed(mount, request, number, name, [&](int place) {
+    return volume::set_attribute(mount.volume(), place, name, content, flags);
+  });
+}
+
+void removexattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name) {
+  reply_changed(mount, request, number, name,
+                [&](int place) { return volume::remove_attribute(mount.volume(), place, name); });
+}
+
+}  // namespace paes::mount

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "paes-mount/backed_nodes.hpp"
+
+namespace paes::mount {
+
+using volume::Failure;
+using volume::Result;
+
+namespace {
+
+// What is no longer where it was found. The system looks it up anew then.
+int stale_instead_of_absent(int error) noexcept {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error;
+}
+
+// What is still open of a node that has no name: a file, or its place. Null: nothing.
+std::shared_ptr<const Descriptor> place_left(const SharedNode& node) {
+  struct OpenPlace {
+    std::shared_ptr<volume::WritableFile> file;  // stays open
+    Descriptor descriptor;
+  };
+  if (std::shared_ptr<volume::WritableFile> file = node->open_file()) {
+    Descriptor descriptor(file->descriptor(), false);
+    auto place = std::make_shared<OpenPlace>(OpenPlace{std::move(file), std::move(descriptor)});
+    return {place, &place->descriptor};
+  }
+  return node->left();
+}
+
+}  // namespace
+
+int error_at(const Mount& mount, const Node& node, const BackedName& backed, int error) {
+  const Result<struct stat> status = mount.backing().status(backed.descriptor(), backed.name());
+  return status && is_of(node, *status) ? error
+         : status                       ? ESTALE
+                                        : stale_instead_of_absent(status.error());
+}
+
+Result<NodeStatus> status_at(Mount& mount, int folder, const char* stored) {
+  const Result<struct stat> backing = mount.backing().status(folder, stored);
+  if (!backing) {
+    return Failure{backing.error()};
+  }
+  return NodeStatus{*backing, mount.shown(*backing, folder, stored)};
+}
+
+Result<NodeStatus> status_of(Mount& mount, const SharedNode& node) {
+  if (const SharedFolder folder = mount.nodes().kept_folder(*node)) {
+    return status_at(mount, folder->folder.descriptor(), "");
+  }
+  if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
+    return status_at(mount, file->descriptor(), "");
+  }
+  Result<NodeStatus> status =
+      at_name(mount, node, [&](const BackedName& backed) -> Result<NodeStatus> {
+        Result<NodeStatus> named = status_at(mount, backed.descriptor(), backed.name());
+        if (!named) {
+          return Failure{stale_instead_of_absent(named.error())};
+        }
+        return is_of(*node, named->backing) ? named : Failure{ESTALE};
+      });
+  if (status.error() == ESTALE) {
+    if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
+      return status_at(mount, left->number(), "");
+    }
+  }
+  return status;
+}
+
+Result<Descriptor> open_backing(Mount& mount, const SharedNode& node, int flags) {
+  const volume::Backing& backing = mount.backing();
+  NodeTable& nodes = mount.nodes();
+  Result<Descriptor> opened =
+      at_name(mount, node, [&](const BackedName& backed) -> Result<Descriptor> {
+        Result<Descriptor> named = with_descriptors(
+            nodes, [&] { return backing.open(backed.descriptor(), backed.name(), flags); });
+        if (!named) {
+          return Failure{error_at(mount, *node, backed, named.error())};
+        }
+        const Result<struct stat> status = backing.status(named->number(), "");
+        if (!status || !is_of(*node, *status)) {
+          return Failure{status ? ESTALE : status.error()};
+        }
+        return named;
+      });
+  if (opened.error() == ESTALE) {
+    if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
+      opened = with_descriptors(nodes, [&] { return backing.open_again(left->number(), flags); });
+      // The path in /proc may be what is absent.
+      return opened ? std::move(opened) : Failure{stale_instead_of_absent(opened.error())};
+    }
+  }
+  return opened;
+}
+
+// Attributes of a file that may not be read are found through its place, which takes longer. So are
+// those of pipes and devices, because to open such a thing is to use it.
+Result<Descriptor> open_for_attributes(Mount& mount, const SharedNode& node) {
+  if (node->type == S_IFREG) {
+    Result<Descriptor> opened = open_backing(mount, node, O_RDONLY | O_NONBLOCK);
+    if (opened.error() != EACCES) {
+      return opened;
+    }
+  }
+  return open_backing(mount, node, O_PATH);
+}
+
+}  // namespace paes::mount

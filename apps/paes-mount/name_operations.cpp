@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "paes-mount/name_operations.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "paes-mount/backed_nodes.hpp"
+#include "paes-mount/counted_lookup.hpp"
+#include "paes-mount/given_handles.hpp"
+#include "paes-mount/opened_files.hpp"
+#include "paes-mount/replies.hpp"
+
+namespace paes::mount {
+
+using volume::Failure;
+using volume::Result;
+using volume::WritableFile;
+
+namespace {
+
+constexpr mode_t permissions = 07777;
+constexpr mode_t privileges = S_ISUID | S_ISGID;
+
+// What somebody has removed may come back a moment later as room for something else, as long as it
+// is no more than this.
+constexpr std::int64_t most_left_bytes = 1 << 20;
+
+// A name in a folder that is open.
+struct NameInFolder {
+  const SharedNode& parent;
+  const volume::Folder& folder;
+  const char* name;
+  const volume::StoredName& stored;
+  [[nodiscard]] Result<struct stat> status(const Mount& mount) const {
+    return mount.backing().status(folder.descriptor(), stored.name.c_str());
+  }
+};
+
+// Whether the system lets a file's owner open it so, without any other rule that could say
+// otherwise.
+bool lets_owner_open(const struct stat& status, uid_t user, int flags) noexcept {
+  const int access = flags & O_ACCMODE;
+  const mode_t wanted = (access != O_WRONLY ? S_IRUSR : 0U) | (access != O_RDONLY ? S_IWUSR : 0U);
+  return S_ISREG(status.st_mode) && status.st_uid == user && (status.st_mode & wanted) == wanted;
+}
+
+// To whom something new belongs. Only root can give it away; others own what they make.
+std::optional<volume::Owner> owner_of(fuse_req_t request) noexcept {
+  const fuse_ctx& asking = *fuse_req_ctx(request);
+  if (geteuid() != 0 || (asking.uid == geteuid() && asking.gid == getegid())) {
+    return std::nullopt;
+  }
+  return volume::Owner{asking.uid, asking.gid};
+}
+
+// The system leaves the umask to us, because a folder's default ACL takes its place. The process
+// has none of its own.
+volume::NewEntry new_entry(const Mount& mount, fuse_req_t request, const volume::Folder& folder,
+                           mode_t mode) {
+  const bool has_default =
+      bool(mount.backing().attribute(folder.descriptor(), "system.posix_acl_default"));
+  const mode_t masked = has_default ? mode : mode & ~fuse_req_ctx(request)->umask;
+  return {masked, owner_of(request)};
+}
+
+// Whoever hears that something could not be made must not find it.
+void unmake(Mount& mount, const volume::Folder& folder, const char* name) {
+  if (volume::remove_file(mount.writable(), folder, name) == EISDIR) {
+    (void)volume::remove_folder(mount.writable(), folder, name);
+  }
+}
+
+// The system has used the inode anew, or may do so.
+void retire(Mount& mount, const struct stat& status) {
+  if (const SharedNode known = mount.nodes().known(key_of(status)); known != nullptr) {
+    mount.nodes().retire(known);
+  }
+}
+
+// ---- what is new
+
+// `make` makes it in a folder and answers 0 or an errno. `is_new` tells it from another name of
+// what there was.
+template <typename Make>
+void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
+                bool is_new, const Make& make) {
+  NodeTable& nodes = mount.nodes();
+  const SharedNode parent = mount.node_of(parent_number);
+  const Result<SharedFolder> opened = nodes.folder(parent);
+  if (!opened) {
+    return reply_error(request, opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const auto done = with_descriptors(nodes, [&] {
+    const int error = make(folder);
+    return error == 0 ? Result<bool>(true) : Failure{error};
+  });
+  if (!done) {
+    return reply_error(request, done.error());
+  }
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  const Result<struct stat> status =
+      stored ? mount.backing().status(folder.descriptor(), stored->name.c_str())
+             : Result<struct stat>(Failure{stored.error()});
+  if (!status) {
+    unmake(mount, folder, name);
+    return reply_error(request, status.error());
+  }
+  if (is_new) {
+    retire(mount, *status);
+  }
+  CountedLookup made(nodes, nodes.enter(parent, name, stored->name, *status));
+  made->note_first(*status);
+  made->told(*status);
+  if (reply_entry(request,
+                  mount.entry_of(*made, *status, folder.descriptor(), stored->name.c_str()))) {
+    made.given();
+  }
+}
+
+void reply_created(Mount& mount, fuse_req_t request, CountedLookup& found,
+                   const struct stat& status, std::unique_ptr<FileHandle> handle,
+                   fuse_file_info& file) {
+  const fuse_entry_param shown = mount.entry_of(*found, status, handle->file->descriptor(), "");
+  if (give_handle(mount, std::move(handle), file,
+                  [&] { return fuse_reply_create(request, &shown, &file); })) {
+    found.given();
+  }
+}
+
+// For a file that was made for this request.
+void reply_new(Mount& mount, fuse_req_t request, const NameInFolder& at,
+               const volume::NewEntry& entry, WritableFile made, fuse_file_info& file) {
+  const volume::Backing& backing = mount.backing();
+  Result<struct stat> status = backing.status(made.descriptor(), "");
+  if (status && (entry.mode & privileges) != 0 && entry.owner) {
+    // The new owner has taken them away.
+    const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
+    (void)backing.set_mode(made.descriptor(), "", given);
+    status = backing.status(made.descriptor(), "");
+  }
+  if (!status) {
+    unmake(mount, at.folder, at.name);
+    return reply_error(request, status.error());
+  }
+  retire(mount, *status);
+  NodeTable& nodes = mount.nodes();
+  CountedLookup found(nodes, nodes.enter(at.parent, at.name, at.stored.name, *status));
+  std::unique_ptr<FileHandle> handle = new_handle(mount, found.node(), std::move(made), true);
+  found->told(*status);
+  file.keep_cache = mount.holds_writes_back() ? 1 : 0;
+  reply_created(mount, request, found, *status, std::move(handle), file);
+}
+
+// For a file that somebody else has made.
+void reply_found(Mount& mount, fuse_req_t request, CountedLookup& found,
+                 std::unique_ptr<FileHandle> handle, fuse_file_info& file) {
+  const Result<struct stat> status = mount.backing().status(handle->file->descriptor(), "");
+  if (!status) {
+    return reply_error(request, status.error());
+  }
+  found->told(*status);
+  set_cache(mount, *found, *status, file);
+  reply_created(mount, request, found, *status, std::move(handle), file);
+}
+
+// Opens what somebody else has made under the name meanwhile, if the system would let the one who
+// asks do that. EEXIST if that is uncertain.
+Result<std::unique_ptr<FileHandle>> open_found(Mount& mount, fuse_req_t request,
+                                               const NameInFolder& at, int flags,
+                                               std::optional<CountedLookup>& found) {
+  Result<struct stat> status = at.status(mount);
+  if (!status) {
+    return Failure{status.error()};
+  }
+  if ((flags & O_TRUNC) != 0 || !lets_owner_open(*status, fuse_req_ctx(request)->uid, flags)) {
+    return Failure{EEXIST};
+  }
+  found.emplace(enter(mount, at.parent, at.folder, at.name, at.stored.name.c_str(), *status));
+  Result<std::unique_ptr<FileHandle>> opened =
+      open_file(mount, found->node(), (flags & O_ACCMODE) != O_RDONLY);
+  return opened.error() == ESTALE ? Failure{ENOENT} : std::move(opened);
+}
+
+// ---- what loses its name
+
+// A mere place of what is about to lose its last name, or null. It is no loss if it cannot be had:
+// the system looks again for what it cannot open, once.
+std::shared_ptr<const Descriptor> place_of_doomed(Mount& mount, const NameInFolder& at,
+                                                  const struct stat& status) {
+  const volume::Backing& backing = mount.backing();
+  if (S_ISDIR(status.st_mode) || status.st_nlink > 1 ||
+      !backing.removes_open_files(at.folder.descriptor())) {
+    return nullptr;
+  }
+  Result<Descriptor> place = backing.open(at.folder.descriptor(), at.stored.name.c_str(), O_PATH);
+  const Result<struct stat> opened =
+      place ? backing.status(place->number(), "") : Result<struct stat>(Failure{place.error()});
+  if (!opened || key_of(*opened) != key_of(status)) {
+    return nullptr;
+  }
+  auto shared = std::make_shared<const Descriptor>(std::move(*place));
+  if (const SharedNode known = mount.nodes().known(key_of(status)); known != nullptr) {
+    mount.left_files().keep(known, shared);
+  }
+  return shared;
+}
+
+void note_lost_name(Mount& mount, const NameInFolder& at, const struct stat& before,
+                    std::shared_ptr<const Descriptor> place) {
+  const SharedNode known = mount.nodes().known(key_of(before));
+  if (known == nullptr) {
+    return;
+  }
+  if (!S_ISDIR(before.st_mode)) {
+    mount.nodes().lose(*known, at.parent, at.stored.name);
+  }
+  if (!S_ISDIR(before.st_mode) && before.st_nlink > 1) {
+    return;
+  }
+  if (place != nullptr && known->left() == nullptr) {
+    mount.left_files().keep(known, std::move(place));  // the system has asked for it just now
+  }
+  mount.nodes().retire(known);
+}
+
+// `take` takes the name away and answers 0 or an errno.
+template <typename Take>
+void reply_removed(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
+                   const Take& take) {
+  const SharedNode parent = mount.node_of(parent_number);
+  const Result<SharedFolder> opened = mount.nodes().folder(parent);
+  if (!opened) {
+    return reply_error(request, opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return reply_error(request, stored.error());
+  }
+  const NameInFolder at{parent, folder, name, *stored};
+  const NameChange changing(mount.name_changes());
+  const Result<struct stat> before = at.status(mount);
+  if (!before) {
+    // Nobody would know which node has lost its name.
+    return reply_error(request, before.error());
+  }
+  std::shared_ptr<const Descriptor> place;
+  if (before->st_size <= most_left_bytes) {
+    place = place_of_doomed(mount, at, *before);
+  }
+  const int error = take(mount.writable(), folder, name);
+  if (error == 0) {
+    note_lost_name(mount, at, *before, std::move(place));
+  }
+  reply_status(request, error);
+}
+
+// What was found by `from` is found by `to` now.
+void note_moved(Mount& mount, const struct stat& moved, const NameInFolder& from,
+                const NameInFolder& to) {
+  if (const SharedNode known = mount.nodes().known(key_of(moved)); known != nullptr) {
+    mount.nodes().move(*known, from.parent, from.stored.name, to.parent, to.name, to.stored.name);
+  }
+}
+
+// Renames and notes it. 0 or an errno.
+int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigned flags) {
+  const NameChange changing(mount.name_changes());
+  const Result<struct stat> moved = from.status(mount);
+  const Result<struct stat> replaced = to.status(mount);
+  if (!moved || (!replaced && replaced.error() != ENOENT)) {
+    // Nobody would know which nodes are moved.
+    return moved ? replaced.error() : moved.error();
+  }
+  std::shared_ptr<const Descriptor> place;
+  if (replaced && flags != RENAME_EXCHANGE) {
+    place = place_of_doomed(mount, to, *replaced);
+  }
+  const int error =
+      volume::rename(mount.writable(), from.folder, from.name, to.folder, to.name, flags);
+  const bool are_one = replaced && key_of(*moved) == key_of(*replaced);
+  if (error != 0 || are_one) {
+    return error;
+  }
+  note_moved(mount, *moved, from, to);
+  if (replaced && flags == RENAME_EXCHANGE) {
+    note_moved(mount, *replaced, to, from);
+  } else if (replaced) {
+    note_lost_name(mount, to, *replaced, std::move(place));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void create(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
+            mode_t mode, fuse_file_info* file) {
+  const SharedNode parent = mount.node_of(parent_number);
+  const Result<SharedFolder> opened = mount.nodes().folder(parent);
+  if (!opened) {
+    return reply_error(request, opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const volume::NewEntry entry = new_entry(mount, request, folder, mode & permissions);
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  if (!stored) {
+    return reply_error(request, stored.error());
+  }
+  const NameInFolder at{parent, folder, name, *stored};
+  // Others may make and remove it all the time.
+  constexpr unsigned most_tries = 1000;
+  for (unsigned tries = 0; tries < most_tries; ++tries) {
+    Result<WritableFile> made = with_descriptors(
+        mount.nodes(), [&] { return volume::create_file(mount.writable(), folder, name, entry); });
+    if (made) {
+      return reply_new(mount, request, at, entry, std::move(*made), *file);
+    }
+    if (made.error() != EEXIST || (file->flags & O_EXCL) != 0) {
+      return reply_error(request, made.error());
+    }
+    // Somebody else has made it since the system looked.
+    std::optional<CountedLookup> found;
+    Result<std::unique_ptr<FileHandle>> there = open_found(mount, request, at, file->flags, found);
+    if (there) {
+      return reply_found(mount, request, *found, std::move(*there), *file);
+    }
+    if (there.error() != ENOENT) {
+      break;
+    }
+  }
+  // The system has to look again: it takes what is created for new, and asks neither who may open
+  // it nor whether to empty it.
+  reply_error(request, ESTALE);
+}
+
+void mkdir(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
+           mode_t mode) {
+  reply_made(mount, request, parent_number, name, true, [&](const volume::Folder& folder) {
+    return volume::make_folder(mount.writable(), folder, name,
+                               new_entry(mount, request, folder, mode & permissions));
+  });
+}
+
+void mknod(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
+           mode_t mode, dev_t device) {
+  reply_made(mount, request, parent_number, name, true, [&](const volume::Folder& folder) {
+    return volume::make_node(mount.writable(), folder, name,
+                             new_entry(mount, request, folder, mode), device);
+  });
+}
+
+void symlink(Mount& mount, fuse_req_t request, const char* target, fuse_ino_t parent_number,
+             const char* name) {
+  reply_made(mount, request, parent_number, name, true, [&](const volume::Folder& folder) {
+    return volume::make_link(mount.writable(), folder, name, target, owner_of(request));
+  });
+}
+
+void link(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_ino_t parent_number,
+          const char* name) {
+  const SharedNode node = mount.node_of(number);
+  reply_made(mount, request, parent_number, name, false, [&](const volume::Folder& folder) {
+    const auto add = [&](const BackedName& backed) -> Result<bool> {
+      // What has the name by now may be another.
+      if (const int error = error_at(mount, *node, backed, 0); error != 0) {
+        return Failure{error};
+      }
+      const int error =
+          volume::add_name(mount.writable(), backed.descriptor(), backed.name(), folder, name);
+      return error == 0 ? Result<bool>(true) : Failure{error};
+    };
+    return at_name(mount, node, add).error();
+  });
+}
+
+void unlink(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name) {
+  reply_removed(mount, request, parent_number, name, volume::remove_file);
+}
+
+void rmdir(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name) {
+  reply_removed(mount, request, parent_number, name, volume::remove_folder);
+}
+
+void rename(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
+            fuse_ino_t to_parent_number, const char* to_name, unsigned flags) {
+  const SharedNode parent = mount.node_of(parent_number);
+  const SharedNode to_parent = mount.node_of(to_parent_number);
+  const Result<SharedFolder> opened = mount.nodes().folder(parent);
+  const Result<SharedFolder> to_opened = mount.nodes().folder(to_parent);
+  if (!opened || !to_opened) {
+    return reply_error(request, opened ? to_opened.error() : opened.error());
+  }
+  const volume::Folder& folder = (*opened)->folder;
+  const volume::Folder& to_folder = (*to_opened)->folder;
+  const Result<volume::StoredName> stored = folder.stored_name(name);
+  const Result<volume::StoredName> to_stored = to_folder.stored_name(to_name);
+  if (!stored || !to_stored) {
+    return reply_error(request, stored ? to_stored.error() : stored.error());
+  }
+  reply_status(request, move(mount, {parent, folder, name, *stored},
+                             {to_parent, to_folder, to_name, *to_stored}, flags));
+}
+
+}  // namespace paes::mount
