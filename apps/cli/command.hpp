@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -16,6 +18,8 @@ namespace paes::cli {
 // Error.
 using Action = std::function<int()>;
 
+enum class Operands { any_files, encrypted_files };
+
 struct Command {
   const char* name;
   const char* summary;
@@ -23,6 +27,10 @@ struct Command {
   // In place of `declare`, for a command whose options are another program's: gets all that stands
   // after the command, answers --help itself, and returns the exit code.
   int (*run_words)(std::span<char* const> words) = nullptr;
+  // For what completes words in a shell: which files the command reads, and all that its first
+  // operand can be, where that is no file.
+  Operands operands = Operands::any_files;
+  std::vector<std::string> (*first_words)() = nullptr;
 };
 
 // Codes beside those of ErrorCode.

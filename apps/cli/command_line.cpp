@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/option_list.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/current_error.hpp"
@@ -122,6 +123,21 @@ void refuse_empty_values(const CLI::App& command, const std::string& name,
   }
 }
 
+// `chosen` is null where `app` is that of a program whose command has not been named.
+void print_list(const CLI::App& app, const std::string& name, const Program& program,
+                const Command* chosen) {
+  OptionList list = list_of(app, name);
+  if (chosen == nullptr) {
+    list.commands = program.commands;
+  } else {
+    list.reads_encrypted_files = chosen->operands == Operands::encrypted_files;
+    if (chosen->first_words != nullptr) {
+      list.operands.front().choices = chosen->first_words();
+    }
+  }
+  print_result(to_json(list));
+}
+
 }  // namespace
 
 CommandLine::CommandLine(const Program& program, std::span<char* const> arguments) noexcept
@@ -171,6 +187,11 @@ bool CommandLine::wants_json() const {
                      [](const Word& word) { return word.is_option && word.text == "--json"; });
 }
 
+bool CommandLine::wants_list() const {
+  const auto words = command().empty() ? arguments_ : after_command();
+  return words.size() == 1 && words.front() == list_option;
+}
+
 // CLI11's exceptions in our words.
 Action CommandLine::parse() const {
   const std::string name = program_.name;
@@ -182,6 +203,7 @@ Action CommandLine::parse() const {
   // Only the chosen command declares its options: start-up time is part of every small file.
   const std::string chosen = command();
   Action action;
+  const Command* chosen_command = nullptr;
   CLI::App* chosen_app = nullptr;
   for (const Command* one : program_.commands) {
     CLI::App* const sub =
@@ -191,8 +213,15 @@ Action CommandLine::parse() const {
     }
     if (chosen == one->name) {
       action = one->declare(*sub);
+      chosen_command = one;
       chosen_app = sub;
     }
+  }
+  const std::string command_name = program_.is_one_command || chosen.empty() ? "" : " " + chosen;
+  if (wants_list() && (chosen_app != nullptr || chosen.empty())) {
+    print_list(chosen_app != nullptr ? *chosen_app : app, name + command_name, program_,
+               chosen_command);
+    return [] { return exit_done; };
   }
   if (!action && !chosen.empty()) {
     throw Error(ErrorCode::usage, "command line: there is no command '" + chosen + "'", list_hint);
@@ -201,8 +230,7 @@ Action CommandLine::parse() const {
     throw Error(ErrorCode::usage, "command line: the command is empty", list_hint);
   }
   const std::string what = action ? program_.prefix + chosen : "command line";
-  const std::string command_help = program_.is_one_command ? "" : " " + chosen;
-  std::string help = action ? name + command_help + " --help" : list_hint;
+  std::string help = action ? name + command_name + " --help" : list_hint;
   if (program_.hint_for != nullptr) {
     for (const char* const word : after_command()) {
       if (std::string hint = program_.hint_for(word); !hint.empty()) {

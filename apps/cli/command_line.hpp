@@ -33,8 +33,9 @@ class CommandLine {
   // `program` and the arguments, which do not include the program's name, must outlive it.
   CommandLine(const Program& program, std::span<char* const> arguments) noexcept;
 
-  // What the chosen command is to do. --help and --version are answered at once, and then the
-  // action does nothing. The command gets the user's words unchanged. Throws Error(usage).
+  // What the chosen command is to do. --help, --version and --list-options are answered at once,
+  // and then the action does nothing. The command gets the user's words unchanged. Throws
+  // Error(usage).
   [[nodiscard]] Action parse() const;
 
   // Runs the work and gives back the exit code. If the work throws, this prints an error message,
@@ -47,6 +48,7 @@ class CommandLine {
   [[nodiscard]] std::span<char* const> after_command() const;
   [[nodiscard]] std::string command_in_documents() const;
   [[nodiscard]] bool wants_json() const;
+  [[nodiscard]] bool wants_list() const;
 
   const Program& program_;
   std::span<char* const> arguments_;  // without the program's name

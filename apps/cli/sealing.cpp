@@ -1,28 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sealing.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "cli/decimal.hpp"
+#include "cli/option_list.hpp"
 #include "cli/report.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {
+
+namespace {
+
+// The order of the help.
+constexpr std::array suites = {container::Suite::cobblestone_256,
+                               container::Suite::cobblestone_128};
+
+std::vector<std::string> suite_names() { return {name_of(suites[0]), name_of(suites[1])}; }
+
+}  // namespace
 
 const char* name_of(container::Suite suite) noexcept {
   return suite == container::Suite::cobblestone_128 ? "aes-128-gcm" : "aes-256-gcm";
 }
 
 container::Suite parse_suite(const std::string& name) {
-  for (const auto suite : {container::Suite::cobblestone_256, container::Suite::cobblestone_128}) {
+  for (const container::Suite suite : suites) {
     if (name == name_of(suite)) {
       return suite;
     }
   }
   throw Error(ErrorCode::usage, "suite: unknown name '" + name + "'",
-              "there are: aes-256-gcm, aes-128-gcm");
+              fmt::format("there are: {}", fmt::join(suite_names(), ", ")));
 }
 
 void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_new_identity) {
@@ -35,8 +49,8 @@ void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_n
                    "make a key pair, keep it in this new file, and encrypt to it")
         ->type_name("FILE");
   }
-  app.add_option("--suite", suite, "aes-256-gcm or aes-128-gcm")
-      ->type_name("NAME")
+  app.add_option("--suite", suite, "the cipher")
+      ->type_name(join_choices(suite_names()))
       ->capture_default_str();
   app.add_option("--reserve", spare_recipients,
                  "leave room in the file for this many more recipients, which rekey --add takes")

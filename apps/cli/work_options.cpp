@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/work_options.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "cipher/mode/gcm_blocks.hpp"
 #include "cli/decimal.hpp"
+#include "cli/option_list.hpp"
 #include "cli/report.hpp"
 #include "core/secret.hpp"
 #include "cuda/cuda_device.hpp"
@@ -22,6 +23,17 @@
 namespace paes::cli {
 
 namespace {
+
+// What parse_schedule lists, as the help shows choices.
+std::string bars_between(std::string names) {
+  for (std::size_t at = 0; (at = names.find(", ", at)) != std::string::npos;) {
+    names.replace(at, 2, "|");
+  }
+  return names;
+}
+
+// What --device can be.
+const std::vector<std::string> devices = {"auto", "cpu", "cuda", "hybrid"};
 
 void warn_about_kernel(const char* name, const char* warning) {
   if (warning != nullptr) {
@@ -118,8 +130,8 @@ void WorkOptions::declare(CLI::App& app) {
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(0U, max_threads));
-  app.add_option("--schedule", schedule_, "how pieces go to threads: " + schedule_names())
-      ->type_name("NAME")
+  app.add_option("--schedule", schedule_, "how pieces go to threads")
+      ->type_name(bars_between(schedule_names()))
       ->capture_default_str();
   takes_bytes(
       app.add_option("--grain", grain_bytes_,
@@ -128,10 +140,9 @@ void WorkOptions::declare(CLI::App& app) {
   app.add_option("--kernel", kernel_, "the kernel by name; paes devices lists them")
       ->type_name("NAME")
       ->capture_default_str();
-  CLI::Option* const device =
-      app.add_option("--device", device_, "who computes: auto, cpu, cuda, hybrid")
-          ->type_name("NAME")
-          ->capture_default_str();
+  CLI::Option* const device = app.add_option("--device", device_, "who computes")
+                                  ->type_name(join_choices(devices))
+                                  ->capture_default_str();
   // The option's name until version 1.0. The help does not show it.
   app.add_option("--engine", device_, "--device")->group("")->excludes(device);
 }
@@ -155,8 +166,9 @@ const cuda::DeviceKernel* WorkOptions::device_kernel_for(const CipherName& ciphe
 WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why_cpu_alone,
                                 Notes notes) const {
   const bool wants_device = device_ == "cuda" || device_ == "hybrid";
-  refuse(!wants_device && device_ != "auto" && device_ != "cpu",
-         "device: unknown name '" + device_ + "'", "there are: auto, cpu, cuda, hybrid");
+  refuse(std::find(devices.begin(), devices.end(), device_) == devices.end(),
+         "device: unknown name '" + device_ + "'",
+         fmt::format("there are: {}", fmt::join(devices, ", ")));
   refuse(device_ == "cuda" && !why_cpu_alone.empty(), "device: cuda cannot do it: " + why_cpu_alone,
          "leave out --device, and the CPU does the work");
   const Schedule schedule = parse_schedule(schedule_);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/decimal.hpp"
+#include "cli/option_list.hpp"
 #include "cli/report.hpp"
 #include "exec/executor.hpp"
 #include "paes/error.hpp"
@@ -165,6 +166,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
 }
 
 void Request::declare(CLI::App& app) {
+  const std::vector<std::string> caches = {"back", "through"};
   vault.declare(app);
   app.add_option("MOUNTPOINT", mountpoint, "the empty folder where its text is to be seen")
       ->required();
@@ -182,8 +184,8 @@ void Request::declare(CLI::App& app) {
       ->excludes(writable);
   app.add_option("--cache", cache_,
                  "back: the system holds for a while what is written; through: it holds nothing")
-      ->type_name("HOW")
-      ->check(CLI::IsMember({"back", "through"}));
+      ->type_name(cli::join_choices(caches))
+      ->check(CLI::IsMember(caches).description(""));
   app.add_option("--fsname", source, "what mount(8) lists as the source, in place of the vault")
       ->type_name("NAME");
   app.add_option("--kernel", kernel, "the kernel of AES; auto: the best of this machine")

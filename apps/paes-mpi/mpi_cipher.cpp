@@ -85,6 +85,20 @@ int crypt(Request& request) {
   return run_job(request.job, chooser, job);
 }
 
+// Those that are parallel in one direction at least.
+std::vector<std::string> parallel_names() {
+  std::vector<std::string> names;
+  for (const CipherName& one : all_cipher_names()) {
+    const auto is_parallel = [&](Direction direction) {
+      return one.is_gcm() || !formula_of(row_of(*one.mode).operation(direction)).is_chained();
+    };
+    if (is_parallel(Direction::encrypt) || is_parallel(Direction::decrypt)) {
+      names.push_back(one.name);
+    }
+  }
+  return names;
+}
+
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   static_cast<CipherOptions&>(*request).declare(app);
@@ -99,7 +113,11 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command mpi_command_cipher = {"cipher", "one message in a raw mode, for other programs' data",
-                                    declare};
+const Command mpi_command_cipher = {"cipher",
+                                    "one message in a raw mode, for other programs' data",
+                                    declare,
+                                    nullptr,
+                                    Operands::any_files,
+                                    parallel_names};
 
 }  // namespace paes::cli

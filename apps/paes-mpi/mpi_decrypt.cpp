@@ -87,6 +87,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command mpi_command_decrypt = {"decrypt", "decrypt and authenticate a file", declare};
+const Command mpi_command_decrypt = {"decrypt", "decrypt and authenticate a file", declare, nullptr,
+                                     Operands::encrypted_files};
 
 }  // namespace paes::cli

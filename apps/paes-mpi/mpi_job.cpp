@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/keyfile.hpp"
+#include "cli/option_list.hpp"
 #include "cli/process.hpp"
 #include "cli/progress.hpp"
 #include "cli/remains.hpp"
@@ -65,15 +66,16 @@ ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, cons
 }  // namespace
 
 void JobOptions::declare(CLI::App& app) {
+  const std::vector<std::string> accesses = {"posix", "mpi"};
   transfer.declare_common(app, "transfer");
   app.get_option("--threads")
       ->description("threads of each rank; 0, the default, is its share of the processors");
   app.add_option("--access", access,
                  "how ranks reach the file: posix, a file system that all hosts have mounted, or "
                  "mpi, whatever the MPI library reaches")
-      ->type_name("NAME")
+      ->type_name(join_choices(accesses))
       ->capture_default_str()
-      ->check(CLI::IsMember({"posix", "mpi"}));
+      ->check(CLI::IsMember(accesses).description(""));
   app.add_option("FILE", file, "the file, which every rank must see under this name")->required();
 }
 

@@ -53,6 +53,6 @@ Action declare(CLI::App& app) {
 }  // namespace
 
 const Command mpi_command_verify = {"verify", "authenticate a file without writing anything",
-                                    declare};
+                                    declare, nullptr, Operands::encrypted_files};
 
 }  // namespace paes::cli

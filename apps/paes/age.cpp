@@ -20,25 +20,27 @@
 #include "age/scrypt.hpp"
 #include "cli/command.hpp"
 #include "cli/key_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/passphrase.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "cli/work_options.hpp"
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
-#include "paes_commands.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/container/file_format.hpp"
 #include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
 
+extern const Command command_age;
+
 namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_bad_flag = 2;
 
-constexpr const char* usage =
+constexpr const char* usage_head =
     R"(Usage:
     paes age [--encrypt] (-r RECIPIENT | -R PATH)... [--armor] [-o OUTPUT] [INPUT]
     paes age [--encrypt] --passphrase [--armor] [-o OUTPUT] [INPUT]
@@ -46,18 +48,8 @@ constexpr const char* usage =
     paes age --decrypt [-i PATH | -j PLUGIN]... [-o OUTPUT] [INPUT]
 
 Options:
-  -e,--encrypt               encrypt INPUT, which is the default
-  -d,--decrypt               decrypt INPUT
-  -o,--output OUTPUT         write there, and replace what exists
-  -a,--armor                 write text (ASCII armor)
-  -p,--passphrase            encrypt to a passphrase, which is asked for
-  -r,--recipient RECIPIENT   encrypt to this public key; may be repeated
-  -R,--recipients-file PATH  encrypt to the public keys in this file; may be repeated
-  -i,--identity PATH         a file of secret keys; may be repeated
-  -j PLUGIN                  the key that this plugin takes by default; may be repeated
-  --version                  print the version
-  --help                     print this
-
+)";
+constexpr const char* usage_tail = R"(
 INPUT and OUTPUT are standard input and output unless they are named. The INPUT comes after all
 options. A PATH of - is standard input.
 )";
@@ -100,24 +92,64 @@ struct Request {
 };
 
 struct Flag {
-  const char* letter;
-  const char* word;
+  const char* letter;  // null: none
+  const char* word;    // null: none
+  const char* value;   // what the usage calls it; null: a flag
+  const char* help;
   bool Request::*on = nullptr;
   std::vector<std::string> Request::*values = nullptr;
+
+  [[nodiscard]] bool is_named(const std::string& name) const {
+    return (letter != nullptr && name == letter) || (word != nullptr && name == word);
+  }
 };
 constexpr Flag flags[] = {
-    {"d", "decrypt", &Request::decrypt},
-    {"e", "encrypt", &Request::encrypt},
-    {"p", "passphrase", &Request::passphrase},
-    {"a", "armor", &Request::armor},
-    {"version", "version", &Request::version},
-    {"h", "help", &Request::help},
-    {"o", "output", nullptr, &Request::outputs},
-    {"r", "recipient", nullptr, &Request::recipients},
-    {"R", "recipients-file", nullptr, &Request::recipient_files},
-    {"i", "identity", nullptr, &Request::identity_files},
-    {"j", "j", nullptr, &Request::plugins},
+    {"e", "encrypt", nullptr, "encrypt INPUT, which is the default", &Request::encrypt},
+    {"d", "decrypt", nullptr, "decrypt INPUT", &Request::decrypt},
+    {"o", "output", "OUTPUT", "write there, and replace what exists", nullptr, &Request::outputs},
+    {"a", "armor", nullptr, "write text (ASCII armor)", &Request::armor},
+    {"p", "passphrase", nullptr, "encrypt to a passphrase, which is asked for",
+     &Request::passphrase},
+    {"r", "recipient", "RECIPIENT", "encrypt to this public key; may be repeated", nullptr,
+     &Request::recipients},
+    {"R", "recipients-file", "PATH", "encrypt to the public keys in this file; may be repeated",
+     nullptr, &Request::recipient_files},
+    {"i", "identity", "PATH", "a file of secret keys; may be repeated", nullptr,
+     &Request::identity_files},
+    {"j", nullptr, "PLUGIN", "the key that this plugin takes by default; may be repeated", nullptr,
+     &Request::plugins},
+    {nullptr, "version", nullptr, "print the version", &Request::version},
+    {"h", "help", nullptr, "print this", &Request::help},
 };
+
+OptionList list_of_flags() {
+  OptionList list{"paes age", command_age.summary, {}, {}};
+  for (const Flag& flag : flags) {
+    Listed& option = list.options.emplace_back();
+    if (flag.letter != nullptr) {
+      option.names.push_back(std::string("-") + flag.letter);
+    }
+    if (flag.word != nullptr) {
+      option.names.push_back(std::string("--") + flag.word);
+    }
+    option.value = flag.value == nullptr ? "" : flag.value;
+    option.repeats = flag.values != nullptr && flag.values != &Request::outputs;
+    option.help = flag.help;
+  }
+  list.operands.push_back({.names = {"INPUT"}, .help = "the file; - is standard input"});
+  return list;
+}
+
+std::string usage() {
+  std::string text = usage_head;
+  for (const Listed& option : list_of_flags().options) {
+    text += fmt::format("  {:<25}  {}\n",
+                        fmt::format("{}{}{}", fmt::join(option.names, ","),
+                                    option.value.empty() ? "" : " ", option.value),
+                        option.help);
+  }
+  return text + usage_tail;
+}
 
 bool parse_bool(const std::string& name, const std::string& value) {
   for (const char* const yes : {"1", "t", "T", "true", "TRUE", "True"}) {
@@ -157,9 +189,8 @@ Request parse(std::span<char* const> words) {
     if (sign != std::string::npos) {
       value = body.substr(sign + 1);
     }
-    const auto* const flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag& one) {
-      return name == one.letter || name == one.word;
-    });
+    const auto* const flag = std::find_if(std::begin(flags), std::end(flags),
+                                          [&](const Flag& one) { return one.is_named(name); });
     if (flag == std::end(flags)) {
       throw BadFlag{"flag provided but not defined: -" + name};
     }
@@ -448,7 +479,7 @@ void print_refusal(const std::string& why, const std::vector<std::string>& hints
 
 // The usage ends in a line end of its own.
 void print_usage() {
-  const std::string_view text = usage;
+  const std::string text = usage();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     print_note(text.substr(at, end - at));
@@ -460,7 +491,11 @@ int run_words(std::span<char* const> words) {
   try {
     // What all commands of paes answer goes to standard output, and what age answers elsewhere.
     if (words.size() == 1 && std::string_view(words[0]) == "--help") {
-      print_result(usage);
+      print_result(usage());
+      return exit_done;
+    }
+    if (words.size() == 1 && words[0] == list_option) {
+      print_result(to_json(list_of_flags()));
       return exit_done;
     }
     const Request request = parse(words);
@@ -487,7 +522,7 @@ int run_words(std::span<char* const> words) {
 
 }  // namespace
 
-const Command command_age = {"age", "take the arguments of age(1), and do what it does", nullptr,
-                             run_words};
+extern const Command command_age = {"age", "take the arguments of age(1), and do what it does",
+                                    nullptr, run_words};
 
 }  // namespace paes::cli

@@ -11,13 +11,13 @@
 #include "cli/decimal.hpp"
 #include "cli/file_run.hpp"
 #include "cli/keyfile.hpp"
+#include "cli/option_list.hpp"
 #include "cli/passphrase.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "format/openssl_salted.hpp"
 #include "message/cipher_name.hpp"
 #include "message/raw_key.hpp"
-#include "paes_commands.hpp"
 #include "stream/container/text_ends.hpp"
 #include "stream/raw/raw.hpp"
 #include "stream/raw/raw_gcm.hpp"
@@ -220,6 +220,14 @@ int crypt(Request& request) {
   return run_transfer(request.transfer, chooser, transfer, std::move(list));
 }
 
+std::vector<std::string> cipher_names() {
+  std::vector<std::string> names;
+  for (const CipherName& one : all_cipher_names()) {
+    names.push_back(one.name);
+  }
+  return names;
+}
+
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->declare(app);
@@ -230,9 +238,8 @@ Action declare(CLI::App& app) {
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(std::uint32_t{1}, openssl_salted::max_iterations));
-  app.add_option("--md", request->digest,
-                 "--openssl: the digest, md5 or sha1 to sha512; default sha256")
-      ->type_name("NAME");
+  app.add_option("--md", request->digest, "--openssl: the digest; default sha256")
+      ->type_name(join_choices({openssl_salted::digests.begin(), openssl_salted::digests.end()}));
   app.add_flag("--no-pbkdf2", request->no_pbkdf2,
                "--openssl, -d: the file was made without -pbkdf2");
   app.add_flag("-a,--base64", request->is_base64,
@@ -253,7 +260,11 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_cipher = {"cipher", "one message in a raw mode, for other programs' data",
-                                declare};
+extern const Command command_cipher = {"cipher",
+                                       "one message in a raw mode, for other programs' data",
+                                       declare,
+                                       nullptr,
+                                       Operands::any_files,
+                                       cipher_names};
 
 }  // namespace paes::cli

@@ -9,7 +9,6 @@
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "format/byte_range.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -97,6 +96,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_decrypt = {"decrypt", "decrypt and authenticate files", declare};
+extern const Command command_decrypt = {"decrypt", "decrypt and authenticate files", declare,
+                                        nullptr, Operands::encrypted_files};
 
 }  // namespace paes::cli

@@ -11,7 +11,6 @@
 #include "cuda/cuda_runtime.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -172,6 +171,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_devices = {"devices", "list the kernels and say which one is used", declare};
+extern const Command command_devices = {"devices", "list the kernels and say which one is used",
+                                        declare};
 
 }  // namespace paes::cli

@@ -12,11 +12,11 @@
 #include "cli/file_run.hpp"
 #include "cli/key_options.hpp"
 #include "cli/keyfile.hpp"
+#include "cli/option_list.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "cli/sealing.hpp"
 #include "format/container.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -178,11 +178,20 @@ int encrypt_files(Request& request) {
   return code;
 }
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const stream::FileFormat* const format : stream::file_formats()) {
+    names.emplace_back(format->name);
+  }
+  return names;
+}
+
 Action declare(CLI::App& app) {
   const auto request = std::make_shared<Request>();
   request->sealing.declare(app, "the terminal", true);
-  app.add_option("--format", request->format, "paes, or age for a file that age itself opens")
-      ->type_name("NAME")
+  app.add_option("--format", request->format,
+                 "the format of the new file; age itself opens a file of age")
+      ->type_name(join_choices(format_names()))
       ->capture_default_str();
   app.add_flag("-a,--armor", request->is_armored, "with --format age: write text (ASCII armor)");
   app.add_flag("-e")->group("");  // beside -d of decrypt
@@ -206,6 +215,6 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_encrypt = {"encrypt", "encrypt files", declare};
+extern const Command command_encrypt = {"encrypt", "encrypt files", declare};
 
 }  // namespace paes::cli

@@ -16,7 +16,6 @@
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "cli/sealing.hpp"
-#include "paes_commands.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/container/preamble_file.hpp"
 
@@ -259,7 +258,8 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_inspect = {"inspect", "show what a file says about itself, without a key",
-                                 declare};
+extern const Command command_inspect = {"inspect",
+                                        "show what a file says about itself, without a key",
+                                        declare, nullptr, Operands::encrypted_files};
 
 }  // namespace paes::cli

@@ -14,7 +14,6 @@
 #include "cli/key_options.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/report.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -117,6 +116,6 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_keygen = {"keygen", "make a key pair", declare};
+extern const Command command_keygen = {"keygen", "make a key pair", declare};
 
 }  // namespace paes::cli

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program paes: the subcommands of paes_commands.def.
 #include "cli/command_line.hpp"
-#include "paes_commands.hpp"
 
 #ifdef PAES_STATIC
 #include <openssl/crypto.h>
 
 #include <cstdlib>
 #endif
+
+namespace paes::cli {
+#define PAES_COMMAND(name) extern const Command command_##name;
+#include "paes_commands.def"
+#undef PAES_COMMAND
+}  // namespace paes::cli
 
 namespace {
 

@@ -11,7 +11,6 @@
 #include "cli/command.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -59,6 +58,6 @@ int run_words(std::span<char* const> words) {
 
 }  // namespace
 
-const Command command_mount = {"mount", "mount a vault", nullptr, run_words};
+extern const Command command_mount = {"mount", "mount a vault", nullptr, run_words};
 
 }  // namespace paes::cli

@@ -13,7 +13,6 @@
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "core/current_error.hpp"
-#include "paes_commands.hpp"
 #include "stream/container/new_envelope.hpp"
 
 namespace paes::cli {
@@ -198,7 +197,8 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_rekey = {"rekey", "change who can decrypt files, without rewriting them",
-                               declare};
+extern const Command command_rekey = {"rekey",
+                                      "change who can decrypt files, without rewriting them",
+                                      declare, nullptr, Operands::encrypted_files};
 
 }  // namespace paes::cli

@@ -34,7 +34,6 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -404,6 +403,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_umount = {"umount", "unmount vaults, and wait until all is written", declare};
+extern const Command command_umount = {"umount", "unmount vaults, and wait until all is written",
+                                       declare};
 
 }  // namespace paes::cli

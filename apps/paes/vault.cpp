@@ -3,9 +3,12 @@
 // by itself. Its subcommands are those of vault_commands.def.
 #include "cli/command_line.hpp"
 #include "cli/vault_options.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
+
+#define PAES_COMMAND(name) extern const Command vault_command_##name;
+#include "vault_commands.def"
+#undef PAES_COMMAND
 
 namespace {
 
@@ -26,7 +29,7 @@ int run_words(std::span<char* const> words) {
 
 }  // namespace
 
-const Command command_vault = {"vault", "make and look after encrypted folders", nullptr,
-                               run_words};
+extern const Command command_vault = {"vault", "make and look after encrypted folders", nullptr,
+                                      run_words};
 
 }  // namespace paes::cli

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/decimal.hpp"
 #include "cli/process.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
 #include "kernel/registry.hpp"
-#include "paes_commands.hpp"
 #include "volume/check/fsck.hpp"
 
 namespace paes::cli {
@@ -199,7 +199,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command vault_command_fsck = {"fsck", "check everything in a vault, and change nothing",
-                                    declare};
+extern const Command vault_command_fsck = {
+    "fsck", "check everything in a vault, and change nothing", declare};
 
 }  // namespace paes::cli

@@ -7,9 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.hpp"
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
-#include "paes_commands.hpp"
 #include "vault/names.hpp"
 
 namespace paes::cli {
@@ -94,6 +94,6 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command vault_command_info = {"info", "show how a vault is encrypted", declare};
+extern const Command vault_command_info = {"info", "show how a vault is encrypted", declare};
 
 }  // namespace paes::cli

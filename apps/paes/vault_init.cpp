@@ -15,13 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/decimal.hpp"
 #include "cli/keyfile.hpp"
+#include "cli/option_list.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
 #include "core/descriptor.hpp"
-#include "paes_commands.hpp"
 #include "stream/file/output.hpp"
 #include "stream/file/small_file.hpp"
 #include "vault/names.hpp"
@@ -49,9 +50,9 @@ struct Request {
 
   [[nodiscard]] vault::Features features() const {
     vault::Features features;
-    features.content = *std::find_if(ciphers.begin(), ciphers.end(), [this](ContentCipher one) {
-      return cipher == vault::name_of(one);
-    });
+    features.content =
+        *std::find_if(std::begin(ciphers), std::end(ciphers),
+                      [this](ContentCipher one) { return cipher == vault::name_of(one); });
     features.has_plaintext_names = plaintext_names;
     features.has_directory_ivs = !plaintext_names && !deterministic_names;
     features.has_long_names = !plaintext_names;
@@ -210,12 +211,12 @@ Action declare(CLI::App& app) {
   request->place.declare(app, true);
   request->passphrase.declare(app, "", "read the passphrase from this file");
   std::vector<std::string> names;
-  names.reserve(ciphers.size());
   for (const ContentCipher cipher : ciphers) {
     names.emplace_back(vault::name_of(cipher));
   }
   app.add_option("--cipher", request->cipher, "the cipher of the files' content")
-      ->check(CLI::IsMember(names))
+      ->type_name(join_choices(names))
+      ->check(CLI::IsMember(names).description(""))
       ->capture_default_str();
   app.add_flag("--plaintext-names", request->plaintext_names, "do not encrypt names");
   app.add_flag("--deterministic-names", request->deterministic_names,
@@ -242,6 +243,6 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command vault_command_init = {"init", "make an empty folder a vault", declare};
+extern const Command vault_command_init = {"init", "make an empty folder a vault", declare};
 
 }  // namespace paes::cli

@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "cli/command.hpp"
 #include "cli/key_proof.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
-#include "paes_commands.hpp"
 #include "stream/file/small_file.hpp"
 
 namespace paes::cli {
@@ -100,6 +100,6 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command vault_command_passwd = {"passwd", "change a vault's passphrase", declare};
+extern const Command vault_command_passwd = {"passwd", "change a vault's passphrase", declare};
 
 }  // namespace paes::cli

@@ -7,7 +7,6 @@
 #include "cli/file_run.hpp"
 #include "cli/key_options.hpp"
 #include "cli/report.hpp"
-#include "paes_commands.hpp"
 
 namespace paes::cli {
 
@@ -58,6 +57,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-const Command command_verify = {"verify", "authenticate files without writing anything", declare};
+extern const Command command_verify = {"verify", "authenticate files without writing anything",
+                                       declare, nullptr, Operands::encrypted_files};
 
 }  // namespace paes::cli

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view magic = "Salted__";
 constexpr std::string_view magic_in_base64 = "U2FsdGVkX1";
-constexpr const char* digests[] = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"};
 
 }  // namespace
 

@@ -27,6 +27,8 @@ using Salt = std::array<std::uint8_t, salt_bytes>;
 // Throws Error(corrupt) "header: ..." unless `head` is a whole one.
 [[nodiscard]] Salt parse(Bytes head);
 
+inline constexpr std::array digests = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"};
+
 // The digest of this name, which openssl enc takes after -md. Throws Error(usage) that lists the
 // names.
 [[nodiscard]] const char* find_digest(const std::string& name);
