@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of content_ciphers.def define, and what their blocks have in common.
+// What the files content_*.cpp define, each for one cipher, and what their blocks have in common.
 #pragma once
 
 #include <array>
@@ -8,10 +8,9 @@
 
 namespace paes::vault {
 
-#define PAES_CONTENT_CIPHER(name) \
-  [[nodiscard]] std::unique_ptr<ContentKey> make_##name(Bytes key, const Kernel& kernel);
-#include "vault/content_ciphers.def"
-#undef PAES_CONTENT_CIPHER
+[[nodiscard]] std::unique_ptr<ContentKey> make_aes_256_gcm(Bytes key, const Kernel& kernel);
+[[nodiscard]] std::unique_ptr<ContentKey> make_xchacha20_poly1305(Bytes key, const Kernel& kernel);
+[[nodiscard]] std::unique_ptr<ContentKey> make_aes_siv(Bytes key, const Kernel& kernel);
 
 // The associated data of a block: its number, big-endian, then the id of its file if it has one.
 class AssociatedData {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cipher of a volume's content: one of content_ciphers.def, each with its own file. It seals
+// The cipher of a volume's content: one of ContentCipher, each with its own file. It seals
 // and opens blocks, and the small values that are stored as one block without a file's id: targets
 // of symbolic links, and values of extended attributes.
 #pragma once

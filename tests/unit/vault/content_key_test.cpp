@@ -28,10 +28,9 @@ using test::varied_bytes;
 using Buffer = std::vector<std::uint8_t>;
 
 constexpr std::pair<ContentCipher, const char*> ciphers[] = {
-#define PAES_CONTENT_CIPHER(name) {ContentCipher::name, #name},
-#include "vault/content_ciphers.def"
-#undef PAES_CONTENT_CIPHER
-};
+    {ContentCipher::aes_256_gcm, "aes_256_gcm"},
+    {ContentCipher::xchacha20_poly1305, "xchacha20_poly1305"},
+    {ContentCipher::aes_siv, "aes_siv"}};
 
 const FileId file_id = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11, 12, 13, 14, 15, 16};
 
