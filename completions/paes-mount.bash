@@ -1,26 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of paes-mount(1) for bash. Installed as bash-completion/completions/paes-mount.
+# Completion of paes-mount(1) for bash. Made by `./dev generate` from what the program says of itself.
+# Installed as bash-completion/completions/paes-mount.
 _paes_mount() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local words="" folders=-d
+  local at command="" options="" words="" takes=nothing is_value=no depth=1
   COMPREPLY=()
-  case $previous in
-    --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
-    --config | --passphrase-file | --master-key) folders=-f ;;
-    --idle | --fsname | --ahead | -t | --threads | --passphrase-fd | --max-work-factor) return ;;
-    -o) words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= ahead= shared acl" ;;
+  # Where the program stands: a launcher and its options may come before.
+  for ((at = 0; at < COMP_CWORD; at++)); do
+    [[ ${COMP_WORDS[at]##*/} != paes-mount && ${COMP_WORDS[at]##*/} != paes-mount.* ]] || break
+  done
+  ((at < COMP_CWORD)) || return
+  case $command in
+    "")
+      options="-h --help --version --config --passphrase-file --passphrase-fd --master-key --max-work-factor -f --foreground --allow-other --idle --shared --acl -w --writable -r --read-only --cache --fsname --kernel -t --threads --ahead -o"
+      takes=folders depth=1
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
+        --cache) takes=words is_value=yes words="back through" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        -o) takes=words is_value=yes words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= ahead= shared acl" ;;
+      esac
+      ;;
+  esac
+  if [[ $takes != words && $is_value == no && $current == -* ]]; then
+    takes=words words=$options
+  elif [[ $takes == choices ]]; then
+    ((COMP_CWORD == at + depth)) && takes=words || takes=files
+  fi
+  case $takes in
+    words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current") ;;
+    nothing) ;;
+    folders) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     *)
-      if [[ $current == -* ]]; then
-        words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared --acl --fsname --kernel --ahead -t --threads -o --config
-          --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help"
+      if [[ $takes == encrypted ]]; then
+        # Encrypted files first; any file when there is none.
+        mapfile -t COMPREPLY < <(
+          compgen -f -X '!*.paes' -- "$current"
+          compgen -f -X '!*.age' -- "$current"
+        )
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
+      fi
+      if ((${#COMPREPLY[@]} == 0)); then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
       fi
       ;;
   esac
-  if [[ -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  else
-    mapfile -t COMPREPLY < <(compgen $folders -- "$current")
-    compopt -o filenames 2>/dev/null
-  fi
+  [[ $takes == words ]] || compopt -o filenames 2>/dev/null
 }
 complete -F _paes_mount paes-mount

@@ -1,68 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of paes-mpi(1) for bash. Installed as bash-completion/completions/paes-mpi.
+# Completion of paes-mpi(1) for bash. Made by `./dev generate` from what the program says of itself.
+# Installed as bash-completion/completions/paes-mpi.
 # Behind a launcher, too, for who asks for it: complete -o default -F _paes_mpi mpirun mpiexec srun
 _paes_mpi() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} at command words
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local at command="" options="" words="" takes=nothing is_value=no depth=1
   COMPREPLY=()
-  # Where paes-mpi stands: the launcher and its options come before.
+  # Where the program stands: a launcher and its options may come before.
   for ((at = 0; at < COMP_CWORD; at++)); do
     [[ ${COMP_WORDS[at]##*/} != paes-mpi && ${COMP_WORDS[at]##*/} != paes-mpi.* ]] || break
   done
   ((at < COMP_CWORD)) || return
-  command=${COMP_WORDS[at + 1]}
-  local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
-  local output="-o --output -f --force"
-  local work="-T --threads --schedule --grain --kernel --device -q --quiet -v --verbose
-    --no-progress --json --access --help"
-
-  # Modes that are parallel, and those of which only decryption is.
-  local ciphers
-  ciphers=$(echo aes-{128,192,256}-{ecb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,ctr} \
-    {aes-{128,192,256},des-ede3}-{cbc,cfb})
-
-  if ((COMP_CWORD == at + 1)); then
-    words="encrypt decrypt verify cipher --help --version"
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-    return
+  ((COMP_CWORD == at + 1)) || command=${COMP_WORDS[at + 1]}
+  case $command in
+    "")
+      options="-h --help --version"
+      takes=words words="encrypt decrypt verify cipher $options"
+      ;;
+    "encrypt")
+      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --suite --reserve -o --output -f --force --resume -i --identity -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      takes=files depth=2
+      case $previous in
+        -r | --recipient | --passphrase-fd | --reserve | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        -R | --recipients-file | --passphrase-file | -o | --output | -i | --identity) takes=files is_value=yes ;;
+        --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+        --access) takes=words is_value=yes words="posix mpi" ;;
+      esac
+      ;;
+    "decrypt")
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -o --output -f --force --resume -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      takes=encrypted depth=2
+      case $previous in
+        -i | --identity | --passphrase-file | -o | --output) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+        --access) takes=words is_value=yes words="posix mpi" ;;
+      esac
+      ;;
+    "verify")
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      takes=encrypted depth=2
+      case $previous in
+        -i | --identity | --passphrase-file) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+        --access) takes=words is_value=yes words="posix mpi" ;;
+      esac
+      ;;
+    "cipher")
+      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy -o --output -f --force -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      takes=choices depth=2
+      words="aes-256-cbc des-ede3-ecb"
+      case $previous in
+        --key | --aad | -o | --output) takes=files is_value=yes ;;
+        --iv | --unit | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+        --access) takes=words is_value=yes words="posix mpi" ;;
+      esac
+      ;;
+  esac
+  if [[ $takes != words && $is_value == no && $current == -* ]]; then
+    takes=words words=$options
+  elif [[ $takes == choices ]]; then
+    ((COMP_CWORD == at + depth)) && takes=words || takes=files
   fi
-  case $previous in
-    --suite) words="aes-256-gcm aes-128-gcm" ;;
-    --schedule) words="dynamic static" ;;
-    --device) words="auto cpu cuda hybrid" ;;
-    --access) words="posix mpi" ;;
-    --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
-    -r | --recipient | --passphrase-fd | -T | --threads | --grain | --max-work-factor | --iv | \
-      --unit) return ;;
-    -R | --recipients-file | -i | --identity | -o | --output | --key | --aad | --passphrase-file)
-      words="" ;;
+  case $takes in
+    words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current") ;;
+    nothing) ;;
+    folders) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     *)
-      words=""
-      if [[ $current == -* ]]; then
-        case $command in
-          encrypt) words="-r --recipient -R --recipients-file -p --passphrase --passphrase-file
-            --passphrase-fd --suite --reserve --resume -i --identity $output $work" ;;
-          decrypt) words="$unlock --resume $output $work" ;;
-          verify) words="$unlock $work" ;;
-          cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy $output $work" ;;
-        esac
-      elif [[ $command == cipher ]] && ((COMP_CWORD == at + 2)); then
-        words=$ciphers
+      if [[ $takes == encrypted ]]; then
+        # Encrypted files first; any file when there is none.
+        mapfile -t COMPREPLY < <(
+          compgen -f -X '!*.paes' -- "$current"
+          compgen -f -X '!*.age' -- "$current"
+        )
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
+      fi
+      if ((${#COMPREPLY[@]} == 0)); then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
       fi
       ;;
   esac
-  if [[ -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  elif [[ ($command == decrypt || $command == verify) && $previous != -* ]]; then
-    # Encrypted files first; any file when there is none.
-    mapfile -t COMPREPLY < <(compgen -f -X '!*.paes' -- "$current")
-    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
-    if ((${#COMPREPLY[@]} == 0)); then
-      mapfile -t COMPREPLY < <(compgen -f -- "$current")
-    fi
-    compopt -o filenames 2>/dev/null
-  else
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
-    compopt -o filenames 2>/dev/null
-  fi
+  [[ $takes == words ]] || compopt -o filenames 2>/dev/null
 }
 complete -F _paes_mpi paes-mpi paes-mpi.openmpi paes-mpi.mpich

@@ -1,68 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of paes-mpi(1) for fish, under the names of all its builds.
+# Completion of paes-mpi(1) for fish. Made by `./dev generate` from what the program says of itself.
 # Behind a launcher, too, for who asks for it:
 #     complete -c mpirun -x -a '(__fish_complete_subcommand --fcs-skip=2)'    # mpirun -n 4 paes-mpi ...
-function __paes_mpi_kernels
+function _paes_mpi_kernels
     echo auto
     paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'
 end
 
-# Modes that are parallel, and those of which only decryption is.
-set -l parallel aes-{128,192,256}-{ecb,ctr,gcm} aes-{128,256}-xts des-ede3-{ecb,ctr}
-set -l decrypted {aes-{128,192,256},des-ede3}-{cbc,cfb}
-
-for program in paes-mpi paes-mpi.openmpi paes-mpi.mpich
-    complete -c $program -n __fish_use_subcommand -f
-    complete -c $program -n __fish_use_subcommand -a encrypt -d 'encrypt a file'
-    complete -c $program -n __fish_use_subcommand -a decrypt -d 'decrypt and authenticate a file'
-    complete -c $program -n __fish_use_subcommand -a verify -d 'authenticate, write nothing'
-    complete -c $program -n __fish_use_subcommand -a cipher -d 'one message in a raw mode'
-
-    set -l seals '__fish_seen_subcommand_from encrypt'
-    complete -c $program -n $seals -s r -l recipient -x -d 'encrypt to this public key'
-    complete -c $program -n $seals -s R -l recipients-file -r -d 'public keys, one a line'
-    complete -c $program -n $seals -l suite -x -a 'aes-256-gcm aes-128-gcm'
-    complete -c $program -n $seals -l reserve -x -d 'leave room for more recipients'
-    complete -c $program -n $seals -s i -l identity -r -d 'opens what --resume continues'
-
-    set -l opens '__fish_seen_subcommand_from decrypt verify'
-    complete -c $program -n $opens -s i -l identity -r -d 'file of secret keys'
-    complete -c $program -n $opens -l max-work-factor -x -d 'largest scrypt work factor'
-
-    set -l asks '__fish_seen_subcommand_from encrypt decrypt verify'
-    complete -c $program -n $asks -s p -l passphrase -d 'ask for the passphrase'
-    complete -c $program -n $asks -l passphrase-file -r -d 'read the passphrase from this file'
-    complete -c $program -n $asks -l passphrase-fd -x -d 'read the passphrase from this descriptor'
-
-    set -l resumes '__fish_seen_subcommand_from encrypt decrypt'
-    complete -c $program -n $resumes -l resume -d 'continue an interrupted run'
-
-    set -l writes '__fish_seen_subcommand_from encrypt decrypt cipher'
-    complete -c $program -n $writes -s o -l output -r -d 'where to write, which every rank must see'
-    complete -c $program -n $writes -s f -l force -d 'replace an output that exists'
-
-    set -l works '__fish_seen_subcommand_from encrypt decrypt verify cipher'
-    complete -c $program -n $works -l schedule -x -a 'dynamic static'
-    complete -c $program -n $works -l grain -x -d 'bytes a thread takes at a time'
-    complete -c $program -n $works -l device -x -a 'auto cpu cuda hybrid'
-    complete -c $program -n $works -s q -l quiet -d 'errors and warnings only'
-    complete -c $program -n $works -s v -l verbose -d 'kernel, threads, time and rate'
-    complete -c $program -n $works -l no-progress -d 'no progress line'
-
-    set -l raw '__fish_seen_subcommand_from cipher'
-    complete -c $program -n $raw -a "$parallel"
-    complete -c $program -n $raw -a "$decrypted"
-    complete -c $program -n $raw -s d -l decrypt -d 'decrypt'
-    complete -c $program -n $raw -l key -r -d 'file of the raw key'
-    complete -c $program -n $raw -l iv -x -d 'IV or first counter block, in hexadecimal'
-    complete -c $program -n $raw -l no-pad -d 'whole blocks, no padding'
-    complete -c $program -n $raw -l aad -r -d 'authenticated beside the text'
-    complete -c $program -n $raw -l unit -x -d 'bytes of a data unit of XTS'
-    complete -c $program -n $raw -l legacy -d 'encrypt with 3DES'
-
-    complete -c $program -n $works -l access -x -a 'posix mpi' -d 'how ranks reach the file'
-    complete -c $program -n $works -s T -l threads -x -d 'threads of each rank'
-    complete -c $program -n $works -l kernel -x -a '(__paes_mpi_kernels)'
-    complete -c $program -n $works -l json -d 'print JSON'
-    complete -c $program -s h -l help -d 'help'
+# Whether the command that has been typed is this one.
+function _paes_mpi_in
+    set -l words (commandline -opc)[2..]
+    set -l depth 1
+    test "$words[1..$depth]" = "$argv"
 end
+
+complete -c paes-mpi -n _paes_mpi_in -f -a encrypt -d 'encrypt a file'
+complete -c paes-mpi -n _paes_mpi_in -f -a decrypt -d 'decrypt and authenticate a file'
+complete -c paes-mpi -n _paes_mpi_in -f -a verify -d 'authenticate a file without writing anything'
+complete -c paes-mpi -n _paes_mpi_in -f -a cipher -d 'one message in a raw mode, for other programs\' data'
+complete -c paes-mpi -n _paes_mpi_in -s h -l help -d 'Print this help message and exit'
+complete -c paes-mpi -n _paes_mpi_in -l version -d 'Display program version information and exit'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s h -l help -d 'Print this help message and exit'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s r -l recipient -x -d 'encrypt to this public key'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s R -l recipients-file -r -d 'encrypt to every public key in this file'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s p -l passphrase -d 'encrypt to a passphrase, asked for at the terminal of rank 0'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l passphrase-file -r -d 'encrypt to the passphrase in this file'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l passphrase-fd -x -d 'the same from an open file descriptor'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l suite -x -a 'aes-256-gcm aes-128-gcm' -d 'aes-256-gcm or aes-128-gcm'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l reserve -x -d 'leave room in the file for this many more recipients, which rekey --add takes'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s o -l output -r -d 'where to write, which every rank must see under this name'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s f -l force -d 'replace an output that exists'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l resume -d 'continue where an interrupted run with --resume stopped'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s i -l identity -r -d 'encrypt to the public keys of these secret keys'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s T -l threads -x -d 'threads of each rank'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l schedule -x -a 'static dynamic' -d 'how pieces go to threads: static, dynamic'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l grain -x -d 'bytes a thread takes at a time'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l kernel -x -a '(_paes_mpi_kernels)' -d 'the kernel by name'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l device -x -a 'auto cpu cuda hybrid' -d 'who computes: auto, cpu, cuda, hybrid'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s q -l quiet -d 'say nothing but errors and warnings'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -s v -l verbose -d 'print kernel, threads, wall time and GB/s'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l no-progress -d 'no progress line'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l json -d 'print JSON'
+complete -c paes-mpi -n '_paes_mpi_in encrypt' -l access -x -a 'posix mpi' -d 'how ranks reach the file: posix, a file system that all hosts have mounted, or mpi, whatever the MPI library reaches'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s h -l help -d 'Print this help message and exit'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s i -l identity -r -d 'a file of secret keys, or an SSH private key'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s p -l passphrase -d 'ask for the passphrase'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l passphrase-file -r -d 'read the passphrase from this file'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l passphrase-fd -x -d 'the same from an open file descriptor'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l max-work-factor -x -d 'largest scrypt work factor to accept, as a power of two'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s o -l output -r -d 'where to write, which every rank must see under this name'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s f -l force -d 'replace an output that exists'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l resume -d 'continue where an interrupted run with --resume stopped'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s T -l threads -x -d 'threads of each rank'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l schedule -x -a 'static dynamic' -d 'how pieces go to threads: static, dynamic'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l grain -x -d 'bytes a thread takes at a time'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l kernel -x -a '(_paes_mpi_kernels)' -d 'the kernel by name'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l device -x -a 'auto cpu cuda hybrid' -d 'who computes: auto, cpu, cuda, hybrid'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s q -l quiet -d 'say nothing but errors and warnings'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -s v -l verbose -d 'print kernel, threads, wall time and GB/s'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l no-progress -d 'no progress line'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l json -d 'print JSON'
+complete -c paes-mpi -n '_paes_mpi_in decrypt' -l access -x -a 'posix mpi' -d 'how ranks reach the file: posix, a file system that all hosts have mounted, or mpi, whatever the MPI library reaches'
+complete -c paes-mpi -n '_paes_mpi_in verify' -s h -l help -d 'Print this help message and exit'
+complete -c paes-mpi -n '_paes_mpi_in verify' -s i -l identity -r -d 'a file of secret keys, or an SSH private key'
+complete -c paes-mpi -n '_paes_mpi_in verify' -s p -l passphrase -d 'ask for the passphrase'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l passphrase-file -r -d 'read the passphrase from this file'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l passphrase-fd -x -d 'the same from an open file descriptor'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l max-work-factor -x -d 'largest scrypt work factor to accept, as a power of two'
+complete -c paes-mpi -n '_paes_mpi_in verify' -s T -l threads -x -d 'threads of each rank'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l schedule -x -a 'static dynamic' -d 'how pieces go to threads: static, dynamic'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l grain -x -d 'bytes a thread takes at a time'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l kernel -x -a '(_paes_mpi_kernels)' -d 'the kernel by name'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l device -x -a 'auto cpu cuda hybrid' -d 'who computes: auto, cpu, cuda, hybrid'
+complete -c paes-mpi -n '_paes_mpi_in verify' -s q -l quiet -d 'say nothing but errors and warnings'
+complete -c paes-mpi -n '_paes_mpi_in verify' -s v -l verbose -d 'print kernel, threads, wall time and GB/s'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l no-progress -d 'no progress line'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l json -d 'print JSON'
+complete -c paes-mpi -n '_paes_mpi_in verify' -l access -x -a 'posix mpi' -d 'how ranks reach the file: posix, a file system that all hosts have mounted, or mpi, whatever the MPI library reaches'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -a 'aes-256-cbc des-ede3-ecb'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s h -l help -d 'Print this help message and exit'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s d -l decrypt -d 'decrypt'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l key -r -d 'the key: a file of exactly its bytes, raw'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l iv -x -d 'the IV or first counter block'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l no-pad -d 'ECB, CBC: whole blocks, no padding'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l aad -r -d 'GCM: what is authenticated beside the text'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l unit -x -d 'XTS: bytes of a data unit, whose numbers count up from --iv'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l legacy -d 'encrypt with 3DES, which NIST disallows'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s o -l output -r -d 'where to write, which every rank must see under this name'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s f -l force -d 'replace an output that exists'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s T -l threads -x -d 'threads of each rank'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l schedule -x -a 'static dynamic' -d 'how pieces go to threads: static, dynamic'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l grain -x -d 'bytes a thread takes at a time'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l kernel -x -a '(_paes_mpi_kernels)' -d 'the kernel by name'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l device -x -a 'auto cpu cuda hybrid' -d 'who computes: auto, cpu, cuda, hybrid'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s q -l quiet -d 'say nothing but errors and warnings'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -s v -l verbose -d 'print kernel, threads, wall time and GB/s'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l no-progress -d 'no progress line'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l json -d 'print JSON'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l access -x -a 'posix mpi' -d 'how ranks reach the file: posix, a file system that all hosts have mounted, or mpi, whatever the MPI library reaches'
+complete -c paes-mpi.openmpi -w paes-mpi
+complete -c paes-mpi.mpich -w paes-mpi

@@ -1,102 +1,182 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of paes(1) for bash. Installed as bash-completion/completions/paes.
+# Completion of paes(1) for bash. Made by `./dev generate` from what the program says of itself.
+# Installed as bash-completion/completions/paes.
 _paes() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local command=${COMP_WORDS[1]} words kind=-f
+  local at command="" options="" words="" takes=nothing is_value=no depth=1
   COMPREPLY=()
-  local recipients="-r --recipient -R --recipients-file"
-  local unlock="-i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor"
-  local output="-o --output -f --force"
-  local inputs="--recursive --files-from -0 --null"
-  local folder="--output-dir --skip-existing"
-  local work="-T --threads --schedule --grain --kernel --device -q --quiet -v --verbose
-    --no-progress --json --help"
-
-  local vault="--config --passphrase-file --passphrase-fd --master-key --help"
-
-  # Every name of paes cipher.
-  local ciphers
-  ciphers=$(echo aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr,gcm} aes-{128,256}-xts \
-    des-ede3-{ecb,cbc,cfb,ofb,ctr})
-
-  if ((COMP_CWORD == 1)); then
-    words="encrypt decrypt verify inspect rekey keygen age cipher vault mount umount devices --help --version"
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-    return
+  # Where the program stands: a launcher and its options may come before.
+  for ((at = 0; at < COMP_CWORD; at++)); do
+    [[ ${COMP_WORDS[at]##*/} != paes && ${COMP_WORDS[at]##*/} != paes.* ]] || break
+  done
+  ((at < COMP_CWORD)) || return
+  ((COMP_CWORD == at + 1)) || command=${COMP_WORDS[at + 1]}
+  [[ $command != vault ]] || ((COMP_CWORD == at + 2)) || command+=" ${COMP_WORDS[at + 2]}"
+  case $command in
+    "")
+      options="-h --help --version"
+      takes=words words="encrypt decrypt verify inspect rekey keygen age cipher vault mount umount devices $options"
+      ;;
+    "encrypt")
+      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --new-identity --suite --reserve --format -a --armor -o --output -f --force --size --recursive --files-from -0 --null --output-dir --skip-existing --resume -i --identity -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json"
+      takes=files depth=2
+      case $previous in
+        -r | --recipient | --passphrase-fd | --reserve | --size | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        -R | --recipients-file | --passphrase-file | --new-identity | -o | --output | --files-from | -i | --identity) takes=files is_value=yes ;;
+        --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
+        --format) takes=words is_value=yes words="paes age" ;;
+        --output-dir) takes=folders is_value=yes ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+      esac
+      ;;
+    "decrypt")
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --range -o --output -f --force --recursive --files-from -0 --null --output-dir --skip-existing --resume -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json"
+      takes=encrypted depth=2
+      case $previous in
+        -i | --identity | --passphrase-file | -o | --output | --files-from) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --range | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --output-dir) takes=folders is_value=yes ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+      esac
+      ;;
+    "verify")
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --recursive --files-from -0 --null"
+      takes=encrypted depth=2
+      case $previous in
+        -i | --identity | --passphrase-file | --files-from) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+      esac
+      ;;
+    "inspect")
+      options="-h --help --json"
+      takes=encrypted depth=2
+      ;;
+    "rekey")
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -r --recipient -R --recipients-file --add --remove --new-passphrase --new-passphrase-file --new-passphrase-fd --restore -q --quiet --json --recursive --files-from -0 --null"
+      takes=encrypted depth=2
+      case $previous in
+        -i | --identity | --passphrase-file | -R | --recipients-file | --new-passphrase-file | --files-from) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -r | --recipient | --remove | --new-passphrase-fd) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "keygen")
+      options="-h --help -o --output -p --passphrase --passphrase-file --passphrase-fd --post-quantum -y --recipients --json"
+      takes=files depth=2
+      case $previous in
+        -o | --output | --passphrase-file) takes=files is_value=yes ;;
+        --passphrase-fd) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "age")
+      options="-e --encrypt -d --decrypt -o --output -a --armor -p --passphrase -r --recipient -R --recipients-file -i --identity -j --version --help"
+      takes=nothing depth=2
+      case $previous in
+        -o | --output | -R | --recipients-file | -i | --identity) takes=files is_value=yes ;;
+        -r | --recipient | -j) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "cipher")
+      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --passphrase-file --passphrase-fd --iter --md --no-pbkdf2 -a --base64 -o --output -f --force -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json"
+      takes=choices depth=2
+      words="aes-256-cbc des-ede3-ecb"
+      case $previous in
+        --key | --aad | --passphrase-file | -o | --output) takes=files is_value=yes ;;
+        --iv | --unit | --passphrase-fd | --iter | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --md) takes=words is_value=yes words="md5 sha1 sha224 sha256 sha384 sha512" ;;
+        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
+      esac
+      ;;
+    "vault")
+      options="-h --help --version"
+      takes=words words="init passwd info fsck $options"
+      ;;
+    "vault init")
+      options="-h --help --config --passphrase-file --passphrase-fd --cipher --plaintext-names --deterministic-names --long-name-max --work-factor --master-key-out --show-master-key --master-key"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key-out | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --long-name-max | --work-factor) takes=nothing is_value=yes ;;
+        --cipher) takes=words is_value=yes words="aes-256-gcm xchacha20-poly1305 aes-siv" ;;
+      esac
+      ;;
+    "vault passwd")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor --new-passphrase-file --new-passphrase-fd --work-factor -f --force"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key | --new-passphrase-file) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --new-passphrase-fd | --work-factor) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "vault info")
+      options="-h --help --config --json"
+      takes=folders depth=3
+      case $previous in
+        --config) takes=files is_value=yes ;;
+      esac
+      ;;
+    "vault fsck")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor -T --threads -q --quiet --json"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "mount")
+      options="-h --help --version --config --passphrase-file --passphrase-fd --master-key --max-work-factor -f --foreground --allow-other --idle --shared --acl -w --writable -r --read-only --cache --fsname --kernel -t --threads --ahead -o"
+      takes=folders depth=2
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
+        --cache) takes=words is_value=yes words="back through" ;;
+        --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        -o) takes=words is_value=yes words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= ahead= shared acl" ;;
+      esac
+      ;;
+    "umount")
+      options="-h --help --lazy --timeout"
+      takes=folders depth=2
+      case $previous in
+        --timeout) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "devices")
+      options="-h --help --json"
+      takes=nothing depth=2
+      ;;
+  esac
+  if [[ $takes != words && $is_value == no && $current == -* ]]; then
+    takes=words words=$options
+  elif [[ $takes == choices ]]; then
+    ((COMP_CWORD == at + depth)) && takes=words || takes=files
   fi
-  if [[ $command == vault ]]; then
-    if ((COMP_CWORD == 2)); then
-      mapfile -t COMPREPLY < <(compgen -W "init passwd info fsck --help --version" -- "$current")
-      return
-    fi
-    command="vault ${COMP_WORDS[2]}"
-  fi
-  case $previous in
-    --cipher) words="aes-256-gcm xchacha20-poly1305 aes-siv" ;;
-    --suite) words="aes-256-gcm aes-128-gcm" ;;
-    --format) words="paes age" ;;
-    --md) words="md5 sha1 sha224 sha256 sha384 sha512" ;;
-    --schedule) words="dynamic static" ;;
-    --device) words="auto cpu cuda hybrid" ;;
-    --kernel) words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
-    -r | --recipient | --passphrase-fd | --new-passphrase-fd | -j | -T | --threads | --grain | --range | \
-      --remove | --max-work-factor | --work-factor | --long-name-max | --iv | --unit | --iter | --size | --idle | --fsname | -t | --timeout) return ;;
-    -R | --recipients-file | -i | --identity | -o | --output | --output-dir | --files-from | \
-      --new-identity | \
-      --config | --master-key | --master-key-out | \
-      --key | --aad | --passphrase-file | --new-passphrase-file) words="" ;;
+  case $takes in
+    words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current") ;;
+    nothing) ;;
+    folders) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     *)
-      words=""
-      if [[ $current == -* ]]; then
-        case $command in
-          encrypt) words="$recipients -p --passphrase --passphrase-file --passphrase-fd
-            --new-identity --format -a --armor --suite --reserve --size --resume -i --identity $output $inputs $folder $work" ;;
-          decrypt) words="$unlock --range --resume $output $inputs $folder $work" ;;
-          verify) words="$unlock $inputs $work" ;;
-          inspect) words="--json --help" ;;
-          rekey) words="$unlock $recipients --add --remove --new-passphrase --new-passphrase-file
-            --new-passphrase-fd --restore $inputs -q --quiet --json --help" ;;
-          keygen) words="-o --output -p --passphrase --passphrase-file --passphrase-fd --post-quantum -y
-            --recipients --json --help" ;;
-          age) words="-e --encrypt -d --decrypt -p --passphrase -a --armor -r --recipient
-            -R --recipients-file -i --identity -j -o --output --version --help" ;;
-          cipher) words="-d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --iter --md
-            --no-pbkdf2 -a --base64 --passphrase-file --passphrase-fd $output $work" ;;
-          "vault init") words="$vault --cipher --plaintext-names --deterministic-names --long-name-max
-            --work-factor --master-key-out --show-master-key" ;;
-          "vault passwd") words="$vault --max-work-factor --new-passphrase-file --new-passphrase-fd
-            --work-factor -f --force" ;;
-          "vault info") words="--config --json --help" ;;
-          "vault fsck") words="$vault --max-work-factor -T --threads -q --quiet --json" ;;
-          mount) words="-f --foreground -w --writable -r --read-only --cache --allow-other --idle --shared
-              --acl --fsname --kernel --ahead -t --threads -o
-            --config --passphrase-file --passphrase-fd --master-key --max-work-factor --version --help" ;;
-          umount) words="--lazy --timeout --help" ;;
-          devices) words="--json --help" ;;
-        esac
-      elif [[ $command == cipher ]] && ((COMP_CWORD == 2)); then
-        words=$ciphers
+      if [[ $takes == encrypted ]]; then
+        # Encrypted files first; any file when there is none.
+        mapfile -t COMPREPLY < <(
+          compgen -f -X '!*.paes' -- "$current"
+          compgen -f -X '!*.age' -- "$current"
+        )
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
+      fi
+      if ((${#COMPREPLY[@]} == 0)); then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
       fi
       ;;
   esac
-  if [[ -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  elif [[ $command == decrypt || $command == verify || $command == inspect || $command == rekey ]] &&
-    [[ $previous != -i && $previous != --identity && $previous != -* ]]; then
-    # Encrypted files first; any file when there is none.
-    mapfile -t COMPREPLY < <(
-      compgen -f -X '!*.paes' -- "$current"
-      compgen -f -X '!*.age' -- "$current"
-    )
-    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
-    if ((${#COMPREPLY[@]} == 0)); then
-      mapfile -t COMPREPLY < <(compgen -f -- "$current")
-    fi
-    compopt -o filenames 2>/dev/null
-  else
-    [[ $command == umount ]] && kind=-d
-    mapfile -t COMPREPLY < <(compgen "$kind" -- "$current")
-    compopt -o filenames 2>/dev/null
-  fi
+  [[ $takes == words ]] || compopt -o filenames 2>/dev/null
 }
 complete -F _paes paes
