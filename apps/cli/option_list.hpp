@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `PROGRAM [COMMAND] --list-options` prints what can be typed there as JSON, for whoever makes
 // shell completions or manuals: tools/generate does. No help mentions it.
 #pragma once

@@ -4,7 +4,7 @@
 import re
 
 KERNELS = r"""paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p'"""
-LICENCE = "# SPDX-L" "icense-Identifier: Apache-2.0"
+LICENCE = "# SPDX-License-Identifier: Apache-2.0"
 MADE = "Made by `./dev generate` from what the program says of itself."
 
 # What the names of values and operands say.
