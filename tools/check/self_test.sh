@@ -167,6 +167,33 @@ sed -i '/^| stripe |/d' ARCHITECTURE.md
 must_fail "a glossary that lacks a word" "$here/glossary.py" .
 cd ..
 
+# What is generated: from a program with one option; then a completion that somebody has changed, an
+# option without its entry, an entry without its option, a choice that the page does not name.
+mkdir -p generated/{programs,completions,docs/man,docs/schema}
+cd generated
+cat >programs/paes <<'END'
+#!/bin/sh
+echo '{"summary": "", "operands": [], "reads_encrypted_files": false, "commands": [], "options": [{"names": ["--way"],
+  "value": "up|down", "choices": ["up", "down"], "repeats": false, "hidden": false, "help": "which way"}]}'
+END
+chmod +x programs/paes
+generated() { python3 "$root/tools/generate/generate.py" --root . "$@" programs; }
+page() { printf '.SH OPTIONS\n.TP\n.B %s\n%s\n' "$1" "$2" >docs/man/paes.1; }
+page '\-\-way' 'Is up or down.'
+must_fail "a completion that is not there" generated --check
+must_pass generated >/dev/null
+must_pass generated --check
+sed -i 's/--way/--path/' completions/paes.bash
+must_fail "a stale completion" generated --check
+must_pass generated >/dev/null
+page '\-\-way' 'Is up.'
+must_fail "a choice that the page does not name" generated --check
+page '\-\-path' 'Is up or down.'
+must_fail "an entry without its option" generated --check
+page '' 'Is up or down.'
+must_fail "an option without its entry" generated --check
+cd ..
+
 # Warnings: of a file without any, of one that had one when it was compiled, which is long ago, of one of
 # which nobody knows, of a build of nothing.
 mkdir warnings
