@@ -159,7 +159,8 @@ def zsh_action(option, program):
 
 def zsh_option(option, program):
     help_text = zsh_quoted(short_help(option.help)).replace("[", "\\[").replace("]", "\\]")
-    value = f":{option.value.replace(':', ' ').lower()}:{zsh_action(option, program)}" if option.value else ""
+    message = option.names[-1].lstrip("-") if option.choices else option.value.replace(":", " ").lower()
+    value = f":{message}:{zsh_action(option, program)}" if option.value else ""
     if len(option.names) == 1:
         return f"'{'*' if option.repeats else ''}{option.names[0]}[{help_text}]{value}'"
     first = "*" if option.repeats else f"({' '.join(option.names)})"
