@@ -136,7 +136,9 @@ OptionList list_of_flags() {
     option.repeats = flag.values != nullptr && flag.values != &Request::outputs;
     option.help = flag.help;
   }
-  list.operands.push_back({.names = {"INPUT"}, .help = "the file; - is standard input"});
+  Listed& input = list.operands.emplace_back();
+  input.names = {"INPUT"};
+  input.help = "the file; - is standard input";
   return list;
 }
 
