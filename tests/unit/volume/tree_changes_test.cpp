@@ -756,11 +756,11 @@ class ReusingBacking : public CountingBacking {
     return found;
   }
   [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
-    const int error = CountingBacking::remove(folder, name, is_folder);
+    const int removed = CountingBacking::remove(folder, name, is_folder);
     if (after_removal) {
       after_removal();
     }
-    return error;
+    return removed;
   }
 
   std::function<void()> after_removal;
