@@ -33,7 +33,7 @@ std::string bars_between(std::string names) {
 }
 
 // What --device can be.
-const std::vector<std::string> devices = {"auto", "cpu", "cuda", "hybrid"};
+std::vector<std::string> device_choices() { return {"auto", "cpu", "cuda", "hybrid"}; }
 
 void warn_about_kernel(const char* name, const char* warning) {
   if (warning != nullptr) {
@@ -141,7 +141,7 @@ void WorkOptions::declare(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   CLI::Option* const device = app.add_option("--device", device_, "who computes")
-                                  ->type_name(join_choices(devices))
+                                  ->type_name(join_choices(device_choices()))
                                   ->capture_default_str();
   // The option's name until version 1.0. The help does not show it.
   app.add_option("--engine", device_, "--device")->group("")->excludes(device);
@@ -166,6 +166,7 @@ const cuda::DeviceKernel* WorkOptions::device_kernel_for(const CipherName& ciphe
 WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why_cpu_alone,
                                 Notes notes) const {
   const bool wants_device = device_ == "cuda" || device_ == "hybrid";
+  const std::vector<std::string> devices = device_choices();
   refuse(std::find(devices.begin(), devices.end(), device_) == devices.end(),
          "device: unknown name '" + device_ + "'",
          fmt::format("there are: {}", fmt::join(devices, ", ")));

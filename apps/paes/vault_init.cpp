@@ -211,6 +211,7 @@ Action declare(CLI::App& app) {
   request->place.declare(app, true);
   request->passphrase.declare(app, "", "read the passphrase from this file");
   std::vector<std::string> names;
+  names.reserve(ciphers.size());
   for (const ContentCipher cipher : ciphers) {
     names.emplace_back(vault::name_of(cipher));
   }
