@@ -13,15 +13,12 @@
 
 #include "cli/process.hpp"
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "stream/file/input.hpp"
 
 namespace paes::cli {
 
 namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { (void)closedir(folder); }
-};
 
 struct Entry {
   std::string name;
@@ -47,7 +44,7 @@ int list(const stream::Tree& tree, Level& level) {
   if (listed < 0) {
     return errno;
   }
-  const std::unique_ptr<DIR, CloseFolder> entries(fdopendir(listed));
+  const FolderReader entries(fdopendir(listed));
   if (entries == nullptr) {
     const int error = errno;
     (void)close(listed);

@@ -4,13 +4,21 @@
 // itself.
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 
+#include <memory>
 #include <string>
 
 #include "core/descriptor.hpp"
 
 namespace paes {
+
+// What readdir(3) reads from.
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { (void)closedir(folder); }
+};
+using FolderReader = std::unique_ptr<DIR, CloseFolder>;
 
 // `path` counts from the folder `base`. The answer is not open when the folder cannot even be
 // passed through; errno then says why.

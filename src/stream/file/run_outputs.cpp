@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 
 namespace paes::stream {
 
@@ -42,14 +43,10 @@ std::wstring without_case(const std::string& name) {
   return folded;
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { (void)closedir(folder); }
-};
-
 // A folder that cannot be listed lists nothing.
 bool lists(int folder, const std::string& file) {
   const int opened = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, CloseFolder> entries(opened >= 0 ? fdopendir(opened) : nullptr);
+  const FolderReader entries(opened >= 0 ? fdopendir(opened) : nullptr);
   if (entries == nullptr) {
     if (opened >= 0) {
       (void)close(opened);

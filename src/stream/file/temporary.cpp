@@ -17,6 +17,7 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
+#include "core/folder.hpp"
 #include "crypto/libcrypto.hpp"
 #include "stream/file/file_system.hpp"
 
@@ -25,10 +26,6 @@ namespace paes::stream {
 namespace {
 
 constexpr std::size_t digits = 16;
-
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { (void)closedir(folder); }
-};
 
 // One byte far behind all data, where it is in nobody's way.
 struct flock last_byte() noexcept {
@@ -159,7 +156,7 @@ Abandoned find_abandoned(int folder) {
   if (listed < 0) {
     return found;
   }
-  const std::unique_ptr<DIR, CloseFolder> entries(fdopendir(listed));
+  const FolderReader entries(fdopendir(listed));
   if (entries == nullptr) {
     (void)close(listed);
     return found;
