@@ -204,7 +204,9 @@ TEST_F(OnDisk, WhatChangesMeanwhileIsRightOrAnError) {
   // Shorter.
   std::filesystem::resize_file(path_, file_.size() / 2);
   EXPECT_EQ(error_of_read(reader, text.size() - 10, 10).code, ErrorCode::failure);
-  EXPECT_EQ(error_of_read(reader, 0, text.size()).code, ErrorCode::corrupt);
+  // One thread finds the damage, another the end; either may be first.
+  const ErrorCode first = error_of_read(reader, 0, text.size()).code;
+  EXPECT_TRUE(first == ErrorCode::corrupt || first == ErrorCode::failure);
 }
 
 TEST_F(OnDisk, AFailedReadLeavesZerosBeyondTheEndAsWell) {
