@@ -18,10 +18,10 @@ _paes_mpi() {
       takes=words words="encrypt decrypt verify cipher $options"
       ;;
     "encrypt")
-      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --suite --reserve -o --output -f --force --resume -i --identity -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --suite --reserve -o --output -f --force --resume -i --identity -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --access"
       takes=files depth=2
       case $previous in
-        -r | --recipient | --passphrase-fd | --reserve | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        -r | --recipient | --passphrase-fd | --reserve | -T | --threads | --piece) takes=nothing is_value=yes ;;
         -R | --recipients-file | --passphrase-file | -o | --output | -i | --identity) takes=files is_value=yes ;;
         --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
@@ -31,11 +31,11 @@ _paes_mpi() {
       esac
       ;;
     "decrypt")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -o --output -f --force --resume -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -o --output -f --force --resume -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --access"
       takes=encrypted depth=2
       case $previous in
         -i | --identity | --passphrase-file | -o | --output) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
@@ -43,11 +43,11 @@ _paes_mpi() {
       esac
       ;;
     "verify")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --access"
       takes=encrypted depth=2
       case $previous in
         -i | --identity | --passphrase-file) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
@@ -55,12 +55,12 @@ _paes_mpi() {
       esac
       ;;
     "cipher")
-      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy -o --output -f --force -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --access"
+      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy -o --output -f --force -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --access"
       takes=choices depth=2
       words="aes-128-ecb aes-128-cbc aes-128-cfb aes-128-ctr aes-128-xts aes-128-gcm aes-192-ecb aes-192-cbc aes-192-cfb aes-192-ctr aes-192-gcm aes-256-ecb aes-256-cbc aes-256-cfb aes-256-ctr aes-256-xts aes-256-gcm des-ede3-ecb des-ede3-cbc des-ede3-cfb des-ede3-ctr"
       case $previous in
         --key | --aad | -o | --output) takes=files is_value=yes ;;
-        --iv | --unit | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --iv | --unit | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;

@@ -18,10 +18,10 @@ _paes() {
       takes=words words="encrypt decrypt verify inspect rekey keygen age cipher vault mount umount devices $options"
       ;;
     "encrypt")
-      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --new-identity --suite --reserve --format -a --armor -o --output -f --force --size --recursive --files-from -0 --null --output-dir --skip-existing --resume -i --identity -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json"
+      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --new-identity --suite --reserve --format -a --armor -o --output -f --force --size --recursive --files-from -0 --null --output-dir --skip-existing --resume -i --identity -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
       takes=files depth=2
       case $previous in
-        -r | --recipient | --passphrase-fd | --reserve | --size | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        -r | --recipient | --passphrase-fd | --reserve | --size | -T | --threads | --piece) takes=nothing is_value=yes ;;
         -R | --recipients-file | --passphrase-file | --new-identity | -o | --output | --files-from | -i | --identity) takes=files is_value=yes ;;
         --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
         --format) takes=words is_value=yes words="paes age" ;;
@@ -32,11 +32,11 @@ _paes() {
       esac
       ;;
     "decrypt")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --range -o --output -f --force --recursive --files-from -0 --null --output-dir --skip-existing --resume -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --range -o --output -f --force --recursive --files-from -0 --null --output-dir --skip-existing --resume -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
       takes=encrypted depth=2
       case $previous in
         -i | --identity | --passphrase-file | -o | --output | --files-from) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | --range | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --range | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --output-dir) takes=folders is_value=yes ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
@@ -44,11 +44,11 @@ _paes() {
       esac
       ;;
     "verify")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json --recursive --files-from -0 --null"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --recursive --files-from -0 --null"
       takes=encrypted depth=2
       case $previous in
         -i | --identity | --passphrase-file | --files-from) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
@@ -83,12 +83,12 @@ _paes() {
       esac
       ;;
     "cipher")
-      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --passphrase-file --passphrase-fd --iter --md --no-pbkdf2 -a --base64 -o --output -f --force -T --threads --schedule --grain --kernel --device -q --quiet -v --verbose --no-progress --json"
+      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --passphrase-file --passphrase-fd --iter --md --no-pbkdf2 -a --base64 -o --output -f --force -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
       takes=choices depth=2
       words="aes-128-ecb aes-128-cbc aes-128-cfb aes-128-ofb aes-128-ctr aes-128-xts aes-128-gcm aes-192-ecb aes-192-cbc aes-192-cfb aes-192-ofb aes-192-ctr aes-192-gcm aes-256-ecb aes-256-cbc aes-256-cfb aes-256-ofb aes-256-ctr aes-256-xts aes-256-gcm des-ede3-ecb des-ede3-cbc des-ede3-cfb des-ede3-ofb des-ede3-ctr"
       case $previous in
         --key | --aad | --passphrase-file | -o | --output) takes=files is_value=yes ;;
-        --iv | --unit | --passphrase-fd | --iter | -T | --threads | --grain) takes=nothing is_value=yes ;;
+        --iv | --unit | --passphrase-fd | --iter | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --md) takes=words is_value=yes words="md5 sha1 sha224 sha256 sha384 sha512" ;;
         --schedule) takes=words is_value=yes words="static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;

@@ -109,7 +109,7 @@ void FileRun::run_regular(const Files& files) {
   Files small;
   for (Outcome* const file : files) {
     const bool is_small = choice.device == nullptr && !options_.resume &&
-                          *file->listed_bytes <= pieces_of_a_small_file * choice.grain_bytes;
+                          *file->listed_bytes <= pieces_of_a_small_file * choice.piece_bytes;
     (is_small ? small : large).push_back(file);
   }
   if (!small.empty()) {
@@ -133,7 +133,7 @@ void FileRun::run_at_the_same_time(const Files& files, const Choice& choice) {
     layout = transfer_.layout(0, std::nullopt,
                               {.executor = serial_executor(),
                                .kernel = choice.kernel,
-                               .grain_bytes = choice.grain_bytes});
+                               .piece_bytes = choice.piece_bytes});
     buffers.emplace(*layout);
   }
   std::atomic<std::size_t> next{0};
@@ -226,7 +226,7 @@ bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const Means& means) {
   const Descriptor& folder = file.output_folder.is_open() ? file.output_folder : file.folder;
   const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
   outcome.device = means.choice.device_name();
-  outcome.grain_bytes = means.choice.grain_bytes;
+  outcome.piece_bytes = means.choice.piece_bytes;
   std::optional<stream::Output> unnamed;
   run_timed(options_, means.choice, means.executor, means.progress, means.buffers, outcome,
             [&](const stream::Options& work_options) {
@@ -321,7 +321,7 @@ void FileRun::report_not_begun() const {
 int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Transfer& transfer,
                  FileList list) {
   std::vector<Outcome>& outcomes = list.files;
-  const std::size_t grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
+  const std::size_t piece_bytes = chooser.for_input(std::nullopt).piece_bytes;
   if (!options.inputs.output_folder.empty()) {
     list.folders.make(outcomes);
   }
@@ -341,7 +341,7 @@ int run_transfer(const TransferOptions& options, WorkChooser& chooser, const Tra
   const int code = exit_code_of(outcomes);
   if (options.json) {
     nlohmann::ordered_json document =
-        head_of_document(transfer.command, code, chooser, outcomes, grain_bytes);
+        head_of_document(transfer.command, code, chooser, outcomes, piece_bytes);
     if (transfer.more_members) {
       transfer.more_members(document);
     }

@@ -102,7 +102,7 @@ void run_timed(const TransferOptions& options, const Choice& choice, const Execu
   const stream::ResumedTotals totals =
       work({.executor = executor,
             .kernel = choice.kernel,
-            .grain_bytes = choice.grain_bytes,
+            .piece_bytes = choice.piece_bytes,
             .cancel = &cancel(),
             .progress = progress,
             .buffers = buffers,

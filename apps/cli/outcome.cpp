@@ -66,7 +66,7 @@ ordered_json describe(const Outcome& outcome) {
     file["seconds"] = outcome.seconds;
     file["gb_per_s"] = gb_per_s(outcome);
     file["threads"] = outcome.threads;
-    file["engine"] = outcome.device;
+    file["device"] = outcome.device;
   }
   file.update(outcome.more);
   return file;
@@ -114,10 +114,10 @@ Error about(const Outcome& outcome, const Error& error) {
 std::string timing_of(const Outcome& outcome, const WorkChooser& chooser) {
   const std::string device = outcome.device == "cpu" ? "" : "device " + outcome.device + ", ";
   return fmt::format(
-      "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, grain {})",
+      "paes: {}: {} in {:.3f} s, {:.2f} GB/s (kernel {}, {}threads {}, {}, piece {})",
       shown_name(outcome.input), human_bytes(static_cast<double>(outcome.text_bytes)),
       outcome.seconds, gb_per_s(outcome), kernel_of(outcome, chooser), device, outcome.threads,
-      name_of(chooser.schedule()), outcome.grain_bytes);
+      name_of(chooser.schedule()), outcome.piece_bytes);
 }
 
 std::size_t Counts::all_skipped() const noexcept {
@@ -206,14 +206,14 @@ ordered_json to_json(const Counts& counts) {
 }
 
 ordered_json head_of_document(const char* command, int exit_code, const WorkChooser& chooser,
-                              const std::vector<Outcome>& outcomes, std::size_t grain_bytes) {
+                              const std::vector<Outcome>& outcomes, std::size_t piece_bytes) {
   return {{"command", command},
           {"exit_code", exit_code},
           {"kernel", outcomes.empty() ? std::string(chooser.kernel().name)
                                       : kernel_of(outcomes.front(), chooser)},
-          {"engine", device_of(outcomes)},
+          {"device", device_of(outcomes)},
           {"schedule", name_of(chooser.schedule())},
-          {"grain_bytes", grain_bytes}};
+          {"piece_bytes", piece_bytes}};
 }
 
 ordered_json to_json(const std::vector<Outcome>& outcomes) {

@@ -43,7 +43,7 @@ struct Outcome {
   unsigned threads = 0;  // 0: not a transfer, so there are no figures of one
   std::string device = "cpu";
   std::string kernel;  // of the file's format; empty: the one that was chosen
-  std::size_t grain_bytes = 0;
+  std::size_t piece_bytes = 0;
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
   Status status = Status::not_begun;
   std::optional<Error> error;  // of what has failed
@@ -110,7 +110,7 @@ void report_not_begun(const std::vector<Outcome>& outcomes);
 [[nodiscard]] nlohmann::ordered_json head_of_document(const char* command, int exit_code,
                                                       const WorkChooser& chooser,
                                                       const std::vector<Outcome>& outcomes,
-                                                      std::size_t grain_bytes);
+                                                      std::size_t piece_bytes);
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Outcome>& outcomes);
 
 // Prints a line for each damaged range if there are several. Throws Error(corrupt) with the number

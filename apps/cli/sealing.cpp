@@ -42,7 +42,7 @@ container::Suite parse_suite(const std::string& name) {
 void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_new_identity) {
   recipients.declare(app);
   app.add_flag("-p,--passphrase", passphrase.ask,
-               "encrypt to a passphrase, asked for at " + terminal + "; goes alone");
+               "encrypt to a passphrase, asked for at " + terminal + "; without other recipients");
   passphrase.declare(app, "", "encrypt to the passphrase in this file");
   if (has_new_identity) {
     app.add_option("--new-identity", new_identity,
@@ -62,9 +62,10 @@ void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_n
 }
 
 void SealOptions::declare_reopen(CLI::App& app) {
-  app.add_option("-i,--identity", reopen.identity_files,
-                 "encrypt to the public keys of these secret keys; with --resume: a file of secret "
-                 "keys that opens what an interrupted run left")
+  app.add_option(
+         "-i,--identity", reopen.identity_files,
+         "encrypt to the public keys of these secret keys; with --resume they also open what "
+         "an interrupted run left")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
@@ -82,47 +83,39 @@ void SealOptions::refuse_as_output(const stream::FilePlace& output) const {
 
 void SealOptions::check(bool resume, const std::string& ways) const {
   const bool has_identity = !reopen.identity_files.empty();
-  const bool has_recipient =
-      recipients.given() || !new_identity.empty() || (has_identity && !resume);
+  const bool has_recipient = recipients.given() || !new_identity.empty() || has_identity;
   refuse(has_recipient && passphrase.given(),
-         "recipients: a passphrase goes alone, the age format allows no other beside it",
+         "recipients: a passphrase cannot be combined with other recipients",
          "leave out -p or the recipients");
   refuse(!has_recipient && !passphrase.given(), "recipients: nobody could decrypt the output",
          "give " + ways);
   refuse(resume && !new_identity.empty(), "resume: does not go with --new-identity",
          "make the key first: paes keygen -o FILE");
-  refuse(resume && passphrase.given() == has_identity,
-         has_identity ? "identity: opens nothing where there is a passphrase"
-                      : "resume: could not open what it has to continue",
+  refuse(resume && !passphrase.given() && !has_identity,
+         "resume: could not open what it has to continue",
          "give -i IDENTITY of one of the recipients, or encrypt to a passphrase");
 }
 
 container::Shape SealOptions::shape() const { return {parse_suite(suite), spare_recipients}; }
 
-Sealer::Sealer(const SealOptions& options, const container::Shape& shape, bool resume)
+Sealer::Sealer(const SealOptions& options, const container::Shape& shape)
     : options_(options),
       shape_(shape),
       recipients_(options.recipients.load()),
       identities_(Unlocker(options.reopen).identities()) {
-  const std::vector<age::SharedRecipient> own = age::recipients_of(identities_);
-  if (!resume) {
-    recipients_.insert(recipients_.end(), own.begin(), own.end());
-  }
   std::set<std::string> keys;
   std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()),
                  [](const age::SharedRecipient& recipient) { return recipient->text(); });
+  for (const age::SharedRecipient& own : age::recipients_of(identities_)) {
+    // Only its plugin knows the public key of a plugin's identity, so that text is empty.
+    if (own->text().empty() || keys.insert(own->text()).second) {
+      recipients_.push_back(own);
+    }
+  }
   for (const std::string& key : keys) {
     settings_.insert(settings_.end(), key.begin(), key.end());
     settings_.push_back('\n');
   }
-  // Which key a plugin's identity belongs to, only the plugin knows. It may be one of them.
-  const auto is_given = [&](const age::SharedRecipient& recipient) {
-    const std::string key = recipient->text();
-    return key.empty() || keys.count(key) != 0;
-  };
-  refuse(resume && !recipients_.empty() && !std::any_of(own.begin(), own.end(), is_given),
-         "identity: none given with -i is a recipient's",
-         "--resume has to open what it continues: add the public key of one with -r");
   if (options.passphrase.has_source()) {
     passphrase_ = options.passphrase.read_new();
   }

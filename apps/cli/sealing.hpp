@@ -24,7 +24,7 @@ struct SealOptions {
   // `terminal` says in the help where a passphrase is asked for. Not every program has
   // --new-identity.
   void declare(CLI::App& app, const std::string& terminal, bool has_new_identity);
-  // -i, whose public keys are recipients, or which belongs to --resume.
+  // -i, whose public keys are recipients.
   void declare_reopen(CLI::App& app);
 
   RecipientOptions recipients;
@@ -32,8 +32,8 @@ struct SealOptions {
   std::string new_identity;
   std::string suite = "aes-256-gcm";
   std::size_t spare_recipients = container::Shape().spare_recipients;
-  // Identities whose public keys are recipients. With --resume they are not: they open the envelope
-  // of the earlier run, which public keys cannot. Only the identity files are used.
+  // Identities whose public keys are recipients. With --resume they also open the envelope of the
+  // earlier run, which public keys cannot. Only the identity files are used.
   UnlockOptions reopen;
 
   [[nodiscard]] unsigned standard_input_uses() const;
@@ -48,9 +48,8 @@ struct SealOptions {
 
 class Sealer {
  public:
-  // Reads the files that the options name. With --resume it throws Error(usage) if none of the
-  // identities is a recipient's.
-  Sealer(const SealOptions& options, const container::Shape& shape, bool resume);
+  // Reads the files that the options name.
+  Sealer(const SealOptions& options, const container::Shape& shape);
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 

@@ -53,7 +53,7 @@ constexpr double measured_seconds = 0.01;
 // Long enough to tell least_cpu_seconds from much less, and short beside the 20 ms that a file of
 // 64 MiB may take.
 constexpr double estimated_seconds = 0.002;
-constexpr std::size_t cpu_piece_bytes = stream::default_grain_bytes;
+constexpr std::size_t cpu_piece_bytes = stream::default_piece_bytes;
 
 // The cipher with a key that nothing else uses.
 class Trial {
@@ -120,7 +120,7 @@ std::unique_ptr<Executor> Choice::executor_for(std::optional<std::uint64_t> byte
     wanted = when_busy == WhenBusy::decline ? threads + device->slots()
                                             : std::max(threads, device->slots());
   }
-  const std::uint64_t pieces = bytes ? *bytes / grain_bytes + 1 : wanted;
+  const std::uint64_t pieces = bytes ? *bytes / piece_bytes + 1 : wanted;
   const auto useful = static_cast<unsigned>(std::min<std::uint64_t>(wanted, pieces));
   return make_executor(schedule, useful);
 }
@@ -133,18 +133,15 @@ void WorkOptions::declare(CLI::App& app) {
   app.add_option("--schedule", schedule_, "how pieces go to threads")
       ->type_name(bars_between(schedule_names()))
       ->capture_default_str();
-  takes_bytes(
-      app.add_option("--grain", grain_bytes_,
-                     "bytes a thread takes at a time; 256KiB, with a device what that likes")
-          ->type_name("BYTES"));
+  takes_bytes(app.add_option("--piece", piece_bytes_,
+                             "bytes per piece (default: 256KiB, or what the device prefers)")
+                  ->type_name("BYTES"));
   app.add_option("--kernel", kernel_, "the kernel by name; paes devices lists them")
       ->type_name("NAME")
       ->capture_default_str();
-  CLI::Option* const device = app.add_option("--device", device_, "who computes")
-                                  ->type_name(join_choices(device_choices()))
-                                  ->capture_default_str();
-  // The option's name until version 1.0. The help does not show it.
-  app.add_option("--engine", device_, "--device")->group("")->excludes(device);
+  app.add_option("--device", device_, "who computes")
+      ->type_name(join_choices(device_choices()))
+      ->capture_default_str();
 }
 
 WorkChooser WorkOptions::choose(const std::string& why_cpu_alone, Notes notes) const {
@@ -173,9 +170,9 @@ WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why
   refuse(device_ == "cuda" && !why_cpu_alone.empty(), "device: cuda cannot do it: " + why_cpu_alone,
          "leave out --device, and the CPU does the work");
   const Schedule schedule = parse_schedule(schedule_);
-  const std::size_t most = wants_device ? stream::max_device_grain_bytes : stream::max_grain_bytes;
-  refuse(grain_bytes_ && (*grain_bytes_ == 0 || *grain_bytes_ > most),
-         fmt::format("grain: {} bytes is not 1 to {}", grain_bytes_.value_or(0), most));
+  const std::size_t most = wants_device ? stream::max_device_piece_bytes : stream::max_piece_bytes;
+  refuse(piece_bytes_ && (*piece_bytes_ == 0 || *piece_bytes_ > most),
+         fmt::format("piece: {} bytes is not 1 to {}", piece_bytes_.value_or(0), most));
   const cuda::DeviceKernel* const on_device = wants_device ? device_kernel_for(cipher) : nullptr;
   const Kernel& kernel = find_kernel(cipher, on_device != nullptr ? "auto" : kernel_);
   warn_about_kernel(kernel.name, kernel.warning);
@@ -186,7 +183,7 @@ WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why
   WorkChooser chooser({.kernel = kernel,
                        .schedule = schedule,
                        .threads = make_executor(schedule, threads)->threads(),
-                       .grain_bytes = grain_bytes_,
+                       .piece_bytes = piece_bytes_,
                        .cipher = cipher,
                        .notes = notes,
                        .device_share = device_share_,
@@ -202,14 +199,14 @@ WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why
 
 Choice WorkChooser::cpu() const {
   return {plan_.kernel, plan_.schedule, plan_.threads,
-          plan_.grain_bytes.value_or(stream::default_grain_bytes)};
+          plan_.piece_bytes.value_or(stream::default_piece_bytes)};
 }
 
 Choice WorkChooser::with_device(WhenBusy when_busy) const {
   return {plan_.kernel,
           plan_.schedule,
           plan_.threads,
-          std::min(plan_.grain_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
+          std::min(plan_.piece_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
           device_,
           when_busy};
 }

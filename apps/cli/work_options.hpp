@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that say how the work is done: kernel, threads, schedule, grain, device. None of them
+// The options that say how the work is done: kernel, threads, schedule, piece, device. None of them
 // changes a byte of the output.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Choice {
   const Kernel& kernel;
   Schedule schedule;
   unsigned threads;  // of the CPU
-  std::size_t grain_bytes;
+  std::size_t piece_bytes;
   std::shared_ptr<Device> device = nullptr;  // null: the CPU alone
   WhenBusy when_busy = WhenBusy::wait;
 
@@ -61,7 +61,7 @@ struct WorkPlan {
   const Kernel& kernel;
   Schedule schedule;
   unsigned threads;
-  std::optional<std::size_t> grain_bytes;  // as the user gave it, or nothing
+  std::optional<std::size_t> piece_bytes;  // as the user gave it, or nothing
   const CipherName& cipher;
   Notes notes;
   // This process takes the machine's device of this number, modulo the number of devices.
@@ -121,7 +121,7 @@ class WorkOptions {
   unsigned default_threads_ = 0;  // 0: every processor
   std::optional<unsigned> device_share_;
   std::string schedule_ = "dynamic";
-  std::optional<std::size_t> grain_bytes_;
+  std::optional<std::size_t> piece_bytes_;
   std::string kernel_ = "auto";
   std::string device_ = "auto";
 };

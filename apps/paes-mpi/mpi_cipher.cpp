@@ -17,72 +17,72 @@ namespace paes::cli {
 
 namespace {
 
-struct Request : CipherOptions {
+struct MpiCipherCommand : CipherOptions {
   JobOptions job;
 };
 
-std::uint64_t crypt_gcm(const Request& request, const CipherName&, const mpi::RawSecrets& secrets,
-                        mpi::SharedInput& input, mpi::SharedOutput& output,
-                        const stream::Options& options) {
+std::uint64_t crypt_gcm(const MpiCipherCommand& command, const CipherName&,
+                        const mpi::RawSecrets& secrets, mpi::SharedInput& input,
+                        mpi::SharedOutput& output, const stream::Options& options) {
   std::optional<GcmKey> key;
   mpi::together(ranks(), [&] { key.emplace(secrets.key, options.kernel, options.device_use); });
-  const auto crypt = request.decrypt ? mpi::open_gcm : mpi::seal_gcm;
+  const auto crypt = command.decrypt ? mpi::open_gcm : mpi::seal_gcm;
   return crypt(ranks(), input, output, *key, secrets.iv, secrets.aad, options).text_bytes;
 }
 
-std::uint64_t crypt_raw(const Request& request, const CipherName& cipher,
+std::uint64_t crypt_raw(const MpiCipherCommand& command, const CipherName& cipher,
                         const mpi::RawSecrets& secrets, mpi::SharedInput& input,
                         mpi::SharedOutput& output, const stream::Options& options) {
   std::optional<RawKey> key;
   mpi::together(ranks(), [&] {
     key.emplace(cipher.cipher, *cipher.mode, secrets.key, options.kernel,
-                request.unit_bytes.value_or(0), options.device_use);
+                command.unit_bytes.value_or(0), options.device_use);
   });
   return mpi::crypt_raw(ranks(), input, output,
                         {.key = *key,
-                         .direction = request.direction(),
+                         .direction = command.direction(),
                          .iv = secrets.iv,
-                         .pads = request.pads(cipher),
-                         .max_blocks = request.max_blocks(cipher)},
+                         .pads = command.pads(cipher),
+                         .max_blocks = command.max_blocks(cipher)},
                         options)
       .text_bytes;
 }
 
-int crypt(Request& request) {
+int crypt(MpiCipherCommand& command) {
   const CipherName* cipher = nullptr;
   mpi::together(ranks(), [&] {
-    cipher = &find_cipher_name(request.name);
-    request.check(*cipher, false);
-    refuse(request.job.transfer.output.empty(), "output: none is named", "name it with -o");
+    cipher = &find_cipher_name(command.name);
+    command.check(*cipher, false);
+    refuse(command.job.transfer.output.empty(), "output: none is named", "name it with -o");
   });
-  const std::string& path = request.job.transfer.output;
-  settle(request.job, standard_input_uses({request.key_file, request.aad_file}));
-  WorkChooser chooser = choose_work(request.job, *cipher, request.why_cpu_alone(*cipher));
+  const std::string& path = command.job.transfer.output;
+  settle(command.job, standard_input_uses({command.key_file, command.aad_file}));
+  WorkChooser chooser = choose_work(command.job, *cipher, command.why_cpu_alone(*cipher));
   mpi::RawSecrets secrets;
   on_first([&] {
-    request.refuse_as_output(path);
-    secrets.iv = request.parse_iv(*cipher);
-    secrets.key = request.read_key(*cipher);
-    secrets.aad = request.read_aad();
-    if (!request.job.transfer.quiet) {
-      request.note_if_disallowed(*cipher);
+    command.refuse_as_output(path);
+    secrets.iv = command.parse_iv(*cipher);
+    secrets.key = command.read_key(*cipher);
+    secrets.aad = command.read_aad();
+    if (!command.job.transfer.quiet) {
+      command.note_if_disallowed(*cipher);
     }
   });
   mpi::share(ranks(), secrets);
   const auto work = [&](mpi::SharedInput& input, const std::string& named,
                         const stream::Options& options) {
-    JobOutput output(request.job, named, input, !request.decrypt);
+    JobOutput output(command.job, named, input, !command.decrypt);
     const auto run = cipher->is_gcm() ? crypt_gcm : crypt_raw;
-    const std::uint64_t text_bytes = run(request, *cipher, secrets, input, output, options);
-    output.report(request.job);
+    const std::uint64_t text_bytes = run(command, *cipher, secrets, input, output, options);
+    output.report(command.job);
     return stream::ResumedTotals{text_bytes};
   };
-  Job job{"cipher", path, work};
+  MpiJob job{"cipher", path, work};
   job.more_members = [&](nlohmann::ordered_json& document) {
     document["cipher"] = cipher->name;
-    document["direction"] = request.decrypt ? "decrypt" : "encrypt";
+    document["direction"] = command.decrypt ? "decrypt" : "encrypt";
   };
-  return run_job(request.job, chooser, job);
+  return run_job(command.job, chooser, job);
 }
 
 // Those that are parallel in one direction at least.
@@ -100,15 +100,15 @@ std::vector<std::string> parallel_names() {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  static_cast<CipherOptions&>(*request).declare(app);
-  request->job.declare_output(app);
-  request->job.declare(app);
+  const auto command = std::make_shared<MpiCipherCommand>();
+  static_cast<CipherOptions&>(*command).declare(app);
+  command->job.declare_output(app);
+  command->job.declare(app);
   app.footer(
       "Directions that chain their blocks (CBC, CFB and OFB encryption) are for paes, which is as "
       "fast alone. Modes other than GCM authenticate nothing.");
   return
-      [request] { return run_with_file("cipher", request->job, [&] { return crypt(*request); }); };
+      [command] { return run_with_file("cipher", command->job, [&] { return crypt(*command); }); };
 }
 
 }  // namespace

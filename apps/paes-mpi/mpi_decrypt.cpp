@@ -15,31 +15,31 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct MpiDecryptCommand {
   UnlockOptions unlock;
   JobOptions job;
 };
 
-stream::ResumedTotals decrypt_afresh(const Request& request, std::optional<Unlocker>& unlocker,
-                                     mpi::SharedInput& input, const std::string& path,
-                                     const stream::Options& options) {
-  JobOutput output(request.job, path, input, false);
+stream::ResumedTotals decrypt_afresh(const MpiDecryptCommand& command,
+                                     std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
+                                     const std::string& path, const stream::Options& options) {
+  JobOutput output(command.job, path, input, false);
   const stream::Totals totals =
       mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), options);
-  output.report(request.job);
+  output.report(command.job);
   warn_of_partial(path);
   return {totals.text_bytes};
 }
 
-stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Unlocker>& unlocker,
-                                        mpi::SharedInput& input, const std::string& path,
-                                        const stream::Options& options) {
+stream::ResumedTotals decrypt_resumably(const MpiDecryptCommand& command,
+                                        std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
+                                        const std::string& path, const stream::Options& options) {
   std::optional<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
   stream::Preamble preamble = {};
   SecretBytes key;
   on_first([&] {
     preamble = stream::read_preamble(input.here());
-    output.emplace(create_output(request.job.transfer, path, input.here(),
+    output.emplace(create_output(command.job.transfer, path, input.here(),
                                  {.encrypts = false, .is_resumable = true}));
     key = unlocker->open(preamble.envelope()).take_plaintext();
   });
@@ -47,41 +47,41 @@ stream::ResumedTotals decrypt_resumably(const Request& request, std::optional<Un
       mpi::decrypt_resumably(ranks(), input, output ? &*output : nullptr, preamble, std::move(key),
                              print_warning, options);
   if (output) {
-    report_written(request.job.transfer, *output, totals);
+    report_written(command.job.transfer, *output, totals);
   }
   return totals;
 }
 
-int decrypt(Request& request) {
+int decrypt(MpiDecryptCommand& command) {
   std::string path;
-  settle(request.job, request.unlock.standard_input_uses());
+  settle(command.job, command.unlock.standard_input_uses());
   mpi::together(ranks(), [&] {
-    path = request.job.transfer.output.empty() ? decrypted_name(request.job.file)
-                                               : request.job.transfer.output;
+    path = command.job.transfer.output.empty() ? decrypted_name(command.job.file)
+                                               : command.job.transfer.output;
   });
-  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
+  WorkChooser chooser = choose_work(command.job, find_cipher_name("aes-256-gcm"));
   std::optional<Unlocker> unlocker;
   on_first([&] {
-    request.unlock.refuse_as_output(path);
-    unlocker.emplace(request.unlock);
+    command.unlock.refuse_as_output(path);
+    unlocker.emplace(command.unlock);
   });
   const auto work = [&](mpi::SharedInput& input, const std::string& output,
                         const stream::Options& options) {
     const auto run =
-        is_resumable_job(request.job, input, output) ? decrypt_resumably : decrypt_afresh;
-    return run(request, unlocker, input, output, options);
+        is_resumable_job(command.job, input, output) ? decrypt_resumably : decrypt_afresh;
+    return run(command, unlocker, input, output, options);
   };
-  return run_job(request.job, chooser, {"decrypt", path, work});
+  return run_job(command.job, chooser, {"decrypt", path, work});
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->unlock.declare(app);
-  request->job.declare_output(app);
-  request->job.transfer.declare_resume(app);
-  request->job.declare(app);
-  return [request] {
-    return run_with_file("decrypt", request->job, [&] { return decrypt(*request); });
+  const auto command = std::make_shared<MpiDecryptCommand>();
+  command->unlock.declare(app);
+  command->job.declare_output(app);
+  command->job.transfer.declare_resume(app);
+  command->job.declare(app);
+  return [command] {
+    return run_with_file("decrypt", command->job, [&] { return decrypt(*command); });
   };
 }
 

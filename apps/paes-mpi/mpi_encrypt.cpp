@@ -15,15 +15,15 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct MpiEncryptCommand {
   SealOptions sealing;
   JobOptions job;
 };
 
-stream::ResumedTotals encrypt_afresh(const Request& request, std::optional<Sealer>& sealer,
-                                     mpi::SharedInput& input, const std::string& path,
-                                     const stream::Options& options) {
-  JobOutput output(request.job, path, input, true);
+stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
+                                     std::optional<Sealer>& sealer, mpi::SharedInput& input,
+                                     const std::string& path, const stream::Options& options) {
+  JobOutput output(command.job, path, input, true);
   mpi::Sealed sealed;
   on_first([&] {
     sealer->ask_passphrase();
@@ -31,19 +31,19 @@ stream::ResumedTotals encrypt_afresh(const Request& request, std::optional<Seale
     sealed = {sealer->shape(), std::move(made.envelope), std::move(made.input_key)};
   });
   const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), options);
-  output.report(request.job);
+  output.report(command.job);
   warn_of_leftover(path);
   warn_of_partial(path);
   return {totals.text_bytes};
 }
 
-stream::ResumedTotals encrypt_resumably(const Request& request, std::optional<Sealer>& sealer,
-                                        mpi::SharedInput& input, const std::string& path,
-                                        const stream::Options& options) {
+stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
+                                        std::optional<Sealer>& sealer, mpi::SharedInput& input,
+                                        const std::string& path, const stream::Options& options) {
   std::optional<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
-    output.emplace(create_output(request.job.transfer, path, input.here(),
+    output.emplace(create_output(command.job.transfer, path, input.here(),
                                  {.encrypts = true, .is_resumable = true}));
     sealer->ask_passphrase();
     task = sealer->resumable();
@@ -51,42 +51,42 @@ stream::ResumedTotals encrypt_resumably(const Request& request, std::optional<Se
   const stream::ResumedTotals totals =
       mpi::encrypt_resumably(ranks(), input, output ? &*output : nullptr, task, options);
   if (output) {
-    report_written(request.job.transfer, *output, totals);
+    report_written(command.job.transfer, *output, totals);
     warn_of_leftover(path);
   }
   return totals;
 }
 
-int encrypt(Request& request) {
+int encrypt(MpiEncryptCommand& command) {
   std::optional<Sealer> sealer;  // on rank 0
-  const SealOptions& sealing = request.sealing;
-  const std::string path = request.job.output_or(encrypted_name(request.job.file));
-  settle(request.job, sealing.standard_input_uses());
+  const SealOptions& sealing = command.sealing;
+  const std::string path = command.job.output_or(encrypted_name(command.job.file));
+  settle(command.job, sealing.standard_input_uses());
   on_first([&] {
-    const bool resume = request.job.transfer.resume;
+    const bool resume = command.job.transfer.resume;
     sealing.check(resume, "-r RECIPIENT, -R FILE or -p; paes keygen makes keys");
     sealer.emplace(sealing, sealing.shape(), resume);
     sealing.refuse_as_output(path);
   });
-  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
+  WorkChooser chooser = choose_work(command.job, find_cipher_name("aes-256-gcm"));
   const auto work = [&](mpi::SharedInput& input, const std::string& output,
                         const stream::Options& options) {
     const auto run =
-        is_resumable_job(request.job, input, output) ? encrypt_resumably : encrypt_afresh;
-    return run(request, sealer, input, output, options);
+        is_resumable_job(command.job, input, output) ? encrypt_resumably : encrypt_afresh;
+    return run(command, sealer, input, output, options);
   };
-  return run_job(request.job, chooser, {"encrypt", path, work});
+  return run_job(command.job, chooser, {"encrypt", path, work});
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->sealing.declare(app, "the terminal of rank 0", false);
-  request->job.declare_output(app);
-  request->job.transfer.declare_resume(app);
-  request->sealing.declare_reopen(app);
-  request->job.declare(app);
-  return [request] {
-    return run_with_file("encrypt", request->job, [&] { return encrypt(*request); });
+  const auto command = std::make_shared<MpiEncryptCommand>();
+  command->sealing.declare(app, "the terminal of rank 0", false);
+  command->job.declare_output(app);
+  command->job.transfer.declare_resume(app);
+  command->sealing.declare_reopen(app);
+  command->job.declare(app);
+  return [command] {
+    return run_with_file("encrypt", command->job, [&] { return encrypt(*command); });
   };
 }
 

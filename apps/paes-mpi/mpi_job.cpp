@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void run_together(const JobOptions& options, WorkChooser& chooser, const Job& job,
+void run_together(const JobOptions& options, WorkChooser& chooser, const MpiJob& job,
                   Outcome& outcome) {
   mpi::Communicator& all = ranks();
   mpi::SharedInput input(all, options.file, options.file_access());
@@ -36,7 +36,7 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const Job& jo
     executor->start();
   });
   outcome.device = choice->device_name();
-  outcome.grain_bytes = choice->grain_bytes;
+  outcome.piece_bytes = choice->piece_bytes;
   ProgressMeter meter(all.is_first() && !options.transfer.quiet && !options.transfer.no_progress,
                       input.name(), input.bytes());
   all.barrier();
@@ -48,10 +48,10 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const Job& jo
             });
 }
 
-ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, const Job& job,
+ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, const MpiJob& job,
                      const Outcome& outcome, int code) {
   ordered_json document =
-      head_of_document(job.command, code, chooser, {outcome}, outcome.grain_bytes);
+      head_of_document(job.command, code, chooser, {outcome}, outcome.piece_bytes);
   document["mpi"] = {{"library", mpi::Communicator::library()},
                      {"ranks", ranks().ranks()},
                      {"access", options.access}};
@@ -115,11 +115,11 @@ WorkChooser choose_work(const JobOptions& options, const CipherName& cipher,
   return std::move(*chooser);
 }
 
-int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job) {
+int run_job(const JobOptions& options, WorkChooser& chooser, const MpiJob& job) {
   Outcome outcome;
   outcome.input = options.file;
   outcome.output = job.output;
-  outcome.grain_bytes = chooser.for_input(std::nullopt).grain_bytes;
+  outcome.piece_bytes = chooser.for_input(std::nullopt).piece_bytes;
   try {
     run_together(options, chooser, job, outcome);
     warn_of_leftover(options.file);

@@ -34,7 +34,7 @@ struct JobOptions {
 using JobWork = std::function<stream::ResumedTotals(
     mpi::SharedInput& input, const std::string& output, const stream::Options& options)>;
 
-struct Job {
+struct MpiJob {
   const char* command;
   std::string output;  // empty: none
   JobWork work;
@@ -56,7 +56,7 @@ void settle(JobOptions& options, unsigned other_uses);
 
 // Collective. Runs the job and gives back the exit code; what the ranks agree has failed is
 // reported, not thrown.
-[[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, const Job& job);
+[[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, const MpiJob& job);
 
 // Collective. Whether --resume was asked for and means anything for this file. Throws Agreed if it
 // was asked for but is impossible.

@@ -14,40 +14,40 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct MpiVerifyCommand {
   UnlockOptions unlock;
   JobOptions job;
 };
 
-int verify(Request& request) {
-  settle(request.job, request.unlock.standard_input_uses());
-  WorkChooser chooser = choose_work(request.job, find_cipher_name("aes-256-gcm"));
+int verify(MpiVerifyCommand& command) {
+  settle(command.job, command.unlock.standard_input_uses());
+  WorkChooser chooser = choose_work(command.job, find_cipher_name("aes-256-gcm"));
   std::optional<Unlocker> unlocker;
-  on_first([&] { unlocker.emplace(request.unlock); });
+  on_first([&] { unlocker.emplace(command.unlock); });
   stream::Verification found;
   const auto work = [&](mpi::SharedInput& input, const std::string&,
                         const stream::Options& options) {
     found = mpi::verify(ranks(), input, open_envelope(unlocker, input), options);
     // Rank 0 alone is heard; the others throw what it throws.
     mpi::together(ranks(), [&] {
-      const std::string text = verified_text(request.job.transfer, input.name(), found);
+      const std::string text = verified_text(command.job.transfer, input.name(), found);
       if (!text.empty()) {
         print_result(text);
       }
     });
     return stream::ResumedTotals{found.extent.text_bytes};
   };
-  Job job{"verify", "", work};
+  MpiJob job{"verify", "", work};
   job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
-  return run_job(request.job, chooser, job);
+  return run_job(command.job, chooser, job);
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->unlock.declare(app);
-  request->job.declare(app);
+  const auto command = std::make_shared<MpiVerifyCommand>();
+  command->unlock.declare(app);
+  command->job.declare(app);
   return
-      [request] { return run_with_file("verify", request->job, [&] { return verify(*request); }); };
+      [command] { return run_with_file("verify", command->job, [&] { return verify(*command); }); };
 }
 
 }  // namespace

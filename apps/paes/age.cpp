@@ -71,7 +71,7 @@ void refuse_if(bool is_wrong, const std::string& why, const std::vector<std::str
   }
 }
 
-struct Request {
+struct AgeCommand {
   bool decrypt = false;
   bool encrypt = false;
   bool passphrase = false;
@@ -96,30 +96,31 @@ struct Flag {
   const char* word;    // null: none
   const char* value;   // what the usage calls it; null: a flag
   const char* help;
-  bool Request::*on = nullptr;
-  std::vector<std::string> Request::*values = nullptr;
+  bool AgeCommand::*on = nullptr;
+  std::vector<std::string> AgeCommand::*values = nullptr;
 
   [[nodiscard]] bool is_named(const std::string& name) const {
     return (letter != nullptr && name == letter) || (word != nullptr && name == word);
   }
 };
 constexpr Flag flags[] = {
-    {"e", "encrypt", nullptr, "encrypt INPUT, which is the default", &Request::encrypt},
-    {"d", "decrypt", nullptr, "decrypt INPUT", &Request::decrypt},
-    {"o", "output", "OUTPUT", "write there, and replace what exists", nullptr, &Request::outputs},
-    {"a", "armor", nullptr, "write text (ASCII armor)", &Request::armor},
+    {"e", "encrypt", nullptr, "encrypt INPUT, which is the default", &AgeCommand::encrypt},
+    {"d", "decrypt", nullptr, "decrypt INPUT", &AgeCommand::decrypt},
+    {"o", "output", "OUTPUT", "write there, and replace what exists", nullptr,
+     &AgeCommand::outputs},
+    {"a", "armor", nullptr, "write text (ASCII armor)", &AgeCommand::armor},
     {"p", "passphrase", nullptr, "encrypt to a passphrase, which is asked for",
-     &Request::passphrase},
+     &AgeCommand::passphrase},
     {"r", "recipient", "RECIPIENT", "encrypt to this public key; may be repeated", nullptr,
-     &Request::recipients},
+     &AgeCommand::recipients},
     {"R", "recipients-file", "PATH", "encrypt to the public keys in this file; may be repeated",
-     nullptr, &Request::recipient_files},
+     nullptr, &AgeCommand::recipient_files},
     {"i", "identity", "PATH", "a file of secret keys; may be repeated", nullptr,
-     &Request::identity_files},
+     &AgeCommand::identity_files},
     {"j", nullptr, "PLUGIN", "the key that this plugin takes by default; may be repeated", nullptr,
-     &Request::plugins},
-    {nullptr, "version", nullptr, "print the version", &Request::version},
-    {"h", "help", nullptr, "print this", &Request::help},
+     &AgeCommand::plugins},
+    {nullptr, "version", nullptr, "print the version", &AgeCommand::version},
+    {"h", "help", nullptr, "print this", &AgeCommand::help},
 };
 
 OptionList list_of_flags() {
@@ -133,7 +134,7 @@ OptionList list_of_flags() {
       option.names.push_back(std::string("--") + flag.word);
     }
     option.value = flag.value == nullptr ? "" : flag.value;
-    option.repeats = flag.values != nullptr && flag.values != &Request::outputs;
+    option.repeats = flag.values != nullptr && flag.values != &AgeCommand::outputs;
     option.help = flag.help;
   }
   Listed& input = list.operands.emplace_back();
@@ -169,8 +170,8 @@ bool parse_bool(const std::string& name, const std::string& value) {
 
 // As Go's package flag does: one dash or two, -name=value or -name value, and the first word that
 // is no flag ends them.
-Request parse(std::span<char* const> words) {
-  Request request;
+AgeCommand parse(std::span<char* const> words) {
+  AgeCommand command;
   std::size_t at = 0;
   for (; at < words.size(); ++at) {
     const std::string word = words[at];
@@ -197,56 +198,56 @@ Request parse(std::span<char* const> words) {
       throw BadFlag{"flag provided but not defined: -" + name};
     }
     if (flag->on != nullptr) {
-      request.*flag->on = value ? parse_bool(name, *value) : true;
-      if (request.help) {
-        return request;
+      command.*flag->on = value ? parse_bool(name, *value) : true;
+      if (command.help) {
+        return command;
       }
       continue;
     }
     if (!value && at + 1 == words.size()) {
       throw BadFlag{"flag needs an argument: -" + name};
     }
-    (request.*flag->values).push_back(value ? *value : words[++at]);
+    (command.*flag->values).push_back(value ? *value : words[++at]);
   }
-  request.inputs.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
-  return request;
+  command.inputs.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+  return command;
 }
 
-void check_decrypting(const Request& request) {
+void check_decrypting(const AgeCommand& command) {
   const std::vector<std::string> use_identity = {
       "did you mean -i/--identity, which names a secret key?"};
-  refuse_if(request.encrypt, "-e/--encrypt can't be used with -d/--decrypt");
-  refuse_if(request.armor, "-a/--armor can't be used with -d/--decrypt",
+  refuse_if(command.encrypt, "-e/--encrypt can't be used with -d/--decrypt");
+  refuse_if(command.armor, "-a/--armor can't be used with -d/--decrypt",
             {"armor is recognised without it"});
-  refuse_if(request.passphrase, "-p/--passphrase can't be used with -d/--decrypt",
+  refuse_if(command.passphrase, "-p/--passphrase can't be used with -d/--decrypt",
             {"a file that needs a passphrase is recognised without it"});
-  refuse_if(!request.recipients.empty(), "-r/--recipient can't be used with -d/--decrypt",
+  refuse_if(!command.recipients.empty(), "-r/--recipient can't be used with -d/--decrypt",
             use_identity);
-  refuse_if(!request.recipient_files.empty(),
+  refuse_if(!command.recipient_files.empty(),
             "-R/--recipients-file can't be used with -d/--decrypt", use_identity);
 }
 
-void check_encrypting(const Request& request) {
-  const bool has_identity = !request.identity_files.empty() || !request.plugins.empty();
-  const bool has_recipient = !request.recipients.empty() || !request.recipient_files.empty();
-  refuse_if(has_identity && !request.encrypt,
+void check_encrypting(const AgeCommand& command) {
+  const bool has_identity = !command.identity_files.empty() || !command.plugins.empty();
+  const bool has_recipient = !command.recipients.empty() || !command.recipient_files.empty();
+  refuse_if(has_identity && !command.encrypt,
             "-i/--identity and -j can't be used to encrypt without -e/--encrypt",
             {"did you forget -d/--decrypt?"});
-  refuse_if(!has_identity && !has_recipient && !request.passphrase, "missing recipients",
+  refuse_if(!has_identity && !has_recipient && !command.passphrase, "missing recipients",
             {"did you forget -r/--recipient, -R/--recipients-file or -p/--passphrase?"});
-  refuse_if(request.passphrase && (has_recipient || has_identity),
+  refuse_if(command.passphrase && (has_recipient || has_identity),
             "-p/--passphrase can't be combined with -r/--recipient, -R/--recipients-file, "
             "-i/--identity or -j");
 }
 
 // Standard input can be read once, and an output must not replace what the work needs.
-void check_names(const Request& request) {
-  std::vector<std::string> used = request.identity_files;
-  used.insert(used.end(), request.recipient_files.begin(), request.recipient_files.end());
-  used.push_back(request.input());
+void check_names(const AgeCommand& command) {
+  std::vector<std::string> used = command.identity_files;
+  used.insert(used.end(), command.recipient_files.begin(), command.recipient_files.end());
+  used.push_back(command.input());
   refuse_if(std::count(used.begin(), used.end(), "-") > 1,
             "standard input is used for several things");
-  const std::string output = request.output();
+  const std::string output = command.output();
   if (output.empty() || output == "-") {
     return;
   }
@@ -261,19 +262,19 @@ void check_names(const Request& request) {
   }
 }
 
-void check(const Request& request) {
-  if (request.inputs.size() > 1) {
-    const bool is_flag = request.inputs[1].starts_with('-');
-    throw Refusal{"too many INPUT arguments: " + fmt::format("{}", fmt::join(request.inputs, " ")),
+void check(const AgeCommand& command) {
+  if (command.inputs.size() > 1) {
+    const bool is_flag = command.inputs[1].starts_with('-');
+    throw Refusal{"too many INPUT arguments: " + fmt::format("{}", fmt::join(command.inputs, " ")),
                   {is_flag ? "the input file must come after all flags"
                            : "only one input file can be named"}};
   }
-  if (request.decrypt) {
-    check_decrypting(request);
+  if (command.decrypt) {
+    check_decrypting(command);
   } else {
-    check_encrypting(request);
+    check_encrypting(command);
   }
-  check_names(request);
+  check_names(command);
 }
 
 // 28 characters of 5 bits each, in groups that can be read aloud. age makes words of a list.
@@ -318,10 +319,10 @@ age::Prompts age_prompts() {
   return prompts;
 }
 
-UnlockOptions identities_of(const Request& request) {
+UnlockOptions identities_of(const AgeCommand& command) {
   UnlockOptions options;
-  options.identity_files = request.identity_files;
-  options.plugins = request.plugins;
+  options.identity_files = command.identity_files;
+  options.plugins = command.plugins;
   options.prompts = age_prompts;
   options.max_work_factor = 22;  // age's own limit, which no option changes
   return options;
@@ -329,33 +330,33 @@ UnlockOptions identities_of(const Request& request) {
 
 class Work {
  public:
-  explicit Work(const Request& request)
-      : request_(request),
-        input_(request.input() == "-" ? stream::Input::standard_input(&cancel())
-                                      : stream::Input::open(request.input(), &cancel())),
+  explicit Work(const AgeCommand& command)
+      : command_(command),
+        input_(command.input() == "-" ? stream::Input::standard_input(&cancel())
+                                      : stream::Input::open(command.input(), &cancel())),
         chooser_(WorkOptions().choose(stream::find_format("age").why_cpu_alone, Notes::none)) {}
 
   void encrypt() {
     std::vector<age::SharedRecipient> recipients =
-        RecipientOptions(request_.recipients, request_.recipient_files).load();
-    const UnlockOptions own = identities_of(request_);
+        RecipientOptions(command_.recipients, command_.recipient_files).load();
+    const UnlockOptions own = identities_of(command_);
     const Unlocker unlocker(own);
     const std::vector<age::SharedRecipient> theirs = age::recipients_of(unlocker.identities());
     recipients.insert(recipients.end(), theirs.begin(), theirs.end());
-    const SecretBytes passphrase = request_.passphrase ? new_passphrase() : SecretBytes();
+    const SecretBytes passphrase = command_.passphrase ? new_passphrase() : SecretBytes();
     run([&](const stream::Options& options) {
       const stream::NewPayload payload = stream::find_format("age").make(
           {recipients, passphrase, age::written_work_factor, until_signal()}, {}, options.kernel,
           options.device_use);
       stream::Output output = create_output(stream::new_file_mode());
       (void)stream::encrypt(input_, output, payload, options,
-                            request_.armor ? stream::Encoding::armored : stream::Encoding::binary);
+                            command_.armor ? stream::Encoding::armored : stream::Encoding::binary);
       warn_of(output);
     });
   }
 
   void decrypt() {
-    const UnlockOptions keys = identities_of(request_);
+    const UnlockOptions keys = identities_of(command_);
     Unlocker unlocker(keys);
     if (input_.is_terminal()) {
       input_ = read_typed();
@@ -373,7 +374,7 @@ class Work {
     executor->start();
     task(stream::Options{.executor = *executor,
                          .kernel = choice.kernel,
-                         .grain_bytes = choice.grain_bytes,
+                         .piece_bytes = choice.piece_bytes,
                          .cancel = &cancel()});
   }
 
@@ -390,7 +391,7 @@ class Work {
                              bool has_passphrase, const stream::Options& options) const {
     age::Credentials credentials = unlocker.credentials();
     // A plugin may know the passphrase. What it fails at is told, because nobody else is asked.
-    const bool has_identities = !(request_.identity_files.empty() && request_.plugins.empty());
+    const bool has_identities = !(command_.identity_files.empty() && command_.plugins.empty());
     credentials.ask_passphrase = nullptr;
     if (!has_identities) {
       credentials.ask_passphrase = [] { return ask_as_age("Enter passphrase: "); };
@@ -417,7 +418,7 @@ class Work {
     options.source = &input_;
     options.cancel = &cancel();
     options.warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); };
-    const std::string name = request_.output();
+    const std::string name = command_.output();
     return name.empty() || name == "-" ? stream::Output::standard_output(options)
                                        : stream::Output::create(name, options);
   }
@@ -448,23 +449,23 @@ class Work {
     return stream::Input::of(std::move(memory), input_.name(), &cancel());
   }
 
-  const Request& request_;
+  const AgeCommand& command_;
   stream::Input input_;
   WorkChooser chooser_;
 };
 
-int run(const Request& request) {
-  if (request.version) {
+int run(const AgeCommand& command) {
+  if (command.version) {
     print_result("v1.2.1 (paes " PAES_VERSION ")\n");
     return exit_done;
   }
-  check(request);
+  check(command);
   refuse_if(
-      !request.decrypt && !request.armor && request.output().empty() && isatty(STDOUT_FILENO) == 1,
+      !command.decrypt && !command.armor && command.output().empty() && isatty(STDOUT_FILENO) == 1,
       "refusing to output binary to the terminal",
       {"did you mean -a/--armor?", "force it with \"-o -\""});
-  Work work(request);
-  if (request.decrypt) {
+  Work work(command);
+  if (command.decrypt) {
     work.decrypt();
   } else {
     work.encrypt();
@@ -500,12 +501,12 @@ int run_words(std::span<char* const> words) {
       print_result(to_json(list_of_flags()));
       return exit_done;
     }
-    const Request request = parse(words);
-    if (request.help || words.empty()) {
+    const AgeCommand command = parse(words);
+    if (command.help || words.empty()) {
       print_usage();
-      return request.help ? exit_done : exit_failed;
+      return command.help ? exit_done : exit_failed;
     }
-    return run(request);
+    return run(command);
   } catch (const BadFlag& error) {
     print_note(error.why);
     print_usage();

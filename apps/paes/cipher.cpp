@@ -26,7 +26,7 @@ namespace paes::cli {
 
 namespace {
 
-struct Request : CipherOptions {
+struct CipherCommand : CipherOptions {
   bool openssl = false;
   std::optional<std::uint32_t> iterations;
   std::optional<std::string> digest;
@@ -50,36 +50,36 @@ struct Secrets {
   std::vector<std::uint8_t> iv;
 };
 
-void check_openssl(const Request& request, const CipherName& name) {
-  if (!request.openssl) {
-    refuse(request.passphrase.given(), "passphrase: only --openssl makes a key of one",
+void check_openssl(const CipherCommand& command, const CipherName& name) {
+  if (!command.openssl) {
+    refuse(command.passphrase.given(), "passphrase: only --openssl makes a key of one",
            "give --key FILE");
-    const std::pair<const char*, bool> given[] = {{"--iter", request.iterations.has_value()},
-                                                  {"--md", request.digest.has_value()},
-                                                  {"--no-pbkdf2", request.no_pbkdf2},
-                                                  {"--base64", request.is_base64}};
+    const std::pair<const char*, bool> given[] = {{"--iter", command.iterations.has_value()},
+                                                  {"--md", command.digest.has_value()},
+                                                  {"--no-pbkdf2", command.no_pbkdf2},
+                                                  {"--base64", command.is_base64}};
     for (const auto& [option, is_given] : given) {
       refuse(is_given, std::string(option) + ": belongs to --openssl");
     }
     return;
   }
-  refuse(!request.key_file.empty() || !request.iv.empty(),
+  refuse(!command.key_file.empty() || !command.iv.empty(),
          "--openssl: makes key and IV from the passphrase", "leave out --key and --iv");
   const bool is_known = !name.is_gcm() && name.mode != Mode::xts &&
                         !(name.cipher == Cipher::des_ede3 && name.mode == Mode::ctr);
   refuse(!is_known, "--openssl: openssl enc has no " + name.name);
-  refuse(request.no_pbkdf2 && !request.decrypt, "--no-pbkdf2: only reads what exists, with -d",
+  refuse(command.no_pbkdf2 && !command.decrypt, "--no-pbkdf2: only reads what exists, with -d",
          "leave it out, so that PBKDF2 protects the passphrase");
-  refuse(request.no_pbkdf2 && request.iterations, "--no-pbkdf2: does not go with --iter",
+  refuse(command.no_pbkdf2 && command.iterations, "--no-pbkdf2: does not go with --iter",
          "leave out one of them");
-  refuse(request.is_base64 && !request.decrypt, "--base64: only reads what exists, with -d",
+  refuse(command.is_base64 && !command.decrypt, "--base64: only reads what exists, with -d",
          "the command base64 makes text of the output");
-  (void)request.derivation();
+  (void)command.derivation();
 }
 
 // The file does not say how its key was made, so a wrong way looks like a wrong passphrase.
-const char* hint_when_wrong(const Request& request) {
-  return request.no_pbkdf2
+const char* hint_when_wrong(const CipherCommand& command) {
+  return command.no_pbkdf2
              ? "the passphrase, --md or the mode is another, or the file is damaged; OpenSSL used "
                "md5 before version 1.1.0, and then sha256"
              : "the passphrase, --iter, --md or the mode is another, or the file is damaged, or it "
@@ -96,9 +96,9 @@ bool holds(Bytes secret, std::uint8_t wanted) {
 }
 
 // When decrypting, an empty passphrase is allowed: openssl enc takes one.
-SecretBytes read_passphrase(const Request& request) {
+SecretBytes read_passphrase(const CipherCommand& command) {
   SecretBytes passphrase =
-      request.decrypt ? request.passphrase.read_existing() : request.passphrase.read_new();
+      command.decrypt ? command.passphrase.read_existing() : command.passphrase.read_new();
   constexpr std::size_t openssl_bytes = 1023;
   if (holds(passphrase, '\n')) {
     print_warning("passphrase: has several lines, of which openssl's -pass file: takes the first");
@@ -115,10 +115,10 @@ SecretBytes read_passphrase(const Request& request) {
 }
 
 // Salted__ and the salt: of the input, or new.
-std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const Request& request,
+std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const CipherCommand& command,
                                                                  const stream::Source& input) {
   std::array<std::uint8_t, openssl_salted::head_bytes> head;
-  if (request.decrypt) {
+  if (command.decrypt) {
     const std::size_t got = stream::read_head(input, head);
     (void)openssl_salted::parse(Bytes(head).first(got));
     return head;
@@ -129,95 +129,96 @@ std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const Request& 
 }
 
 // Asks for the passphrase here, so that it is wiped as soon as the key is derived.
-void derive_from(Bytes head, const Request& request, const CipherName& name, Secrets& secrets) {
+void derive_from(Bytes head, const CipherCommand& command, const CipherName& name,
+                 Secrets& secrets) {
   const SecretBytes derived = openssl_salted::derive(
-      read_passphrase(request), openssl_salted::parse(head), request.derivation(),
+      read_passphrase(command), openssl_salted::parse(head), command.derivation(),
       name.key_bytes + name.iv_bytes(), until_signal());
   const Bytes all = derived;
   secrets.key = SecretBytes(all.first(name.key_bytes));
   secrets.iv.assign(all.begin() + static_cast<std::ptrdiff_t>(name.key_bytes), all.end());
 }
 
-Written crypt_file(const Request& request, const CipherName& name, Secrets& secrets, Bytes aad,
-                   const FileTask& task) {
+Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets& secrets,
+                   Bytes aad, const FileTask& task) {
   stream::Input& input = task.input;
   std::optional<stream::Base64Source> decoded;
-  if (request.is_base64) {
+  if (command.is_base64) {
     decoded.emplace(input);
   }
   stream::Source& source = decoded ? static_cast<stream::Source&>(*decoded) : input;
   const stream::Options& options = task.options;
-  if (request.decrypt) {
+  if (command.decrypt) {
     refuse_terminal(input);
   }
-  request.refuse_as_output(task.output);
-  request.passphrase.refuse_as_output(task.output);
+  command.refuse_as_output(task.output);
+  command.passphrase.refuse_as_output(task.output);
   std::array<std::uint8_t, openssl_salted::head_bytes> head;
-  if (request.openssl) {
-    head = salted_head(request, source);
+  if (command.openssl) {
+    head = salted_head(command, source);
   }
   stream::Output output =
-      create_output(request.transfer, task.output, input, {.encrypts = !request.decrypt});
-  if (request.openssl) {
+      create_output(command.transfer, task.output, input, {.encrypts = !command.decrypt});
+  if (command.openssl) {
     // Asked for late: nobody should type a passphrase for an input or output that cannot be used.
-    derive_from(head, request, name, secrets);
+    derive_from(head, command, name, secrets);
   }
   stream::Totals totals;
   if (name.is_gcm()) {
     const GcmKey key(secrets.key, options.kernel, options.device_use);
-    totals = request.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
+    totals = command.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
                              : stream::seal_gcm(input, output, key, secrets.iv, aad, options);
   } else {
     const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
-                     request.unit_bytes.value_or(0), options.device_use);
+                     command.unit_bytes.value_or(0), options.device_use);
     stream::RawTask message{.key = key,
-                            .direction = request.direction(),
+                            .direction = command.direction(),
                             .iv = secrets.iv,
-                            .pads = request.pads(name),
-                            .max_blocks = request.max_blocks(name)};
-    if (request.openssl) {
+                            .pads = command.pads(name),
+                            .max_blocks = command.max_blocks(name)};
+    if (command.openssl) {
       message.head = head;
-      message.hint_when_wrong = hint_when_wrong(request);
+      message.hint_when_wrong = hint_when_wrong(command);
     }
     totals = stream::crypt_raw(source, output, message, options);
   }
-  if (request.no_pbkdf2) {
+  if (command.no_pbkdf2) {
     print_warning_with_hint(input.name() + ": one hash is all that protects its passphrase",
                             "encrypt the text anew with paes encrypt");
   }
-  return hand_on(request.transfer, std::move(output), {totals.text_bytes});
+  return hand_on(command.transfer, std::move(output), {totals.text_bytes});
 }
 
-int crypt(Request& request) {
-  const CipherName& name = find_cipher_name(request.name);
-  if (request.transfer.output.empty()) {
-    request.transfer.output = "-";
+int crypt(CipherCommand& command) {
+  const CipherName& name = find_cipher_name(command.name);
+  if (command.transfer.output.empty()) {
+    command.transfer.output = "-";
   }
-  check_openssl(request, name);
-  request.check(name, request.openssl);
+  check_openssl(command, name);
+  command.check(name, command.openssl);
   const NameOutput name_output = [](const std::string&) { return std::string("-"); };
-  FileList list = settle(request.transfer, Takes::plain, name_output,
-                         request.passphrase.standard_input_uses() +
-                             standard_input_uses({request.key_file, request.aad_file}));
+  FileList list = settle(command.transfer, Takes::plain, name_output,
+                         command.passphrase.standard_input_uses() +
+                             standard_input_uses({command.key_file, command.aad_file}));
   WorkChooser chooser =
-      request.transfer.device.choose(name, request.why_cpu_alone(name), request.transfer.notes());
+      command.transfer.device.choose(name, command.why_cpu_alone(name), command.transfer.notes());
   Secrets secrets;
-  if (!request.openssl) {
-    secrets.iv = request.parse_iv(name);
-    secrets.key = request.read_key(name);
+  if (!command.openssl) {
+    secrets.iv = command.parse_iv(name);
+    secrets.key = command.read_key(name);
   }
-  const std::vector<std::uint8_t> aad = request.read_aad();
-  if (!request.transfer.quiet) {
-    request.note_if_disallowed(name);
+  const std::vector<std::uint8_t> aad = command.read_aad();
+  if (!command.transfer.quiet) {
+    command.note_if_disallowed(name);
   }
   Transfer transfer{"cipher", name_output, Takes::plain, [&](const FileTask& task) {
-                      return crypt_file(request, name, secrets, aad, task);
+                      return crypt_file(command, name, secrets, aad, task);
                     }};
   transfer.more_members = [&](nlohmann::ordered_json& document) {
     document["cipher"] = name.name;
-    document["direction"] = request.decrypt ? "decrypt" : "encrypt";
+    document["direction"] = command.decrypt ? "decrypt" : "encrypt";
   };
-  return run_transfer(request.transfer, chooser, transfer, std::move(list));
+  return run_transfer(command.transfer, chooser, transfer, std::move(list));
 }
 
 std::vector<std::string> cipher_names() {
@@ -229,32 +230,32 @@ std::vector<std::string> cipher_names() {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->declare(app);
-  app.add_flag("--openssl", request->openssl,
+  const auto command = std::make_shared<CipherCommand>();
+  command->declare(app);
+  app.add_flag("--openssl", command->openssl,
                "files of openssl enc: key and IV from a passphrase, a salt in front");
-  request->passphrase.declare(app, "", "--openssl: the passphrase in this file");
-  app.add_option("--iter", request->iterations, "--openssl: iterations of PBKDF2; default 10000")
+  command->passphrase.declare(app, "", "--openssl: the passphrase in this file");
+  app.add_option("--iter", command->iterations, "--openssl: iterations of PBKDF2; default 10000")
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(std::uint32_t{1}, openssl_salted::max_iterations));
-  app.add_option("--md", request->digest, "--openssl: the digest; default sha256")
+  app.add_option("--md", command->digest, "--openssl: the digest; default sha256")
       ->type_name(join_choices({openssl_salted::digests.begin(), openssl_salted::digests.end()}));
-  app.add_flag("--no-pbkdf2", request->no_pbkdf2,
+  app.add_flag("--no-pbkdf2", command->no_pbkdf2,
                "--openssl, -d: the file was made without -pbkdf2");
-  app.add_flag("-a,--base64", request->is_base64,
+  app.add_flag("-a,--base64", command->is_base64,
                "--openssl, -d: the file is Base 64, as openssl enc -a writes it");
-  request->transfer.declare_output(app);
-  request->transfer.declare_common(app, "transfer");
-  app.add_option("FILE", request->file,
+  command->transfer.declare_output(app);
+  command->transfer.declare_common(app, "transfer");
+  app.add_option("FILE", command->file,
                  "the file, to standard output unless -o is given; - is standard input, the "
                  "default");
   app.footer(
       "Modes other than GCM authenticate nothing: whoever can change the output changes the text "
       "unnoticed. 'paes encrypt' is for everything that needs no such mode.");
-  return [request] {
-    request->transfer.files = {request->file};
-    return run_with_files("cipher", request->transfer, [&] { return crypt(*request); });
+  return [command] {
+    command->transfer.files = {command->file};
+    return run_with_files("cipher", command->transfer, [&] { return crypt(*command); });
   };
 }
 

@@ -22,7 +22,7 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct EncryptCommand {
   SealOptions sealing;
   TransferOptions transfer;
   std::string format = "paes";
@@ -36,13 +36,13 @@ struct Request {
 };
 
 // Throws Error(usage) for an unknown name and for options that the format does not have.
-const stream::FileFormat& parse_format(const Request& request) {
-  const stream::FileFormat& format = stream::find_format(request.format);
-  const std::string why = ": does not go with --format " + request.format;
-  refuse(!format.has_shape && request.has_suite, "suite" + why, "leave out one of them");
-  refuse(!format.has_shape && request.has_reserve, "reserve" + why, "leave out one of them");
-  refuse(!format.is_resumable && request.transfer.resume, "resume" + why, "leave out one of them");
-  refuse(!format.has_armor && request.is_armored, "armor" + why, "add --format age");
+const stream::FileFormat& parse_format(const EncryptCommand& command) {
+  const stream::FileFormat& format = stream::find_format(command.format);
+  const std::string why = ": does not go with --format " + command.format;
+  refuse(!format.has_shape && command.has_suite, "suite" + why, "leave out one of them");
+  refuse(!format.has_shape && command.has_reserve, "reserve" + why, "leave out one of them");
+  refuse(!format.is_resumable && command.transfer.resume, "resume" + why, "leave out one of them");
+  refuse(!format.has_armor && command.is_armored, "armor" + why, "add --format age");
   return format;
 }
 
@@ -83,16 +83,16 @@ class NewIdentity {
   std::atomic<bool> kept_{false};
 };
 
-std::uint64_t encrypt_afresh(const Request& request, const Sealer& sealer, NewIdentity& identity,
-                             stream::Input& input, stream::Output& output,
+std::uint64_t encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
+                             NewIdentity& identity, stream::Input& input, stream::Output& output,
                              const stream::Options& options) {
-  const stream::NewPayload payload = sealer.new_payload(parse_format(request), options);
+  const stream::NewPayload payload = sealer.new_payload(parse_format(command), options);
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
   try {
     const stream::Totals totals =
-        stream::encrypt(input, output, payload, options, request.encoding());
+        stream::encrypt(input, output, payload, options, command.encoding());
     if (!output.is_unnamed()) {
       identity.keep();
     }
@@ -106,26 +106,26 @@ std::uint64_t encrypt_afresh(const Request& request, const Sealer& sealer, NewId
   }
 }
 
-Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identity,
+Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& identity,
                     const FileTask& task) {
-  task.outcome.take(parse_format(request));
+  task.outcome.take(parse_format(command));
   const stream::FilePlace& output_place = task.output;
-  refuse(request.transfer.expected_bytes && task.input.is_storage(),
+  refuse(command.transfer.expected_bytes && task.input.is_storage(),
          task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
-  const bool resumable = is_resumable(request.transfer, task.input, output_place.path);
+  const bool resumable = is_resumable(command.transfer, task.input, output_place.path);
   identity.refuse_as_output(output_place);
-  request.sealing.refuse_as_output(output_place);
+  command.sealing.refuse_as_output(output_place);
   stream::Output output =
-      create_output(request.transfer, output_place, task.input,
+      create_output(command.transfer, output_place, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
   sealer.ask_passphrase();
   stream::ResumedTotals totals;
   if (resumable) {
     totals = stream::encrypt_resumably(task.input, output, sealer.resumable(), task.options);
   } else {
-    totals.text_bytes = encrypt_afresh(request, sealer, identity, task.input, output, task.options);
+    totals.text_bytes = encrypt_afresh(command, sealer, identity, task.input, output, task.options);
   }
-  Written written = hand_on(request.transfer, std::move(output), totals);
+  Written written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);
   if (!resumable) {
     warn_of_partial(output_place);
@@ -133,23 +133,23 @@ Written encrypt_one(const Request& request, Sealer& sealer, NewIdentity& identit
   return written;
 }
 
-int encrypt_files(Request& request) {
-  const bool resume = request.transfer.resume;
-  const SealOptions& sealing = request.sealing;
-  const stream::FileFormat& format = parse_format(request);
+int encrypt_files(EncryptCommand& command) {
+  const bool resume = command.transfer.resume;
+  const SealOptions& sealing = command.sealing;
+  const stream::FileFormat& format = parse_format(command);
   const NameOutput name_output = [&format](const std::string& name) {
     return encrypted_name(name, format);
   };
-  refuse(request.transfer.expected_bytes &&
-             (request.transfer.files.size() > 1 || request.transfer.inputs.are_listed()),
+  refuse(command.transfer.expected_bytes &&
+             (command.transfer.files.size() > 1 || command.transfer.inputs.are_listed()),
          "size: --size is that of one pipe, but there may be several inputs", "leave out --size");
   sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
   FileList list =
-      settle(request.transfer, Takes::plain, name_output, sealing.standard_input_uses());
+      settle(command.transfer, Takes::plain, name_output, sealing.standard_input_uses());
   const container::Shape shape = sealing.shape();
   WorkChooser chooser =
-      request.transfer.device.choose(format.why_cpu_alone, request.transfer.notes());
-  Sealer sealer(sealing, shape, resume);
+      command.transfer.device.choose(format.why_cpu_alone, command.transfer.notes());
+  Sealer sealer(sealing, shape);
   if (!sealing.new_identity.empty()) {
     start_threads(list, chooser);
   }
@@ -158,7 +158,7 @@ int encrypt_files(Request& request) {
     sealer.add(identity.recipient());
   }
   Transfer transfer{"encrypt", name_output, Takes::plain, [&](const FileTask& task) {
-                      return encrypt_one(request, sealer, identity, task);
+                      return encrypt_one(command, sealer, identity, task);
                     }};
   transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
                        const stream::Options& options) {
@@ -171,8 +171,8 @@ int encrypt_files(Request& request) {
       document["public_key"] = identity.recipient()->text();
     }
   };
-  const int code = run_transfer(request.transfer, chooser, transfer, std::move(list));
-  if (identity.is_kept() && !request.transfer.quiet) {
+  const int code = run_transfer(command.transfer, chooser, transfer, std::move(list));
+  if (identity.is_kept() && !command.transfer.quiet) {
     print_note("Public key: " + identity.recipient()->text());
   }
   return code;
@@ -187,29 +187,29 @@ std::vector<std::string> format_names() {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->sealing.declare(app, "the terminal", true);
-  app.add_option("--format", request->format,
+  const auto command = std::make_shared<EncryptCommand>();
+  command->sealing.declare(app, "the terminal", true);
+  app.add_option("--format", command->format,
                  "the format of the new file; age itself opens a file of age")
       ->type_name(join_choices(format_names()))
       ->capture_default_str();
-  app.add_flag("-a,--armor", request->is_armored, "with --format age: write text (ASCII armor)");
+  app.add_flag("-a,--armor", command->is_armored, "with --format age: write text (ASCII armor)");
   app.add_flag("-e")->group("");  // beside -d of decrypt
-  request->transfer.declare_output(app);
-  takes_bytes(app.add_option("--size", request->transfer.expected_bytes,
+  command->transfer.declare_output(app);
+  takes_bytes(app.add_option("--size", command->transfer.expected_bytes,
                              "about how many bytes a pipe will bring, for the progress line")
                   ->type_name("BYTES"));
-  request->transfer.inputs.declare(app, true);
-  request->transfer.declare_resume(app);
-  request->sealing.declare_reopen(app);
-  request->transfer.declare_common(app, "transfer");
+  command->transfer.inputs.declare(app, true);
+  command->transfer.declare_resume(app);
+  command->sealing.declare_reopen(app);
+  command->transfer.declare_common(app, "transfer");
   app.add_option(
-      "FILE", request->transfer.files,
+      "FILE", command->transfer.files,
       "files to encrypt, each to FILE.paes or FILE.age; - is standard input, the default");
-  app.get_option("--suite")->each([request](const std::string&) { request->has_suite = true; });
-  app.get_option("--reserve")->each([request](const std::string&) { request->has_reserve = true; });
-  return [request] {
-    return run_with_files("encrypt", request->transfer, [&] { return encrypt_files(*request); });
+  app.get_option("--suite")->each([command](const std::string&) { command->has_suite = true; });
+  app.get_option("--reserve")->each([command](const std::string&) { command->has_reserve = true; });
+  return [command] {
+    return run_with_files("encrypt", command->transfer, [&] { return encrypt_files(*command); });
   };
 }
 

@@ -246,14 +246,14 @@ int inspect_file(const std::string& file, bool json) {
 }
 
 Action declare(CLI::App& app) {
-  struct Request {
+  struct InspectCommand {
     std::string file;
     bool json = false;
   };
-  const auto request = std::make_shared<Request>();
-  app.add_flag("--json", request->json, "print JSON (docs/schema/inspect.schema.json)");
-  app.add_option("FILE", request->file, "the file to look at; - is standard input")->required();
-  return [request] { return inspect_file(request->file, request->json); };
+  const auto command = std::make_shared<InspectCommand>();
+  app.add_flag("--json", command->json, "print JSON (docs/schema/inspect.schema.json)");
+  app.add_option("FILE", command->file, "the file to look at; - is standard input")->required();
+  return [command] { return inspect_file(command->file, command->json); };
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct KeygenCommand {
   std::string output = "-";
   std::string input;
   PassphraseOptions passphrase;
@@ -37,11 +37,11 @@ void warn_if_others_can_read_standard_output() {
 }
 
 // -y: one public key a line.
-int show_recipients(const Request& request) {
+int show_recipients(const KeygenCommand& command) {
   refuse(
-      request.passphrase.given() || request.post_quantum || request.json || request.output != "-",
+      command.passphrase.given() || command.post_quantum || command.json || command.output != "-",
       "keygen: -y makes no key", "leave out the other options");
-  const std::string input = request.input.empty() ? "-" : request.input;
+  const std::string input = command.input.empty() ? "-" : command.input;
   const std::vector<age::SharedIdentity> identities =
       age::parse_identity_file(read_key_file(input), shown_name(input), terminal_prompts());
   for (const age::SharedRecipient& recipient : age::recipients_of(identities)) {
@@ -54,63 +54,63 @@ int show_recipients(const Request& request) {
 }
 
 // What is kept: the text of the identity, or an age file around it.
-SecretBytes contents_of(const Request& request, const age::IdentityKey& identity) {
+SecretBytes contents_of(const KeygenCommand& command, const age::IdentityKey& identity) {
   SecretBytes text = age::identity_file_text(identity);
-  if (!request.passphrase.given()) {
+  if (!command.passphrase.given()) {
     return text;
   }
-  const SecretBytes passphrase = request.passphrase.read_new();
+  const SecretBytes passphrase = command.passphrase.read_new();
   return SecretBytes(
       Bytes(age::seal_to_passphrase(passphrase, text, age::written_work_factor, until_signal())));
 }
 
-int make_key(const Request& request) {
-  refuse(!request.input.empty(), "keygen: not expected: " + request.input,
+int make_key(const KeygenCommand& command) {
+  refuse(!command.input.empty(), "keygen: not expected: " + command.input,
          "with -y it prints the public keys of a file");
-  refuse(request.json && request.output == "-",
+  refuse(command.json && command.output == "-",
          "keygen: --json needs -o, or the key would stand in the JSON");
-  refuse(request.passphrase.given() && request.output == "-" && isatty(STDOUT_FILENO) != 0,
+  refuse(command.passphrase.given() && command.output == "-" && isatty(STDOUT_FILENO) != 0,
          "keygen: an encrypted key is no text for a terminal", "name a file with -o");
   const age::SharedIdentity identity =
-      request.post_quantum ? age::generate_hybrid() : age::generate_x25519();
+      command.post_quantum ? age::generate_hybrid() : age::generate_x25519();
   const std::string public_key = identity->recipients().front()->text();
-  if (request.output != "-") {
-    work_on_file("keygen", request.output, request.json, [&] {
-      write_new_secret_file(request.output, [&] { return contents_of(request, *identity); });
+  if (command.output != "-") {
+    work_on_file("keygen", command.output, command.json, [&] {
+      write_new_secret_file(command.output, [&] { return contents_of(command, *identity); });
     });
-    if (request.json) {
-      print_json({{"command", "keygen"}, {"file", request.output}, {"public_key", public_key}});
+    if (command.json) {
+      print_json({{"command", "keygen"}, {"file", command.output}, {"public_key", public_key}});
       return exit_done;
     }
   } else {
-    if (!request.passphrase.given()) {
+    if (!command.passphrase.given()) {
       warn_if_others_can_read_standard_output();
     }
-    write_standard_output(contents_of(request, *identity));
+    write_standard_output(contents_of(command, *identity));
   }
-  if (request.output != "-" || isatty(STDOUT_FILENO) == 0) {
+  if (command.output != "-" || isatty(STDOUT_FILENO) == 0) {
     print_note("Public key: " + public_key);
   }
   return exit_done;
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  app.add_option("-o,--output", request->output,
+  const auto command = std::make_shared<KeygenCommand>();
+  app.add_option("-o,--output", command->output,
                  "where to keep the key, mode 0600, never over a file that exists; - is standard "
                  "output, the default")
       ->type_name("FILE");
-  app.add_flag("-p,--passphrase", request->passphrase.ask,
+  app.add_flag("-p,--passphrase", command->passphrase.ask,
                "encrypt the key with a passphrase, asked for at the terminal");
-  request->passphrase.declare(app, "", "encrypt the key with the passphrase in this file");
-  app.add_flag("--post-quantum", request->post_quantum,
+  command->passphrase.declare(app, "", "encrypt the key with the passphrase in this file");
+  app.add_flag("--post-quantum", command->post_quantum,
                "a key that quantum computers do not break either; its public key is long");
-  app.add_flag("-y,--recipients", request->shows_recipients,
+  app.add_flag("-y,--recipients", command->shows_recipients,
                "make no key: print the public keys of the secret keys in FILE");
-  app.add_flag("--json", request->json, "print JSON (docs/schema/keygen.schema.json)");
-  app.add_option("FILE", request->input, "with -y: a file of secret keys; - is standard input");
-  return [request] {
-    return request->shows_recipients ? show_recipients(*request) : make_key(*request);
+  app.add_flag("--json", command->json, "print JSON (docs/schema/keygen.schema.json)");
+  app.add_option("FILE", command->input, "with -y: a file of secret keys; - is standard input");
+  return [command] {
+    return command->shows_recipients ? show_recipients(*command) : make_key(*command);
   };
 }
 

@@ -19,7 +19,7 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct RekeyCommand {
   UnlockOptions unlock;
   RecipientOptions recipients;
   PassphraseOptions new_passphrase;
@@ -38,27 +38,27 @@ struct Request {
   }
 };
 
-void check(const Request& request) {
-  const bool passphrase = request.new_passphrase.given();
-  const bool recipients = request.recipients.given();
-  const bool removes = !request.remove.empty();
-  refuse(request.restore && (request.add || removes || recipients || passphrase),
+void check(const RekeyCommand& command) {
+  const bool passphrase = command.new_passphrase.given();
+  const bool recipients = command.recipients.given();
+  const bool removes = !command.remove.empty();
+  refuse(command.restore && (command.add || removes || recipients || passphrase),
          "rekey: --restore takes no new recipients");
-  refuse(!request.restore && !recipients && !passphrase && !removes, "rekey: no new recipients",
+  refuse(!command.restore && !recipients && !passphrase && !removes, "rekey: no new recipients",
          "give -r RECIPIENT, -R FILE, --new-passphrase or --remove NUMBER");
-  refuse(removes && (passphrase || (recipients && !request.add)),
+  refuse(removes && (passphrase || (recipients && !command.add)),
          "rekey: new recipients replace all of the old ones, so there is none to remove",
          "leave out --remove, or give --add");
-  refuse(passphrase && (request.add || recipients),
-         "rekey: a passphrase goes alone, the age format allows no other beside it");
-  refuse(removes && (request.files.size() > 1 || request.inputs.are_listed()),
+  refuse(passphrase && (command.add || recipients),
+         "rekey: a passphrase cannot be combined with other recipients");
+  refuse(removes && (command.files.size() > 1 || command.inputs.are_listed()),
          "rekey: --remove counts the recipients of one file, and others may have other ones",
          "name one file, or give all that shall open them with -r");
-  refuse(request.files.empty() && request.inputs.list.empty(), "rekey: FILE is required",
+  refuse(command.files.empty() && command.inputs.list.empty(), "rekey: FILE is required",
          "paes rekey --help");
   refuse_several_uses_of_standard_input(
-      request.unlock.standard_input_uses() + request.recipients.standard_input_uses() +
-      request.new_passphrase.standard_input_uses() + request.inputs.standard_input_uses());
+      command.unlock.standard_input_uses() + command.recipients.standard_input_uses() +
+      command.new_passphrase.standard_input_uses() + command.inputs.standard_input_uses());
 }
 
 // In order, and counted from 0.
@@ -74,11 +74,11 @@ std::vector<std::size_t> places_of(std::vector<std::size_t> numbers) {
 // Changes the recipients of one file after the other.
 class Rekeyer {
  public:
-  explicit Rekeyer(const Request& request)
-      : request_(request),
-        unlocker_(request.unlock),
-        recipients_(request.recipients.load()),
-        change_{places_of(request.remove), recipients_, until_signal()} {}
+  explicit Rekeyer(const RekeyCommand& command)
+      : command_(command),
+        unlocker_(command.unlock),
+        recipients_(command.recipients.load()),
+        change_{places_of(command.remove), recipients_, until_signal()} {}
 
   // How many recipients the file has now.
   [[nodiscard]] std::size_t rekey(const stream::FilePlace& place);
@@ -86,7 +86,7 @@ class Rekeyer {
  private:
   [[nodiscard]] std::vector<std::uint8_t> new_envelope(const age::OpenEnvelope& old);
 
-  const Request& request_;
+  const RekeyCommand& command_;
   Unlocker unlocker_;
   const std::vector<age::SharedRecipient> recipients_;
   const age::RecipientChange change_;  // with --add or --remove; else all recipients are new
@@ -94,14 +94,14 @@ class Rekeyer {
 };
 
 std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
-  if (request_.new_passphrase.given()) {
+  if (command_.new_passphrase.given()) {
     if (new_passphrase_.empty()) {
-      new_passphrase_ = request_.new_passphrase.read_new();
+      new_passphrase_ = command_.new_passphrase.read_new();
     }
     return age::seal_to_passphrase(new_passphrase_, old.plaintext(), age::written_work_factor,
                                    until_signal());
   }
-  return request_.keeps_some()
+  return command_.keeps_some()
              ? old.changed(change_)
              : age::seal_to_recipients(recipients_, old.plaintext(), until_signal());
 }
@@ -112,18 +112,18 @@ std::size_t Rekeyer::rekey(const stream::FilePlace& place) {
   const stream::Rekeying rekeying = {
       .check =
           [this](Bytes envelope) {
-            if (request_.keeps_some()) {
+            if (command_.keeps_some()) {
               age::check_change(envelope, change_);
             }
           },
       .open = [this](Bytes envelope) { return unlocker_.open(envelope); },
       .reseal = [this](const age::OpenEnvelope& old) { return new_envelope(old); }};
-  return request_.restore ? stream::restore_recipients(file, rekeying)
+  return command_.restore ? stream::restore_recipients(file, rekeying)
                           : stream::rekey(file, rekeying);
 }
 
 // Notes in the outcome what came of it. Failures are printed, not thrown.
-void rekey_one(const Request& request, Rekeyer& rekeyer, Outcome& outcome) {
+void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) {
   try {
     if (outcome.status == Status::not_begun) {
       const Descriptor folder = outcome.place.open_folder(outcome.input);
@@ -136,31 +136,31 @@ void rekey_one(const Request& request, Rekeyer& rekeyer, Outcome& outcome) {
   }
   if (outcome.error) {
     print_error(*outcome.error);
-  } else if (outcome.status == Status::done && request.restore && !request.quiet) {
+  } else if (outcome.status == Status::done && command.restore && !command.quiet) {
     print_note("paes: " + shown_name(outcome.input) + ": the old recipients are back");
   }
 }
 
-int rekey_files(const Request& request) {
-  check(request);
+int rekey_files(const RekeyCommand& command) {
+  check(command);
   std::vector<Outcome> outcomes =
-      collect_inputs(request.inputs, request.files, Takes::encrypted, nullptr).files;
-  Rekeyer rekeyer(request);
+      collect_inputs(command.inputs, command.files, Takes::encrypted, nullptr).files;
+  Rekeyer rekeyer(command);
   for (Outcome& outcome : outcomes) {
     if (!cancel().requested()) {
-      rekey_one(request, rekeyer, outcome);
+      rekey_one(command, rekeyer, outcome);
     }
   }
   report_not_begun(outcomes);
   const Counts counts = count(outcomes);
-  if (request.inputs.are_listed() && !request.quiet) {
+  if (command.inputs.are_listed() && !command.quiet) {
     print_note(summary_of("rekey", counts, std::nullopt));
   }
   const int code = exit_code_of(outcomes);
-  if (request.json) {
+  if (command.json) {
     print_json({{"command", "rekey"},
                 {"exit_code", code},
-                {"action", request.action()},
+                {"action", command.action()},
                 {"counts", to_json(counts)},
                 {"files", to_json(outcomes)}});
   }
@@ -168,30 +168,30 @@ int rekey_files(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->unlock.declare(app);
-  request->recipients.declare(app);
-  app.add_flag("--add", request->add, "keep the recipients that are there and add these");
+  const auto command = std::make_shared<RekeyCommand>();
+  command->unlock.declare(app);
+  command->recipients.declare(app);
+  app.add_flag("--add", command->add, "keep the recipients that are there and add these");
   app.add_option(
-         "--remove", request->remove,
+         "--remove", command->remove,
          "remove the recipient of this number, counted from 1 as inspect lists them; may be "
          "repeated")
       ->type_name("NUMBER")
       ->allow_extra_args(false)
       ->check(decimal())
       ->check(CLI::PositiveNumber);
-  app.add_flag("--new-passphrase", request->new_passphrase.ask,
+  app.add_flag("--new-passphrase", command->new_passphrase.ask,
                "change to a passphrase, asked for at the terminal");
-  request->new_passphrase.declare(app, "new-", "change to the passphrase in this file");
-  app.add_flag("--restore", request->restore,
+  command->new_passphrase.declare(app, "new-", "change to the passphrase in this file");
+  app.add_flag("--restore", command->restore,
                "put back what an interrupted rekey kept beside the file");
-  app.add_flag("-q,--quiet", request->quiet, "say nothing but errors and warnings");
-  app.add_flag("--json", request->json, "print JSON (docs/schema/rekey.schema.json)");
-  request->inputs.declare(app, false);
-  app.add_option("FILE", request->files, "the files whose recipients change");
-  return [request] {
-    return run_with_inputs("rekey", request->json, request->files,
-                           [&] { return rekey_files(*request); });
+  app.add_flag("-q,--quiet", command->quiet, "say nothing but errors and warnings");
+  app.add_flag("--json", command->json, "print JSON (docs/schema/rekey.schema.json)");
+  command->inputs.declare(app, false);
+  app.add_option("FILE", command->files, "the files whose recipients change");
+  return [command] {
+    return run_with_inputs("rekey", command->json, command->files,
+                           [&] { return rekey_files(*command); });
   };
 }
 

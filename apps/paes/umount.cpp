@@ -46,7 +46,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds patience_for_free{2000};
 constexpr std::size_t most_named = 5;
 
-struct Request {
+struct UmountCommand {
   std::vector<std::string> mountpoints;
   bool is_lazy = false;
   unsigned timeout_s = 60;
@@ -339,7 +339,7 @@ void wait_for_program(const std::string& path, MountProcess& program, unsigned t
   }
 }
 
-void unmount(const std::string& path, const Request& request) {
+void unmount(const std::string& path, const UmountCommand& command) {
   const FoundMount found(find_vault(path, real_path(path)));
   const MountedPlace& place = found.place();
   std::optional<MountProcess> program = MountProcess::find(place);
@@ -350,7 +350,7 @@ void unmount(const std::string& path, const Request& request) {
     program = is_alone ? std::nullopt : MountProcess::find(place);
   }
   if (const std::string holders = unmount_or_name_holders(found); !holders.empty()) {
-    if (!request.is_lazy) {
+    if (!command.is_lazy) {
       fail(path, "is in use by " + holders, "`paes umount --lazy` lets them finish");
     }
     if (found.try_to_unmount(true) != Unmounting::done) {
@@ -361,23 +361,23 @@ void unmount(const std::string& path, const Request& request) {
     return;
   }
   if (program) {
-    wait_for_program(path, *program, request.timeout_s);
+    wait_for_program(path, *program, command.timeout_s);
   } else if (!is_alone) {
     fail(path, "is unmounted, but its program cannot be seen from here",
          "so nothing tells whether it has ended");
   }
 }
 
-int run(const Request& request) {
-  if (request.mountpoints.size() == 1) {
-    unmount(request.mountpoints.front(), request);
+int run(const UmountCommand& command) {
+  if (command.mountpoints.size() == 1) {
+    unmount(command.mountpoints.front(), command);
     return exit_done;
   }
   int code = exit_done;
-  for (const std::string& path : request.mountpoints) {
+  for (const std::string& path : command.mountpoints) {
     cancel().check();
     try {
-      unmount(path, request);
+      unmount(path, command);
     } catch (...) {
       print_error(current_error());
       code = exit_some_failed;
@@ -387,18 +387,18 @@ int run(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  app.add_option("MOUNTPOINT", request->mountpoints, "where a vault is mounted")->required();
-  app.add_flag("--lazy", request->is_lazy,
+  const auto command = std::make_shared<UmountCommand>();
+  app.add_option("MOUNTPOINT", command->mountpoints, "where a vault is mounted")->required();
+  app.add_flag("--lazy", command->is_lazy,
                "if it is in use, hide it at once, and let those who use it finish");
-  app.add_option("--timeout", request->timeout_s,
+  app.add_option("--timeout", command->timeout_s,
                  "how long to wait for the program of a mount to end")
       ->type_name("SECONDS")
       ->capture_default_str()
       ->check(CLI::Range(0U, 86'400U))
       ->check(decimal());
   app.footer("Returns when everything is written and the keys are wiped.");
-  return [request] { return run(*request); };
+  return [command] { return run(*command); };
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ using volume::FsckCounts;
 // More findings than these are only counted in a document.
 constexpr std::size_t max_listed = 100'000;
 
-struct Request {
+struct VaultFsckCommand {
   VaultOptions vault;
   std::vector<std::string> paths;
   unsigned threads = 0;
@@ -98,8 +98,8 @@ std::string number_of(std::uint64_t count, const char* one, const char* many) {
 }
 
 // What the run is worth, if it is not clean.
-std::optional<Error> verdict_on(const Request& request, const FsckCounts& counts) {
-  const std::string& folder = request.vault.place.folder();
+std::optional<Error> verdict_on(const VaultFsckCommand& command, const FsckCounts& counts) {
+  const std::string& folder = command.vault.place.folder();
   const std::string unread =
       counts.unread == 0
           ? ""
@@ -109,7 +109,7 @@ std::optional<Error> verdict_on(const Request& request, const FsckCounts& counts
                  fmt::format("{}: {}{}{}", folder,
                              number_of(counts.damaged, "thing is damaged", "things are damaged"),
                              unread.empty() ? "" : "; ", unread),
-                 request.vault.master_key_file.empty()
+                 command.vault.master_key_file.empty()
                      ? "get copies of what is named from a backup"
                      : "if everything is damaged, the master key is that of another vault");
   }
@@ -137,35 +137,35 @@ void print_summary(const std::string& folder, const FsckCounts& counts, double s
       human_bytes(static_cast<double>(counts.text_bytes)), seconds));
 }
 
-int check_vault(const Request& request) {
-  const std::string& folder = request.vault.place.folder();
+int check_vault(const VaultFsckCommand& command) {
+  const std::string& folder = command.vault.place.folder();
   Descriptor root = open_vault_folder(folder);
-  const OpenedVault opened = request.vault.open();
+  const OpenedVault opened = command.vault.open();
   allow_open_files();
   const volume::Volume vault(std::move(root), opened.configuration.features, opened.key,
                              best_kernel(Cipher::aes));
-  const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, request.threads);
+  const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, command.threads);
   executor->start();
 
-  Findings findings(request.json, request.quiet);
+  Findings findings(command.json, command.quiet);
   const auto start = std::chrono::steady_clock::now();
   FsckCounts counts;
   {
-    ProgressMeter meter(!request.quiet && !request.json, "checking " + folder, std::nullopt);
+    ProgressMeter meter(!command.quiet && !command.json, "checking " + folder, std::nullopt);
     volume::FsckWatch watch;
     watch.damaged = [&](const Finding& finding) { findings.add_damaged(finding); };
     watch.unread = [&](const Finding& finding) { findings.add_unread(finding); };
     watch.leftover = [&](const Finding& finding) { findings.add_leftover(finding); };
     watch.stops = [] { return cancel().requested(); };
     watch.done_bytes = meter.counter();
-    counts = volume::fsck(vault, request.paths, *executor, watch);
+    counts = volume::fsck(vault, command.paths, *executor, watch);
   }
   cancel().check();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
-  const std::optional<Error> verdict = verdict_on(request, counts);
+  const std::optional<Error> verdict = verdict_on(command, counts);
   const int code = verdict ? static_cast<int>(verdict->code) : exit_done;
-  if (request.json) {
+  if (command.json) {
     print_json({{"command", "vault fsck"},
                 {"exit_code", code},
                 {"folder", folder},
@@ -174,7 +174,7 @@ int check_vault(const Request& request) {
                 {"damaged", std::move(findings.damaged())},
                 {"unread", std::move(findings.unread())},
                 {"leftovers", std::move(findings.leftovers())}});
-  } else if (!request.quiet) {
+  } else if (!command.quiet) {
     print_summary(folder, counts, seconds.count());
   }
   if (verdict) {
@@ -184,17 +184,17 @@ int check_vault(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->vault.declare(app);
-  app.add_option("PATH", request->paths,
+  const auto command = std::make_shared<VaultFsckCommand>();
+  command->vault.declare(app);
+  app.add_option("PATH", command->paths,
                  "check only this file or folder, named as in the vault, and what is below it");
-  app.add_option("-T,--threads", request->threads, "threads; 0 is every processor, the default")
+  app.add_option("-T,--threads", command->threads, "threads; 0 is every processor, the default")
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(0U, max_threads));
-  app.add_flag("-q,--quiet", request->quiet, "say nothing but errors and warnings");
-  app.add_flag("--json", request->json, "print JSON (docs/schema/vault_fsck.schema.json)");
-  return [request] { return check_vault(*request); };
+  app.add_flag("-q,--quiet", command->quiet, "say nothing but errors and warnings");
+  app.add_flag("--json", command->json, "print JSON (docs/schema/vault_fsck.schema.json)");
+  return [command] { return check_vault(*command); };
 }
 
 }  // namespace

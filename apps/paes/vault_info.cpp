@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 using vault::Features;
 
-struct Request {
+struct VaultInfoCommand {
   VaultPlace place;
   bool json = false;
 };
@@ -76,14 +76,14 @@ void print_document(const std::string& path, const vault::Configuration& configu
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->place.declare(app, false);
-  app.add_flag("--json", request->json, "print JSON (docs/schema/vault_info.schema.json)");
-  return [request] {
-    const std::string path = request->place.configuration_path();
+  const auto command = std::make_shared<VaultInfoCommand>();
+  command->place.declare(app, false);
+  app.add_flag("--json", command->json, "print JSON (docs/schema/vault_info.schema.json)");
+  return [command] {
+    const std::string path = command->place.configuration_path();
     const vault::Configuration configuration = work_on_file(
-        "vault info", path, request->json, [&] { return request->place.read_configuration(); });
-    if (request->json) {
+        "vault info", path, command->json, [&] { return command->place.read_configuration(); });
+    if (command->json) {
       print_document(path, configuration);
     } else {
       print_text(path, configuration);

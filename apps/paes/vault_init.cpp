@@ -36,7 +36,7 @@ using vault::ContentCipher;
 constexpr std::array ciphers = {ContentCipher::aes_256_gcm, ContentCipher::xchacha20_poly1305,
                                 ContentCipher::aes_siv};
 
-struct Request {
+struct VaultInitCommand {
   VaultPlace place;
   PassphraseOptions passphrase;
   std::string cipher = vault::name_of(ContentCipher::aes_256_gcm);
@@ -94,8 +94,8 @@ class Made {
 };
 
 // Gives back whether an interrupted run has left the root's IV. Anything else must not be there.
-bool has_folder_iv(const Request& request) {
-  const std::string& folder = request.place.folder();
+bool has_folder_iv(const VaultInitCommand& command) {
+  const std::string& folder = command.place.folder();
   bool has_iv = false;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -103,7 +103,7 @@ bool has_folder_iv(const Request& request) {
     const std::string name = entry->path().filename().string();
     refuse(name == vault::configuration_name, folder + ": is a vault already");
     has_iv = has_iv || name == vault::folder_iv_name;
-    refuse(name != vault::folder_iv_name || !request.features().has_directory_ivs,
+    refuse(name != vault::folder_iv_name || !command.features().has_directory_ivs,
            folder + ": is not empty",
            "a vault begins as an empty folder; files are copied into it "
            "when it is mounted");
@@ -138,47 +138,47 @@ void check_folder_iv(const std::string& path) {
          "remove it");
 }
 
-void check(const Request& request) {
-  refuse(request.plaintext_names && request.deterministic_names,
+void check(const VaultInitCommand& command) {
+  refuse(command.plaintext_names && command.deterministic_names,
          "vault init: --plaintext-names and --deterministic-names exclude each other");
-  refuse(request.plaintext_names && request.long_name_max != 255,
+  refuse(command.plaintext_names && command.long_name_max != 255,
          "vault init: names that are not encrypted are never too long",
          "leave out --long-name-max");
-  refuse(!request.master_key_out.empty() && lies_in(request.master_key_out, request.place.folder()),
-         request.master_key_out + ": would lie in the vault, which it opens", "keep it elsewhere");
+  refuse(!command.master_key_out.empty() && lies_in(command.master_key_out, command.place.folder()),
+         command.master_key_out + ": would lie in the vault, which it opens", "keep it elsewhere");
   refuse_several_uses_of_standard_input(
-      request.passphrase.standard_input_uses() +
-      (!request.master_key_file.empty() && is_standard_input(request.master_key_file) ? 1 : 0));
-  const std::string path = request.place.configuration_path();
-  refuse(lies_in(path, request.place.folder()) &&
+      command.passphrase.standard_input_uses() +
+      (!command.master_key_file.empty() && is_standard_input(command.master_key_file) ? 1 : 0));
+  const std::string path = command.place.configuration_path();
+  refuse(lies_in(path, command.place.folder()) &&
              !is_same_file_name(
-                 path, request.place.folder() + "/" + std::string(vault::configuration_name)),
+                 path, command.place.folder() + "/" + std::string(vault::configuration_name)),
          path + ": would lie in the vault, where no file can have this name",
          "keep it elsewhere, or leave out --config");
   struct stat status = {};
-  if (request.place.has_configuration_elsewhere() && lstat(path.c_str(), &status) == 0) {
+  if (command.place.has_configuration_elsewhere() && lstat(path.c_str(), &status) == 0) {
     throw Error(ErrorCode::failure, path + ": already exists",
                 "it may open another vault, and is never replaced");
   }
 }
 
-int make_vault(const Request& request) {
-  check(request);
-  const bool has_iv = has_folder_iv(request);
-  const std::string path = request.place.configuration_path();
-  const vault::MasterKey key = request.master_key_file.empty()
+int make_vault(const VaultInitCommand& command) {
+  check(command);
+  const bool has_iv = has_folder_iv(command);
+  const std::string path = command.place.configuration_path();
+  const vault::MasterKey key = command.master_key_file.empty()
                                    ? vault::MasterKey::random()
-                                   : read_master_key(request.master_key_file);
-  const SecretBytes passphrase = new_vault_passphrase(request.passphrase);
+                                   : read_master_key(command.master_key_file);
+  const SecretBytes passphrase = new_vault_passphrase(command.passphrase);
   vault::Configuration configuration;
   configuration.creator = "paes " PAES_VERSION;
-  configuration.features = request.features();
-  vault::wrap_master_key(key, passphrase, request.work_factor, configuration, until_signal());
+  configuration.features = command.features();
+  vault::wrap_master_key(key, passphrase, command.work_factor, configuration, until_signal());
 
   std::unique_ptr<Made> made_iv;
   std::unique_ptr<Made> made_key;
   if (configuration.features.has_directory_ivs) {
-    const std::string iv = std::filesystem::path(request.place.folder()) / vault::folder_iv_name;
+    const std::string iv = std::filesystem::path(command.place.folder()) / vault::folder_iv_name;
     if (has_iv) {
       check_folder_iv(iv);
     } else {
@@ -186,11 +186,11 @@ int make_vault(const Request& request) {
       made_iv = std::make_unique<Made>(iv);
     }
   }
-  if (!request.master_key_out.empty()) {
-    write_new_secret_file(request.master_key_out, [&] { return master_key_text(key); });
-    made_key = std::make_unique<Made>(request.master_key_out);
+  if (!command.master_key_out.empty()) {
+    write_new_secret_file(command.master_key_out, [&] { return master_key_text(key); });
+    made_key = std::make_unique<Made>(command.master_key_out);
   }
-  if (request.show_master_key) {
+  if (command.show_master_key) {
     show_at_terminal("Master key: ", master_key_text(key), "");
   }
   write_configuration(path, configuration, false);
@@ -202,44 +202,44 @@ int make_vault(const Request& request) {
   print_note(
       fmt::format("paes: {}: is a vault now; keep a copy of {} elsewhere, because without "
                   "it or the master key nothing opens the vault",
-                  printable(request.place.folder()), printable(path)));
+                  printable(command.place.folder()), printable(path)));
   return exit_done;
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->place.declare(app, true);
-  request->passphrase.declare(app, "", "read the passphrase from this file");
+  const auto command = std::make_shared<VaultInitCommand>();
+  command->place.declare(app, true);
+  command->passphrase.declare(app, "", "read the passphrase from this file");
   std::vector<std::string> names;
   names.reserve(ciphers.size());
   for (const ContentCipher cipher : ciphers) {
     names.emplace_back(vault::name_of(cipher));
   }
-  app.add_option("--cipher", request->cipher, "the cipher of the files' content")
+  app.add_option("--cipher", command->cipher, "the cipher of the files' content")
       ->type_name(join_choices(names))
       ->check(CLI::IsMember(names).description(""))
       ->capture_default_str();
-  app.add_flag("--plaintext-names", request->plaintext_names, "do not encrypt names");
-  app.add_flag("--deterministic-names", request->deterministic_names,
+  app.add_flag("--plaintext-names", command->plaintext_names, "do not encrypt names");
+  app.add_flag("--deterministic-names", command->deterministic_names,
                "encrypt a name alike in every folder");
-  app.add_option("--long-name-max", request->long_name_max,
+  app.add_option("--long-name-max", command->long_name_max,
                  "store names as a hash whose encrypted form is longer than this")
       ->type_name("N")
       ->capture_default_str()
       ->check(decimal())
       ->check(CLI::Range(62, 255));
-  declare_work_factor(app, request->work_factor,
+  declare_work_factor(app, command->work_factor,
                       "scrypt work factor of the passphrase, as a power of two")
       ->capture_default_str();
-  app.add_option("--master-key-out", request->master_key_out,
+  app.add_option("--master-key-out", command->master_key_out,
                  "keep a copy of the master key in this new file, mode 0600")
       ->type_name("FILE");
-  app.add_flag("--show-master-key", request->show_master_key,
+  app.add_flag("--show-master-key", command->show_master_key,
                "show the master key at the terminal, to be written down");
-  app.add_option("--master-key", request->master_key_file,
+  app.add_option("--master-key", command->master_key_file,
                  "take the master key in this file instead of a new one; - is standard input")
       ->type_name("FILE");
-  return [request] { return make_vault(*request); };
+  return [command] { return make_vault(*command); };
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct VaultPasswdCommand {
   VaultOptions vault;
   PassphraseOptions new_passphrase;
   unsigned work_factor = 0;  // 0: as before, or the default where a master key opens the vault
@@ -45,14 +45,14 @@ void keep_old(const std::string& path) {
 }
 
 // Gives back whether the key is known to be the vault's.
-bool check_master_key(const Request& request, const OpenedVault& opened) {
-  const std::string& folder = request.vault.place.folder();
+bool check_master_key(const VaultPasswdCommand& command, const OpenedVault& opened) {
+  const std::string& folder = command.vault.place.folder();
   const KeyProof proof = prove_master_key(folder, opened.configuration.features, opened.key);
   if (proof == KeyProof::right) {
     return true;
   }
   // A file that failed may be damaged, or somebody has put it there, so that -f goes on there, too.
-  if (!request.force) {
+  if (!command.force) {
     const bool is_wrong = proof == KeyProof::wrong;
     throw Error(is_wrong ? ErrorCode::wrong_key : ErrorCode::failure,
                 folder + (is_wrong ? ": the master key is not that of this vault"
@@ -63,18 +63,18 @@ bool check_master_key(const Request& request, const OpenedVault& opened) {
   return false;
 }
 
-int change_passphrase(const Request& request) {
-  const bool has_key = request.has_master_key();
-  refuse(request.force && !has_key, "vault passwd: -f goes with --master-key alone");
+int change_passphrase(const VaultPasswdCommand& command) {
+  const bool has_key = command.has_master_key();
+  refuse(command.force && !has_key, "vault passwd: -f goes with --master-key alone");
   refuse_several_uses_of_standard_input(
-      request.vault.passphrase.standard_input_uses() +
-      request.new_passphrase.standard_input_uses() +
-      (has_key && is_standard_input(request.vault.master_key_file) ? 1 : 0));
-  OpenedVault opened = request.vault.open();
-  const bool is_proved = !has_key || check_master_key(request, opened);
-  const std::string path = request.vault.place.configuration_path();
-  const unsigned work_factor = request.new_work_factor(opened.configuration.scrypt);
-  const SecretBytes passphrase = new_vault_passphrase(request.new_passphrase);
+      command.vault.passphrase.standard_input_uses() +
+      command.new_passphrase.standard_input_uses() +
+      (has_key && is_standard_input(command.vault.master_key_file) ? 1 : 0));
+  OpenedVault opened = command.vault.open();
+  const bool is_proved = !has_key || check_master_key(command, opened);
+  const std::string path = command.vault.place.configuration_path();
+  const unsigned work_factor = command.new_work_factor(opened.configuration.scrypt);
+  const SecretBytes passphrase = new_vault_passphrase(command.new_passphrase);
   vault::wrap_master_key(opened.key, passphrase, work_factor, opened.configuration, until_signal());
   if (!is_proved) {
     keep_old(path);
@@ -87,15 +87,15 @@ int change_passphrase(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->vault.declare(app);
-  request->new_passphrase.declare(app, "new-", "read the new passphrase from this file");
-  declare_work_factor(app, request->work_factor,
+  const auto command = std::make_shared<VaultPasswdCommand>();
+  command->vault.declare(app);
+  command->new_passphrase.declare(app, "new-", "read the new passphrase from this file");
+  declare_work_factor(app, command->work_factor,
                       "scrypt work factor of the new passphrase, as a power of two; by default it "
                       "stays, and with --master-key it becomes 16");
-  app.add_flag("-f,--force", request->force,
+  app.add_flag("-f,--force", command->force,
                "take a master key that the vault's files do not prove");
-  return [request] { return change_passphrase(*request); };
+  return [command] { return change_passphrase(*command); };
 }
 
 }  // namespace

@@ -12,46 +12,46 @@ namespace paes::cli {
 
 namespace {
 
-struct Request {
+struct VerifyCommand {
   UnlockOptions unlock;
   TransferOptions transfer;
 };
 
-Written verify_one(const Request& request, Unlocker& unlocker, const FileTask& task) {
+Written verify_one(const VerifyCommand& command, Unlocker& unlocker, const FileTask& task) {
   refuse_terminal(task.input);
   const stream::EncryptedFile file(task.input);
   task.outcome.take(file.head().format());
   const stream::OpenedPayload payload = unlocker.open(file, task.options);
   const stream::Verification found = stream::verify(file.source(), payload, task.options);
   add_damage(task.outcome.more, found);
-  task.outcome.result = verified_text(request.transfer, task.input.name(), found);
+  task.outcome.result = verified_text(command.transfer, task.input.name(), found);
   return {{found.extent.text_bytes}};
 }
 
-int verify_files(Request& request) {
+int verify_files(VerifyCommand& command) {
   FileList list =
-      settle(request.transfer, Takes::encrypted, nullptr, request.unlock.standard_input_uses());
-  WorkChooser chooser = request.transfer.device.choose("", request.transfer.notes());
-  Unlocker unlocker(request.unlock);
+      settle(command.transfer, Takes::encrypted, nullptr, command.unlock.standard_input_uses());
+  WorkChooser chooser = command.transfer.device.choose("", command.transfer.notes());
+  Unlocker unlocker(command.unlock);
   Transfer transfer{"verify", nullptr, Takes::encrypted,
-                    [&](const FileTask& task) { return verify_one(request, unlocker, task); }};
+                    [&](const FileTask& task) { return verify_one(command, unlocker, task); }};
   transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
                        const stream::Options& options) {
     return stream::opening_layout(offset, text_bytes, options);
   };
-  return run_transfer(request.transfer, chooser, transfer, std::move(list));
+  return run_transfer(command.transfer, chooser, transfer, std::move(list));
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->unlock.declare(app);
-  request->transfer.declare_common(app, "transfer");
-  request->transfer.inputs.declare(app, false);
-  app.add_option("FILE", request->transfer.files, "files to verify; - is standard input");
-  return [request] {
-    refuse(request->transfer.files.empty() && request->transfer.inputs.list.empty(),
+  const auto command = std::make_shared<VerifyCommand>();
+  command->unlock.declare(app);
+  command->transfer.declare_common(app, "transfer");
+  command->transfer.inputs.declare(app, false);
+  app.add_option("FILE", command->transfer.files, "files to verify; - is standard input");
+  return [command] {
+    refuse(command->transfer.files.empty() && command->transfer.inputs.list.empty(),
            "verify: FILE is required", "paes verify --help");
-    return run_with_files("verify", request->transfer, [&] { return verify_files(*request); });
+    return run_with_files("verify", command->transfer, [&] { return verify_files(*command); });
   };
 }
 

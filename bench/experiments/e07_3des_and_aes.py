@@ -14,7 +14,7 @@ def measure(lab):
     for kernel, sizes in (("compute", lab.pick([KB, 16 * KB, 256 * KB], [KB, 4 * KB, 64 * KB, MB, 4 * MB])),
                           ("auto", lab.pick([KB, 64 * KB, MB, 16 * MB],
                                             [KB, 4 * KB, 64 * KB, MB, 16 * MB, 256 * MB]))):
-        contests.threads(lab, sizes=sizes, kernels=(kernel,), ciphers=CIPHERS, rounds=3, grains=(BUFFER,),
+        contests.threads(lab, sizes=sizes, kernels=(kernel,), ciphers=CIPHERS, rounds=3, piece_sizes=(BUFFER,),
                          first=f"rate to {CIPHERS[0]}")
         for row in lab.measurements:
             row["of"].setdefault("choice", kernel)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E8: files encrypted by several threads with a static and a dynamic schedule, and how the grain matters."""
+"""E8: files encrypted by several threads with a static and a dynamic schedule, and how the size of a piece matters."""
 import secrets
 
 from laboratory import contests, scratch
@@ -9,13 +9,13 @@ from laboratory.values import given, size
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's
-GRAINS = (16, 256, 4096, 65536)
+PIECES = (16, 256, 4096, 65536)
 KERNELS = ("compute", "tables")
 ECB = "aes-128-ecb"
 
 
 def measure(lab):
-    measure_grains(lab)
+    measure_pieces(lab)
     sizes = SIZES[:4] if lab.quick else SIZES
     if lab.quick:
         lab.leave_out("110 and 685 MB", "for the time; --full has them")
@@ -29,14 +29,14 @@ def measure(lab):
             measure_files(lab, folder, key, size_)
 
 
-def measure_grains(lab):
+def measure_pieces(lab):
     if lab.cores == 1:
         lab.leave_out("threads", "there is one core")
         return
-    for grain in GRAINS:
+    for piece in PIECES:
         for kernel in KERNELS:
             contests.threads(lab, sizes=[4500 * KB // 16 * 16], kernels=(kernel,), counts=(lab.cores,),
-                             schedules=("static", "dynamic"), grains=(grain,), rounds=lab.pick(3, 7),
+                             schedules=("static", "dynamic"), piece_sizes=(piece,), rounds=lab.pick(3, 7),
                              first="ratio to static")
     for row in lab.measurements:
         row["of"]["place"] = "memory"
@@ -96,15 +96,15 @@ def show(measured):
         beyond = "" if count <= cores else " (oversubscribed)"
         heads += [f"{count} threads{beyond}: static", "dynamic", "dynamic to static"]
     tables = [Table("Files: seconds of one thread, then speedups", heads, rows)]
-    grains = measured.factors("grain_bytes", place="memory")
-    by_grain = {kernel: [measured.value("ratio to static", place="memory", schedule="dynamic", kernel=kernel,
-                                        grain_bytes=grain) for grain in grains] for kernel in KERNELS}
-    if grains:
-        heads = [size(grain) for grain in grains]
+    sizes = measured.factors("piece_bytes", place="memory")
+    by_piece = {kernel: [measured.value("ratio to static", place="memory", schedule="dynamic", kernel=kernel,
+                                        piece_bytes=piece) for piece in sizes] for kernel in KERNELS}
+    if sizes:
+        heads = [size(piece) for piece in sizes]
         panels.append(Panel(f"4.5 MB in memory, {cores} threads: dynamic to static", "", "rate of dynamic to static",
-                            [Series(f"`{kernel}`", heads, by_grain[kernel]) for kernel in KERNELS], kind="bars"))
+                            [Series(f"`{kernel}`", heads, by_piece[kernel]) for kernel in KERNELS], kind="bars"))
         tables.append(Table("4.5 MB in memory: rate of dynamic to static, by the bytes handed out at a time",
-                            ["", *heads], [[f"`{kernel}`", *by_grain[kernel]] for kernel in KERNELS]))
+                            ["", *heads], [[f"`{kernel}`", *by_piece[kernel]] for kernel in KERNELS]))
     finding = ["static was better on large files: ", published("meyer/max_speedup_685MB/static"),
                " x against ", published("meyer/max_speedup_685MB/dynamic"), " x for dynamic (685 MB)"]
     if cores == 1 or not counts:
@@ -117,8 +117,8 @@ def show(measured):
     return Shown(outcome, finding,
                  ["with the program's pieces, dynamic ran at ", ratio, " of static's rate on ", size(sizes[-1]),
                   f" with {at} threads (", speedups[0], " x static, ", speedups[1],
-                  " x dynamic); handed out block by block, 16 B at a time, dynamic ran at ", by_grain["tables"][0],
-                  " of static's rate with `tables`, in pieces of 64 KiB at ", by_grain["tables"][-1]],
+                  " x dynamic); handed out block by block, 16 B at a time, dynamic ran at ", by_piece["tables"][0],
+                  " of static's rate with `tables`, in pieces of 64 KiB at ", by_piece["tables"][-1]],
                  panels, tables,
                  ["Held: dynamic below 95 % of static's rate on the largest file. What OpenMP's dynamic schedule "
                   "costs is one hand-over for each piece; with its default, one iteration, that is one for each "

@@ -19,7 +19,7 @@ def measure(lab):
             lab.leave_out(size(size_), "for the time; --full has it")
             continue
         try:
-            contests.threads(lab, sizes=[size_], counts=(count,), splits=splits, grains=(256,), rounds=3,
+            contests.threads(lab, sizes=[size_], counts=(count,), splits=splits, piece_sizes=(256,), rounds=3,
                              first="rate to across", environment=nested, seconds=lab.pick(15, 200))
         except TimedOut as error:
             # A parallel region waits for its slowest thread, and long if another program uses a processor.

@@ -21,7 +21,7 @@ namespace paes::bench {
 namespace {
 
 // The emulation does its work when it is waited for.
-class HostStopwatch final : public cuda::Stopwatch {
+class HostStopwatch final : public cuda::DeviceStopwatch {
  public:
   void start(cuda::Stream) override { start_ = std::chrono::steady_clock::now(); }
   void stop(cuda::Stream) override {}
@@ -35,7 +35,7 @@ class HostStopwatch final : public cuda::Stopwatch {
 
 }  // namespace
 
-Session::Session(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes)
+GpuSession::GpuSession(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes)
     : runtime(device),
       is_emulated(emulated),
       stream(device.open_stream(0)),
@@ -84,8 +84,8 @@ struct Options {
 int run(const Options& options) {
   // Of the studies, E10 alone is about long texts.
   const bool is_short = !options.study.empty() && options.study != "E10";
-  Session session(test::runtime_under_test(), test::is_device_emulated(), options.seconds,
-                  std::size_t{1} << (is_short ? 28 : 30));
+  GpuSession session(test::runtime_under_test(), test::is_device_emulated(), options.seconds,
+                     std::size_t{1} << (is_short ? 28 : 30));
   const Report& report = session.report;
   std::printf("device: %s, %s, %u multiprocessors at %.0f MHz%s\n", report.device.c_str(),
               report.architecture.c_str(), report.multiprocessors, report.clock_hz / 1e6,

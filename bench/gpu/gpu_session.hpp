@@ -60,12 +60,12 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-class Session {
+class GpuSession {
  public:
-  Session(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes);
-  ~Session() { runtime.close_stream(stream); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  GpuSession(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes);
+  ~GpuSession() { runtime.close_stream(stream); }
+  GpuSession(const GpuSession&) = delete;
+  GpuSession& operator=(const GpuSession&) = delete;
 
   // False, and noted, when the time is up: `what` is then left out.
   [[nodiscard]] bool has_time_for(const std::string& what) {
@@ -93,7 +93,7 @@ class Session {
   cuda::Runtime& runtime;
   bool is_emulated;
   cuda::Stream stream;
-  std::unique_ptr<cuda::Stopwatch> stopwatch;
+  std::unique_ptr<cuda::DeviceStopwatch> stopwatch;
   std::unique_ptr<Executor> processor;  // all its cores
   Report report = {};
   std::unique_ptr<Memory> text;  // varied
@@ -103,7 +103,7 @@ class Session {
 };
 
 // The parts of the benchmark. `best`: only the first device kernel of each cipher; else the others.
-void measure_resident(Session& session, bool best);
-void measure_host(Session& session);
+void measure_resident(GpuSession& session, bool best);
+void measure_host(GpuSession& session);
 
 }  // namespace paes::bench

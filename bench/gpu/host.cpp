@@ -18,7 +18,7 @@ constexpr RawSubject others[] = {
     {Cipher::des_ede3, Mode::ctr, Direction::encrypt, 24},
 };
 
-CopyRates measure_copies(Session& session) {
+CopyRates measure_copies(GpuSession& session) {
   const auto host = session.host_memory(session.text->size());
   const std::size_t piece = std::min(16 * mebibyte, host->size() / 4);
   const auto first = session.device_memory(piece);
@@ -64,7 +64,7 @@ std::string device_kernel_name(Cipher cipher) {
 }
 
 // One way, five times after it was checked; `options` is null for the processor alone.
-void measure(Session& session, HostToHost& host, const char* way,
+void measure(GpuSession& session, HostToHost& host, const char* way,
              const cuda::DeviceOptions* options, unsigned threads, bool is_pinned, bool shares) {
   std::unique_ptr<HostToHost::Bound> bound;
   if (options != nullptr) {
@@ -103,7 +103,7 @@ void measure(Session& session, HostToHost& host, const char* way,
 
 }  // namespace
 
-void measure_host(Session& session) {
+void measure_host(GpuSession& session) {
   if (!session.has_time_for("from host to host")) {
     return;
   }

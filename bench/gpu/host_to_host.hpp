@@ -22,7 +22,7 @@ double seconds_of(const Body& body) {
 
 class HostToHost {
  public:
-  HostToHost(Session& session, std::size_t bytes)
+  HostToHost(GpuSession& session, std::size_t bytes)
       : session_(session),
         runtime_(std::shared_ptr<cuda::Runtime>(), &session.runtime),
         bytes_(bytes),
@@ -132,7 +132,7 @@ class HostToHost {
     return subject_.mode == Mode::xts ? page_bytes : 0;
   }
 
-  Session& session_;
+  GpuSession& session_;
   std::shared_ptr<cuda::Runtime> runtime_;
   std::size_t bytes_;
   // Not the runtime's: the device pins it, where it is to be pinned.

@@ -24,7 +24,7 @@ enum class GcmWay { chunks, message };
 
 class Resident {
  public:
-  explicit Resident(Session& session)
+  explicit Resident(GpuSession& session)
       : session_(session),
         bytes_(session.text->size()),
         in_(session.device_memory(bytes_)),
@@ -231,7 +231,7 @@ class Resident {
     print(row);
   }
 
-  Session& session_;
+  GpuSession& session_;
   std::size_t bytes_;
   std::unique_ptr<Memory> in_, out_, rest_, image_, host_image_, blocks_, found_;
   test::Buffer expected_;
@@ -252,7 +252,7 @@ std::vector<const cuda::DeviceKernel*> kernels_of(Cipher cipher, bool best) {
 
 }  // namespace
 
-void measure_resident(Session& session, bool best) {
+void measure_resident(GpuSession& session, bool best) {
   Resident resident(session);
   for (const Cipher cipher : {Cipher::aes, Cipher::des_ede3}) {
     const auto kernels = kernels_of(cipher, best);

@@ -21,7 +21,7 @@ void check(cudaError_t error, const char* what) {
 
 #define PAES_CHECKED(function, ...) check(function(__VA_ARGS__), #function)
 
-class EventStopwatch final : public Stopwatch {
+class EventStopwatch final : public DeviceStopwatch {
  public:
   explicit EventStopwatch(int ordinal) {
     PAES_CHECKED(cudaSetDevice, ordinal);
@@ -67,7 +67,7 @@ DeviceFacts facts_of(int ordinal) {
   return facts;
 }
 
-std::unique_ptr<Stopwatch> make_stopwatch(int ordinal) {
+std::unique_ptr<DeviceStopwatch> make_stopwatch(int ordinal) {
   return std::make_unique<EventStopwatch>(ordinal);
 }
 
@@ -75,7 +75,7 @@ std::unique_ptr<Stopwatch> make_stopwatch(int ordinal) {
 
 DeviceFacts facts_of(int) { throw Error(ErrorCode::failure, "cuda: this build has no CUDA"); }
 
-std::unique_ptr<Stopwatch> make_stopwatch(int) {
+std::unique_ptr<DeviceStopwatch> make_stopwatch(int) {
   throw Error(ErrorCode::failure, "cuda: this build has no CUDA");
 }
 

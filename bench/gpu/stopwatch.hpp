@@ -17,12 +17,12 @@ struct DeviceFacts {
 [[nodiscard]] DeviceFacts facts_of(int ordinal);
 
 // Between two places of a stream's work. Reads after wait() of that stream.
-class Stopwatch {
+class DeviceStopwatch {
  public:
-  Stopwatch() = default;
-  virtual ~Stopwatch() = default;
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+  DeviceStopwatch() = default;
+  virtual ~DeviceStopwatch() = default;
+  DeviceStopwatch(const DeviceStopwatch&) = delete;
+  DeviceStopwatch& operator=(const DeviceStopwatch&) = delete;
 
   virtual void start(Stream stream) = 0;
   virtual void stop(Stream stream) = 0;
@@ -31,6 +31,6 @@ class Stopwatch {
 
 // By events of the device. As Runtime, these throw Error with the name of the call that failed; in
 // builds without CUDA that is all they do.
-[[nodiscard]] std::unique_ptr<Stopwatch> make_stopwatch(int ordinal);
+[[nodiscard]] std::unique_ptr<DeviceStopwatch> make_stopwatch(int ordinal);
 
 }  // namespace paes::cuda

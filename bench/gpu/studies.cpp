@@ -279,7 +279,7 @@ constexpr Part parts[] = {
 
 }  // namespace
 
-void measure_studies(Session& session, const std::string& wanted, bool is_quick) {
+void measure_studies(GpuSession& session, const std::string& wanted, bool is_quick) {
   Studies studies(session, is_quick);
   bool is_known = false;
   for (const Part& part : parts) {

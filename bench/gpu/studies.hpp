@@ -9,6 +9,6 @@
 namespace paes::bench {
 
 // `wanted`: E1, E2, E4, E7, E9, E10, or "all" of them. Throws Error(usage) for another.
-void measure_studies(Session& session, const std::string& wanted, bool is_quick);
+void measure_studies(GpuSession& session, const std::string& wanted, bool is_quick);
 
 }  // namespace paes::bench

@@ -50,7 +50,7 @@ inline std::vector<double> times_as_fast(const Entrant& first, const Entrant& en
 
 class StudyBench {
  public:
-  StudyBench(Session& session, bool is_quick)
+  StudyBench(GpuSession& session, bool is_quick)
       : session_(session),
         is_quick_(is_quick),
         bytes_(std::min(session.text->size(), 256 * mebibyte)),
@@ -237,7 +237,7 @@ class StudyBench {
   }
 
  protected:
-  Session& session_;
+  GpuSession& session_;
   bool is_quick_;
   std::size_t bytes_;
 

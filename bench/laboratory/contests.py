@@ -4,10 +4,10 @@ from . import programs
 
 
 def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
-            counts=(1,), schedules=("static",), grains=None, splits=("pieces",), rounds=5, first,
+            counts=(1,), schedules=("static",), piece_sizes=None, splits=("pieces",), rounds=5, first,
             **options):
     """Runs `paes-bench threads` once for each size, and records each row's time and its ratio to the first
-    row. `first` names that ratio ("speedup", "ratio to compute"). Without `grains` each thread takes an equal
+    row. `first` names that ratio ("speedup", "ratio to compute"). Without `piece_sizes` each thread takes an equal
     share of a message, as in the studies, but at most 256 KiB."""
     for size in sizes:
         share = max(-(-size // (16 * max(counts))) * 16, 16)
@@ -15,11 +15,11 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
         document = programs.paes_bench(
             "threads", "--cipher", ",".join(ciphers), "--kernel", ",".join(kernels), "--direction",
             ",".join(directions), "--size", size, "--threads", ",".join(map(str, counts)), "--schedule",
-            ",".join(schedules), "--grain", ",".join(map(str, grains or (min(share, 256 << 10),))),
+            ",".join(schedules), "--piece", ",".join(map(str, piece_sizes or (min(share, 256 << 10),))),
             "--split", ",".join(splits), "--runs", rounds, **options)
         for row in document["results"]:
             of = {key: row[key] for key in ("cipher", "direction", "kernel", "split", "schedule",
-                                            "threads", "oversubscribed", "grain_bytes", "bytes")}
+                                            "threads", "oversubscribed", "piece_bytes", "bytes")}
             of["executor"] = "sequential" if row["schedule"] == "serial" else "openmp"
             lab.record(of, "time", "s", row["seconds_median"], row["rounds"], row["seconds_min"],
                        row["seconds_max"])
@@ -35,7 +35,7 @@ def kernels(lab, *, ciphers, sizes, names, directions=("encrypt",), seconds, cou
             ",".join(directions), "--size", ",".join(map(str, sizes)), "--threads", count,
             "--seconds", seconds)
         for row in document["results"]:
-            of = {key: row[key] for key in ("cipher", "direction", "kernel", "engine", "way", "bytes",
+            of = {key: row[key] for key in ("cipher", "direction", "kernel", "device", "way", "bytes",
                                             "threads")}
             lab.record(of, "rate", "GB/s", row["gb_per_s"], row["rounds"])
             lab.record_ratio(of, first, row["ratio_to_first"], row["rounds"])

@@ -71,7 +71,7 @@ pid_t start(const Child& program, int input, int output, int messages) {
 
 // Waits, adds up the costs, gives back the status. A signal that interrupts the wait has reached
 // the children too when it came from the terminal; otherwise it is passed on to this one.
-int wait_for(pid_t child, Cost& cost) {
+int wait_for(pid_t child, ChildCost& cost) {
   int status = 0;
   struct rusage usage = {};
   while (wait4(child, &status, 0, &usage) < 0) {
@@ -106,7 +106,7 @@ struct Children {
 
 }  // namespace
 
-Cost run_children(std::span<const Child> pipe, const std::string& messages) {
+ChildCost run_children(std::span<const Child> pipe, const std::string& messages) {
   stop_if_interrupted();
   const Descriptor log = open_file(messages, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
   const std::string& from = pipe.front().input;
@@ -114,7 +114,7 @@ Cost run_children(std::span<const Child> pipe, const std::string& messages) {
   Descriptor input = open_file(from.empty() ? "/dev/null" : from, O_RDONLY);
   const Descriptor last =
       to.empty() ? open_file("/dev/null", O_WRONLY) : open_file(to, O_WRONLY | O_CREAT | O_TRUNC);
-  Cost cost;
+  ChildCost cost;
   Children children;
   std::string failure;
   const auto begin = std::chrono::steady_clock::now();

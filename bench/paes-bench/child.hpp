@@ -18,7 +18,7 @@ struct Child {
   std::string output = {};
 };
 
-struct Cost {
+struct ChildCost {
   double seconds = 0;             // from before the first starts until the last has ended
   double cpu_seconds = 0;         // user and system, all programs together
   std::uint64_t peak_memory = 0;  // resident, of the largest
@@ -26,7 +26,7 @@ struct Cost {
 
 // Throws Error(failure) with what the program printed when one fails; standard error of all of them
 // is collected in the file `messages`.
-[[nodiscard]] Cost run_children(std::span<const Child> pipe, const std::string& messages);
+[[nodiscard]] ChildCost run_children(std::span<const Child> pipe, const std::string& messages);
 
 // Whether PATH has it.
 [[nodiscard]] bool is_installed(const std::string& program);

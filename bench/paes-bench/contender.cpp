@@ -14,7 +14,7 @@ namespace paes::cli {
 namespace {
 
 // Of a shared message, a thread takes so much at a time: it stays in the core's own cache.
-constexpr std::size_t grain_bytes = std::size_t{256} << 10;
+constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 Direction raw_direction(BenchDirection direction) noexcept {
   return direction == BenchDirection::encrypt ? Direction::encrypt : Direction::decrypt;
@@ -152,7 +152,7 @@ void Contender::run_raw(const RawKey& key, Lane& lane, const Executor& executor)
   if (!is_chained(*task_.cipher, task_.direction)) {
     RawPosition position = key.start({lane.ivs[0].bytes, key.iv_bytes()});
     key.crypt(direction, position, lane.message(in, 0), lane.message(lane.out, 0), executor,
-              task_.is_shared ? grain_bytes : task_.message_bytes);
+              task_.is_shared ? piece_bytes : task_.message_bytes);
     return;
   }
   std::vector<RawMessage> batch(messages_);

@@ -25,7 +25,7 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-struct Request {
+struct MeasureFileCommand {
   std::uint64_t file_bytes = 0;  // 0: 2 GiB, or less where there is no room
   std::string folder;            // empty: memory (/dev/shm) if it has room, else TMPDIR or /tmp
   std::optional<std::vector<std::string>> against;  // of age, openssl, gpg; unset: those installed
@@ -46,7 +46,7 @@ struct Entry {
   std::vector<Child> pipe;
   std::string output;              // removed before each run; empty: none
   std::uint64_t output_bytes = 0;  // as in the run whose output was checked byte by byte
-  std::vector<Cost> costs = {};
+  std::vector<ChildCost> costs = {};
 };
 
 struct Contest {
@@ -167,7 +167,7 @@ void take_turns(Contest& contest, const ScratchFolder& scratch, unsigned runs) {
 std::vector<double> seconds_of(const Entry& entry) {
   std::vector<double> seconds;
   seconds.reserve(entry.costs.size());
-  for (const Cost& cost : entry.costs) {
+  for (const ChildCost& cost : entry.costs) {
     seconds.push_back(cost.seconds);
   }
   return seconds;
@@ -191,7 +191,7 @@ std::vector<Row> summarize(const Contest& contest, const Tools& tools) {
     const std::vector<double> seconds = seconds_of(entry);
     std::vector<double> cpu_seconds;
     std::uint64_t peak = 0;
-    for (const Cost& cost : entry.costs) {
+    for (const ChildCost& cost : entry.costs) {
       cpu_seconds.push_back(cost.cpu_seconds);
       peak = std::max(peak, cost.peak_memory);
     }
@@ -252,9 +252,10 @@ std::uint64_t needed_bytes(std::uint64_t file_bytes, std::size_t ciphers) {
   return file_bytes * (ciphers + 2) + file_bytes / 4 + least_file_bytes;
 }
 
-std::uint64_t choose_file_bytes(const Request& request, const Place& place, std::size_t ciphers) {
-  std::uint64_t bytes = request.file_bytes != 0 ? request.file_bytes : usual_file_bytes;
-  while (request.file_bytes == 0 && bytes > least_file_bytes &&
+std::uint64_t choose_file_bytes(const MeasureFileCommand& command, const MeasuredPlace& place,
+                                std::size_t ciphers) {
+  std::uint64_t bytes = command.file_bytes != 0 ? command.file_bytes : usual_file_bytes;
+  while (command.file_bytes == 0 && bytes > least_file_bytes &&
          needed_bytes(bytes, ciphers) > place.room_bytes) {
     bytes /= 2;
   }
@@ -276,43 +277,43 @@ ordered_json describe(const Tools& tools) {
   return programs;
 }
 
-int run(const Request& request) {
-  const std::vector<std::string> against = choose_tools(request.against);
-  const Place place = find_place(request.folder);
-  const std::uint64_t file_bytes = choose_file_bytes(request, place, against.size() + 1);
+int run(const MeasureFileCommand& command) {
+  const std::vector<std::string> against = choose_tools(command.against);
+  const MeasuredPlace place = find_place(command.folder);
+  const std::uint64_t file_bytes = choose_file_bytes(command, place, against.size() + 1);
   const ScratchFolder scratch(place.folder);
-  const Tools tools(scratch, against, request.threads, request.device);
+  const Tools tools(scratch, against, command.threads, command.device);
   ordered_json results = ordered_json::array();
   const auto measure = [&](Contest contest, unsigned runs) {
     take_turns(contest, scratch, runs);
     const std::vector<Row> rows = summarize(contest, tools);
-    if (!request.json) {
+    if (!command.json) {
       print_result(to_text(rows));
     }
     for (const Row& row : rows) {
       results.push_back(to_json(row));
     }
   };
-  if (!request.json) {
+  if (!command.json) {
     print_result(machine_line() +
                  fmt::format("files in {} ({})\n", place.folder, place.filesystem));
   }
   {
     const FileContests small(tools, scratch, "small", small_file_bytes);
-    measure(small.encrypt(), request.runs * small_runs_factor);
-    measure(small.decrypt(), request.runs * small_runs_factor);
+    measure(small.encrypt(), command.runs * small_runs_factor);
+    measure(small.decrypt(), command.runs * small_runs_factor);
   }
   const FileContests large(tools, scratch, "file", file_bytes);
-  measure(large.encrypt(), request.runs);
-  measure(large.decrypt(), request.runs);
-  measure(large.verify(), request.runs);
-  measure(large.encrypt_pipe(), request.runs);
-  if (request.json) {
+  measure(large.encrypt(), command.runs);
+  measure(large.decrypt(), command.runs);
+  measure(large.verify(), command.runs);
+  measure(large.encrypt_pipe(), command.runs);
+  if (command.json) {
     print_json({{"command", "bench file"},
                 {"machine", describe_machine()},
                 {"place", {{"folder", place.folder}, {"filesystem", place.filesystem}}},
-                {"threads", request.threads},
-                {"engine", request.device},
+                {"threads", command.threads},
+                {"device", command.device},
                 {"programs", describe(tools)},
                 {"results", results}});
   }
@@ -320,26 +321,26 @@ int run(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
+  const auto command = std::make_shared<MeasureFileCommand>();
   takes_bytes(app.add_option(
-      "--size", request->file_bytes,
+      "--size", command->file_bytes,
       "bytes of the file, 500MB or 2GiB (the default, or less where there is no room)"));
-  app.add_option("--dir", request->folder,
+  app.add_option("--dir", command->folder,
                  "where to work; the default is memory (/dev/shm) if it has room, else TMPDIR");
-  app.add_option("--against", request->against,
+  app.add_option("--against", command->against,
                  "age, openssl, gpg; several with commas; the default is those installed")
       ->delimiter(',');
-  app.add_option("--runs", request->runs, "runs of each program (the default is 5)")
+  app.add_option("--runs", command->runs, "runs of each program (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1, 1000));
-  app.add_option("-T,--threads", request->threads, "threads of paes; 0 is all, the default")
+  app.add_option("-T,--threads", command->threads, "threads of paes; 0 is all, the default")
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
-  app.add_option("--device", request->device,
+  app.add_option("--device", command->device,
                  "who computes in paes: auto (the default), cpu, cuda, hybrid")
       ->check(CLI::IsMember({"auto", "cpu", "cuda", "hybrid"}));
-  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-file.schema.json)");
-  return [request] { return run(*request); };
+  app.add_flag("--json", command->json, "print JSON (bench/schema/bench-file.schema.json)");
+  return [command] { return run(*command); };
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Request {
+struct MeasureKernelCommand {
   std::vector<std::string> ciphers = {"aes-256-gcm"};
   std::vector<std::string> kernels;  // empty: all that run here, libcrypto's first
   std::vector<std::string> directions = {"encrypt"};
@@ -177,7 +177,7 @@ ordered_json to_json(const Row& row) {
   return {{"cipher", row.combination->cipher.name},
           {"direction", row.combination->direction.name},
           {"kernel", row.name},
-          {"engine", row.device},
+          {"device", row.device},
           {"way", row.combination->way()},
           {"bytes", row.combination->message_bytes},
           {"messages", row.messages},
@@ -240,25 +240,25 @@ std::vector<Row> measure(const Combination& combination, const Executor& executo
 }
 
 // Every cipher in every direction that it has, at every size.
-std::vector<Combination> combine(const Request& request, unsigned threads) {
+std::vector<Combination> combine(const MeasureKernelCommand& command, unsigned threads) {
   std::vector<Combination> combinations;
-  for (const std::string& cipher_name : request.ciphers) {
+  for (const std::string& cipher_name : command.ciphers) {
     const CipherName& cipher = find_cipher_name(cipher_name);
-    for (const std::string& direction_name : request.directions) {
+    for (const std::string& direction_name : command.directions) {
       const NamedDirection& direction = find_named("direction", directions, direction_name);
       if (!cipher.is_gcm() && direction.direction == BenchDirection::verify) {
         throw Error(ErrorCode::usage,
                     fmt::format("direction: {} has no tag to verify", cipher.name));
       }
-      if (request.share && (cipher.is_gcm() || is_chained(cipher, direction.direction))) {
+      if (command.share && (cipher.is_gcm() || is_chained(cipher, direction.direction))) {
         throw Error(ErrorCode::usage,
                     fmt::format("--share: threads cannot share a message of {} {}", cipher.name,
                                 direction.name));
       }
-      const auto kernels = able_kernels(cipher, direction, request.kernels);
-      for (const std::uint64_t message_bytes : request.message_bytes) {
+      const auto kernels = able_kernels(cipher, direction, command.kernels);
+      for (const std::uint64_t message_bytes : command.message_bytes) {
         check_size(cipher, message_bytes);
-        combinations.push_back({cipher, direction, kernels, message_bytes, request.share});
+        combinations.push_back({cipher, direction, kernels, message_bytes, command.share});
         check_memory(combinations.back(), threads);
       }
     }
@@ -267,8 +267,8 @@ std::vector<Combination> combine(const Request& request, unsigned threads) {
 }
 
 // Null without --device cuda.
-std::unique_ptr<Device> open_device(const Request& request, const NamedClock& clock) {
-  if (request.device != "cuda") {
+std::unique_ptr<Device> open_device(const MeasureKernelCommand& command, const NamedClock& clock) {
+  if (command.device != "cuda") {
     return nullptr;
   }
   if (clock.clock != BenchClock::wall) {
@@ -294,36 +294,36 @@ void check_device(const Device& device, const Combination& combination) {
   }
 }
 
-int run(const Request& request) {
-  const NamedClock& clock = find_named("clock", clocks, request.clock);
-  if (request.share && clock.clock != BenchClock::wall) {
+int run(const MeasureKernelCommand& command) {
+  const NamedClock& clock = find_named("clock", clocks, command.clock);
+  if (command.share && clock.clock != BenchClock::wall) {
     throw Error(ErrorCode::usage, "--share: only the wall clock measures threads together");
   }
   const auto executor = make_executor(
-      request.threads == 1 ? Schedule::serial : Schedule::omp_static, request.threads);
+      command.threads == 1 ? Schedule::serial : Schedule::omp_static, command.threads);
   executor->start();
-  const std::vector<Combination> combinations = combine(request, executor->threads());
-  const std::unique_ptr<Device> device = open_device(request, clock);
+  const std::vector<Combination> combinations = combine(command, executor->threads());
+  const std::unique_ptr<Device> device = open_device(command, clock);
   for (const Combination& combination : combinations) {
     if (device != nullptr) {
       check_device(*device, combination);
     }
   }
   ordered_json results = ordered_json::array();
-  if (!request.json) {
+  if (!command.json) {
     print_result(machine_line());
   }
   for (const Combination& combination : combinations) {
     const std::vector<Row> rows =
-        measure(combination, *executor, request.seconds, clock, device.get());
-    if (!request.json) {
+        measure(combination, *executor, command.seconds, clock, device.get());
+    if (!command.json) {
       print_result(to_text(rows));
     }
     for (const Row& row : rows) {
       results.push_back(to_json(row));
     }
   }
-  if (request.json) {
+  if (command.json) {
     print_json({{"command", "bench kernel"},
                 {"machine", describe_machine()},
                 {"clock", clock.name},
@@ -333,42 +333,42 @@ int run(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  app.add_option("--cipher", request->ciphers,
+  const auto command = std::make_shared<MeasureKernelCommand>();
+  app.add_option("--cipher", command->ciphers,
                  "aes-256-gcm (the default), aes-128-ctr, des-ede3-cbc and so on; several with "
                  "commas (of 3DES far more than the 2^20 blocks that a key may encrypt elsewhere)")
       ->delimiter(',');
-  app.add_option("--kernel", request->kernels,
+  app.add_option("--kernel", command->kernels,
                  "kernels to compare, ratios being to the first named; "
                  "the default is all that run here")
       ->delimiter(',');
-  app.add_option("--device", request->device,
+  app.add_option("--device", command->device,
                  "cpu (the default), or cuda: the GPU as well, copies there and back included")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--direction", request->directions, "encrypt (the default), decrypt, verify")
+  app.add_option("--direction", command->directions, "encrypt (the default), decrypt, verify")
       ->delimiter(',');
   takes_bytes(
       app.add_option(
-             "--size", request->message_bytes,
+             "--size", command->message_bytes,
              "bytes of a message, 16KiB or 1MB (the default is 16KiB); buffers of that size "
              "are used again and again, so small ones stay in the caches")
           ->delimiter(','));
-  app.add_option("-T,--threads", request->threads,
+  app.add_option("-T,--threads", command->threads,
                  "threads, each on messages of its own; 0 is all (the default is 1)")
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
-  app.add_flag("--share", request->share,
+  app.add_flag("--share", command->share,
                "the threads work on each message together, in modes that allow it");
-  app.add_option("--seconds", request->seconds,
+  app.add_option("--seconds", command->seconds,
                  "time for each cipher, direction and size (the default is 2)")
       ->check(CLI::Range(0.0, 3600.0))
       ->check([](const std::string& text) {  // "nan" is in every range
         return text.find_first_of("nN") == std::string::npos ? "" : text + " is no time";
       });
-  app.add_option("--clock", request->clock,
+  app.add_option("--clock", command->clock,
                  "wall (the default), or cpu: processor time, for ratios on a busy machine");
-  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-kernel.schema.json)");
-  return [request] { return run(*request); };
+  app.add_flag("--json", command->json, "print JSON (bench/schema/bench-kernel.schema.json)");
+  return [command] { return run(*command); };
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Request {
+struct MeasureSpeculateCommand {
   std::string cipher = "aes-256-ctr";
   std::vector<std::string> kernels = {"auto"};
   std::vector<unsigned> clients = {1};
@@ -183,27 +183,27 @@ std::string to_text(const Row& row) {
 
 // Names that users type become those of kernels, and what cannot be is refused before anything
 // runs.
-std::vector<std::string> kernel_names(const Request& request) {
-  const CipherName& cipher = find_cipher_name(request.cipher);
+std::vector<std::string> kernel_names(const MeasureSpeculateCommand& command) {
+  const CipherName& cipher = find_cipher_name(command.cipher);
   if (!cipher.is_gcm() && *cipher.mode != Mode::ctr) {
     throw Error(ErrorCode::usage,
                 fmt::format("--cipher: {} is neither counter mode nor GCM", cipher.name));
   }
-  if (!std::has_single_bit(request.request_bytes) || request.request_bytes < 512 ||
-      request.request_bytes > 65536) {
-    throw Error(ErrorCode::usage, "--request: a power of two from 512 bytes to 64 KiB");
+  if (!std::has_single_bit(command.request_bytes) || command.request_bytes < 512 ||
+      command.request_bytes > 65536) {
+    throw Error(ErrorCode::usage, "--command: a power of two from 512 bytes to 64 KiB");
   }
   std::vector<std::string> names;
-  names.reserve(request.kernels.size());
-  for (const std::string& name : request.kernels) {
+  names.reserve(command.kernels.size());
+  for (const std::string& name : command.kernels) {
     names.emplace_back(find_kernel(cipher, name).name);
   }
   return names;
 }
 
 // Null without --device cuda.
-std::shared_ptr<Device> open_device_for(const Request& request) {
-  if (request.device != "cuda") {
+std::shared_ptr<Device> open_device_for(const MeasureSpeculateCommand& command) {
+  if (command.device != "cuda") {
     return nullptr;
   }
   std::string why;
@@ -214,33 +214,33 @@ std::shared_ptr<Device> open_device_for(const Request& request) {
   return device;
 }
 
-int run(const Request& request) {
+int run(const MeasureSpeculateCommand& command) {
   ordered_json results = ordered_json::array();
-  const std::vector<std::string> kernels = kernel_names(request);
-  const std::shared_ptr<Device> device = open_device_for(request);
-  if (!request.json) {
+  const std::vector<std::string> kernels = kernel_names(command);
+  const std::shared_ptr<Device> device = open_device_for(command);
+  if (!command.json) {
     print_result(machine_line());
   }
   for (const std::string& kernel : kernels) {
-    for (const unsigned clients : request.clients) {
-      for (const unsigned workers : request.workers) {
-        for (const unsigned delay_us : request.delays_us) {
-          for (const unsigned window : request.windows) {
+    for (const unsigned clients : command.clients) {
+      for (const unsigned workers : command.workers) {
+        for (const unsigned delay_us : command.delays_us) {
+          for (const unsigned window : command.windows) {
             const std::uint64_t requests =
-                std::max<std::uint64_t>(request.bytes / request.request_bytes / clients, 1);
-            const Row row = measure({request.cipher, kernel, clients, workers, window, delay_us,
-                                     request.request_bytes, requests, device},
-                                    request.rounds);
-            if (!request.json) {
+                std::max<std::uint64_t>(command.bytes / command.request_bytes / clients, 1);
+            const Row row = measure({command.cipher, kernel, clients, workers, window, delay_us,
+                                     command.request_bytes, requests, device},
+                                    command.rounds);
+            if (!command.json) {
               print_result(to_text(row));
             }
-            results.push_back(to_json(row, request.rounds));
+            results.push_back(to_json(row, command.rounds));
           }
         }
       }
     }
   }
-  if (request.json) {
+  if (command.json) {
     print_json(
         {{"command", "bench speculate"}, {"machine", describe_machine()}, {"results", results}});
   }
@@ -257,36 +257,36 @@ void take_numbers(CLI::App& app, const char* name, std::vector<unsigned>& number
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  app.add_option("--cipher", request->cipher,
+  const auto command = std::make_shared<MeasureSpeculateCommand>();
+  app.add_option("--cipher", command->cipher,
                  "aes-256-ctr (the default) or another in counter mode or GCM");
-  app.add_option("--kernel", request->kernels, "kernels; several with commas")->delimiter(',');
-  take_numbers(app, "--clients", request->clients, 1, 256,
+  app.add_option("--kernel", command->kernels, "kernels; several with commas")->delimiter(',');
+  take_numbers(app, "--clients", command->clients, 1, 256,
                "threads that encrypt (the default is 1)");
   take_numbers(
-      app, "--workers", request->workers, 0, 256,
+      app, "--workers", command->workers, 0, 256,
       "threads of the engine (the default is 0,1); without any, clients compute in their delays");
   take_numbers(
-      app, "--window", request->windows, 0, 65536,
+      app, "--window", command->windows, 0, 65536,
       "requests computed ahead (the default is 16); with 0 direct computing runs against itself");
-  take_numbers(app, "--delay-us", request->delays_us, 0, 1000000,
+  take_numbers(app, "--delay-us", command->delays_us, 0, 1000000,
                "microseconds between a client's requests (the default is 0,20)");
   app.add_option(
-         "--device", request->device,
+         "--device", command->device,
          "cuda: workers have it compute windows of 256 requests and more (the default is none)")
       ->check(CLI::IsMember({"none", "cuda"}));
   takes_bytes(
-      app.add_option("--request", request->request_bytes,
-                     "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)"));
+      app.add_option("--command", command->request_bytes,
+                     "bytes of a command, a power of two from 512 to 64KiB (the default is 4KiB)"));
   takes_bytes(app.add_option(
-      "--bytes", request->bytes,
+      "--bytes", command->bytes,
       "bytes that the clients encrypt together in a round (the default is 16MiB; delays "
       "make a round long)"));
-  app.add_option("--runs", request->rounds, "rounds, each both ways (the default is 5)")
+  app.add_option("--runs", command->rounds, "rounds, each both ways (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1, 1000));
-  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-speculate.schema.json)");
-  return [request] { return run(*request); };
+  app.add_flag("--json", command->json, "print JSON (bench/schema/bench-speculate.schema.json)");
+  return [command] { return run(*command); };
 }
 
 }  // namespace

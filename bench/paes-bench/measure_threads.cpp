@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-bench threads`: one message in memory under every number of threads, schedule and grain
-// that is asked for, in turns; and parallelism inside a block beside it, which others have tried.
+// `paes-bench threads`: one message in memory under every number of threads, schedule and size of
+// piece that is asked for, in turns; and parallelism inside a block beside it, which others have
+// tried.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -31,14 +32,14 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-struct Request {
+struct MeasureThreadsCommand {
   std::vector<std::string> ciphers = {"aes-128-ecb"};
   std::vector<std::string> kernels = {"auto"};
   std::vector<std::string> directions = {"encrypt"};
   std::vector<std::uint64_t> message_bytes = {std::uint64_t{16} << 20};
   std::vector<unsigned> threads = {1, 0};
   std::vector<std::string> schedules = {"static"};
-  std::vector<std::uint64_t> grains = {std::uint64_t{256} << 10};
+  std::vector<std::uint64_t> piece_sizes = {std::uint64_t{256} << 10};
   std::vector<std::string> splits = {"pieces"};
   unsigned rounds = 5;
   bool json = false;
@@ -122,17 +123,17 @@ struct Text {
   }
 };
 
-// A kernel, a number of threads, a schedule, a grain.
+// A kernel, a number of threads, a schedule, a size of piece.
 class Contestant {
  public:
   Contestant(const Text& text, const NamedSplit& split, const Kernel& kernel, Schedule schedule,
-             unsigned threads, std::size_t grain)
+             unsigned threads, std::size_t piece_bytes)
       : text_(text),
         split_(split),
         kernel_(kernel),
         executor_(make_executor(schedule, threads)),
         schedule_(executor_->threads() == 1 ? "serial" : name_of(schedule)),
-        grain_(grain) {
+        piece_bytes_(piece_bytes) {
     executor_->start();
     if (split.split == Split::pieces) {
       key_ = std::make_unique<RawKey>(text.cipher->cipher, *text.cipher->mode, text.key, kernel);
@@ -163,7 +164,7 @@ class Contestant {
             {"schedule", schedule_},
             {"threads", executor_->threads()},
             {"oversubscribed", computing_threads() > usable_cores()},
-            {"grain_bytes", grain_},
+            {"piece_bytes", piece_bytes_},
             {"bytes", bytes},
             {"rounds", seconds_.size()},
             {"runs", runs_},
@@ -178,11 +179,11 @@ class Contestant {
     const double typical = median(seconds_);
     const Ratio ratio = rate_ratio(seconds_, first.seconds_);
     return fmt::format(
-        "{} {} of {:<8} {:<10} {:<7} {:>3} thread{} {:<8} grain {:>8}  {:>10.6f} s  {:>7.3f} GB/s  "
+        "{} {} of {:<8} {:<10} {:<7} {:>3} thread{} {:<8} piece {:>8}  {:>10.6f} s  {:>7.3f} GB/s  "
         "{:#.3g} x  [{:#.3g} .. {:#.3g}]{}\n",
         text_.cipher->name, text_.direction == Direction::encrypt ? "encrypt" : "decrypt",
         exact_bytes(text_.message_bytes), kernel_.name, split_.name, executor_->threads(),
-        executor_->threads() == 1 ? " " : "s", schedule_, exact_bytes(grain_), typical,
+        executor_->threads() == 1 ? " " : "s", schedule_, exact_bytes(piece_bytes_), typical,
         static_cast<double>(text_.message_bytes) / typical / 1e9, ratio.median, ratio.min,
         ratio.max, computing_threads() > usable_cores() ? "  more threads than cores" : "");
   }
@@ -198,11 +199,11 @@ class Contestant {
     const MutableBytes out = text_.message(text_.out, index);
     if (split_.split != Split::pieces) {
       encrypt_split(split_.split, text_.key, in, out, *executor_,
-                    std::max<std::size_t>(grain_ / block_bytes, 1));
+                    std::max<std::size_t>(piece_bytes_ / block_bytes, 1));
       return;
     }
     RawPosition position = key_->start({text_.ivs[index].bytes, key_->iv_bytes()});
-    key_->crypt(text_.direction, position, in, out, *executor_, grain_);
+    key_->crypt(text_.direction, position, in, out, *executor_, piece_bytes_);
   }
 
   // The output is of this turn: what was there before is gone, and what is there now is right.
@@ -232,7 +233,7 @@ class Contestant {
   const Kernel& kernel_;
   std::unique_ptr<Executor> executor_;
   const char* schedule_;
-  std::size_t grain_;
+  std::size_t piece_bytes_;
   std::unique_ptr<RawKey> key_;
   std::uint64_t runs_ = 1;
   std::vector<double> seconds_;
@@ -278,16 +279,16 @@ void check_message(const CipherName& cipher, Direction direction, std::uint64_t 
 // Everything that is compared for one direction and size.
 class Contest {
  public:
-  Contest(const Request& request, Direction direction, std::uint64_t bytes) {
-    for (const std::string& name : request.ciphers) {
+  Contest(const MeasureThreadsCommand& command, Direction direction, std::uint64_t bytes) {
+    for (const std::string& name : command.ciphers) {
       const CipherName& cipher = find_cipher_name(name);
       texts_.emplace_back(cipher, direction, bytes);
-      enter(request, texts_.back());
+      enter(command, texts_.back());
     }
     for (Contestant& contestant : contestants_) {
       contestant.warm_up();
     }
-    for (unsigned round = 0; round < request.rounds; ++round) {
+    for (unsigned round = 0; round < command.rounds; ++round) {
       for (Contestant& contestant : contestants_) {
         contestant.take_turn();
       }
@@ -309,16 +310,16 @@ class Contest {
 
  private:
   // One thread has no schedule: such doubles are left out.
-  void enter(const Request& request, const Text& text) {
-    for (const std::string& kernel_name : request.kernels) {
+  void enter(const MeasureThreadsCommand& command, const Text& text) {
+    for (const std::string& kernel_name : command.kernels) {
       const Kernel& kernel = find_kernel(*text.cipher, kernel_name);
-      for (const std::string& split_name : request.splits) {
+      for (const std::string& split_name : command.splits) {
         const NamedSplit& split = find_split(split_name);
-        for (const unsigned threads : request.threads) {
-          for (std::size_t i = 0; i < (threads == 1 ? 1 : request.schedules.size()); ++i) {
-            for (const std::uint64_t grain : request.grains) {
-              contestants_.emplace_back(text, split, kernel, parse_schedule(request.schedules[i]),
-                                        threads, grain);
+        for (const unsigned threads : command.threads) {
+          for (std::size_t i = 0; i < (threads == 1 ? 1 : command.schedules.size()); ++i) {
+            for (const std::uint64_t piece_bytes : command.piece_sizes) {
+              contestants_.emplace_back(text, split, kernel, parse_schedule(command.schedules[i]),
+                                        threads, piece_bytes);
             }
           }
         }
@@ -331,44 +332,44 @@ class Contest {
 };
 
 // Everything that is asked for, before anything is measured.
-void check_request(const Request& request) {
-  for (const std::string& direction_name : request.directions) {
+void check_request(const MeasureThreadsCommand& command) {
+  for (const std::string& direction_name : command.directions) {
     const Direction direction = find_direction(direction_name);
-    for (const std::string& cipher_name : request.ciphers) {
+    for (const std::string& cipher_name : command.ciphers) {
       const CipherName& cipher = find_cipher_name(cipher_name);
-      for (const std::uint64_t bytes : request.message_bytes) {
-        check_message(cipher, direction, bytes, request.ciphers.size());
+      for (const std::uint64_t bytes : command.message_bytes) {
+        check_message(cipher, direction, bytes, command.ciphers.size());
       }
-      for (const std::string& kernel : request.kernels) {
+      for (const std::string& kernel : command.kernels) {
         (void)find_kernel(cipher, kernel);
-        for (const std::string& split : request.splits) {
+        for (const std::string& split : command.splits) {
           check_split(find_split(split), cipher, direction, kernel);
         }
       }
     }
   }
-  for (const std::string& schedule : request.schedules) {
+  for (const std::string& schedule : command.schedules) {
     (void)parse_schedule(schedule);
   }
 }
 
-int run(const Request& request) {
-  check_request(request);
+int run(const MeasureThreadsCommand& command) {
+  check_request(command);
   ordered_json results = ordered_json::array();
-  if (!request.json) {
+  if (!command.json) {
     print_result(machine_line());
   }
-  for (const std::string& direction_name : request.directions) {
-    for (const std::uint64_t bytes : request.message_bytes) {
-      const Contest contest(request, find_direction(direction_name), bytes);
-      if (request.json) {
+  for (const std::string& direction_name : command.directions) {
+    for (const std::uint64_t bytes : command.message_bytes) {
+      const Contest contest(command, find_direction(direction_name), bytes);
+      if (command.json) {
         contest.append_to(results);
       } else {
         print_result(contest.to_text());
       }
     }
   }
-  if (request.json) {
+  if (command.json) {
     print_json(
         {{"command", "bench threads"}, {"machine", describe_machine()}, {"results", results}});
   }
@@ -376,44 +377,44 @@ int run(const Request& request) {
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  app.add_option("--cipher", request->ciphers,
+  const auto command = std::make_shared<MeasureThreadsCommand>();
+  app.add_option("--cipher", command->ciphers,
                  "aes-128-ecb (the default) or others whose blocks do not depend on each other")
       ->delimiter(',');
-  app.add_option("--kernel", request->kernels, "kernels; several with commas")->delimiter(',');
-  app.add_option("--direction", request->directions, "encrypt (the default), decrypt")
+  app.add_option("--kernel", command->kernels, "kernels; several with commas")->delimiter(',');
+  app.add_option("--direction", command->directions, "encrypt (the default), decrypt")
       ->delimiter(',');
   takes_bytes(
       app.add_option(
-             "--size", request->message_bytes,
+             "--size", command->message_bytes,
              "bytes of the message, 512KiB or 15MB (the default is 16MiB); several with commas")
           ->delimiter(','));
-  app.add_option("--threads", request->threads,
+  app.add_option("--threads", command->threads,
                  "threads that share the message; 0 is all (the default is 1,0)")
       ->delimiter(',')
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
-  app.add_option("--schedule", request->schedules, "static (the default), dynamic")->delimiter(',');
+  app.add_option("--schedule", command->schedules, "static (the default), dynamic")->delimiter(',');
   takes_bytes(
       app.add_option(
-             "--grain", request->grains,
+             "--piece", command->piece_sizes,
              "bytes that a thread takes at a time (the default is 256KiB); several with commas")
           ->delimiter(','))
       ->check(CLI::Range(std::uint64_t{16}, std::uint64_t{1} << 40));
-  app.add_option("--split", request->splits,
+  app.add_option("--split", command->splits,
                  "pieces (the default), or what others have tried: blocks, inside (SubBytes and "
                  "ShiftRows of a block in parallel), nested (both)")
       ->delimiter(',');
-  app.add_option("--runs", request->rounds, "rounds (the default is 5)")
+  app.add_option("--runs", command->rounds, "rounds (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1, 1000));
-  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-threads.schema.json)");
-  return [request] { return run(*request); };
+  app.add_flag("--json", command->json, "print JSON (bench/schema/bench-threads.schema.json)");
+  return [command] { return run(*command); };
 }
 
 }  // namespace
 
 const Command bench_command_threads = {
-    "threads", "compare threads, schedules and grains on one message in memory", declare};
+    "threads", "compare threads, schedules and sizes of pieces on one message in memory", declare};
 
 }  // namespace paes::cli

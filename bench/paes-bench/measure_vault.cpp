@@ -36,7 +36,7 @@ using vault::block_bytes;
 constexpr std::size_t key_bytes = 32;
 const vault::FileId file_id = {1, 2, 3};
 
-struct Request {
+struct MeasureVaultCommand {
   std::vector<std::string> kernels = {"auto"};
   std::vector<unsigned> aheads = {64};
   std::vector<unsigned> delays_us = {0, 20};
@@ -136,10 +136,10 @@ struct Row {
 };
 
 Row measure(const Kernel& kernel, unsigned blocks_ahead, unsigned delay_us,
-            const Request& request) {
+            const MeasureVaultCommand& command) {
   SecretBytes key(key_bytes);
   random_bytes(key);
-  Writer writer(kernel, key, request.blocks);
+  Writer writer(kernel, key, command.blocks);
   const volume::SealingAhead numbered(key, kernel, 0);
   const volume::SealingAhead ahead(key, kernel, blocks_ahead);
   const volume::SealingAhead ready(key, kernel, 4, volume::SealingAhead::Maker::fill);
@@ -151,7 +151,7 @@ Row measure(const Kernel& kernel, unsigned blocks_ahead, unsigned delay_us,
               {"ahead", &ahead, false},
               {"ready", &ready, true}},
              0};
-  for (unsigned round = 0; round < request.rounds; ++round) {
+  for (unsigned round = 0; round < command.rounds; ++round) {
     for (std::size_t turn = 0; turn < row.ways.size(); ++turn) {
       stop_if_interrupted();
       Way& way = row.ways[(round + turn) % row.ways.size()];  // each comes first as often
@@ -166,7 +166,7 @@ Row measure(const Kernel& kernel, unsigned blocks_ahead, unsigned delay_us,
   return row;
 }
 
-ordered_json to_json(const Row& row, const Request& request) {
+ordered_json to_json(const Row& row, const MeasureVaultCommand& command) {
   ordered_json ways = ordered_json::array();
   for (const Way& way : row.ways) {
     ways.push_back({{"way", way.name},
@@ -175,7 +175,7 @@ ordered_json to_json(const Row& row, const Request& request) {
                     {"p50_ratio", to_json(rate_ratio(way.p50, row.ways[0].p50))}});
   }
   return {{"kernel", row.kernel},     {"ahead", row.ahead},       {"delay_us", row.delay_us},
-          {"blocks", request.blocks}, {"rounds", request.rounds}, {"ways", ways},
+          {"blocks", command.blocks}, {"rounds", command.rounds}, {"ways", ways},
           {"hit_rate", row.hit_rate}};
 }
 
@@ -189,55 +189,55 @@ std::string to_text(const Row& row) {
   return text + fmt::format(" hits {:.0f} %\n", 100 * row.hit_rate);
 }
 
-int run(const Request& request) {
+int run(const MeasureVaultCommand& command) {
   std::vector<const Kernel*> kernels;
-  kernels.reserve(request.kernels.size());
-  for (const std::string& name : request.kernels) {
+  kernels.reserve(command.kernels.size());
+  for (const std::string& name : command.kernels) {
     kernels.push_back(&find_kernel(Cipher::aes, name));
   }
   ordered_json results = ordered_json::array();
-  if (!request.json) {
+  if (!command.json) {
     print_result(machine_line());
   }
   for (const Kernel* kernel : kernels) {
-    for (const unsigned ahead : request.aheads) {
-      for (const unsigned delay_us : request.delays_us) {
-        const Row row = measure(*kernel, ahead, delay_us, request);
-        if (!request.json) {
+    for (const unsigned ahead : command.aheads) {
+      for (const unsigned delay_us : command.delays_us) {
+        const Row row = measure(*kernel, ahead, delay_us, command);
+        if (!command.json) {
           print_result(to_text(row));
         }
-        results.push_back(to_json(row, request));
+        results.push_back(to_json(row, command));
       }
     }
   }
-  if (request.json) {
+  if (command.json) {
     print_json({{"command", "bench vault"}, {"machine", describe_machine()}, {"results", results}});
   }
   return exit_done;
 }
 
 Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  app.add_option("--kernel", request->kernels, "kernels; several with commas")->delimiter(',');
-  app.add_option("--ahead", request->aheads,
+  const auto command = std::make_shared<MeasureVaultCommand>();
+  app.add_option("--kernel", command->kernels, "kernels; several with commas")->delimiter(',');
+  app.add_option("--ahead", command->aheads,
                  "blocks whose IV and keystream are made ahead (the default is 64)")
       ->delimiter(',')
       ->check(decimal())
       ->check(CLI::Range(1U, volume::SealingAhead::max_blocks));
-  app.add_option("--delay-us", request->delays_us,
+  app.add_option("--delay-us", command->delays_us,
                  "microseconds between two blocks (the default is 0,20)")
       ->delimiter(',')
       ->check(decimal())
       ->check(CLI::Range(0U, 1000000U));
-  app.add_option("--blocks", request->blocks,
+  app.add_option("--blocks", command->blocks,
                  "blocks of 4 KiB that a turn seals (the default is 4096)")
       ->check(decimal())
       ->check(CLI::Range(1U, 65536U));
-  app.add_option("--runs", request->rounds, "rounds, each both ways (the default is 5)")
+  app.add_option("--runs", command->rounds, "rounds, each both ways (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1, 1000));
-  app.add_flag("--json", request->json, "print JSON (bench/schema/bench-vault.schema.json)");
-  return [request] { return run(*request); };
+  app.add_flag("--json", command->json, "print JSON (bench/schema/bench-vault.schema.json)");
+  return [command] { return run(*command); };
 }
 
 }  // namespace

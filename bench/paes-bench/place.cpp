@@ -57,12 +57,12 @@ std::string filesystem_name(const struct statfs& status) {
   }
 }
 
-Place look_at(const std::string& folder) {
+MeasuredPlace look_at(const std::string& folder) {
   struct statfs status = {};
   if (statfs(folder.c_str(), &status) != 0) {
     throw_errno(folder);
   }
-  Place place{
+  MeasuredPlace place{
       folder, filesystem_name(status),
       static_cast<std::uint64_t>(status.f_bavail) * static_cast<std::uint64_t>(status.f_bsize)};
   if (place.filesystem == "tmpfs") {
@@ -73,14 +73,14 @@ Place look_at(const std::string& folder) {
 
 }  // namespace
 
-Place find_place(const std::string& folder) {
+MeasuredPlace find_place(const std::string& folder) {
   if (!folder.empty()) {
     return look_at(folder);
   }
   constexpr std::uint64_t worthwhile_bytes = std::uint64_t{512} << 20;
   const char* const memory = "/dev/shm";
   if (access(memory, W_OK) == 0) {
-    Place place = look_at(memory);
+    MeasuredPlace place = look_at(memory);
     if (place.filesystem == "tmpfs" && place.room_bytes >= worthwhile_bytes) {
       return place;
     }

@@ -8,14 +8,14 @@
 
 namespace paes::cli {
 
-struct Place {
+struct MeasuredPlace {
   std::string folder;
   std::string filesystem;  // "tmpfs", "ext", ... or its number
   std::uint64_t room_bytes;
 };
 
 // The folder named, or the best there is: memory before disk. Throws Error.
-[[nodiscard]] Place find_place(const std::string& folder);
+[[nodiscard]] MeasuredPlace find_place(const std::string& folder);
 
 // A new folder under `parent`, removed with its contents at the end.
 class ScratchFolder {

@@ -10,7 +10,7 @@
 namespace paes::cli {
 
 enum class Split {
-  pieces,  // the program's: pieces of a grain go to threads, a kernel computes each
+  pieces,  // the program's: pieces go to threads, a kernel computes each
   blocks,  // runs of blocks go to threads, each block is computed by its thread alone
   inside,  // block after block; SubBytes and ShiftRows of each are parallel regions of their own
   nested,  // both: runs of blocks go to threads, and each opens those regions

@@ -80,7 +80,7 @@ class FileRuns {
 
   // On rank 0.
   void make_files(std::array<char, 1024>& folder) {
-    const Place place = find_place(options_.folder);
+    const MeasuredPlace place = find_place(options_.folder);
     filesystem_ = place.filesystem;
     // Text, ciphertext and text again.
     if (place.room_bytes / 3 < bytes_) {

@@ -148,11 +148,11 @@ void MemoryCipher::crypt(Direction direction, std::uint64_t offset, MutableBytes
                          const Executor& executor) const {
   if (raw_) {
     RawPosition position = raw_->at(secrets_.iv, offset, {});
-    raw_->crypt(direction, position, data, data, executor, stream::default_grain_bytes);
+    raw_->crypt(direction, position, data, data, executor, stream::default_piece_bytes);
     return;
   }
   const GcmMessage message(*gcm_, secrets_.iv, {});
-  constexpr std::size_t piece_bytes = stream::default_grain_bytes;
+  constexpr std::size_t piece_bytes = stream::default_piece_bytes;
   executor.for_each((data.size() + piece_bytes - 1) / piece_bytes, [&](std::size_t index) {
     const std::size_t first = index * piece_bytes;
     const MutableBytes piece = data.subspan(first, std::min(piece_bytes, data.size() - first));

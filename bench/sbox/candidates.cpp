@@ -42,7 +42,7 @@ void Signals::set(const Circuit& circuit) noexcept {
   }
 }
 
-Gate make_gate(int fan_in, const Inputs& in, const Signals& signals, Target target,
+Gate make_gate(int fan_in, const Inputs& in, const Signals& signals, WantedTable target,
                Random& random) noexcept {
   unsigned table = 0;
   const auto spare = static_cast<unsigned>(random.next());
@@ -59,7 +59,7 @@ Gate make_gate(int fan_in, const Inputs& in, const Signals& signals, Target targ
   return {fan_in == 2 ? Inputs{in[0], in[1], in[1]} : in, static_cast<std::uint8_t>(table)};
 }
 
-int find_equal(const Signals& signals, Target target, NodeSet allowed) noexcept {
+int find_equal(const Signals& signals, WantedTable target, NodeSet allowed) noexcept {
   int equal = -1;
   for_each(allowed, [&](std::uint8_t n) {
     const TruthTable difference = (signals[n] ^ target.table) & target.mask;
@@ -70,14 +70,14 @@ int find_equal(const Signals& signals, Target target, NodeSet allowed) noexcept 
   return equal;
 }
 
-Target inner_target(int fan_in, const Inputs& others, const Signals& signals, Target target,
-                    Random& random) noexcept {
+WantedTable inner_target(int fan_in, const Inputs& others, const Signals& signals,
+                         WantedTable target, Random& random) noexcept {
   Mixed mixed;
   mixed.add_split(whole(target), signals[others[0]]);
   if (fan_in == 3) {
     mixed = mixed.split(signals[others[1]]);
   }
-  Target inner = {0, 0};
+  WantedTable inner = {0, 0};
   std::uint64_t flips = random.next();
   for (const Part& part : mixed) {
     inner.mask |= part.on | part.off;

@@ -15,7 +15,7 @@
 
 namespace sbox {
 
-struct Target {
+struct WantedTable {
   TruthTable table;
   TruthTable mask;  // where it matters
 };
@@ -60,7 +60,7 @@ struct Part {
   }
 };
 
-constexpr Part whole(Target target) noexcept {
+constexpr Part whole(WantedTable target) noexcept {
   return {target.table & target.mask, ~target.table & target.mask};
 }
 
@@ -163,7 +163,7 @@ class Mixed {
 // target, each once. Where two nodes of a triple do, it has the second twice; a node that does
 // alone comes with any other. The target must be mixed.
 template <class Visit>
-void for_each_inputs(int fan_in, const Signals& signals, Target target, NodeSet allowed,
+void for_each_inputs(int fan_in, const Signals& signals, WantedTable target, NodeSet allowed,
                      Visit visit) noexcept {
   const Part part = whole(target);
   for_each(signals.fewest_separators(part, allowed), [&](std::uint8_t a) {
@@ -215,7 +215,7 @@ class Lottery {
 
 // The gate over `in` that gives the target where it matters; cells that never occur there get
 // random bits. Only for inputs that determine the target.
-Gate make_gate(int fan_in, const Inputs& in, const Signals& signals, Target target,
+Gate make_gate(int fan_in, const Inputs& in, const Signals& signals, WantedTable target,
                Random& random) noexcept;
 
 inline TruthTable evaluate(const Gate& gate, const Signals& signals) noexcept {
@@ -223,12 +223,12 @@ inline TruthTable evaluate(const Gate& gate, const Signals& signals) noexcept {
 }
 
 // An allowed node that is the target or its complement where it matters, or -1.
-int find_equal(const Signals& signals, Target target, NodeSet allowed) noexcept;
+int find_equal(const Signals& signals, WantedTable target, NodeSet allowed) noexcept;
 
 // What an inner gate has to compute so that it and `others` (one node for fan_in 2, two for 3)
 // determine the target: in each mixed cell of `others` the target or its complement, chosen at
 // random.
-Target inner_target(int fan_in, const Inputs& others, const Signals& signals, Target target,
-                    Random& random) noexcept;
+WantedTable inner_target(int fan_in, const Inputs& others, const Signals& signals,
+                         WantedTable target, Random& random) noexcept;
 
 }  // namespace sbox

@@ -19,7 +19,7 @@ class Builder {
     std::array<int, input_count> inputs = {0, 1, 2, 3, 4, 5};
     shuffle(inputs);
     for (const int output : outputs) {
-      const Target target{output_table(box, output), ~TruthTable{0}};
+      const WantedTable target{output_table(box, output), ~TruthTable{0}};
       circuit_.output[static_cast<std::size_t>(output)] =
           static_cast<std::uint8_t>(build(target, inputs, 0));
     }
@@ -40,7 +40,7 @@ class Builder {
     return static_cast<unsigned>(input_count + circuit_.gates);
   }
 
-  int add(const Inputs& in, Target target) noexcept {
+  int add(const Inputs& in, WantedTable target) noexcept {
     const unsigned n = nodes();
     if (n >= max_nodes) {
       overflowed_ = true;
@@ -53,7 +53,8 @@ class Builder {
   }
 
   // A node that gives the target where it matters, perhaps complemented.
-  int build(Target target, const std::array<int, input_count>& inputs, std::size_t depth) noexcept {
+  int build(WantedTable target, const std::array<int, input_count>& inputs,
+            std::size_t depth) noexcept {
     const NodeSet all = first_nodes(nodes());
     if (const int equal = find_equal(signals_, target, all); equal >= 0) {
       return equal;
@@ -68,7 +69,7 @@ class Builder {
     for (unsigned i = 0; i < tries; ++i) {
       const Inputs others = {static_cast<std::uint8_t>(random_.below(nodes())),
                              static_cast<std::uint8_t>(random_.below(nodes())), 0};
-      const Target inner = inner_target(fan_in_, others, signals_, target, random_);
+      const WantedTable inner = inner_target(fan_in_, others, signals_, target, random_);
       Lottery two(random_);
       for_each_inputs(fan_in_, signals_, inner, all, [&](const Inputs& in) { two.offer(in); });
       if (two.has_winner()) {
@@ -79,7 +80,7 @@ class Builder {
     return divide(target, inputs, depth);
   }
 
-  int divide(Target target, const std::array<int, input_count>& inputs,
+  int divide(WantedTable target, const std::array<int, input_count>& inputs,
              std::size_t depth) noexcept {
     if (overflowed_ || depth == inputs.size()) {
       overflowed_ = true;  // The second cannot happen: a single input is matched by any node.

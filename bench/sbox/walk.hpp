@@ -179,7 +179,7 @@ class Walk {
       Inputs others = {any_allowed(), any_allowed(), 0};
       others[2] = others[1];
       const NodeSet kept = kept_[others[0]] | (fan_in_ == 3 ? kept_[others[1]] : 0);
-      const Target inner = inner_target(fan_in_, others, signals_, target_, random_);
+      const WantedTable inner = inner_target(fan_in_, others, signals_, target_, random_);
       if (saved(kept) < least || inner.mask == 0) {
         continue;
       }
@@ -199,7 +199,7 @@ class Walk {
   }
 
   // A gate over `inputs` for the inner target, and one over it and `others` in g's place.
-  void put_two(unsigned g, const Inputs& inputs, Target inner, const Inputs& others) noexcept {
+  void put_two(unsigned g, const Inputs& inputs, WantedTable inner, const Inputs& others) noexcept {
     Circuit next = circuit_;
     const unsigned n = nodes();
     const Gate added = make_gate(fan_in_, inputs, signals_, inner, random_);
@@ -222,7 +222,7 @@ class Walk {
   int fan_in_;
   Random& random_;
   Signals signals_;
-  Target target_ = {};
+  WantedTable target_ = {};
   NodeSet allowed_ = 0;
   NodeSet own_ = 0;
   std::array<NodeSet, max_nodes> kept_ = {};

@@ -14,8 +14,7 @@
 //   that is not in a file begins at a random one of 2^96 numbers: two runs of n numbers each
 //   overlap with a probability of about 2n / 2^96.
 // - Damage. A file that is empty, truncated, longer or otherwise damaged is refused: take a new
-//   file and a new key then. Files of the format `paesnc1`, of earlier versions, go on as they
-//   are; they have no checksum, by which `paesnc2` notices damage to the number itself.
+//   file and a new key then.
 // - Copies. A restored backup or snapshot of the file, or a resumed snapshot of a machine or a
 //   process, hands out numbers a second time: take a new key then. Nothing in the process can
 //   notice it. The same holds for copies of the file that two machines use.

@@ -87,7 +87,7 @@ class CudaDevice final : public Device {
                                                     Bytes key, std::size_t unit_bytes) override;
   [[nodiscard]] std::unique_ptr<DeviceGcm> bind_gcm(Bytes key) override;
 
-  [[nodiscard]] Slots& all_slots() noexcept { return slots_; }
+  [[nodiscard]] DeviceSlots& all_slots() noexcept { return slots_; }
   [[nodiscard]] bool takes(std::size_t text_bytes, std::size_t messages = 1) const noexcept {
     return text_bytes <= Slot::max_text_bytes(piece_bytes()) &&
            messages <= Slot::max_messages(piece_bytes());
@@ -138,7 +138,7 @@ class CudaDevice final : public Device {
   DeviceOptions options_;
   PinnedRanges pinned_;
   KeyRoom keys_;
-  Slots slots_;
+  DeviceSlots slots_;
 };
 
 class CudaRaw final : public DeviceRaw {

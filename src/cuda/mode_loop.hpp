@@ -41,13 +41,13 @@ struct Thread {
   PAES_DEVICE unsigned lane() const { return index % warp_lanes; }
 };
 
-struct Share {
+struct RowShare {
   std::uint64_t first;
   std::uint64_t end;
 };
 
 // This thread block's share of all rows.
-PAES_DEVICE Share share_of(std::uint64_t rows, const Thread& thread) {
+PAES_DEVICE RowShare share_of(std::uint64_t rows, const Thread& thread) {
   return {rows * thread.block / thread.blocks, rows * (thread.block + 1) / thread.blocks};
 }
 
@@ -91,7 +91,7 @@ PAES_DEVICE Words<Bytes> counter_block(const Counter& counter, std::uint64_t ste
 // Where a block is, and how many bytes of it there are: fewer than all at the end of a message of
 // any length, and none after that.
 template <unsigned Bytes>
-struct BlockPlace {
+struct TextPlace {
   const std::uint8_t* in;
   std::uint8_t* out;
   unsigned bytes;
@@ -119,7 +119,7 @@ PAES_DEVICE Words<Bytes> block_before(const Job& job, std::uint64_t index) {
 template <class Core, Operation Which>
 PAES_DEVICE Words<Core::block_bytes> before_cipher(const Job& job, const Counter& counter,
                                                    std::uint64_t index,
-                                                   const BlockPlace<Core::block_bytes>& place) {
+                                                   const TextPlace<Core::block_bytes>& place) {
   constexpr Formula formula = formula_of(Which);
   if constexpr (formula.pre == Term::in) {
     return place.load();
@@ -135,7 +135,7 @@ PAES_DEVICE Words<Core::block_bytes> before_cipher(const Job& job, const Counter
 
 template <class Core, Operation Which>
 PAES_DEVICE Words<Core::block_bytes> after_cipher(const Job& job, std::uint64_t index,
-                                                  const BlockPlace<Core::block_bytes>& place,
+                                                  const TextPlace<Core::block_bytes>& place,
                                                   const Words<Core::block_bytes>& state) {
   constexpr Formula formula = formula_of(Which);
   if constexpr (formula.post == Term::nothing) {
@@ -153,7 +153,7 @@ PAES_DEVICE Words<Core::block_bytes> after_cipher(const Job& job, std::uint64_t 
 // The blocks of a thread that transforms one at a time. There are `whole` of them, a row apart, and
 // perhaps one of `rest` bytes at the end of a message of any length. They are counted ahead,
 // because the loops below have few instructions to spare.
-struct Walk {
+struct ThreadWalk {
   std::uint64_t index;  // of the block
   std::uint32_t whole;
   unsigned rest;
@@ -161,15 +161,15 @@ struct Walk {
   PAES_DEVICE std::uint32_t steps() const { return whole + (rest != 0 ? 1 : 0); }
 
   template <unsigned Bytes>
-  PAES_DEVICE static Walk of(std::uint64_t bytes, const Thread& thread) {
+  PAES_DEVICE static ThreadWalk of(std::uint64_t bytes, const Thread& thread) {
     const std::uint64_t blocks = bytes / Bytes;
-    const Share rows =
+    const RowShare rows =
         share_of(((bytes + Bytes - 1) / Bytes + thread.threads - 1) / thread.threads, thread);
     const std::uint64_t mine =
         blocks <= thread.index ? 0 : (blocks - thread.index + thread.threads - 1) / thread.threads;
     const std::uint64_t end = mine < rows.end ? mine : rows.end;
-    Walk walk = {rows.first * thread.threads + thread.index,
-                 end > rows.first ? static_cast<std::uint32_t>(end - rows.first) : 0, 0};
+    ThreadWalk walk = {rows.first * thread.threads + thread.index,
+                       end > rows.first ? static_cast<std::uint32_t>(end - rows.first) : 0, 0};
     const bool is_last = walk.index + std::uint64_t{walk.whole} * thread.threads == blocks &&
                          rows.first + walk.whole < rows.end;
     walk.rest = is_last ? static_cast<unsigned>(bytes % Bytes) : 0;
@@ -183,7 +183,7 @@ template <class Core>
 PAES_DEVICE void run_shared_counters(const Core& core, const Job& job, const Thread& thread) {
   using Start = typename Core::template CounterStart<14>;
   const Counter counter = counter_of(words_of<16>(job.counter), job.counter_bits == 32);
-  Walk walk = Walk::of<16>(job.bytes, thread);
+  ThreadWalk walk = ThreadWalk::of<16>(job.bytes, thread);
   Start start = {};
   std::uint32_t last = counter.last_word(walk.index);
   std::uint32_t started = ~last;
@@ -197,8 +197,8 @@ PAES_DEVICE void run_shared_counters(const Core& core, const Job& job, const Thr
       start = core.template start_counter<14>(counter_block<16>(counter, index));
       started = last;
     }
-    const BlockPlace<16> place = {static_cast<const std::uint8_t*>(job.in) + at,
-                                  static_cast<std::uint8_t*>(job.out) + at, bytes};
+    const TextPlace<16> place = {static_cast<const std::uint8_t*>(job.in) + at,
+                                 static_cast<std::uint8_t*>(job.out) + at, bytes};
     const Words<16> in = place.load();
     place.store(core.template crypt_counter<14>(start, swap_bytes(last)) ^ in);
   }
@@ -208,12 +208,12 @@ template <class Core, Operation Which>
 PAES_DEVICE void run_single_blocks(const Core& core, const Job& job, const Thread& thread) {
   constexpr unsigned size = Core::block_bytes;
   const Counter counter = counter_of(words_of<size>(job.counter), job.counter_bits == 32);
-  Walk walk = Walk::of<size>(job.bytes, thread);
+  ThreadWalk walk = ThreadWalk::of<size>(job.bytes, thread);
   PAES_KEEP_LOOP
   for (std::uint32_t step = 0; step < walk.steps(); ++step, walk.index += thread.threads) {
     const unsigned bytes = step < walk.whole ? size : walk.rest;
-    const BlockPlace<size> place = {static_cast<const std::uint8_t*>(job.in) + walk.index * size,
-                                    static_cast<std::uint8_t*>(job.out) + walk.index * size, bytes};
+    const TextPlace<size> place = {static_cast<const std::uint8_t*>(job.in) + walk.index * size,
+                                   static_cast<std::uint8_t*>(job.out) + walk.index * size, bytes};
     Words<size> state[1] = {before_cipher<Core, Which>(job, counter, walk.index, place)};
     core.crypt(state);
     place.store(after_cipher<Core, Which>(job, walk.index, place, state[0]));

@@ -71,7 +71,8 @@ void Slot::finish() {
   launched_ = nullptr;
 }
 
-Slots::Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note)
+DeviceSlots::DeviceSlots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes,
+                         Note note)
     : note_(std::move(note)), piece_bytes_(piece_bytes) {
   assert(for_each_device > 0);
   while (all_.empty()) {
@@ -95,17 +96,17 @@ Slots::Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes
   }
 }
 
-unsigned Slots::count() const noexcept {
+unsigned DeviceSlots::count() const noexcept {
   const std::lock_guard lock(mutex_);
   return failed_tries_ == most_tries ? 0 : static_cast<unsigned>(all_.size());
 }
 
-unsigned Slots::failed_tries() const noexcept {
+unsigned DeviceSlots::failed_tries() const noexcept {
   const std::lock_guard lock(mutex_);
   return failed_tries_;
 }
 
-void Slots::fail_try(unsigned failed_before, const PassingError& error) {
+void DeviceSlots::fail_try(unsigned failed_before, const PassingError& error) {
   bool notes = false;
   bool is_last = false;
   {
@@ -125,7 +126,7 @@ void Slots::fail_try(unsigned failed_before, const PassingError& error) {
   }
 }
 
-void Slots::succeed() noexcept {
+void DeviceSlots::succeed() noexcept {
   const std::lock_guard lock(mutex_);
   if (failed_tries_ != most_tries) {
     failed_tries_ = 0;
@@ -133,7 +134,7 @@ void Slots::succeed() noexcept {
   }
 }
 
-void Slots::fail(const Error& error) {
+void DeviceSlots::fail(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (!error_) {
@@ -144,7 +145,7 @@ void Slots::fail(const Error& error) {
 }
 
 // The caller holds the mutex.
-bool Slots::declines_unasked() noexcept {
+bool DeviceSlots::declines_unasked() noexcept {
   if (failed_tries_ == most_tries) {
     return true;
   }
@@ -155,7 +156,7 @@ bool Slots::declines_unasked() noexcept {
   return true;
 }
 
-Slot* Slots::take(WhenBusy when_busy) {
+Slot* DeviceSlots::take(WhenBusy when_busy) {
   std::unique_lock lock(mutex_);
   if (when_busy == WhenBusy::wait) {
     changed_.wait(lock, [&] { return !free_.empty() || failed_tries_ == most_tries || error_; });
@@ -172,7 +173,7 @@ Slot* Slots::take(WhenBusy when_busy) {
   return slot;
 }
 
-void Slots::give_back(Slot& slot) noexcept {
+void DeviceSlots::give_back(Slot& slot) noexcept {
   {
     const std::lock_guard lock(mutex_);
     free_.push_back(&slot);
@@ -180,13 +181,13 @@ void Slots::give_back(Slot& slot) noexcept {
   changed_.notify_one();
 }
 
-bool Slots::run(WhenBusy when_busy, const std::function<void(Slot&)>& work) {
+bool DeviceSlots::run(WhenBusy when_busy, const std::function<void(Slot&)>& work) {
   Slot* const slot = take(when_busy);
   if (slot == nullptr) {
     return false;
   }
   struct GiveBack {
-    Slots& slots;
+    DeviceSlots& slots;
     Slot& slot;
     ~GiveBack() { slots.give_back(slot); }
   } const giver{*this, *slot};

@@ -51,7 +51,7 @@ class Slot {
     touched_ = false;
     failed_before_ = failed_tries;
   }
-  // Slots::failed_tries() when the call began.
+  // DeviceSlots::failed_tries() when the call began.
   [[nodiscard]] unsigned failed_before() const noexcept { return failed_before_; }
   // All launches of a call are of one kernel.
   void launch(const DeviceKernel& kernel, const void* image, std::size_t key_bytes,
@@ -91,14 +91,14 @@ inline constexpr const char* cpu_stands_in = "; the CPU does the work until a la
 // that meets such an error, a PassingError, is declined. After each failed try about twice as many
 // calls as before are declined until one tries again. Once most_tries tries have failed in a row,
 // every call is declined.
-class Slots {
+class DeviceSlots {
  public:
   static constexpr unsigned most_tries = 16;
 
   // Where memory is short, halves the pieces until there is a slot, and says so through `note`.
   // Throws OutOfMemory where there is none. There are fewer slots than asked for where other users
   // in this process have slots of the device.
-  Slots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note);
+  DeviceSlots(Runtime& runtime, unsigned for_each_device, std::size_t piece_bytes, Note note);
 
   // 0 once every call is declined.
   [[nodiscard]] unsigned count() const noexcept;

@@ -64,8 +64,8 @@ bool has_several(std::string_view text) noexcept {
          text.find(begin_mark, first + 1) != std::string_view::npos;
 }
 
-std::optional<Block> parse(std::string_view text) {
-  Block block;
+std::optional<PemBlock> parse(std::string_view text) {
+  PemBlock block;
   block.label = label_in(take_line(text), begin_mark);
   if (block.label.empty()) {
     return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace paes::pem {
 
-struct Block {
+struct PemBlock {
   std::string_view label;   // "OPENSSH PRIVATE KEY"
   bool has_fields = false;  // such as "Proc-Type: 4,ENCRYPTED"; then `data` is empty
   SecretBytes data;
@@ -24,6 +24,6 @@ struct Block {
 [[nodiscard]] bool has_several(std::string_view text) noexcept;
 
 // Nothing unless the text is exactly one block. White space may follow.
-[[nodiscard]] std::optional<Block> parse(std::string_view text);
+[[nodiscard]] std::optional<PemBlock> parse(std::string_view text);
 
 }  // namespace paes::pem

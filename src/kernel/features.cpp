@@ -52,7 +52,7 @@ std::uint64_t enabled_state() noexcept {
   return (static_cast<std::uint64_t>(high) << 32) | low;
 }
 
-Features read_features() noexcept {
+CpuFeatures read_features() noexcept {
   const Cpuid basic(1, 0);
   const Cpuid extended(7, 0);
   // Without OSXSAVE, XGETBV itself is an illegal instruction.
@@ -86,13 +86,13 @@ constexpr std::array<NamedFeature, 2> feature_names = {{
     {Feature::armv8_pmull, "pmull"},
 }};
 
-Features read_features() noexcept { return features_of(HwcapWord{getauxval(AT_HWCAP)}); }
+CpuFeatures read_features() noexcept { return features_of(HwcapWord{getauxval(AT_HWCAP)}); }
 
 #else
 
 constexpr std::array<NamedFeature, 0> feature_names = {};
 
-Features read_features() noexcept { return {}; }
+CpuFeatures read_features() noexcept { return {}; }
 
 #endif
 
@@ -103,8 +103,8 @@ bool read_prefers_512_bit() { return false; }
 
 }  // namespace
 
-Features features_of(const CpuidWords& words) noexcept {
-  Features found;
+CpuFeatures features_of(const CpuidWords& words) noexcept {
+  CpuFeatures found;
   const auto add_if = [&found](bool is_there, Feature feature) {
     found = is_there ? found | feature : found;
   };
@@ -127,7 +127,7 @@ Features features_of(const CpuidWords& words) noexcept {
   return found;
 }
 
-Features features_of(const HwcapWord& word) noexcept {
+CpuFeatures features_of(const HwcapWord& word) noexcept {
   constexpr unsigned asimd = 1;  // the vector registers
   constexpr unsigned aes = 3;
   constexpr unsigned pmull = 4;
@@ -137,7 +137,7 @@ Features features_of(const HwcapWord& word) noexcept {
   static_assert(HWCAP_ASIMD == 1U << asimd && HWCAP_AES == 1U << aes &&
                 HWCAP_PMULL == 1U << pmull && HWCAP_SHA1 == 1U << sha1 && HWCAP_SHA2 == 1U << sha2);
 #endif
-  Features found;
+  CpuFeatures found;
   if (!bit(word.bits, asimd)) {
     return found;
   }
@@ -151,8 +151,8 @@ Features features_of(const HwcapWord& word) noexcept {
   return found;
 }
 
-const Features& machine_features() noexcept {
-  static const Features features = read_features();
+const CpuFeatures& machine_features() noexcept {
+  static const CpuFeatures features = read_features();
   return features;
 }
 
@@ -172,7 +172,7 @@ StreamFetch machine_stream_fetch() noexcept {
 
 std::span<const NamedFeature> named_features() noexcept { return feature_names; }
 
-std::string missing_features(Features needed) {
+std::string missing_features(CpuFeatures needed) {
   std::string names;
   for (const auto& [feature, name] : feature_names) {
     if (needed.contain(feature) && !machine_features().contain(feature)) {

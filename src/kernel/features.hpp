@@ -23,21 +23,23 @@ enum class Feature : std::uint32_t {
   armv8_pmull = 1U << 9,  // PMULL on 64 bits
 };
 
-struct Features {
+struct CpuFeatures {
   std::uint32_t bits = 0;
-  constexpr Features() noexcept = default;
-  constexpr Features(Feature one) noexcept : bits(static_cast<std::uint32_t>(one)) {}  // NOLINT
-  [[nodiscard]] constexpr bool contain(Features other) const noexcept {
+  constexpr CpuFeatures() noexcept = default;
+  constexpr CpuFeatures(Feature one) noexcept : bits(static_cast<std::uint32_t>(one)) {}  // NOLINT
+  [[nodiscard]] constexpr bool contain(CpuFeatures other) const noexcept {
     return (bits & other.bits) == other.bits;
   }
-  friend constexpr Features operator|(Features a, Features b) noexcept {
-    Features both;
+  friend constexpr CpuFeatures operator|(CpuFeatures a, CpuFeatures b) noexcept {
+    CpuFeatures both;
     both.bits = a.bits | b.bits;
     return both;
   }
 };
 
-constexpr Features operator|(Feature a, Feature b) noexcept { return Features(a) | Features(b); }
+constexpr CpuFeatures operator|(Feature a, Feature b) noexcept {
+  return CpuFeatures(a) | CpuFeatures(b);
+}
 
 // What an x86 processor says of itself: CPUID's leaves 1 and 7, and the register states in XCR0
 // that the operating system saves (Intel SDM volume 1, section 13.3); 0 where it saves none.
@@ -50,17 +52,17 @@ struct CpuidWords {
 
 // A feature counts only where the registers it works on are saved and the narrower instructions
 // that its kernels are compiled with are there too, whatever else a hypervisor has masked.
-[[nodiscard]] Features features_of(const CpuidWords& words) noexcept;
+[[nodiscard]] CpuFeatures features_of(const CpuidWords& words) noexcept;
 
 // What the system says of an Armv8 processor: AT_HWCAP of the auxiliary vector (Linux,
 // Documentation/arch/arm64/elf_hwcaps.rst).
 struct HwcapWord {
   std::uint64_t bits = 0;
 };
-[[nodiscard]] Features features_of(const HwcapWord& word) noexcept;
+[[nodiscard]] CpuFeatures features_of(const HwcapWord& word) noexcept;
 
 // Read once, from CPUID and XCR0 or from the auxiliary vector.
-[[nodiscard]] const Features& machine_features() noexcept;
+[[nodiscard]] const CpuFeatures& machine_features() noexcept;
 
 // False on processors that are slower with 512-bit instructions, because their clock drops.
 [[nodiscard]] bool machine_prefers_512_bit() noexcept;
@@ -89,7 +91,7 @@ struct NamedFeature {
 [[nodiscard]] std::span<const NamedFeature> named_features() noexcept;
 
 // "vaes, avx512": the names of what `needed` asks for and this machine lacks.
-[[nodiscard]] std::string missing_features(Features needed);
+[[nodiscard]] std::string missing_features(CpuFeatures needed);
 
 // The processor's name as CPUID gives it, for reports; elsewhere "unknown".
 [[nodiscard]] std::string machine_name();

@@ -172,7 +172,7 @@ struct Kernel {
   Use use;
   const char* summary;            // one line for `paes devices`
   const char* warning = nullptr;  // printed whenever it is used
-  Features needs = {};
+  CpuFeatures needs = {};
   bool wants_512_bit = false;  // chosen automatically only where 512-bit registers pay
   unsigned lanes;              // blocks in flight; tests derive their sizes from it
   // Gives a reason other than missing features why the kernel cannot run here, or null.

@@ -20,7 +20,7 @@ constexpr const Kernel* const rows[] = {
 };
 #undef PAES_KERNEL
 
-bool chosen_by_dispatch(const Kernel& kernel, Features features, bool prefers_512_bit) {
+bool chosen_by_dispatch(const Kernel& kernel, CpuFeatures features, bool prefers_512_bit) {
   return kernel.use == Use::automatic && features.contain(kernel.needs) &&
          (kernel.unavailable == nullptr || kernel.unavailable() == nullptr) &&
          (!kernel.wants_512_bit || prefers_512_bit);
@@ -52,7 +52,7 @@ const Kernel& best_kernel(Cipher cipher, const KernelFilter& accepts) {
   return best_kernel(cipher, machine_features(), machine_prefers_512_bit(), accepts);
 }
 
-const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit,
+const Kernel& best_kernel(Cipher cipher, CpuFeatures features, bool prefers_512_bit,
                           const KernelFilter& accepts) {
   for (const Kernel* kernel : rows) {
     if (kernel->cipher == cipher && (!accepts || accepts(*kernel)) &&

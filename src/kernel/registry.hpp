@@ -22,7 +22,7 @@ namespace paes {
 using KernelFilter = std::function<bool(const Kernel&)>;
 [[nodiscard]] const Kernel& best_kernel(Cipher cipher, const KernelFilter& accepts = {});
 // The same for a processor with these features.
-[[nodiscard]] const Kernel& best_kernel(Cipher cipher, Features features, bool prefers_512_bit,
+[[nodiscard]] const Kernel& best_kernel(Cipher cipher, CpuFeatures features, bool prefers_512_bit,
                                         const KernelFilter& accepts = {});
 
 // By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown or

@@ -19,7 +19,7 @@ FileWork::FileWork(const FileOptions& options)
       executor_(make_executor(Schedule::omp_dynamic, options.threads)),
       piece_bytes_(options.piece_bytes),
       cancel_(options.cancel) {
-  const std::size_t most = device_ == nullptr ? max_grain_bytes : max_device_grain_bytes;
+  const std::size_t most = device_ == nullptr ? max_piece_bytes : max_device_piece_bytes;
   if (piece_bytes_ > most) {
     throw Error(ErrorCode::usage, "piece_bytes: " + std::to_string(piece_bytes_) +
                                       " is above the limit of " + std::to_string(most));
@@ -33,7 +33,7 @@ Options FileWork::for_items(std::uint64_t items, std::size_t items_a_buffer) con
   }
   return {.executor = spread ? *executor_ : serial_executor(),
           .kernel = kernel_,
-          .grain_bytes = piece_bytes_,
+          .piece_bytes = piece_bytes_,
           .cancel = cancel_,
           .device_use = {device_.get(), WhenBusy::wait}};
 }

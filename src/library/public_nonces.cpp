@@ -30,7 +30,7 @@ namespace paes {
 namespace {
 
 // How many numbers are written ahead at a time. A crash loses at most that many, and each time
-// costs two syncs (one with `paesnc1`).
+// costs two syncs.
 constexpr std::uint64_t numbers_ahead = 4096;
 
 constexpr std::uint64_t aes_limit_bytes = std::uint64_t{16} << 32;
@@ -39,20 +39,15 @@ constexpr std::uint64_t most_messages = std::uint64_t{1} << 48;
 
 constexpr std::size_t fixed_bytes = 4;
 
-// A record: magic, format (1 byte), cipher (1 byte), fixed field (4), zero (4), the first number
-// that is not yet written ahead (8, big-endian), and with `paesnc2` the CRC-64 of all that (8,
-// big-endian).
-constexpr std::uint8_t magic[6] = {'p', 'a', 'e', 's', 'n', 'c'};
-constexpr std::size_t format_at = sizeof magic;
+// A record: magic, cipher (1 byte), fixed field (4), zero (4), the first number
+// that is not yet written ahead (8, big-endian), the CRC-64 of all that (8, big-endian).
+constexpr std::uint8_t magic[7] = {'p', 'a', 'e', 's', 'n', 'c', '2'};
 constexpr std::size_t cipher_at = 7;
 constexpr std::size_t fixed_at = 8;
 constexpr std::size_t zero_at = 12;
 constexpr std::size_t number_at = 16;
 constexpr std::size_t checksum_at = 24;
 constexpr std::size_t record_bytes = 32;
-
-// A file of format `paesnc1` is the record without checksum. It is never converted.
-constexpr std::size_t alone_bytes = checksum_at;
 
 // The file `paesnc2` is the same record twice, each at the beginning of a page that is zero
 // otherwise. Both are written, one after the other and each synced, before a number that they cover
@@ -77,14 +72,11 @@ std::uint64_t crc64(Bytes bytes) noexcept {
   return ~value;
 }
 
-// Whether it is a record of the format, as far as can be seen: only `2` has a checksum.
-bool is_whole(Bytes record, std::uint8_t format) noexcept {
+bool is_whole(Bytes record) noexcept {
   return std::equal(std::begin(magic), std::end(magic), record.begin()) &&
-         record[format_at] == format &&
          std::all_of(record.begin() + zero_at, record.begin() + number_at,
                      [](std::uint8_t byte) { return byte == 0; }) &&
-         (format == '1' ||
-          load_be64(record.data() + checksum_at) == crc64(record.first(checksum_at)));
+         load_be64(record.data() + checksum_at) == crc64(record.first(checksum_at));
 }
 
 void write_synced(int file, const std::string& path, Bytes bytes, std::size_t at) {
@@ -138,8 +130,7 @@ struct PAES_HIDDEN NonceAllocator::State {
   const NonceCipher cipher;
   std::mutex mutex;
   std::string path;
-  Descriptor file;        // with the lock on it; none: the numbers are this process's alone
-  bool is_twice = false;  // the file has the record twice
+  Descriptor file;  // with the lock on it; none: the numbers are this process's alone
   std::uint8_t fixed[fixed_bytes] = {};
   std::uint64_t start = 0;    // what is added to a number
   std::uint64_t next = 0;     // the number that is handed out next
@@ -172,7 +163,6 @@ void NonceAllocator::State::open_file(const std::string& at) {
 // meanwhile. It is complete and on the disk before it has its name.
 void NonceAllocator::State::make_file() {
   random_bytes(fixed);
-  is_twice = true;
   const Record record = record_of(0);
   std::vector<std::uint8_t> content(twice_bytes);
   for (std::size_t page = 0; page < pages; ++page) {
@@ -208,14 +198,10 @@ void NonceAllocator::State::read_file() {
     throw_errno(path + ": cannot read");
   }
   const Bytes all = Bytes(content).first(static_cast<std::size_t>(got));
-  is_twice = all.size() == twice_bytes;
   bool is_found = false;
-  if (all.size() == alone_bytes && is_whole(all, '1')) {
-    is_found = take_record(all, false);
-  }
-  for (std::size_t page = 0; is_twice && page < pages; ++page) {
+  for (std::size_t page = 0; all.size() == twice_bytes && page < pages; ++page) {
     const Bytes record = all.subspan(page * page_bytes, page_bytes);
-    if (is_whole(record, '2')) {
+    if (is_whole(record)) {
       is_found = take_record(record, is_found);
     }
   }
@@ -241,7 +227,6 @@ bool NonceAllocator::State::take_record(Bytes record, bool is_second) noexcept {
 Record NonceAllocator::State::record_of(std::uint64_t number) const noexcept {
   Record record = {};
   std::copy(std::begin(magic), std::end(magic), record.begin());
-  record[format_at] = is_twice ? '2' : '1';
   record[cipher_at] = static_cast<std::uint8_t>(cipher);
   std::copy_n(fixed, fixed_bytes, record.begin() + fixed_at);
   store_be64(record.data() + number_at, number);
@@ -256,9 +241,8 @@ void NonceAllocator::State::write_ahead(std::uint64_t numbers) {
   }
   if (file.is_open()) {
     const Record record = record_of(next + ahead);
-    for (std::size_t page = 0; page < (is_twice ? pages : 1); ++page) {
-      write_synced(file.number(), path, Bytes(record).first(is_twice ? record_bytes : alone_bytes),
-                   page * page_bytes);
+    for (std::size_t page = 0; page < pages; ++page) {
+      write_synced(file.number(), path, record, page * page_bytes);
     }
   }
   covered = next + ahead;

@@ -183,20 +183,20 @@ void GcmKey::make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const n
 }
 
 void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
-                  const Executor& executor, std::size_t grain) const {
+                  const Executor& executor, std::size_t piece_bytes) const {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Tag full_tag;
-  crypt_pieces(true, iv, aad, in, out, full_tag, executor, grain);
+  crypt_pieces(true, iv, aad, in, out, full_tag, executor, piece_bytes);
   std::memcpy(tag.data(), full_tag.bytes, tag.size());
 }
 
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
-                  const Executor& executor, std::size_t grain) const {
+                  const Executor& executor, std::size_t piece_bytes) const {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Tag full_tag;
   const WipeOnExit wiped(full_tag.bytes);
   try {
-    crypt_pieces(false, iv, aad, in, out, full_tag, executor, grain);
+    crypt_pieces(false, iv, aad, in, out, full_tag, executor, piece_bytes);
   } catch (...) {  // a device failed, and nobody has checked what the other threads have written
     wipe(out);
     throw;

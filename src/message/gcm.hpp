@@ -49,12 +49,12 @@ class GcmKey {
     return device_ != nullptr && device_->run(operation, messages, when_busy_);
   }
 
-  // The same as seal and open for one long message, its pieces of `grain` bytes spread over the
-  // executor's threads.
+  // The same as seal and open for one long message, its pieces of `piece_bytes` bytes spread over
+  // the executor's threads.
   void seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
-            const Executor& executor, std::size_t grain) const;
+            const Executor& executor, std::size_t piece_bytes) const;
   [[nodiscard]] bool open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
-                          const Executor& executor, std::size_t grain) const;
+                          const Executor& executor, std::size_t piece_bytes) const;
 
  private:
   friend class GcmMessage;
@@ -67,7 +67,7 @@ class GcmKey {
   void run_whole(WholeMessageFunction run, Bytes iv, Bytes aad, const Text& text, Bytes claimed_tag,
                  Tag& tag) const noexcept;
   void crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
-                    const Executor& executor, std::size_t grain) const;
+                    const Executor& executor, std::size_t piece_bytes) const;
 
   // One object, because each Secret costs pages and four system calls.
   struct Keys {

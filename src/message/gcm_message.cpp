@@ -128,13 +128,13 @@ GhashPart GcmParts::joined() const {
 
 // GcmKey declares it; it stands here because the pieces of a message are parts of it.
 void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
-                          const Executor& executor, std::size_t grain) const {
+                          const Executor& executor, std::size_t piece_bytes) const {
   const GcmMessage message(*this, iv, aad);
-  const std::size_t piece_bytes = std::max<std::size_t>(grain / block_bytes, 1) * block_bytes;
-  std::vector<GhashPart> parts((in.size() + piece_bytes - 1) / piece_bytes);
+  const std::size_t step = std::max<std::size_t>(piece_bytes / block_bytes, 1) * block_bytes;
+  std::vector<GhashPart> parts((in.size() + step - 1) / step);
   executor.for_each(parts.size(), [&](std::size_t index) {
-    const std::size_t at = index * piece_bytes;
-    const std::size_t bytes = std::min(piece_bytes, in.size() - at);
+    const std::size_t at = index * step;
+    const std::size_t bytes = std::min(step, in.size() - at);
     parts[index] = encrypt ? message.encrypt(at, in.subspan(at, bytes), out.subspan(at, bytes))
                            : message.decrypt(at, in.subspan(at, bytes), out.subspan(at, bytes));
   });

@@ -31,15 +31,15 @@ void for_each(const Executor& executor, std::size_t count, Fn&& fn) {
   }
 }
 
-// The whole blocks of `in`, cut into pieces of about `grain` bytes.
+// The whole blocks of `in`, cut into pieces of about `about_bytes`.
 struct Pieces {
   std::size_t whole_bytes;
   std::size_t piece_bytes;
   std::size_t count;
 
-  Pieces(std::size_t in_bytes, std::size_t grain, std::size_t block) noexcept
+  Pieces(std::size_t in_bytes, std::size_t about_bytes, std::size_t block) noexcept
       : whole_bytes(in_bytes / block * block),
-        piece_bytes(std::max<std::size_t>(grain / block, 1) * block),
+        piece_bytes(std::max<std::size_t>(about_bytes / block, 1) * block),
         // Short messages would notice a division.
         count(whole_bytes <= piece_bytes ? std::size_t{whole_bytes != 0}
                                          : (whole_bytes + piece_bytes - 1) / piece_bytes) {}
@@ -194,18 +194,20 @@ RawPosition RawKey::at(Bytes iv, std::uint64_t offset, Bytes before) const noexc
 }
 
 void RawKey::crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                   const Executor& executor, std::size_t grain) const {
+                   const Executor& executor, std::size_t piece_bytes) const {
   const std::size_t done = crypt_on_device(direction, position, in, out);
   if (done == 0 || done != in.size()) {
-    crypt_on_kernel(direction, position, in.subspan(done), out.subspan(done), executor, grain);
+    crypt_on_kernel(direction, position, in.subspan(done), out.subspan(done), executor,
+                    piece_bytes);
   }
 }
 
 void RawKey::crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                             const Executor& executor, std::size_t grain) const {
+                             const Executor& executor, std::size_t piece_bytes) const {
   assert(takes(in.size()) && in.size() == out.size());
   const Operation operation = row().operation(direction);
-  const Spread spread = {executor, grain, in.size() >= bypass_bytes && in.data() != out.data()};
+  const Spread spread = {executor, piece_bytes,
+                         in.size() >= bypass_bytes && in.data() != out.data()};
   if (row().has_units) {
     crypt_units(direction, std::get<UnitNumber>(position.next), in, out, spread);
   } else if (formula_of(operation).has_counter()) {
@@ -227,7 +229,7 @@ void RawKey::crypt_counter(CounterBlock& counter, Bytes in, MutableBytes out,
   for (std::size_t at = 0; at < whole;) {
     const std::uint64_t blocks =
         std::min<std::uint64_t>(blocks_before_wrap(counter, size), (whole - at) / size);
-    const Pieces pieces(static_cast<std::size_t>(blocks) * size, spread.grain, size);
+    const Pieces pieces(static_cast<std::size_t>(blocks) * size, spread.piece_bytes, size);
     for_each(spread.executor, pieces.count, [&](std::size_t index) {
       const CounterBlock first =
           add_low_counter(counter, index * (pieces.piece_bytes / size), size);
@@ -248,7 +250,7 @@ void RawKey::crypt_pieces(Operation operation, ChainBlock* last, Bytes in, Mutab
                           const Spread& spread) const {
   const PieceFunction run = kernel_->run(operation);
   const std::size_t size = block_size();
-  const Pieces pieces(in.size(), spread.grain, size);
+  const Pieces pieces(in.size(), spread.piece_bytes, size);
   // These are copied before anything runs, because in place a neighbour overwrites what a piece
   // still needs. The copies are ciphertext, so they need no wiping. ECB copies nothing.
   ChainBlock only;
@@ -393,13 +395,13 @@ void RawKey::crypt_units(Direction direction, UnitNumber& number, Bytes in, Muta
   const std::size_t unit_bytes = unit_bytes_ == 0 ? in.size() : unit_bytes_;
   const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
   const std::size_t group =
-      std::max<std::size_t>(unit_bytes == 0 ? 1 : spread.grain / unit_bytes, 1);
+      std::max<std::size_t>(unit_bytes == 0 ? 1 : spread.piece_bytes / unit_bytes, 1);
   // Each unit ends with a fence, and short ones would wait for it too often.
   constexpr std::size_t least_unit_bytes = 8192;
   const bool bypasses_caches = spread.bypasses_caches && unit_bytes >= least_unit_bytes;
   // One long unit is split; many short ones are shared out whole.
   const Spread within = {units == 1 ? spread.executor : serial_executor(),
-                         units == 1 ? spread.grain : unit_bytes, bypasses_caches};
+                         units == 1 ? spread.piece_bytes : unit_bytes, bypasses_caches};
   for_each(spread.executor, (units + group - 1) / group, [&](std::size_t index) {
     const std::size_t end = std::min((index + 1) * group, units);
     for (std::size_t unit = index * group; unit < end; unit += most_units) {
@@ -452,7 +454,7 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
   const std::size_t rest = in.size() % block_bytes;
   // With a partial block at the end, decryption leaves two blocks to stealing, encryption one.
   const std::size_t kept = operation == Operation::xts_decrypt && rest != 0 ? block_bytes : 0;
-  const Pieces pieces(in.size() - rest - kept, spread.grain, block_bytes);
+  const Pieces pieces(in.size() - rest - kept, spread.piece_bytes, block_bytes);
   if (pieces.count <= 1) {
     run(keys_->kernel, {.text = {in.data(), out.data(), pieces.whole_bytes},
                         .tweak = &first,

@@ -99,11 +99,11 @@ class RawKey {
 
   // The next part of a message. If there is a device and it takes the part, it computes what it can
   // of it. The kernel does the rest: if the direction is parallel, the executor's threads share it
-  // in pieces of about `grain` bytes. Every part but the last is a multiple of step_bytes(); XTS
-  // without units takes the whole message at once. `out` has the length of `in`, and is `in` or
+  // in pieces of about `piece_bytes` bytes. Every part but the last is a multiple of step_bytes();
+  // XTS without units takes the whole message at once. `out` has the length of `in`, and is `in` or
   // does not overlap it.
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-             const Executor& executor, std::size_t grain) const;
+             const Executor& executor, std::size_t piece_bytes) const;
 
   // Independent messages, each with its own IV and any length that takes() allows. Chained
   // directions run as many side by side as the kernel has lanes, on every thread.
@@ -119,7 +119,7 @@ class RawKey {
   // How a part of a message is shared out.
   struct Spread {
     const Executor& executor;
-    std::size_t grain;  // bytes, about, of a piece
+    std::size_t piece_bytes;  // bytes, about, of a piece
     bool bypasses_caches;
   };
 
@@ -127,7 +127,7 @@ class RawKey {
   std::size_t crypt_on_device(Direction direction, RawPosition& position, Bytes in,
                               MutableBytes out) const;
   void crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
-                       const Executor& executor, std::size_t grain) const;
+                       const Executor& executor, std::size_t piece_bytes) const;
   void crypt_counter(CounterBlock& counter, Bytes in, MutableBytes out, const Spread& spread) const;
   // `last` is null if the operation does not look at the block before.
   void crypt_pieces(Operation operation, ChainBlock* last, Bytes in, MutableBytes out,

@@ -15,7 +15,7 @@ namespace {
 
 using stream::raw_tag_bytes;
 
-// Collective. The size of item that a rank prefers depends on its grain and its device, but shares
+// Collective. The size of item that a rank prefers depends on its pieces and its device, but shares
 // must begin at the same places on all ranks. So all ranks use the least of the preferred sizes.
 std::size_t agreed(Communicator& communicator, std::size_t item_bytes) {
   return static_cast<std::size_t>(communicator.least(static_cast<std::int64_t>(item_bytes)));

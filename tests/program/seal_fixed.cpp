@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encrypts a file with a key, salt and envelope of the caller's choice, so that tests can compare
-// bytes across kernels, thread counts, schedules and grains. A test program and nothing else: with
-// one key and one salt for two texts, AES-GCM protects neither.
+// bytes across kernels, thread counts, schedules and piece sizes. A test program and nothing else:
+// with one key and one salt for two texts, AES-GCM protects neither.
 //
-//   seal_fixed SUITE KEY SALT ENVELOPE KERNEL SCHEDULE THREADS GRAIN [IN OUT]
+//   seal_fixed SUITE KEY SALT ENVELOPE KERNEL SCHEDULE THREADS PIECE [IN OUT]
 //
 // SUITE is 1 or 2; KEY, SALT and ENVELOPE are files of raw bytes; SCHEDULE is serial, static or
 // dynamic. Without IN and OUT it works from standard input to standard output.
@@ -57,7 +57,7 @@ void seal(const std::vector<const char*>& words) {
 int main(int argc, char** argv) {
   const std::vector<const char*> words(argv + 1, argv + argc);
   if (words.size() != 8 && words.size() != 10) {
-    std::fputs("usage: seal_fixed SUITE KEY SALT ENVELOPE KERNEL SCHEDULE THREADS GRAIN [IN OUT]\n",
+    std::fputs("usage: seal_fixed SUITE KEY SALT ENVELOPE KERNEL SCHEDULE THREADS PIECE [IN OUT]\n",
                stderr);
     return 2;
   }

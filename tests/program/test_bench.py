@@ -210,7 +210,7 @@ def test_a_device_has_its_turns_or_is_not_there():
         return
     document = bench(*arguments)
     validate(document, "bench-kernel.schema.json")
-    assert [(row["kernel"], row["engine"]) for row in document["results"]] == [
+    assert [(row["kernel"], row["device"]) for row in document["results"]] == [
         ("bitslice", "cpu"), ("cuda", "cuda")]
     fail(*arguments, "--cipher", "aes-128-xts", code=USAGE, says="device: cuda cannot")
     fail(*arguments, "--size", "128MiB", code=USAGE, says="--size: cuda takes")
@@ -288,19 +288,19 @@ def test_blocks_of_a_vault_that_cannot_be(arguments, says):
     fail("vault", *arguments, code=USAGE, says=says)
 
 
-def test_threads_schedules_and_grains_side_by_side():
+def test_threads_schedules_and_pieces_side_by_side():
     document = bench("threads", "--kernel", "bitslice", "--cipher", "aes-128-ecb,des-ede3-ctr", "--direction",
                      "encrypt,decrypt", "--size", "4096", "--threads", "1,2", "--schedule", "static,dynamic",
-                     "--grain", "64,1KiB", "--runs", "2")
+                     "--piece", "64,1KiB", "--runs", "2")
     validate(document, "bench-threads.schema.json")
     rows = document["results"]
     # One thread has no schedule.
-    assert [(r["direction"], r["cipher"], r["threads"], r["schedule"], r["grain_bytes"]) for r in rows] == [
-        (direction, cipher, threads, schedule, grain)
+    assert [(r["direction"], r["cipher"], r["threads"], r["schedule"], r["piece_bytes"]) for r in rows] == [
+        (direction, cipher, threads, schedule, piece)
         for direction in ("encrypt", "decrypt")
         for cipher in ("aes-128-ecb", "des-ede3-ctr")
         for threads, schedule in ((1, "serial"), (2, "static"), (2, "dynamic"))
-        for grain in (64, 1024)
+        for piece in (64, 1024)
     ]
     for row in rows:
         assert row["rounds"] == 2 and row["split"] == "pieces"
@@ -313,7 +313,7 @@ def test_threads_schedules_and_grains_side_by_side():
 def test_parallelism_inside_a_block_computes_the_same():
     """The bench compares each output with libcrypto's, and fails where it differs."""
     arguments = ("threads", "--kernel", "compute", "--split", "pieces,blocks,inside,nested", "--size", "160",
-                 "--threads", "1,2", "--grain", "32", "--runs", "1")
+                 "--threads", "1,2", "--piece", "32", "--runs", "1")
     fail(*arguments, code=USAGE, says="OMP_MAX_ACTIVE_LEVELS=2")
     done = succeed(*arguments, "--json", prefix=("env", "OMP_MAX_ACTIVE_LEVELS=2"))
     document = json.loads(done.out)
@@ -332,7 +332,7 @@ def test_parallelism_inside_a_block_computes_the_same():
     (["--split", "inside"], "compute"),
     (["--split", "inside", "--kernel", "compute", "--direction", "decrypt"], "encryption"),
     (["--direction", "verify"], "unknown name 'verify'"),
-    (["--grain", "8"], "--grain"),
+    (["--piece", "8"], "--piece"),
 ])
 def test_threads_usage(arguments, says):
     fail("threads", *arguments, code=USAGE, says=says)

@@ -135,15 +135,15 @@ def test_every_kernel(ciphers, random_bytes, folder):
     assert {"bitslice", "openssl", "compute"} <= used
 
 
-@pytest.mark.parametrize("grain", [1, 16384, 20000, 4 << 20])
-def test_grain_and_schedule_change_no_byte(grain, ciphers, folder, random_bytes):
+@pytest.mark.parametrize("piece", [1, 16384, 20000, 4 << 20])
+def test_piece_and_schedule_change_no_byte(piece, ciphers, folder, random_bytes):
     text = random_bytes((1 << 20) + 5)
     for name in ("aes-128-cbc", "aes-128-cfb", "aes-128-ctr", "aes-128-ofb"):
         key, iv = ciphers.key(16), iv_of(name)
         want = openssl_enc(name, key, iv, text)
         for schedule in ("static", "dynamic"):
             arguments = [
-                *ciphers.arguments(name, key, iv), "--grain", grain, "--schedule", schedule
+                *ciphers.arguments(name, key, iv), "--piece", piece, "--schedule", schedule
             ]
             assert through(arguments, text, "file", folder, 2) == want
             assert through([*arguments, "-d"], want, "file", folder, 2) == text
@@ -158,7 +158,7 @@ def test_counters_wrap(last_block, ciphers, folder, random_bytes):
         iv = bytes.fromhex("00" * 12 + "ffffffff")
     key, text = ciphers.key(32), random_bytes(100_000)
     want = openssl_enc("aes-256-ctr", key, iv, text)
-    arguments = [*ciphers.arguments("aes-256-ctr", key, iv), "--grain", 16384]
+    arguments = [*ciphers.arguments("aes-256-ctr", key, iv), "--piece", 16384]
     for way in ("file", "pipe"):
         assert through(arguments, text, way, folder, 2) == want
 

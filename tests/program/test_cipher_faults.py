@@ -177,7 +177,7 @@ def test_a_text_with_bytes_too_many_is_refused_before_any_of_it_is_written(unit,
 
 
 def test_long_units_from_a_pipe_are_those_of_a_file(keys_of, random_bytes):
-    """Units of more than a thread's grain, the last one of every kind of length."""
+    """Units of more than a thread's piece, the last one of every kind of length."""
     words = ["cipher", "aes-128-xts", "--key", keys_of / "k32", "--iv", IV, "--unit", "5MiB"]
     text = random_bytes(4 << 20) * 3
     for size in (0, 16, 5 << 20, (5 << 20) + 16, (10 << 20) - 1, 10 << 20, (10 << 20) + 17):

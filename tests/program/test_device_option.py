@@ -58,16 +58,6 @@ def test_names(plain, keys, folder):
     assert os.listdir(folder) == ["plain"]
 
 
-def test_the_former_name_of_the_option_still_works(plain, key):
-    out = cipher("aes-256-ctr", key, plain, "--iv", IV, "--engine", "cpu")
-    assert out == cipher("aes-256-ctr", key, plain, "--iv", IV, "--device", "cpu")
-    assert "--engine" not in succeed("encrypt", "--help").out.decode()
-    fail(
-        "cipher", "aes-256-ctr", "--key", key, "--iv", IV, "--engine", "cpu", "--device", "cpu", plain,
-        code=USAGE, says="excludes",
-    )
-
-
 CPU_ALONE = [
     (("aes-256-ofb", "--iv", IV), "aes-256-ofb encrypts one block after the other"),
     (("aes-256-ofb", "--iv", IV, "-d"), "aes-256-ofb decrypts one block after the other"),
@@ -88,7 +78,7 @@ def test_files_of_age_are_the_cpus(keys, plain, folder):
         for command in (("encrypt", "-f", *sealing[1:]),
                         ("decrypt", "-f", "-i", keys.path, "-o", folder / "text", folder / "sealed.age")):
             result = succeed(*command, "--device", device, "--json", "-v")
-            assert json.loads(result.out)["engine"] == "cpu"
+            assert json.loads(result.out)["device"] == "cpu"
             assert "paes: device:" not in result.err
 
 
@@ -105,7 +95,7 @@ def test_what_no_device_can_do_is_the_cpus_and_said_to_be(arguments, why, plain,
         result = run(*command, "--device", device, "--json", "-v", "-f")
         assert result.code == OK, result.err
         report = json.loads(result.out)
-        assert report["engine"] == report["files"][0]["engine"] == "cpu"
+        assert report["device"] == report["files"][0]["device"] == "cpu"
         note = f"paes: device: the CPU does all of the work: {why}\n"
         assert (note in result.err) == (device == "hybrid")
         assert "device hybrid" not in result.err and "device cuda" not in result.err
@@ -131,14 +121,14 @@ def test_a_device_that_is_missing_is_no_matter_to_auto(plain, key, folder):
     slow += ("--kernel", "compute", "-T", "1")
     result = run(*slow, "-v", "--json", "-o", folder / "out", plain)
     assert result.code == OK, result.err
-    device = json.loads(result.out)["engine"]
+    device = json.loads(result.out)["device"]
     if CUDA["available"]:
         assert "paes: device: cpu" in result.err
     else:
         assert device == "cpu"
         assert f"device: cpu, because cuda is not available: {CUDA['reason']}\n" in result.err
     quiet = run(*slow, "-o", folder / "quiet", plain)
-    assert "engine" not in quiet.err
+    assert "device" not in quiet.err
     assert (folder / "quiet").read_bytes() == (folder / "out").read_bytes()
 
 

@@ -38,7 +38,7 @@ def validate_recorded(document):
             row.setdefault("way", "message")
             row.setdefault("messages", 1)
     if schema == "bench-file":
-        document.setdefault("engine", "cpu")  # the oldest have no other
+        document.setdefault("device", "cpu")  # the oldest have no other
     validate(document, f"{schema}.schema.json", is_distilled=document["command"] in distil.USED)
     if schema == "gpu":
         assert document["bench"] is None or not document["bench"]["device"]["emulated"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `paes keygen` beyond a plain key pair: public keys of identities, keys under a passphrase, and where
 # keys may be read from.
+import json
 import os
 from pathlib import Path
 
@@ -119,9 +120,16 @@ def test_encryption_to_an_identity(keys, other_keys, text, folder):
         assert (folder / "again").read_bytes() == text.read_bytes()
 
 
-def test_resumed_encryption_adds_no_recipient(keys, other_keys, text):
-    fail("encrypt", "--resume", "-i", keys.path, "-r", other_keys.recipient, text, code=USAGE,
-         says="none given with -i is a recipient's")
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_an_identity_is_a_recipient_whether_a_run_is_resumed_or_not(resume, keys, other_keys, text, folder):
+    sealed = folder / "sealed"
+    succeed("encrypt", *resume, "-i", keys.path, "-r", other_keys.recipient, "-o", sealed, text)
+    for pair in (keys, other_keys):
+        assert succeed("decrypt", "-i", pair.path, "-o", "-", sealed).out == text.read_bytes()
+    # One key that is given twice is one recipient.
+    succeed("encrypt", *resume, "-f", "-i", keys.path, "-r", keys.recipient, "-o", sealed, text)
+    envelope = json.loads(succeed("inspect", "--json", sealed).out)
+    assert len(envelope["recipients"]) == 1, envelope
 
 
 def test_keys_from_standard_input(keys, text, folder):

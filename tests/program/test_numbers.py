@@ -8,7 +8,7 @@ from program import BENCH, USAGE, fail, run, succeed
 
 OPTIONS = {
     "-T": ["encrypt", "-r", "RECIPIENT", "plain"],
-    "--grain": ["encrypt", "-r", "RECIPIENT", "plain"],
+    "--piece": ["encrypt", "-r", "RECIPIENT", "plain"],
     "--passphrase-fd": ["encrypt", "plain"],
     "--max-work-factor": ["verify", "plain"],
 }
@@ -19,7 +19,7 @@ OPTIONS = {
 def test_zeros_in_front_are_refused(option, number, keys, folder):
     (folder / "plain").write_bytes(b"text")
     command, *rest = [word.replace("RECIPIENT", keys.recipient) for word in OPTIONS[option]]
-    says = "no number of bytes" if option == "--grain" and number[0] == "+" else "numbers are decimal"
+    says = "no number of bytes" if option == "--piece" and number[0] == "+" else "numbers are decimal"
     said = fail(command, option, number, *rest, code=USAGE, says=says, cwd=folder)
     assert f"'{number}'" in said.err
     assert [path.name for path in folder.iterdir()] == ["plain"]
@@ -32,9 +32,9 @@ def test_in_bench_too(kind, option):
 
 def test_decimal_numbers_are_taken(keys, folder):
     (folder / "plain").write_bytes(b"text")
-    for options in (["-T", "0"], ["-T", "10"], ["--grain", "10KiB"], ["--grain", "100"]):
+    for options in (["-T", "0"], ["-T", "10"], ["--piece", "10KiB"], ["--piece", "100"]):
         succeed("encrypt", "-f", "-r", keys.recipient, *options, "plain", cwd=folder)
-    fail("encrypt", "-r", keys.recipient, "--grain", "0", "plain", code=USAGE, says="0 bytes is not")
+    fail("encrypt", "-r", keys.recipient, "--piece", "0", "plain", code=USAGE, says="0 bytes is not")
 
 
 def test_an_empty_command():
@@ -68,12 +68,12 @@ def test_k_is_a_thousand_and_ki_is_1024(unit, folder):
 @pytest.mark.parametrize(
     "command",
     [
-        ["encrypt", "--grain", "{}", "plain"],
+        ["encrypt", "--piece", "{}", "plain"],
         ["cipher", "aes-256-xts", "--unit", "{}", "plain"],
         ["paes-bench", "kernel", "--size", "{}"],
         ["paes-bench", "file", "--size", "{}"],
         ["paes-bench", "threads", "--size", "{}"],
-        ["paes-bench", "threads", "--grain", "{}"],
+        ["paes-bench", "threads", "--piece", "{}"],
         ["paes-bench", "speculate", "--request", "{}"],
         ["paes-bench", "speculate", "--bytes", "{}"],
     ],

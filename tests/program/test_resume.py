@@ -492,9 +492,6 @@ def test_what_cannot_be_resumed_is_a_usage_error(plain, sealing, opening, keys, 
     fail(*resume, *to, *own, "-o", folder / "o", stdin=b"x", code=USAGE, says="no regular file")
     fail(*resume, *to, *own, "-o", "/dev/null", plain, code=USAGE, says="no regular file")
     fail(*opening, "--range", "0-1", "-o", folder / "o", plain, code=USAGE, says="range: does not")
-    other = tmp_path / "key"
-    succeed("keygen", "-o", other)
-    fail(*resume, *to, "-i", other, plain, code=USAGE, says="none given with -i is a recipient's")
     assert program.tree(folder) == before
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The bytes of an encrypted file depend on key, salt and text alone: never on the kernel, the number
-# of threads, the schedule or the grain. The test program seal_fixed injects key and salt; nothing in
+# of threads, the schedule or the piece. The test program seal_fixed injects key and salt; nothing in
 # the release binary can, which is tested as well. What the bytes must be is computed here a second
 # time, from the C2SP chunked-encryption text and one AES-GCM call a chunk.
 import hmac
@@ -83,9 +83,9 @@ def expected(random_bytes):
     return container_of
 
 
-def seal(fixed, suite, kernel, schedule, threads, grain, text, route):
+def seal(fixed, suite, kernel, schedule, threads, piece, text, route):
     command = [SEAL_FIXED, suite, fixed / f"key{suite}", fixed / "salt", fixed / "envelope"]
-    command += [kernel, schedule, threads, grain]
+    command += [kernel, schedule, threads, piece]
     if route == "file":
         source, target = fixed / "in", fixed / "out"
         source.write_bytes(text)
@@ -104,7 +104,7 @@ def seal(fixed, suite, kernel, schedule, threads, grain, text, route):
 
 
 SCHEDULES = [("serial", 1), ("static", 2), ("static", 5), ("dynamic", 2), ("dynamic", 5)]
-GRAINS = [1, 16384, 100_000, 256 << 10, 4 << 20]
+PIECES = [1, 16384, 100_000, 256 << 10, 4 << 20]
 SIZES = [0, 1, 16383, 16384, 16385, 300_000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1]
 
 
@@ -112,12 +112,12 @@ SIZES = [0, 1, 16383, 16384, 16385, 300_000, (4 << 20) - 1, 4 << 20, (4 << 20) +
 @pytest.mark.parametrize("route", ["file", "pipe"])
 @pytest.mark.parametrize("kernel", AVAILABLE)
 def test_same_bytes(kernel, route, suite, fixed, expected, random_bytes):
-    settings = [(300_000, *how, grain) for how in SCHEDULES for grain in GRAINS]
+    settings = [(300_000, *how, piece) for how in SCHEDULES for piece in PIECES]
     settings += [(size, "dynamic", 2, 256 << 10) for size in SIZES]
     settings += [((4 << 20) + 1, *how, 100_000) for how in SCHEDULES]
-    for size, schedule, threads, grain in settings:
-        got = seal(fixed, suite, kernel, schedule, threads, grain, random_bytes(size), route)
-        assert got == expected(suite, size), (size, schedule, threads, grain)
+    for size, schedule, threads, piece in settings:
+        got = seal(fixed, suite, kernel, schedule, threads, piece, random_bytes(size), route)
+        assert got == expected(suite, size), (size, schedule, threads, piece)
 
 
 def test_kernels_that_did_not_run():
@@ -143,8 +143,8 @@ def test_every_setting_of_the_command_line_opens_it(
     text = random_bytes(2_000_000)
     plain, sealed = folder / "plain", folder / "plain.paes"
     plain.write_bytes(text)
-    for threads, grain in [(1, "16384"), (2, "256KiB"), (5, "1MiB")]:
-        how = ("--kernel", kernel, "--schedule", schedule, "-T", threads, "--grain", grain)
+    for threads, piece in [(1, "16384"), (2, "256KiB"), (5, "1MiB")]:
+        how = ("--kernel", kernel, "--schedule", schedule, "-T", threads, "--piece", piece)
         succeed("encrypt", "-f", *how, "-r", keys.recipient, plain)
         preamble = sealed.read_bytes()[: container.PAGE_BYTES]
         key = age_file.age_decrypt(

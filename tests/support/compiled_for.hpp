@@ -20,7 +20,7 @@ struct CompiledRow {
 };
 
 // Adds the features that these imply; features_of never reports one without the other.
-inline Features with_implied(Features features) {
+inline CpuFeatures with_implied(CpuFeatures features) {
   if (features.contain(Feature::avx512)) {
     features = features | Feature::avx2;
   }
@@ -35,7 +35,7 @@ inline Features with_implied(Features features) {
 // `compiled` are the lines of the table, and `kernels` are its rows.
 inline void expect_needs_of_flags(std::span<const CompiledRow> compiled,
                                   std::span<const Kernel* const> kernels) {
-  const std::map<std::string, Features> features_of_flag = {
+  const std::map<std::string, CpuFeatures> features_of_flag = {
       {"-maes", Feature::aes},
       {"-mpclmul", Feature::pclmul},
       {"-mavx", Feature::avx},

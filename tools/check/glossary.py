@@ -25,10 +25,12 @@ WORDS = [
     (r"\bbackend", r".*", "kernel or device"),
     (r"\bbatch(es)?\b", r"src/(stream|mpi)/.*", "buffer, or items"),
     (r"(?i)\blinux kernel\b", r".*", "the system"),
+    (r"(?i)\bgrain(s|_\w+)?\b", r".*", "piece"),
+    (r"\b(struct|class) Request\b", r"(?!apps/paes-mount/).*", "a name that ends in Command"),
 ]
 ALLOWED = re.compile(
-    # A member of JSON, a hidden option and one of fio, what is left out on purpose.
-    r'"engine"|--engine|--ioengine|"backend"'
+    # A member of the C interface's messages, an option of fio, what is left out on purpose.
+    r'"engine"|--ioengine|"backend"'
     r"|paes_keystream_engine|KEYSTREAM_ENGINE|mersenne_twister_engine"
 )
 
@@ -69,8 +71,10 @@ def violations(root):
                     if re.match(files, name) and not ALLOWED.search(around):
                         yield path, number, f"'{match[0]}': write {instead}"
             match = TYPE.match(line)
-            if match and path.suffix == ".hpp" and re.match(r"(src/(?!cipher|kernel|cuda)|include|apps)", name):
-                first = types.setdefault(match[1], name)
+            if match and path.suffix == ".hpp" and re.match(r"(src|include|apps|bench)/", name):
+                # A cipher's types are always named with their cipher's namespace, such as aes_tables::Keys.
+                own = re.match(r"src/cipher/(\w+)\.hpp", name)
+                first = types.setdefault((own[1] if own else "", match[1]), name)
                 if first != name:
                     yield path, number, f"a second type {match[1]}, beside that of {first}"
     document = root / "ARCHITECTURE.md"

@@ -158,6 +158,10 @@ echo '// The engine takes a buffer.' >src/stream/bad.hpp
 must_fail "a device that is called an engine" "$here/glossary.py" .
 echo '// Each thread has a batch.' >src/stream/bad.hpp
 must_fail "a buffer that is called a batch" "$here/glossary.py" .
+echo '// Its grain is 16 bytes.' >src/stream/bad.hpp
+must_fail "a piece that is called a grain" "$here/glossary.py" .
+echo 'struct Request {' >src/stream/bad.hpp
+must_fail "what a user asked of a command, called a request" "$here/glossary.py" .
 echo 'struct Piece {};' | tee src/stream/bad.hpp >src/message/piece.hpp
 must_fail "a second type of one name" "$here/glossary.py" .
 rm src/stream/bad.hpp

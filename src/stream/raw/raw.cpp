@@ -15,21 +15,21 @@ namespace {
 bool has_long_units(const RawTask& task, const Options& options) noexcept {
   const Device* const device = options.device_use.device;
   const std::size_t most =
-      device == nullptr ? max_grain_bytes : std::max(max_grain_bytes, device->piece_bytes());
+      device == nullptr ? max_piece_bytes : std::max(max_piece_bytes, device->piece_bytes());
   return task.key.row().has_units && (task.key.unit_bytes() == 0 || task.key.unit_bytes() > most);
 }
 
 }  // namespace
 
 std::size_t RawTransfer::item_bytes_of(const RawTask& task, const Options& options) {
-  const std::size_t grain = buffer_bytes(options);
+  const std::size_t preferred = buffer_bytes(options);
   if (has_long_units(task, options)) {
     return task.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes} : task.key.unit_bytes();
   }
   const std::size_t step = task.key.step_bytes();
   // A device declines pieces above its piece_bytes().
-  const bool rounds_down = task.key.has_device(task.direction) && grain >= step;
-  return (rounds_down ? grain : grain + step - 1) / step * step;
+  const bool rounds_down = task.key.has_device(task.direction) && preferred >= step;
+  return (rounds_down ? preferred : preferred + step - 1) / step * step;
 }
 
 RawTransfer::RawTransfer(std::string name, const RawTask& task, const Options& options,
@@ -63,7 +63,7 @@ Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Options& o
     transform.run = [this](Buffer& buffer) { crypt(buffer, serial_executor(), layout_.in_bytes); };
     return transfer(source, &sink, layout_, transform, items, options);
   }
-  transform.run = [&](Buffer& buffer) { crypt(buffer, options.executor, options.grain_bytes); };
+  transform.run = [&](Buffer& buffer) { crypt(buffer, options.executor, options.piece_bytes); };
   const Options one_at_a_time{.executor = serial_executor(),
                               .kernel = options.kernel,
                               .cancel = options.cancel,
@@ -71,7 +71,7 @@ Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Options& o
   return transfer(source, &sink, layout_, transform, items, one_at_a_time);
 }
 
-void RawTransfer::crypt(Buffer& buffer, const Executor& executor, std::size_t grain_bytes) {
+void RawTransfer::crypt(Buffer& buffer, const Executor& executor, std::size_t piece_bytes) {
   const std::size_t block = task_.key.block_size();
   const bool pads = task_.pads && buffer.is_last;
   if (pads && task_.encrypts()) {
@@ -81,11 +81,11 @@ void RawTransfer::crypt(Buffer& buffer, const Executor& executor, std::size_t gr
   }
   const MutableBytes bytes = buffer.contents();
   if (is_chained_) {
-    task_.key.crypt(task_.direction, chain_, bytes, bytes, executor, grain_bytes);
+    task_.key.crypt(task_.direction, chain_, bytes, bytes, executor, piece_bytes);
   } else {
     RawPosition position =
         task_.key.at(task_.iv, buffer.first_item * layout_.in_bytes, {bytes.data() - block, block});
-    task_.key.crypt(task_.direction, position, bytes, bytes, executor, grain_bytes);
+    task_.key.crypt(task_.direction, position, bytes, bytes, executor, piece_bytes);
   }
   if (pads && !task_.encrypts()) {
     const auto last_bytes = unpadded_bytes(Bytes(bytes).last(block));

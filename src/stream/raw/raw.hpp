@@ -55,11 +55,11 @@ class RawTransfer {
   [[nodiscard]] static std::size_t item_bytes_of(const RawTask& task, const Options& options);
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // Transfers these items of the message; on a pipe, all. In a chained direction `items` must be
-  // all items. `options` must have the same grain and device as in the constructor.
+  // all items. `options` must have the same piece_bytes and device as in the constructor.
   Moved run(Source& source, Sink& sink, Range items, const Options& options);
 
  private:
-  void crypt(Buffer& buffer, const Executor& executor, std::size_t grain_bytes);
+  void crypt(Buffer& buffer, const Executor& executor, std::size_t piece_bytes);
 
   std::string name_;
   const RawTask& task_;

@@ -331,12 +331,12 @@ class Transfer {
 std::size_t buffer_bytes(const Options& options) {
   constexpr std::size_t unit = std::size_t{16} << 10;
   const Device* const device = options.device_use.device;
-  const std::size_t most = device == nullptr ? max_grain_bytes : max_device_grain_bytes;
-  if (options.grain_bytes > most) {
-    throw Error(ErrorCode::usage, "grain: " + std::to_string(options.grain_bytes) +
+  const std::size_t most = device == nullptr ? max_piece_bytes : max_device_piece_bytes;
+  if (options.piece_bytes > most) {
+    throw Error(ErrorCode::usage, "piece: " + std::to_string(options.piece_bytes) +
                                       " is above the limit of " + std::to_string(most));
   }
-  const std::size_t units = (options.grain_bytes + unit - 1) / unit;
+  const std::size_t units = (options.piece_bytes + unit - 1) / unit;
   const std::size_t liked = device == nullptr ? units : device->piece_bytes() / unit;
   return std::max<std::size_t>(std::min(units, liked), 1) * unit;
 }

@@ -21,16 +21,16 @@
 
 namespace paes::stream {
 
-inline constexpr std::size_t default_grain_bytes = std::size_t{256} << 10;
-inline constexpr std::size_t max_grain_bytes = std::size_t{4} << 20;  // bounds memory per thread
-inline constexpr std::size_t max_device_grain_bytes = std::size_t{16} << 20;  // with a device
+inline constexpr std::size_t default_piece_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t max_piece_bytes = std::size_t{4} << 20;  // bounds memory per thread
+inline constexpr std::size_t max_device_piece_bytes = std::size_t{16} << 20;  // with a device
 
 // How the work is done. None of it changes a byte of the output.
 struct Options {
   const Executor& executor;
   const Kernel& kernel;
   // Text that a thread takes at a time. A device never gets more than its piece_bytes() at a time.
-  std::size_t grain_bytes = default_grain_bytes;
+  std::size_t piece_bytes = default_piece_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;  // grows by the text bytes finished
   // Buffers that outlive the transfer, for callers with many short ones. If they do not fit its
@@ -41,8 +41,8 @@ struct Options {
   DeviceUse device_use = {};
 };
 
-// The grain, rounded up to a multiple of 16 KiB, and at most the device's piece_bytes(). Throws
-// Error(usage) above max_grain_bytes, with a device above max_device_grain_bytes.
+// The piece, rounded up to a multiple of 16 KiB, and at most the device's piece_bytes(). Throws
+// Error(usage) above max_piece_bytes, with a device above max_device_piece_bytes.
 [[nodiscard]] std::size_t buffer_bytes(const Options& options);
 
 // GCM reads its text twice to open it. Each pass is half of the progress.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message in random parts, on random executors with random grains, equals the message in one
+// A message in random parts, on random executors with random piece sizes, equals the message in one
 // call; a batch equals its messages one by one. What is random comes from a seed that a failure
 // tells.
 #include <algorithm>
@@ -85,14 +85,14 @@ TEST(RawParts, RandomPartsEqualOneCall) {
           part = length - at;
         }
         const std::size_t chosen = random.below(all_executors.size());
-        const std::size_t grain = 1 + random.below(length + 1);
-        story += " " + std::to_string(part) + "/" + std::to_string(grain);
+        const std::size_t piece = 1 + random.below(length + 1);
+        story += " " + std::to_string(part) + "/" + std::to_string(piece);
         key.crypt(subject.direction, position, Bytes(in).subspan(at, part),
-                  MutableBytes(out).subspan(at, part), *all_executors[chosen], grain);
+                  MutableBytes(out).subspan(at, part), *all_executors[chosen], piece);
         at += part;
         if (steps == 0 && at < length) {  // only the last, short part is left
           key.crypt(subject.direction, position, Bytes(in).subspan(at),
-                    MutableBytes(out).subspan(at), *all_executors[chosen], grain);
+                    MutableBytes(out).subspan(at), *all_executors[chosen], piece);
           at = length;
         }
       }

@@ -16,7 +16,7 @@ using Fault = EmulatedRuntime::Fault;
 
 TEST(CudaSlots, AreIdleWhateverIsThrown) {
   EmulatedRuntime runtime;
-  Slots slots(runtime, 1, piece_bytes, {});
+  DeviceSlots slots(runtime, 1, piece_bytes, {});
   Block block = {{1}};
   const auto throws_at_work = [&](Slot& slot) {
     std::memcpy(slot.host_blocks(), &block, sizeof block);
@@ -239,7 +239,7 @@ TEST_F(ShortOfMemory, ForGoodItGivesUpAfterSoManyTries) {
     tries += runtime_->calls() != asked ? 1U : 0U;
   }
   EXPECT_EQ(device_->slots(), 0U);
-  EXPECT_EQ(tries, Slots::most_tries);
+  EXPECT_EQ(tries, DeviceSlots::most_tries);
   EXPECT_GT(calls, 10'000U) << "they came too soon after each other";
   EXPECT_EQ(notes_.size(), 2U);
   EXPECT_EQ(notes_.back(), "cuda: cudaHostAlloc: emulated fault; the CPU does the work");
@@ -249,7 +249,7 @@ TEST_F(ShortOfMemory, ForGoodItGivesUpAfterSoManyTries) {
 }
 
 TEST_F(ShortOfMemory, ACallThatSucceedsBeginsTheCountAnew) {
-  for (unsigned round = 0; round < 2 * Slots::most_tries; ++round) {
+  for (unsigned round = 0; round < 2 * DeviceSlots::most_tries; ++round) {
     fail_next();
     EXPECT_FALSE(crypt());
     EXPECT_TRUE(crypt());

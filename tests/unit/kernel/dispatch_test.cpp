@@ -214,7 +214,7 @@ TEST(Dispatch, ImpliedFeaturesAreThere) {
           for (unsigned i = 0; i < 3; ++i) {
             words.extended_ecx |= (ecx >> i & 1U) != 0 ? ecx_bits[i] : 0;
           }
-          const Features features = features_of(words);
+          const CpuFeatures features = features_of(words);
           EXPECT_EQ(test::with_implied(features).bits, features.bits);
         }
       }
@@ -223,14 +223,14 @@ TEST(Dispatch, ImpliedFeaturesAreThere) {
 }
 
 TEST(Dispatch, FeaturesOfArmv8ByTheAuxiliaryVector) {
-  const Features both = Feature::armv8_aes | Feature::armv8_pmull;
+  const CpuFeatures both = Feature::armv8_aes | Feature::armv8_pmull;
   const std::uint64_t all = ~std::uint64_t{0};
   EXPECT_EQ(features_of(HwcapWord{all}).bits, both.bits);
   EXPECT_EQ(features_of(HwcapWord{asimd | armv8_aes | pmull64 | sha1 | sha2}).bits, both.bits);
   for (const std::uint64_t one : {armv8_aes, sha1, sha2}) {
-    EXPECT_EQ(features_of(HwcapWord{all & ~one}).bits, Features(Feature::armv8_pmull).bits);
+    EXPECT_EQ(features_of(HwcapWord{all & ~one}).bits, CpuFeatures(Feature::armv8_pmull).bits);
   }
-  EXPECT_EQ(features_of(HwcapWord{all & ~pmull64}).bits, Features(Feature::armv8_aes).bits);
+  EXPECT_EQ(features_of(HwcapWord{all & ~pmull64}).bits, CpuFeatures(Feature::armv8_aes).bits);
   EXPECT_EQ(features_of(HwcapWord{all & ~asimd}).bits, 0U);
   EXPECT_EQ(features_of(HwcapWord{}).bits, 0U);
 }
@@ -241,7 +241,7 @@ TEST(Dispatch, ChoosesTheFirstThatFitsForEverySetOfFeatures) {
   const auto count = static_cast<unsigned>(named_features().size());
   for (const Cipher cipher : ciphers_of_the_table()) {
     for (unsigned set = 0; set < 1U << count; ++set) {
-      Features features;
+      CpuFeatures features;
       for (unsigned i = 0; i < count; ++i) {
         if ((set >> i & 1U) != 0) {
           features = features | named_features()[i].feature;

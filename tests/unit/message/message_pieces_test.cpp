@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One message in pieces over an executor: the same bytes for every schedule, thread count and
-// grain, and parts of a hash that join in any grouping.
+// piece, and parts of a hash that join in any grouping.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Buffer = std::vector<std::uint8_t>;
 
 class Pieces : public KernelCase {};
 
-TEST_P(Pieces, EveryScheduleAndGrainGivesTheSameBytes) {
+TEST_P(Pieces, EveryScheduleAndPieceGivesTheSameBytes) {
   PAES_SKIP_IF_UNAVAILABLE();
   const Buffer iv = varied_bytes(12, 1);
   const Buffer aad = varied_bytes(29, 2);
@@ -35,23 +35,23 @@ TEST_P(Pieces, EveryScheduleAndGrainGivesTheSameBytes) {
          {Schedule::serial, Schedule::omp_static, Schedule::omp_dynamic}) {
       for (const unsigned threads : {1U, 2U, 3U}) {
         const auto executor = make_executor(schedule, threads);
-        for (const std::size_t grain :
+        for (const std::size_t piece :
              {std::size_t{1}, std::size_t{16}, std::size_t{100}, flight - 1, flight + 16,
               std::size_t{4096}, std::size_t{16384}, std::size_t{1048576}}) {
-          if (length / std::max<std::size_t>(grain, 16) > 1000) {
+          if (length / std::max<std::size_t>(piece, 16) > 1000) {
             continue;  // thousands of one-block pieces take long and add nothing
           }
-          SCOPED_TRACE(std::to_string(length) + " bytes, grain " + std::to_string(grain) + ", " +
+          SCOPED_TRACE(std::to_string(length) + " bytes, piece " + std::to_string(piece) + ", " +
                        std::to_string(threads) + " threads");
           Buffer out(length);
           Buffer tag(16);
-          key.seal(iv, aad, text, out, tag, *executor, grain);
+          key.seal(iv, aad, text, out, tag, *executor, piece);
           ASSERT_TRUE(out == expected.ciphertext);
           ASSERT_TRUE(tag == expected.tag);
-          ASSERT_TRUE(key.open(iv, aad, out, out, tag, *executor, grain));  // in place
+          ASSERT_TRUE(key.open(iv, aad, out, out, tag, *executor, piece));  // in place
           ASSERT_TRUE(out == text);
           tag[0] ^= 1;
-          ASSERT_FALSE(key.open(iv, aad, expected.ciphertext, out, tag, *executor, grain));
+          ASSERT_FALSE(key.open(iv, aad, expected.ciphertext, out, tag, *executor, piece));
           ASSERT_TRUE(std::all_of(out.begin(), out.end(), [](auto byte) { return byte == 0; }));
         }
       }

@@ -66,7 +66,7 @@ TEST_P(RawModes, AnyLengthInPartsAndPieces) {
             continue;
           }
           const Buffer want = expected(mode, encrypt, key, iv, text);
-          for (const std::size_t grain : {std::size_t{40}, std::size_t{1} << 20}) {
+          for (const std::size_t piece : {std::size_t{40}, std::size_t{1} << 20}) {
             for (const bool in_place : {false, true}) {
               for (const std::size_t first_part : {std::size_t{0}, std::size_t{160}}) {
                 if (first_part > length || (mode == Mode::xts && first_part != 0)) {
@@ -77,12 +77,12 @@ TEST_P(RawModes, AnyLengthInPartsAndPieces) {
                 Buffer& out = in_place ? in : apart;
                 RawPosition position = raw.start(iv);
                 raw.crypt(direction, position, Bytes(in).first(first_part),
-                          MutableBytes(out).first(first_part), *threads, grain);
+                          MutableBytes(out).first(first_part), *threads, piece);
                 raw.crypt(direction, position, Bytes(in).subspan(first_part),
-                          MutableBytes(out).subspan(first_part), *threads, grain);
+                          MutableBytes(out).subspan(first_part), *threads, piece);
                 ASSERT_TRUE(out == want)
                     << row_of(mode).name << (encrypt ? " encryption of " : " decryption of ")
-                    << length << " bytes, key of " << key_bytes << ", grain " << grain;
+                    << length << " bytes, key of " << key_bytes << ", piece " << piece;
               }
             }
           }

@@ -41,9 +41,9 @@ TEST(RawMemory, ManyUnitsTakeNoMoreThanFew) {
   const std::vector<std::uint8_t> number(block_bytes);
   std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
   const std::size_t before_kib = peak_kib();
-  for (const std::size_t grain : {std::size_t{1} << 20, text_bytes}) {
+  for (const std::size_t piece : {std::size_t{1} << 20, text_bytes}) {
     RawPosition position = key.start(number);
-    key.crypt(Direction::encrypt, position, text, text, *executor, grain);
+    key.crypt(Direction::encrypt, position, text, text, *executor, piece);
     EXPECT_EQ(load_le<std::uint64_t>(std::get<UnitNumber>(position.next).bytes),
               text_bytes / block_bytes);
   }

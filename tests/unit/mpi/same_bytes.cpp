@@ -147,7 +147,7 @@ class Comparison {
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
   [[nodiscard]] stream::Options options(const Kernel& kernel) const {
-    return {*executor_, kernel, grain_bytes_};
+    return {*executor_, kernel, piece_bytes_};
   }
   // Only rank 0 has it; the others are told.
   [[nodiscard]] SecretBytes own(Bytes key) const {
@@ -218,7 +218,7 @@ class Comparison {
   mpi::FileAccess access_;
   std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
   // Another on each rank, and none that divides 4 MiB.
-  std::size_t grain_bytes_ = (std::size_t{320} + std::size_t{64} * ranks_.rank()) << 10;
+  std::size_t piece_bytes_ = (std::size_t{320} + std::size_t{64} * ranks_.rank()) << 10;
   std::uint64_t written_ = UINT64_MAX;
   unsigned compared_ = 0;
 };

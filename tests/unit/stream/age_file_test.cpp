@@ -35,7 +35,7 @@ class AgeFolder {
   [[nodiscard]] std::string pipe() const { return folder_ / "pipe"; }
   [[nodiscard]] Options options() const {
     return {
-        .executor = *executor_, .kernel = best_kernel(Cipher::aes), .grain_bytes = 2 * age_chunk};
+        .executor = *executor_, .kernel = best_kernel(Cipher::aes), .piece_bytes = 2 * age_chunk};
   }
 
   // What `work` does with these bytes as a file, or as a pipe.
@@ -341,7 +341,7 @@ TEST(Layouts, ThatDoNotFitAPipeAreRefused) {
   Input input = Input::of(Descriptor(ends[0]), "pipe", nullptr);
   const auto executor = make_executor(Schedule::serial, 1);
   const Options options = {
-      .executor = *executor, .kernel = best_kernel(Cipher::aes), .grain_bytes = 64};
+      .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = 64};
   const Layout fits = {.in_bytes = 64, .out_bytes = 64, .room_bytes = 64};
   Layout before = fits;
   before.before_bytes = 17;

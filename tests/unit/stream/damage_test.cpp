@@ -45,7 +45,7 @@ class Damage : public testing::Test {
                                   unsigned threads = 1, bool opens_envelope = true) const {
     const auto executor = make_executor(Schedule::omp_dynamic, threads);
     const Options options{
-        .executor = *executor, .kernel = best_kernel(Cipher::aes), .grain_bytes = chunk};
+        .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
     try {
       Input input = Input::open(path);
       const Preamble preamble = read_preamble(input);
@@ -273,7 +273,7 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
     const Preamble preamble = read_preamble(input);
     Output output = Output::create(out, {});
     const Options options = {
-        .executor = *executor, .kernel = best_kernel(Cipher::aes), .grain_bytes = chunk};
+        .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
     decrypt(input, output, opened(input, preamble, key_, options), {}, options);
   });
   writer.join();

@@ -121,7 +121,7 @@ struct Setting {
   container::Suite suite = container::Suite::cobblestone_256;
   Schedule schedule = Schedule::omp_dynamic;
   unsigned threads = 2;
-  std::size_t grain_bytes = default_grain_bytes;
+  std::size_t piece_bytes = default_piece_bytes;
   const Cancel* cancel = nullptr;
   std::atomic<std::uint64_t>* progress = nullptr;
   DeviceUse device_use = {};
@@ -137,7 +137,7 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
                            sample_salt,
                            {.executor = *executor,
                             .kernel = best_kernel(Cipher::aes),
-                            .grain_bytes = setting.grain_bytes,
+                            .piece_bytes = setting.piece_bytes,
                             .cancel = setting.cancel,
                             .progress = setting.progress,
                             .device_use = setting.device_use});
@@ -167,7 +167,7 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
       to, {.permissions = decrypted_mode(input), .source = &input, .cancel = setting.cancel});
   const Options options = {.executor = *executor,
                            .kernel = best_kernel(Cipher::aes),
-                           .grain_bytes = setting.grain_bytes,
+                           .piece_bytes = setting.piece_bytes,
                            .cancel = setting.cancel,
                            .progress = setting.progress,
                            .device_use = setting.device_use};
@@ -181,7 +181,7 @@ inline Verification verification_of(const std::string& from, const Setting& sett
   const Preamble preamble = read_preamble(input);
   const Options options = {.executor = *executor,
                            .kernel = best_kernel(Cipher::aes),
-                           .grain_bytes = setting.grain_bytes,
+                           .piece_bytes = setting.piece_bytes,
                            .cancel = setting.cancel,
                            .progress = setting.progress,
                            .device_use = setting.device_use};

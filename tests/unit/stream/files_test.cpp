@@ -361,7 +361,7 @@ TEST_F(Files, RangesAreExact) {
       const std::uint64_t end = last && *last < size ? *last + 1 : size;
       const Contents expected(text_.begin() + static_cast<std::ptrdiff_t>(first),
                               text_.begin() + static_cast<std::ptrdiff_t>(end));
-      const Setting setting{.grain_bytes = chunk};
+      const Setting setting{.piece_bytes = chunk};
       EXPECT_EQ(decrypt_path(folder_ / "sealed", folder_ / "part", setting, ByteRange{first, last})
                     .text_bytes,
                 expected.size());
@@ -482,7 +482,7 @@ TEST_F(Stopping, AFailureEndsAReadThatWaitsInAnotherThread) {
     EXPECT_EQ(::write(to, damaged.data(), damaged.size()), static_cast<ssize_t>(damaged.size()));
   });
   const Error error = error_of(
-      [&] { decrypt_path(fifo_, folder_ / "back", {.threads = 3, .grain_bytes = chunk}); });
+      [&] { decrypt_path(fifo_, folder_ / "back", {.threads = 3, .piece_bytes = chunk}); });
   writer.join();
   close(to);
   EXPECT_EQ(error.code, ErrorCode::corrupt);
@@ -568,7 +568,7 @@ TEST_F(Files, MemoryStaysWithinItsBound) {
   ASSERT_EQ(truncate((folder_ / "text").c_str(), off_t{512} << 20), 0);
   const std::size_t before = resident_peak_bytes();
   constexpr unsigned threads = 4;
-  encrypt_path(folder_ / "text", "/dev/null", {.threads = threads, .grain_bytes = max_grain_bytes});
+  encrypt_path(folder_ / "text", "/dev/null", {.threads = threads, .piece_bytes = max_piece_bytes});
   EXPECT_LE(resident_peak_bytes() - before, threads * (std::size_t{16} << 20));
 }
 

@@ -21,7 +21,7 @@ class Part : public testing::TestWithParam<std::size_t> {
   Part() : text_(random_buffer(GetParam())), file_(reference(suite, text_)) {}
 
   [[nodiscard]] Options options() const {
-    return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .grain_bytes = 3 * chunk};
+    return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .piece_bytes = 3 * chunk};
   }
   // Of so many ranks each one's stripes, the last rank's first.
   [[nodiscard]] std::vector<Range> shares(std::uint64_t ranks) const {

@@ -60,7 +60,7 @@ TEST_P(RawStreams, EveryWayGivesTheSameBytes) {
           Output output = Output::create(target, {.source = &input});
           const Totals totals =
               crypt_raw(input, output, {.key = key, .direction = GetParam().direction, .iv = iv},
-                        {.executor = *executor, .kernel = kernel, .grain_bytes = 32768});
+                        {.executor = *executor, .kernel = kernel, .piece_bytes = 32768});
           EXPECT_EQ(totals.text_bytes, text.size());
         }
         if (from_pipe) {
@@ -108,7 +108,7 @@ TEST(RawFailures, AFailureEndsTheTurns) {
       (void)crypt_raw(
           input, output,
           {.key = key, .direction = Direction::encrypt, .iv = iv, .max_blocks = max_blocks},
-          {.executor = *executor, .kernel = kernel, .grain_bytes = 16384});
+          {.executor = *executor, .kernel = kernel, .piece_bytes = 16384});
     });
     feeder.join();
     EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
@@ -125,7 +125,7 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   const Folder folder;
   write_file(folder / "in", text);
   const auto executor = make_executor(Schedule::omp_dynamic, 3);
-  const Options options{.executor = *executor, .kernel = kernel, .grain_bytes = 32768};
+  const Options options{.executor = *executor, .kernel = kernel, .piece_bytes = 32768};
   {
     Input input = Input::open(folder / "in");
     Output output = Output::create(folder / "sealed", {.source = &input});
@@ -206,7 +206,7 @@ TEST(RawGcm, WhatChangesAfterItsCheckIsNotWritten) {
         Input input = Input::open(folder / "in");
         Output output = Output::create(target, {.source = &input});
         (void)open_gcm(input, output, key, iv, {},
-                       {.executor = executor, .kernel = kernel, .grain_bytes = piece_bytes});
+                       {.executor = executor, .kernel = kernel, .piece_bytes = piece_bytes});
       });
       EXPECT_EQ(error.code, ErrorCode::corrupt);
       EXPECT_NE(std::string(error.what()).find("changed between its check"), std::string::npos)

@@ -218,7 +218,7 @@ TEST_F(Resume, DamageInACompleteStripeIsRepaired) {
   interrupt_encryption(2);
   overwrite("out.partial", place_of(1) + 12345, Contents(100, 0x55));
   // The piece of 256 KiB with the damage is done again.
-  EXPECT_EQ(encrypt().kept_text_bytes, 2 * stripe_text_bytes - default_grain_bytes);
+  EXPECT_EQ(encrypt().kept_text_bytes, 2 * stripe_text_bytes - default_piece_bytes);
   EXPECT_TRUE(notes_.empty());
   expect_complete(text_);
 }
@@ -456,7 +456,7 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgain) {
   overwrite("out.partial", 100'000, Contents(8192, 0x55));                  // over zero pages
   overwrite("out.partial", stripe_text_bytes + 50'000, Contents(1, 0x55));  // over text
   overwrite("out.partial", 3 * stripe_text_bytes, Contents(4999, 0x55));    // never written
-  EXPECT_EQ(decrypt().kept_text_bytes, 3 * stripe_text_bytes - 2 * default_grain_bytes);
+  EXPECT_EQ(decrypt().kept_text_bytes, 3 * stripe_text_bytes - 2 * default_piece_bytes);
   expect_text();
 }
 

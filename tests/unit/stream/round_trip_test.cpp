@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the size, the schedule, the grain and the kind of input and output: the same ciphertext,
+// Whatever the size, the schedule, the piece and the kind of input and output: the same ciphertext,
 // and the text comes back.
 
 #include "stream/file_sample.hpp"
@@ -15,7 +15,7 @@ TEST(RoundTrip, FilesOfEverySizeMatchTheSpecification) {
       SCOPED_TRACE(size);
       const Contents text = random_buffer(size);
       write_file(folder / "text", text);
-      const Setting setting{.suite = suite, .grain_bytes = 4 * chunk};
+      const Setting setting{.suite = suite, .piece_bytes = 4 * chunk};
       EXPECT_EQ(encrypt_path(folder / "text", folder / "sealed", setting).text_bytes, size);
       EXPECT_TRUE(read_file(folder / "sealed") == reference(suite, text));
       EXPECT_EQ(verify_path(folder / "sealed", setting).text_bytes, size);
@@ -28,17 +28,17 @@ TEST(RoundTrip, FilesOfEverySizeMatchTheSpecification) {
   }
 }
 
-TEST(RoundTrip, EveryScheduleThreadCountAndGrainGivesTheSameBytes) {
+TEST(RoundTrip, EveryScheduleThreadCountAndPieceGivesTheSameBytes) {
   const Folder folder;
   const Contents text = random_buffer(37 * chunk + 123);
   write_file(folder / "text", text);
   const Contents expected = reference(container::Suite::cobblestone_256, text);
   for (const auto schedule : {Schedule::serial, Schedule::omp_static, Schedule::omp_dynamic}) {
     for (const unsigned threads : {1U, 2U, 3U, 8U}) {
-      for (const std::size_t grain :
-           {std::size_t{1}, chunk, 3 * chunk, 16 * chunk, max_grain_bytes}) {
-        SCOPED_TRACE(testing::Message() << threads << " threads, grain " << grain);
-        const Setting setting{.schedule = schedule, .threads = threads, .grain_bytes = grain};
+      for (const std::size_t piece :
+           {std::size_t{1}, chunk, 3 * chunk, 16 * chunk, max_piece_bytes}) {
+        SCOPED_TRACE(testing::Message() << threads << " threads, piece " << piece);
+        const Setting setting{.schedule = schedule, .threads = threads, .piece_bytes = piece};
         encrypt_path(folder / "text", folder / "sealed", setting);
         ASSERT_TRUE(read_file(folder / "sealed") == expected);
         decrypt_path(folder / "sealed", folder / "back", setting);
@@ -63,7 +63,7 @@ class Pipes : public testing::TestWithParam<PipeCase> {
 
   const PipeCase& pipe_case() { return GetParam(); }
   [[nodiscard]] Setting setting() const {
-    return {.threads = GetParam().threads, .grain_bytes = 2 * chunk};
+    return {.threads = GetParam().threads, .piece_bytes = 2 * chunk};
   }
 
   Folder folder_;
@@ -164,11 +164,11 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
                           b.begin() + payload));
 }
 
-TEST(RoundTrip, AGrainAboveTheLimitIsRefused) {
+TEST(RoundTrip, APieceAboveTheLimitIsRefused) {
   const Folder folder;
   write_file(folder / "text", random_buffer(10));
   const Error error = error_of([&] {
-    encrypt_path(folder / "text", folder / "sealed", {.grain_bytes = max_grain_bytes + 1});
+    encrypt_path(folder / "text", folder / "sealed", {.piece_bytes = max_piece_bytes + 1});
   });
   EXPECT_EQ(error.code, ErrorCode::usage);
   EXPECT_EQ(folder.entries(), 1U);

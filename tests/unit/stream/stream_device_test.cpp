@@ -70,7 +70,7 @@ class Devices : public testing::TestWithParam<Way> {
     return {device.get(), GetParam().when_busy};
   }
   [[nodiscard]] static Setting setting(TestedDevice& device) {
-    return {.threads = GetParam().threads, .grain_bytes = 4 * chunk, .device_use = use(device)};
+    return {.threads = GetParam().threads, .piece_bytes = 4 * chunk, .device_use = use(device)};
   }
   static void expect_used(const TestedDevice& device) {
     EXPECT_EQ(device.is_used(), GetParam().slots != 0);
@@ -174,7 +174,7 @@ Contents at_once(const RawKey& key, Direction direction, Bytes iv, const Content
 }
 
 TEST_P(Devices, RawMessagesAreTheSame) {
-  constexpr std::size_t grain = 2 * chunk;
+  constexpr std::size_t piece = 2 * chunk;
   const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
   for (const RawCase& which : raw_cases) {
     const std::size_t key_bytes =
@@ -185,15 +185,15 @@ TEST_P(Devices, RawMessagesAreTheSame) {
                                                        : find_kernel(which.cipher, "openssl");
     const RawKey plain(which.cipher, which.mode, key_text, kernel, which.unit_bytes);
     Contents iv(plain.iv_bytes(), 0xff);  // counters and unit numbers carry at once
-    for (const std::size_t size : {std::size_t{0}, std::size_t{16}, std::size_t{24}, grain - 16,
-                                   grain, 3 * grain + 1, 5 * grain + 1040, 5 * grain + 4097}) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{16}, std::size_t{24}, piece - 16,
+                                   piece, 3 * piece + 1, 5 * piece + 1040, 5 * piece + 4097}) {
       if (!plain.takes(size)) {
         continue;
       }
       for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
         SCOPED_TRACE(testing::Message()
                      << row_of(which.mode).name << which.unit_bytes << ", " << size << " bytes");
-        TestedDevice device(GetParam(), grain);
+        TestedDevice device(GetParam(), piece);
         const RawKey key(which.cipher, which.mode, key_text, kernel, which.unit_bytes, use(device));
         const Contents text = random_buffer(size, 5);
         write_file(folder_ / "in", text);
@@ -203,7 +203,7 @@ TEST_P(Devices, RawMessagesAreTheSame) {
           crypt_raw(input, output, {.key = key, .direction = direction, .iv = iv},
                     {.executor = *executor,
                      .kernel = kernel,
-                     .grain_bytes = grain,
+                     .piece_bytes = piece,
                      .device_use = use(device)});
         }
         EXPECT_TRUE(read_file(folder_ / "out") == at_once(plain, direction, iv, text));
@@ -236,7 +236,7 @@ TEST_P(Devices, PaddingComesAndGoes) {
         crypt_raw(input, output, {.key = key, .direction = direction, .iv = iv, .pads = true},
                   {.executor = *executor,
                    .kernel = kernel,
-                   .grain_bytes = 2 * chunk,
+                   .piece_bytes = 2 * chunk,
                    .device_use = use(device)});
       };
       run("in", "sealed", Direction::encrypt);
@@ -262,7 +262,7 @@ TEST_P(Devices, GcmAsOneMessageIsTheSame) {
     const GcmKey key(key_text, kernel, use(device));
     const Options options{.executor = *executor,
                           .kernel = kernel,
-                          .grain_bytes = 2 * chunk,
+                          .piece_bytes = 2 * chunk,
                           .device_use = use(device)};
     const Contents text = random_buffer(size);
     write_file(folder_ / "in", text);
@@ -301,7 +301,7 @@ TEST(DeviceFailures, NothingOfTheOutputSurvives) {
         FakeDevice device(2, 2 * chunk);
         device.fail_at(call);
         const Setting setting{
-            .threads = 3, .grain_bytes = 2 * chunk, .device_use = {&device, when_busy}};
+            .threads = 3, .piece_bytes = 2 * chunk, .device_use = {&device, when_busy}};
         const Error error = error_of([&] {
           if (std::string(to) == "out") {
             encrypt_path(folder / "text", folder / to, setting);
@@ -317,13 +317,13 @@ TEST(DeviceFailures, NothingOfTheOutputSurvives) {
   }
 }
 
-TEST(DeviceGrain, IsNoMoreThanTheDeviceLikes) {
+TEST(DevicePiece, IsNoMoreThanTheDeviceLikes) {
   const Folder folder;
   write_file(folder / "text", random_buffer(32 * chunk));
   FakeDevice device(1, 2 * chunk);
   const DeviceUse use{&device, WhenBusy::wait};
   encrypt_path(folder / "text", folder / "sealed",
-               {.threads = 1, .grain_bytes = max_device_grain_bytes, .device_use = use});
+               {.threads = 1, .piece_bytes = max_device_piece_bytes, .device_use = use});
   EXPECT_EQ(device.calls(), 17U);
 }
 
