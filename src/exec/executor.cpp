@@ -148,6 +148,15 @@ const char* name_of(Schedule schedule) noexcept {
   return schedule == Schedule::serial ? "serial" : row_of(schedule).name;
 }
 
+std::span<const Schedule> named_schedules() noexcept {
+  static constexpr Schedule all[] = {
+#define PAES_SCHEDULE(name) Schedule::name,
+#include "exec/schedules.def"
+#undef PAES_SCHEDULE
+  };
+  return all;
+}
+
 std::string schedule_names() {
   std::string names;
   for (const ScheduleRow* row : rows) {
@@ -157,9 +166,9 @@ std::string schedule_names() {
 }
 
 Schedule parse_schedule(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(rows); ++i) {
-    if (name == rows[i]->name) {
-      return static_cast<Schedule>(i + 1);
+  for (const Schedule schedule : named_schedules()) {
+    if (name == name_of(schedule)) {
+      return schedule;
     }
   }
   throw Error(ErrorCode::usage, "schedule: unknown name '" + std::string(name) + "'",

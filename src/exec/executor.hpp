@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -55,7 +56,8 @@ inline constexpr unsigned max_threads = 4096;
 
 // "static", "dynamic"; for the schedule that users cannot name, "serial".
 [[nodiscard]] const char* name_of(Schedule schedule) noexcept;
-// "static, dynamic": what users may ask for.
+// What users may ask for, in the order of the table; and their names, "static, dynamic".
+[[nodiscard]] std::span<const Schedule> named_schedules() noexcept;
 [[nodiscard]] std::string schedule_names();
 // The schedule of that name; throws Error(usage) that lists the names.
 [[nodiscard]] Schedule parse_schedule(std::string_view name);

@@ -2,6 +2,7 @@
 # Runs the paes binary under test and states what a failure has to look like. Every test goes
 # through here, so that "one clear line, the right exit code" is checked the same way everywhere.
 import hashlib
+import json
 import os
 import re
 import select
@@ -79,6 +80,12 @@ def succeed(*arguments, **options):
     result = run(*arguments, **options)
     assert result.code == OK, f"paes {arguments} exited {result.code}: {result.err}"
     return result
+
+
+def choices_of(command, option):
+    """What the program says it takes for an option, so that a new row of its table is tested, too."""
+    options = json.loads(succeed(command, "--list-options").out)["options"]
+    return next(one["choices"] for one in options if option in one["names"])
 
 
 def start(*arguments, binary=PAES, **options):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from program import CORRUPT, USAGE, assert_error_lines, clean_environment, fail, run, succeed
+from program import CORRUPT, USAGE, assert_error_lines, choices_of, clean_environment, fail, run, succeed
 
 SIZES = [0, 1, 15, 16, 17, 4096, (1 << 20) + 5]
 AES_MODES = ["ecb", "cbc", "cfb", "ofb", "ctr"]
@@ -141,7 +141,7 @@ def test_piece_and_schedule_change_no_byte(piece, ciphers, folder, random_bytes)
     for name in ("aes-128-cbc", "aes-128-cfb", "aes-128-ctr", "aes-128-ofb"):
         key, iv = ciphers.key(16), iv_of(name)
         want = openssl_enc(name, key, iv, text)
-        for schedule in ("static", "dynamic"):
+        for schedule in choices_of("cipher", "--schedule"):
             arguments = [
                 *ciphers.arguments(name, key, iv), "--piece", piece, "--schedule", schedule
             ]

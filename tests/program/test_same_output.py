@@ -14,7 +14,7 @@ import age_file
 import container
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from program import PAES, clean_environment, succeed
+from program import PAES, choices_of, clean_environment, succeed
 
 SEAL_FIXED = os.environ.get("SEAL_FIXED", "")
 
@@ -103,7 +103,7 @@ def seal(fixed, suite, kernel, schedule, threads, piece, text, route):
     return target.read_bytes() if route == "file" else done.stdout
 
 
-SCHEDULES = [("serial", 1), ("static", 2), ("static", 5), ("dynamic", 2), ("dynamic", 5)]
+SCHEDULES = [("serial", 1), *itertools.product(choices_of("encrypt", "--schedule"), (2, 5))]
 PIECES = [1, 16384, 100_000, 256 << 10, 4 << 20]
 SIZES = [0, 1, 16383, 16384, 16385, 300_000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1]
 
@@ -136,7 +136,7 @@ def test_the_reference_here_agrees_with_cryptography(random_bytes):
 
 
 @pytest.mark.parametrize("kernel", AVAILABLE)
-@pytest.mark.parametrize("schedule", ["static", "dynamic"])
+@pytest.mark.parametrize("schedule", choices_of("encrypt", "--schedule"))
 def test_every_setting_of_the_command_line_opens_it(
     kernel, schedule, keys, random_bytes, folder
 ):

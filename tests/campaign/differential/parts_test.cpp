@@ -22,10 +22,10 @@ class Random {
 std::vector<std::unique_ptr<Executor>> executors() {
   std::vector<std::unique_ptr<Executor>> made;
   made.push_back(make_executor(Schedule::serial, 1));
-  made.push_back(make_executor(Schedule::omp_static, 2));
-  made.push_back(make_executor(Schedule::omp_static, 3));
-  made.push_back(make_executor(Schedule::omp_dynamic, 2));
-  made.push_back(make_executor(Schedule::omp_dynamic, 4));
+  for (const Schedule schedule : named_schedules()) {
+    made.push_back(make_executor(schedule, 2));
+    made.push_back(make_executor(schedule, 3));
+  }
   return made;
 }
 

@@ -24,6 +24,16 @@ struct Choice {
   unsigned threads;
 };
 
+std::vector<Choice> all_choices() {
+  std::vector<Choice> all = {{Schedule::serial, 1}};
+  for (const Schedule schedule : named_schedules()) {
+    for (const unsigned threads : {1, 2, 3, 8}) {
+      all.push_back({schedule, threads});
+    }
+  }
+  return all;
+}
+
 class Executors : public testing::TestWithParam<Choice> {
  protected:
   std::unique_ptr<Executor> executor_ = make_executor(GetParam().schedule, GetParam().threads);
@@ -90,13 +100,7 @@ TEST_P(Executors, WhenAllThreadsFailOneExceptionArrives) {
       std::runtime_error);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Choices, Executors,
-    testing::Values(Choice{Schedule::serial, 1}, Choice{Schedule::omp_static, 1},
-                    Choice{Schedule::omp_static, 2}, Choice{Schedule::omp_static, 3},
-                    Choice{Schedule::omp_static, 8}, Choice{Schedule::omp_dynamic, 1},
-                    Choice{Schedule::omp_dynamic, 2}, Choice{Schedule::omp_dynamic, 3},
-                    Choice{Schedule::omp_dynamic, 8}));
+INSTANTIATE_TEST_SUITE_P(Choices, Executors, testing::ValuesIn(all_choices()));
 
 TEST(MakeExecutor, TakesTheThreadsAskedForAndAllForZero) {
   EXPECT_EQ(make_executor(Schedule::omp_static, 3)->threads(), 3U);
@@ -122,7 +126,7 @@ TEST(SerialExecutor, KeepsTheOrder) {
 TEST(ParseSchedule, KnowsItsNames) {
   EXPECT_EQ(parse_schedule("static"), Schedule::omp_static);
   EXPECT_EQ(parse_schedule("dynamic"), Schedule::omp_dynamic);
-  for (const Schedule schedule : {Schedule::omp_static, Schedule::omp_dynamic}) {
+  for (const Schedule schedule : named_schedules()) {
     EXPECT_EQ(parse_schedule(name_of(schedule)), schedule);
   }
   EXPECT_STREQ(name_of(Schedule::serial), "serial");
