@@ -16,7 +16,7 @@ namespace paes::keystream {
 
 namespace {
 
-// What a context takes, together with its places in the precomputer's orders and what the allocator
+// The memory of a context, including its places in the precomputer's orders and what the allocator
 // adds.
 constexpr std::size_t context_memory_bytes =
     std::max(sizeof(CtrContext), sizeof(SealContext)) + 320;
@@ -54,7 +54,7 @@ void abandon(std::shared_ptr<void> object) noexcept {
   } catch (const std::bad_alloc&) {
     alignas(std::shared_ptr<void>) std::byte never_destroyed[sizeof object];
     (void)new (never_destroyed)
-        std::shared_ptr<void>(std::move(object));  // push_back has not taken it
+        std::shared_ptr<void>(std::move(object));  // push_back has failed and not taken it
   }
 }
 

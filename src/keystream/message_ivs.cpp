@@ -26,7 +26,7 @@ EncryptedIvs::~EncryptedIvs() {
   }
 }
 
-// Every kernel that has GCM has counter mode, and zeros encrypted with it are the encrypted
+// Every kernel that has GCM has counter mode, and zeros encrypted in counter mode are the encrypted
 // counter.
 void EncryptedIvs::make(std::uint64_t message, std::uint8_t* iv) const noexcept {
   CounterBlock number = {};
