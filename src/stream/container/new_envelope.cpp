@@ -8,8 +8,8 @@ namespace paes::stream {
 
 namespace {
 
-// Throws Error(corrupt) that says `otherwise` unless the payload after this preamble belongs to its
-// envelope.
+// Throws Error(corrupt) with the text `otherwise` unless the payload after this preamble belongs to
+// its envelope.
 age::OpenEnvelope open_envelope(const PreambleFile& file, const Preamble& preamble,
                                 const Rekeying& rekeying, const std::string& otherwise) {
   age::OpenEnvelope envelope = rekeying.open(preamble.envelope());
@@ -19,7 +19,7 @@ age::OpenEnvelope open_envelope(const PreambleFile& file, const Preamble& preamb
   return envelope;
 }
 
-// The same place for the payload, whatever the new envelope's length.
+// The payload stays in its place, however long the new envelope is.
 container::Header new_header(const std::string& name, const container::Header& before,
                              std::size_t envelope_bytes) {
   if (envelope_bytes > before.envelope_room() || envelope_bytes > container::max_envelope_bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other recipients for a container: a new envelope around the same input key, in the place of the
+// Changes a container's recipients: puts a new envelope around the same input key in place of the
 // old one.
 #pragma once
 
@@ -14,21 +14,21 @@
 
 namespace paes::stream {
 
-// What a change of recipients asks its caller for, in this order.
+// What a change of recipients asks of its caller, in this order.
 struct Rekeying {
-  // Throws where the change makes no sense for this envelope, before anybody is asked for a key.
+  // Throws if the change makes no sense for this envelope, before anybody is asked for a key.
   std::function<void(Bytes envelope)> check;
   std::function<age::OpenEnvelope(Bytes envelope)> open;
   std::function<std::vector<std::uint8_t>(const age::OpenEnvelope& old)> reseal;
 };
 
-// Returns how many recipients the file has now. Throws Error: failure when an interrupted change
-// has left its copy and when the new envelope has too little room, usage for a file of age, corrupt
-// when the payload belongs to another envelope.
+// Changes the recipients and returns how many the file has now. Throws Error(failure) if an
+// interrupted change has left its copy or the new envelope has too little room, Error(usage) for a
+// file of age, and Error(corrupt) if the payload belongs to another envelope.
 std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying);
 
-// Puts back what an interrupted change left, and returns how many recipients the file has then.
-// Throws as PreambleFile::read_leftover does, and Error(corrupt) when that is another file's.
+// Undoes an interrupted change, and returns how many recipients the file then has. Throws like
+// PreambleFile::read_leftover, and Error(corrupt) if the copy belongs to another file.
 std::size_t restore_recipients(const PreambleFile& file, const Rekeying& rekeying);
 
 }  // namespace paes::stream
