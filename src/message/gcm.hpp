@@ -50,7 +50,7 @@ class GcmKey {
     return device_ != nullptr && device_->run(operation, messages, when_busy_);
   }
 
-  // Seal or open one long message: the executor's threads share its pieces of `grain` bytes.
+  // Seal or open one long message: the executor's threads share its pieces of `piece_bytes` bytes.
   void seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
             const Executor& executor, std::size_t piece_bytes) const;
   [[nodiscard]] bool open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,

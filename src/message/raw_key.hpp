@@ -99,9 +99,9 @@ class RawKey {
 
   // Transforms the next part of a message. If there is a device and it takes the part, it computes
   // what it can, and the kernel does the rest. In a parallel direction the executor's threads share
-  // that in pieces of about `grain` bytes. Every part but the last is a multiple of step_bytes();
-  // XTS without units takes the whole message at once. `out` has the length of `in`, and is `in` or
-  // does not overlap it.
+  // that in pieces of about `piece_bytes` bytes. Every part but the last is a multiple of
+  // step_bytes(); XTS without units takes the whole message at once. `out` has the length of `in`,
+  // and is `in` or does not overlap it.
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
              const Executor& executor, std::size_t piece_bytes) const;
 

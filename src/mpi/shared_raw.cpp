@@ -15,7 +15,7 @@ namespace {
 
 using stream::raw_tag_bytes;
 
-// Collective. Each rank prefers an item size, which depends on its grain and its device, but shares
+// Collective. Each rank prefers an item size, which depends on its piece and its device, but shares
 // must begin at the same places on all ranks. So all ranks use the smallest of the preferred sizes.
 std::size_t agreed(Communicator& communicator, std::size_t item_bytes) {
   return static_cast<std::size_t>(communicator.least(static_cast<std::int64_t>(item_bytes)));

@@ -55,7 +55,7 @@ class RawTransfer {
   [[nodiscard]] static std::size_t item_bytes_of(const RawTask& task, const Options& options);
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // Transfers these items of the message, or all items of a pipe. In a chained direction `items`
-  // must be all items. `options` must have the same grain and device as in the constructor.
+  // must be all items. `options` must have the same piece_bytes and device as in the constructor.
   Moved run(Source& source, Sink& sink, Range items, const Options& options);
 
  private:

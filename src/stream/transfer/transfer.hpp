@@ -41,8 +41,8 @@ struct Options {
   DeviceUse device_use = {};
 };
 
-// The grain, rounded up to a multiple of 16 KiB, and at most the device's piece_bytes(). Throws
-// Error(usage) above max_grain_bytes, or with a device above max_device_grain_bytes.
+// The piece, rounded up to a multiple of 16 KiB, and at most the device's piece_bytes(). Throws
+// Error(usage) above max_piece_bytes, or with a device above max_device_piece_bytes.
 [[nodiscard]] std::size_t buffer_bytes(const Options& options);
 
 // To open a text, GCM reads it twice. Each pass is half of the progress.
