@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// See emit.hpp. Two-input circuits come out of the search with gates of any truth table. Here each
-// gets one of the operations AND, ANDNOT, OR and XOR and, where that gives the complement, its
-// users are told: exactly one of the four fits whichever of the inputs are complemented, so that no
-// NOT is left but at outputs, where the header says so.
+// See emit.hpp. The search produces two-input circuits with gates of any truth table. Here each
+// gate becomes AND, ANDNOT, OR or XOR; if that yields the complement, its users take this into
+// account. Exactly one of the four fits, whichever inputs are complemented. So no NOT is left
+// except at outputs, where the header says so.
 #include "emit.hpp"
 
 #include <iomanip>
@@ -34,7 +34,7 @@ const char* const opening_three =
 // takes output bit i (1 to 4). `box.lut3<t>(a, b, c)` is bit (a << 2 | b << 1 | c) of t.
 )";
 
-// Writes definitions of constants, as many to a line as fit.
+// Writes definitions of constants, as many per line as fit.
 class Definitions {
  public:
   explicit Definitions(std::ostream& out) : out_(out) {}
@@ -104,7 +104,7 @@ class Writer {
     return text.append(std::to_string(node < input_count ? node + 1 : node - input_count + 1));
   }
 
-  // Sets flipped_[node] if what is written is the complement of the gate.
+  // Sets flipped_[node] if the written gate is the complement.
   std::string two_input(const Gate& gate, int node) {
     // Bit (a << 1 | b), for the inputs as they are written.
     unsigned table = 0;
@@ -133,7 +133,7 @@ class Writer {
     throw std::runtime_error("a gate that does not depend on both inputs");
   }
 
-  // Outputs come out as they should: the gates that make them take the complement instead.
+  // Outputs are never complemented: the gates that make them compute the right polarity.
   std::string three_input(const Gate& gate, int node) {
     unsigned table = 0;
     for (unsigned cell = 0; cell < 8; ++cell) {
