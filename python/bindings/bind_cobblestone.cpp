@@ -30,8 +30,8 @@ CobblestoneKey key_of(ReadArgument key, ReadArgument context, std::size_t key_by
   return CobblestoneKey(bytes.bytes(), Buffer(context, "context").bytes());
 }
 
-// A stream in one direction with the calls of cryptography's classes. They allow input and output
-// to share memory, and name what is called after the end.
+// A stream in one direction, with the calls of cryptography's classes. They allow input and output
+// to share memory, and their errors name the call that came after the end.
 template <typename Coder, std::size_t key_bytes>
 class Stream {
  public:
@@ -111,8 +111,8 @@ class Stream {
     }
   }
 
-  // A stream that has failed has ended, unless nothing was done, and so has one that a signal's
-  // handler has stopped.
+  // A stream has ended once it failed, unless nothing was done, or once a signal handler stopped
+  // it.
   std::size_t run(Bytes in, MutableBytes out) {
     std::size_t written = 0;
     for (;;) {
