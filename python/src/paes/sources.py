@@ -49,8 +49,7 @@ def name_of(file: object) -> str:
 
 
 def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int, str]:
-    """Return the path, or a function that reads a file object at a place, its length, and its name.
-    """
+    """Return the path, or a function that reads a file object, its length, and its name."""
     if isinstance(source, (str, os.PathLike)):
         return source
     file = source
