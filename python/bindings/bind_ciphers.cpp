@@ -326,8 +326,9 @@ void add_ciphers(nb::module_& module) {
             return self.update(in.bytes(), out.span());
           },
           nb::arg("data"), nb::arg("buffer"),
-          "The same into a buffer of at least as many bytes, which may begin where `data` does and "
-          "must else share nothing with it. Returns how many bytes were written.");
+          "Encrypts or decrypts the next bytes into a buffer of at least as many bytes, which may "
+          "begin where `data` does and must otherwise share nothing with it. Returns how many "
+          "bytes were written.");
 
   nb::class_<Gcm>(
       module, "AESGCM",
@@ -356,16 +357,16 @@ void add_ciphers(nb::module_& module) {
            "12. Raises UsageError for another length.")
       .def("encrypt_into", &into<encrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(), nb::arg("buf"),
-           "The same into `buf`, which has exactly as many bytes and may begin where `data` does. "
-           "Returns their number.")
+           "Encrypts into `buf`, which has exactly as many bytes as encrypt returns and may begin "
+           "where `data` does. Returns their number.")
       .def("decrypt", &to_bytes<decrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(),
            "The text. Raises CorruptError, which is cryptography's InvalidTag, if the tag does not "
            "match.")
       .def("decrypt_into", &into<decrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(), nb::arg("buf"),
-           "The same into `buf`, which has exactly as many bytes and may begin where `data` does. "
-           "It is all zeros if the tag does not match. Returns their number.");
+           "Decrypts into `buf`, which has exactly as many bytes as decrypt returns and may begin "
+           "where `data` does. It is all zeros if the tag does not match. Returns their number.");
 }
 
 }  // namespace paes::python

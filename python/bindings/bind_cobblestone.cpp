@@ -160,8 +160,9 @@ nb::class_<Stream<Coder, key_bytes>> add_stream(nb::module_& module, const char*
            "The next bytes of the stream. Returns what is complete, in chunks of 16384 bytes of "
            "text, and keeps the rest. Raises AlreadyFinalized once the stream has ended.")
       .def("update_into", &Class::update_into, nb::arg("data"), nb::arg("buf"),
-           "The same into `buf`, which may share memory with `data`. Returns how many bytes were "
-           "written. Raises UsageError, and does nothing, if there is too little room.")
+           "Writes what update would return into `buf`, which may share memory with `data`. "
+           "Returns how many bytes were written. Raises UsageError, and does nothing, if there is "
+           "too little room.")
       .def("finalize", &Class::finalize,
            "Ends the stream and returns the rest. Raises AlreadyFinalized if it has ended.");
 }

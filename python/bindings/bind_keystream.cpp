@@ -185,14 +185,14 @@ void add_keystream(nb::module_& module) {
            "them, and in a forked child.")
       .def("encrypt_into", &into<&KeystreamContext::encrypt>, nb::arg("offset"), nb::arg("data"),
            nb::arg("buffer"),
-           "The same into a buffer of at least as many bytes, which may be `data` itself. Returns "
+           "Encrypts into a buffer of at least as many bytes, which may be `data` itself. Returns "
            "how many bytes were written.")
       .def("decrypt", &to_bytes<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
            "`data`, which lies at byte `offset`, decrypted. Records nothing. Raises UsageError "
            "beyond limit_bytes.")
       .def("decrypt_into", &into<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
            nb::arg("buffer"),
-           "The same into a buffer of at least as many bytes, which may be `data` itself. Returns "
+           "Decrypts into a buffer of at least as many bytes, which may be `data` itself. Returns "
            "how many bytes were written.")
       .def(
           "prefetch",
@@ -223,16 +223,16 @@ void add_keystream(nb::module_& module) {
            "child.")
       .def("seal_into", &message_into<&Message::seal>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data"), nb::arg("buffer"),
-           "The same into a buffer of exactly as many bytes, which may begin where `data` does. "
-           "Returns their number.")
+           "Seals into a buffer of exactly as many bytes as seal returns, which may begin where "
+           "`data` does. Returns their number.")
       .def("open", &message_to_bytes<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The text. Raises CorruptError if the tag does not match. Until it returns, nobody may "
            "change what it was given (AESGCM says why).")
       .def("open_into", &message_into<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data"), nb::arg("buffer"),
-           "The same into a buffer of exactly as many bytes, which may begin where `data` does, "
-           "and is all zeros if the tag does not match. Returns their number.")
+           "Opens into a buffer of exactly as many bytes as open returns, which may begin where "
+           "`data` does and is all zeros if the tag does not match. Returns their number.")
       .def(
           "prefetch",
           [](Messages& self, std::uint64_t message) {
