@@ -21,8 +21,7 @@ inline constexpr std::size_t armor_line_bytes = 48;
 // Allowed before and after the armor.
 inline constexpr std::size_t max_armor_whitespace = 1024;
 
-// Whether a file begins like armor. `first_bytes` are its first max_armor_head_bytes, or the whole
-// file.
+// Whether a file begins like armor, judged by its first max_armor_head_bytes, or all of it.
 inline constexpr std::size_t max_armor_head_bytes = max_armor_whitespace + armor_begin.size();
 [[nodiscard]] bool is_armored(Bytes first_bytes) noexcept;
 

@@ -11,7 +11,6 @@
 
 namespace paes::age {
 
-// Whether the file is an age file, armored or not.
 [[nodiscard]] bool is_encrypted_identity_file(Bytes contents) noexcept;
 
 // Its identities. Throws Error(usage) if it is damaged or not an age file under a passphrase, or if

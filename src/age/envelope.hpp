@@ -39,8 +39,7 @@ void check_change(Bytes envelope, const RecipientChange& change);  // throws lik
 // An opened envelope. It is a view of the bytes given.
 class OpenEnvelope {
  public:
-  // Throws like open_header(), and Error(corrupt) if the envelope is malformed or its payload is
-  // wrong.
+  // Throws like open_header(), and Error(corrupt) for a malformed envelope or a wrong payload.
   OpenEnvelope(Bytes envelope, const Credentials& credentials);
 
   [[nodiscard]] const SecretBytes& plaintext() const noexcept { return plaintext_; }

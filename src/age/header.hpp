@@ -22,8 +22,7 @@ struct SealedHeader {
 };
 
 // Throws Error(usage) for no recipients, for recipients that may not be combined, and for a header
-// above max_header_bytes. Throws Error(failure) if a plugin's stanzas make a header that no reader
-// accepts.
+// above max_header_bytes. Throws Error(failure) if no reader would accept a plugin's stanzas.
 [[nodiscard]] SealedHeader seal_header(std::span<const SharedRecipient> recipients,
                                        const WaitReady& wait = {});
 // `wait` may throw to give up. Throws Error(usage) for an empty passphrase.

@@ -26,7 +26,6 @@ constexpr std::array kinds = {
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_file_keys = 10000;
 
-// The kind that claims the text.
 const KeyKind& find_kind(bool (*KeyKind::*claims)(std::string_view), std::string_view text) {
   return **std::find_if(kinds.begin(), kinds.end() - 1, [&](const KeyKind* kind) {
     return kind->*claims != nullptr && (kind->*claims)(text);

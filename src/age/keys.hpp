@@ -36,8 +36,7 @@ class RecipientKey {
 
   // `wait`, which may be empty, is for plugins alone; throws what it throws to give up.
   [[nodiscard]] virtual Wrapped wrap(Bytes file_key, const WaitReady& wait = {}) const = 0;
-  // The key in the form that users write. Keys with equal texts are equal. Empty if only a plugin
-  // knows it.
+  // The key as users write it. Keys with equal texts are equal. Empty if only a plugin knows it.
   [[nodiscard]] virtual std::string text() const = 0;
   // Whether both are the same key, as far as paes knows.
   [[nodiscard]] virtual bool is_same(const RecipientKey& other) const {
@@ -91,8 +90,7 @@ class IdentityKey {
   // Its public keys: one, unless it stands for a whole file of keys. Throws Error(usage) if the
   // identity does not reveal them.
   [[nodiscard]] virtual std::vector<std::shared_ptr<const RecipientKey>> recipients() const = 0;
-  // The key in the form that keygen writes, without a line feed. Throws Error(usage) if it has no
-  // such text.
+  // The key as keygen writes it, without line feed. Throws Error(usage) if it has no such text.
   [[nodiscard]] virtual SecretBytes secret_text() const = 0;
 
  protected:

@@ -15,9 +15,8 @@ namespace paes::age {
 template <typename T>
 class OpenedOnce {
  public:
-  // What `open` returned, or its Error(wrong_key) again. Other threads wait here until the first
-  // thread's user has answered, or until `wait` throws. After any other failure, `open` is called
-  // again.
+  // What `open` returned, or its Error(wrong_key) again. Other threads wait until the first one's
+  // user answers or `wait` throws. After any other failure, `open` is called again.
   template <typename Open>
   const T& get(const WaitReady& wait, const Open& open) {
     std::unique_lock lock(mutex_, std::defer_lock);

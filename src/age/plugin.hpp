@@ -11,8 +11,7 @@
 
 namespace paes::age {
 
-// `text` is passed to the plugin unchanged. The plugin is started only when a file key is to be
-// wrapped.
+// `text` goes to the plugin unchanged. The plugin is started only to wrap a file key.
 [[nodiscard]] SharedRecipient plugin_recipient(std::string_view plugin, std::string text,
                                                const Prompts& prompts);
 [[nodiscard]] SharedIdentity plugin_identity(std::string_view plugin, SecretBytes text,

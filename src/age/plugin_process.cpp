@@ -25,7 +25,7 @@ namespace paes::age {
 namespace {
 
 constexpr std::size_t max_stanza_bytes = std::size_t{64} << 10;
-// Far more than any plugin has to say. A plugin that talks without end must not keep its caller for
+// Far more than any plugin has to say. One that talks without end must not keep its caller for
 // ever.
 constexpr std::size_t max_messages = 10000;
 constexpr auto time_to_end = std::chrono::milliseconds(1000);

@@ -30,8 +30,8 @@ class PluginProcess {
   // discarded. `wait` may throw to give up; it must outlive this. Throws Error(failure) in one line
   // if there is no such program.
   PluginProcess(std::string_view name, const char* machine, const WaitReady& wait);
-  // Ends the plugin: closes its input, and sends SIGKILL after a second, or after a fifth of that
-  // if `wait` has thrown.
+  // Closes the plugin's input, and kills it after a second, or a fifth of that if `wait` has
+  // thrown.
   ~PluginProcess();
   PluginProcess(const PluginProcess&) = delete;
   PluginProcess& operator=(const PluginProcess&) = delete;

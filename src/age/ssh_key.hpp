@@ -59,8 +59,7 @@ struct SshLine {
 [[nodiscard]] Wire wire_of_line(std::string_view line, std::string_view type,
                                 const std::string& name);
 
-// The first 4 bytes of the key's SHA-256, in a stanza that names the key. Rarely, another key may
-// have the same tag.
+// The first 4 bytes of the key's SHA-256: stanzas name a key by them, rarely another one, too.
 [[nodiscard]] std::string ssh_tag(Bytes wire);
 [[nodiscard]] bool is_for_ssh_key(const Stanza& stanza, std::string_view type,
                                   std::string_view tag) noexcept;
@@ -69,8 +68,7 @@ struct SshLine {
 struct SshType {
   std::string_view type;
   SharedRecipient (*recipient_of_wire)(Bytes wire, const std::string& name);
-  // Reads the private key's own fields after the type, in the form that OpenSSH writes
-  // (PROTOCOL.key).
+  // Reads the private key's own fields after the type, in OpenSSH's form (PROTOCOL.key).
   SharedIdentity (*read_identity)(WireReader& fields, const std::string& name);
 };
 

@@ -16,8 +16,7 @@ void check_ssh_rsa(const Stanza& stanza);
 
 class SshRsaRecipient final : public RecipientKey {
  public:
-  // Throws Error(usage) for a malformed wire encoding, and UnsupportedKey for a key that is too
-  // small or too large.
+  // Throws Error(usage) for a malformed wire encoding, UnsupportedKey for a key of a wrong size.
   explicit SshRsaRecipient(Bytes wire, const std::string& name = "recipient");
 
   [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;

@@ -50,8 +50,8 @@ bool are_arguments(std::string_view text) noexcept {
   return in_argument;
 }
 
-// Takes the lines of a body. All but the last have body_columns characters; the last is shorter,
-// perhaps empty.
+// Takes the lines of a body. All have body_columns characters, but the last is shorter, perhaps
+// empty.
 std::string_view take_body(LineReader& lines) {
   const std::string_view all = lines.rest();
   std::size_t body_length = 0;

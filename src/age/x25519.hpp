@@ -48,8 +48,7 @@ struct X25519Fields {
   X25519PublicKey share;
   WrappedFileKey wrapped_key;
 };
-// A stanza has `argument_count` arguments, including the type; the share is the last. Throws
-// Error(corrupt).
+// `argument_count` includes the type; the share is the last argument. Throws Error(corrupt).
 [[nodiscard]] X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count);
 
 // Whether the exchange with any key gives zero (RFC 7748, section 7).

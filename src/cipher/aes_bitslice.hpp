@@ -73,8 +73,7 @@ template <int Shift>
   a ^= difference << Shift;
 }
 
-// Transposes, for every byte position, the 8 x 8 matrix of bits that the eight slices have there.
-// It is its own inverse.
+// Transposes the slices' 8 x 8 matrix of bits at every byte position. It is its own inverse.
 [[gnu::always_inline]] inline void transpose_bits(Slice (&s)[8]) noexcept {
   for (unsigned i = 0; i < 8; i += 2) {
     exchange<1>(s[i], s[i + 1], 0x5555555555555555);

@@ -72,8 +72,7 @@ inline constexpr Sbox sbox = make_sbox();
 
 inline constexpr Sbox inverse_sbox = make_inverse_sbox();
 
-// Sections 5.1.1 and 5.3.2. `box` is a parameter because devices keep the S-boxes in memory of
-// their own.
+// Sections 5.1.1 and 5.3.2. `box` is a parameter because devices keep S-boxes in their own memory.
 constexpr void sub_bytes(Block& state, const Sbox& box) noexcept {
   for (std::uint8_t& byte : state.bytes) {
     byte = box.image[byte];

@@ -11,8 +11,7 @@ namespace paes {
 
 namespace {
 
-// Bit 0 of each byte is a lane of the circuit. The other 28 positions compute garbage, which is cut
-// off.
+// Bit 0 of each byte is a lane of the circuit. What the other 28 positions compute is cut off.
 std::uint32_t sub_word(std::uint32_t word) noexcept {
   constexpr std::uint32_t lanes = 0x01010101;
   std::uint32_t bits[8];

@@ -70,8 +70,7 @@ inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
   return static_cast<std::uint8_t>(column >> (8 * row));
 }
 
-// The old column from which ShiftRows (+1) or InvShiftRows (-1) takes row `row` of the new column
-// `column`.
+// The old column from which ShiftRows (+1) or InvShiftRows (-1) takes `row` of the new `column`.
 template <int Step>
 [[nodiscard]] constexpr unsigned source(unsigned column, unsigned row) noexcept {
   return (column + (Step > 0 ? row : 4 - row)) % 4;

@@ -52,9 +52,8 @@ struct PlainWord {
   }
 };
 
-// Each bit of each round key as a mask of zeros or ones, in the order of use. Masks have 32 bits,
-// so that they fit KernelKeys and the first-level cache. A load that repeats or extends one makes a
-// Slice.
+// Each bit of each round key as a mask of zeros or ones, in the order of use. Masks have 32 bits to
+// fit KernelKeys and the first-level cache. A load that repeats or extends one makes a Slice.
 struct Keys {
   std::uint32_t mask[DesRoundKeys::rounds][48];
 };
@@ -106,8 +105,8 @@ constexpr unsigned half_slot(unsigned i) noexcept {
   return slot_of<Word>(8 * (p / 8) + 7 - p % 8);
 }
 
-// Where E reads the bits of a half, and where P writes them. These are constants, so that neither
-// costs an instruction.
+// Where E reads the bits of a half, and where P writes them. Constants: neither costs an
+// instruction.
 struct Slots {
   std::uint8_t input[48];
   std::uint8_t output[32];

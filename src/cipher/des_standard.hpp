@@ -11,8 +11,7 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_standard {
 
-// S-box k, row by row. The first and last bit of the input choose the row, the four between them
-// choose the column.
+// S-box k, row by row. The input's first and last bit choose the row, the four between the column.
 inline constexpr std::uint8_t sbox[8][64] = {
     {14, 4,  13, 1, 2,  15, 11, 8,  3,  10, 6,  12, 5,  9,  0, 7,  //
      0,  15, 7,  4, 14, 2,  13, 1,  10, 6,  12, 11, 9,  5,  3, 8,  //

@@ -77,8 +77,7 @@ inline void exchange(std::uint32_t& a, std::uint32_t& b, int shift, std::uint32_
          sp.entry[5][v >> 8 & 63] ^ sp.entry[7][v & 63];
 }
 
-// Step 1 encrypts, from the first round key to the last; step -1 decrypts, from the last to the
-// first.
+// Step 1 encrypts, from the first round key on; step -1 decrypts, from the last one down.
 template <int Step>
 inline void crypt(const Keys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
   std::uint32_t l = load_be32(in);

@@ -13,8 +13,7 @@ namespace paes {
 // blocks or ignores, and behave differently: a program that ignores SIGCHLD, for example, never
 // learns how its own children ended. So nothing is blocked, and every signal has its default
 // action. SIGHUP, SIGINT and SIGQUIT are the exceptions: nohup(1) and the shells' background jobs
-// ignore them for everything they start, so that neither a closed terminal nor its Ctrl-C ends any
-// of it.
+// ignore them for all they start, so that neither a closed terminal nor its Ctrl-C ends it.
 void give_own_signals(posix_spawnattr_t& attributes) noexcept;
 
 // Waits for a child to end and returns its status from waitpid(2). Empty if the system or somebody

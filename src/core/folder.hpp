@@ -24,9 +24,8 @@ using FolderReader = std::unique_ptr<DIR, CloseFolder>;
 [[nodiscard]] Descriptor open_folder(const std::string& path, int base = AT_FDCWD);
 
 // Syncs the names in the folder, so that links, renames and removals survive a crash. Returns 0 or
-// an errno. Where the folder alone cannot be synced, the whole file system is; `file`, which is
-// open for reading or writing, lies on it. A folder counts as synced if its file system cannot sync
-// folders.
+// an errno. Where the folder alone cannot be synced, the whole file system is, through `file`, an
+// open file on it. A folder counts as synced if its file system cannot sync folders.
 [[nodiscard]] int sync_folder(int folder, int file) noexcept;
 
 }  // namespace paes

@@ -11,8 +11,7 @@
 
 namespace paes {
 
-// Starts to count forks, and returns the count. Throws std::bad_alloc if the system has no memory
-// for that.
+// Starts to count forks, and returns the count. Throws std::bad_alloc.
 std::uint32_t count_forks();
 
 // The count of forks: in a child, one more than in its parent. A child that was made without fork()
@@ -42,8 +41,7 @@ class ForkMark {
   [[nodiscard]] bool is_wiped_in_children() const noexcept { return is_wiped_; }
 
  private:
-  // The system zeroes this page in a child. That also reveals children made without fork(), for
-  // which no handler runs.
+  // The system zeroes this page in a child. That also reveals children made without fork().
   std::uint8_t* page_;
   std::size_t page_bytes_;
   bool is_wiped_;

@@ -31,7 +31,7 @@ class WipeOnExit {
 };
 
 namespace detail {
-// Allocates whole pages: zeroed, out of core dumps, locked if RLIMIT_MEMLOCK allows it. Throws
+// Whole pages: zeroed, out of core dumps, locked if RLIMIT_MEMLOCK allows it. Throws
 // std::bad_alloc.
 void* allocate_secret(std::size_t bytes);
 void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlocks, unmaps
@@ -39,10 +39,10 @@ void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlock
 void protect_secret(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
-// While this exists, the pages of freed secrets are wiped and kept, locked, for new ones. Use it
-// for work that makes many short-lived secrets, because each change of the address space stops all
-// threads. The process must not fork meanwhile, because children do not inherit locks. Only one may
-// exist at a time.
+// While this exists, the pages of freed secrets are wiped and kept, locked, for new ones. For work
+// that makes many short-lived secrets: each change of the address space stops all threads. The
+// process must not fork meanwhile, because children do not inherit locks. Only one may exist at a
+// time.
 class SecretPagesKept {
  public:
   SecretPagesKept() noexcept;

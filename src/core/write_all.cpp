@@ -28,8 +28,7 @@ bool wait_writable(int descriptor, int stop) noexcept {
   return ready > 0;
 }
 
-// True if a write may have to wait for a reader. One to a file or a disk does not, whatever poll
-// says.
+// True if a write may wait for a reader. One to a file or a disk does not, whatever poll says.
 bool has_reader(int descriptor) noexcept {
   struct stat status = {};
   return fstat(descriptor, &status) == 0 &&

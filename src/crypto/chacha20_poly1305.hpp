@@ -36,11 +36,9 @@ class ChaCha20Poly1305 {
 
     // Replaces the text by the ciphertext.
     void seal(Bytes nonce, MutableBytes text, MutableBytes tag) const;
-    // Replaces the ciphertext by the text. If the tag does not match, returns false and wipes
-    // `text`.
+    // Replaces the ciphertext by the text. If the tag is wrong, returns false and wipes `text`.
     [[nodiscard]] bool open(Bytes nonce, MutableBytes text, Bytes tag) const;
-    // What open() would return. Runs only Poly1305 over the ciphertext, which takes a third of the
-    // time.
+    // What open() would return. Runs only Poly1305, which takes a third of the time.
     [[nodiscard]] bool verify(Bytes nonce, Bytes ciphertext, Bytes tag) const;
 
    private:

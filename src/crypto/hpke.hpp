@@ -18,8 +18,7 @@ inline constexpr std::size_t tag_bytes = 16;
 
 [[nodiscard]] std::vector<std::uint8_t> seal(std::uint16_t kem, Bytes shared_secret, Bytes info,
                                              Bytes text);
-// If the ciphertext is not authentic, returns false and wipes `text`. The ciphertext is tag_bytes
-// longer than the text.
+// `ciphertext` is tag_bytes longer than `text`. False, with `text` wiped, if it is not authentic.
 [[nodiscard]] bool open(std::uint16_t kem, Bytes shared_secret, Bytes info, Bytes ciphertext,
                         MutableBytes text);
 

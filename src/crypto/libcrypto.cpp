@@ -223,7 +223,7 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
                  MutableBytes out) {
   static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_PBKDF2);
   std::uint64_t count = iterations;
-  // Turns off the lower bounds of SP 800-132: RFC 8018 has none, and a salt of 8 bytes is below
+  // Turns off the lower bounds of SP 800-132: RFC 8018 has none, and 8 bytes of salt are below
   // them.
   int any_parameters = 1;
   const std::array parameters = {octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
@@ -237,8 +237,7 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
 
 void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function<void()>& check,
                         MutableBytes out) {
-  // The work between two checks: about a millisecond. A tag costs a few blocks more than the
-  // salt's.
+  // The work between two checks: about a millisecond. A tag costs a few more blocks than the salt.
   constexpr std::size_t step_bytes = std::size_t{1} << 20;
   constexpr std::size_t tag_cost_bytes = 1024;
   std::size_t stepped_bytes = 0;

@@ -35,14 +35,12 @@ inline void require(bool good, const char* operation) {
   }
 }
 
-// If libcrypto could not initialise for lack of memory, any other call into it would end the
-// program.
+// If libcrypto could not initialise for lack of memory, other calls would end the program.
 inline void require_libcrypto() {
   require(OSSL_LIB_CTX_get0_global_default() != nullptr, "memory");
 }
 
-// Calls `fetch`. Throws if that returns nothing, so that a static variable of it is tried again
-// later.
+// Calls `fetch`. Throws if that returns nothing, so that a static variable is tried again.
 template <typename Fetched, typename Fetch>
 Fetched fetched(const char* operation, const Fetch& fetch) {
   require_libcrypto();

@@ -14,8 +14,7 @@
 namespace paes::rsa {
 
 inline constexpr std::size_t min_bits = 2048;
-// Neither ssh-keygen nor libcrypto goes beyond this. A decryption of this size takes less than a
-// second.
+// Neither ssh-keygen nor libcrypto goes beyond this. A decryption takes less than a second.
 inline constexpr std::size_t max_bits = 16384;
 
 struct PublicNumbers {
@@ -37,8 +36,7 @@ struct PrivateNumbers {
 // takes no others; longer ones would make encryption slow.
 [[nodiscard]] bool is_public_exponent(Bytes number) noexcept;
 
-// The caller has checked the numbers: an odd modulus of min_bits to max_bits, and a public
-// exponent.
+// The caller has checked the numbers: odd modulus of min_bits to max_bits, public exponent.
 [[nodiscard]] std::vector<std::uint8_t> encrypt(const PublicNumbers& key, std::string_view label,
                                                 Bytes text);
 
@@ -46,8 +44,7 @@ struct PrivateNumbers {
 // libcrypto wipes when it frees the key. Immutable, so threads may share it.
 class PrivateKey {
  public:
-  // Empty unless the numbers belong together. The caller has checked the public ones as for
-  // encrypt().
+  // Empty unless the numbers belong together. The caller has checked the public ones.
   [[nodiscard]] static std::optional<PrivateKey> make(const PrivateNumbers& numbers);
 
   // Empty if the text was not sealed to this key with this label.

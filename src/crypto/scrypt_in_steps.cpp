@@ -135,8 +135,8 @@ void salsa20_8(Block& block) noexcept {
   block.diagonals[3] += d;
 }
 
-// RFC 7914, section 4: `out` from `in`, each of 2 * r blocks. Unless `also` is null, it is XORed to
-// `in` first.
+// RFC 7914, section 4: `out` from `in`, each of 2 * r blocks. `also`, if not null, is XORed to `in`
+// first.
 template <bool has_also>
 void block_mix(const std::uint32_t* in, const std::uint32_t* also, std::uint32_t* out,
                std::size_t r) noexcept {

@@ -36,8 +36,8 @@ namespace {
 // The words of bits 0 to 7 of each row.
 using AesSlices = std::uint32_t[4][8];
 
-// The round keys of one direction, in the order of use. All after the first are in the form that
-// the S-boxes take.
+// One direction's round keys in the order of use. All after the first are in the form that the
+// S-boxes take.
 struct AesBitsliceKeys {
   std::uint32_t round[RoundKeys::max_rounds + 1][4][8];
   Words<16> columns[3];  // the first round keys, not sliced, for counters
@@ -168,8 +168,7 @@ PAES_DEVICE void inv_mix_columns(AesSlices& state) {
 }
 
 // One round, after `Done` rounds. The inverse cipher takes the steps in the same order: ShiftRows
-// moves whole bytes, so it may stand after the S-boxes as well as before them, and the keys are
-// added inside those.
+// moves whole bytes, so it may also stand after the S-boxes, and the keys are added inside those.
 template <bool Inverse, unsigned Done>
 PAES_DEVICE void finish_slices(const AesBitsliceKeys& keys, unsigned rounds, AesSlices& state) {
   PAES_KEEP_LOOP
@@ -239,7 +238,6 @@ PAES_DEVICE void double_slices(const std::uint32_t (&x)[8], std::uint32_t (&doub
   }
 }
 
-// A round of one block, in columns and not sliced.
 PAES_DEVICE Words<16> column_round(const Words<16>& block, const Words<16>& key) {
   Words<16> s = shift_rows_and_sub_bytes<false>(block);
   PAES_UNROLL

@@ -202,8 +202,7 @@ class AesTablesCore {
     return dot_bytes(column, 128U << (8 * row), lane_);
   }
 
-  // One byte of the last round's column, in its place in the word. The caller drops the other
-  // bytes.
+  // One byte of the last round's column, in its place. The caller drops the word's other bytes.
   PAES_DEVICE std::uint32_t last_look_up(std::uint32_t column, unsigned row) const {
     if constexpr (Inverse) {
       return tables_.word(table_bytes + place(column, row));

@@ -80,8 +80,7 @@ struct DeviceKernel {
   unsigned blocks;      // of the cipher that a thread transforms at once
   bool takes_gcm;
   std::size_t image_bytes;  // of a key; a multiple of 16
-  // Makes a key's image, in host memory that the owner wipes. The key's length is one that the
-  // cipher allows.
+  // Makes the image of a key (of a valid length), in host memory that the owner wipes.
   void (*prepare)(Bytes key, std::uint8_t* image);
   const DeviceRuns* device;  // null where paes was built without nvcc
 

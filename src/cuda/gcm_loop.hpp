@@ -23,8 +23,7 @@ struct HashUnit {
   Words<16> pre_counter;
 };
 
-// A part's first chunk is the short one, so that every chunk ends a whole number of chunks before
-// the part's end.
+// A part's first chunk is the short one: all chunks end whole chunks before the part's end.
 template <TextFlow Flow>
 [[nodiscard]] PAES_DEVICE HashUnit hash_unit(const GcmJob& job, std::uint64_t index) {
   HashUnit unit = {};
@@ -161,8 +160,7 @@ class GcmCore {
 
     PAES_DEVICE Words<16> at(const Counter& counter, std::uint64_t index) {
       if constexpr (requires { typename Core::SharesCounters; }) {
-        // A lane's counters advance by 32, so eight of them in a row differ only in their last
-        // byte.
+        // A lane's counters advance by 32, so eight in a row differ only in their last byte.
         const std::uint32_t last = counter.last_word(index);
         if (((last ^ started_) & ~start_.varying_bits) != 0) {
           start_ = cipher_.template start_counter<15>(counter_block<16>(counter, index));

@@ -40,8 +40,7 @@ struct NoCipher {
   }
 }
 
-// Runs the job on a grid, with the cipher's Core and the hash's Tables, or with HashCore if text is
-// only hashed.
+// Runs the job on a grid with the cipher's Core and the hash's Tables; HashCore only hashes text.
 template <class Core, class HashCore = Core, class Tables = NibbleTables>
 int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys,
              const HashLevel* level) {
@@ -100,8 +99,7 @@ inline Block add_blocks(const Block& a, const Block& b) noexcept {
   return sum;
 }
 
-// Calls put(n, power * n) for each polynomial n of fewer than `Bits` coefficients. The highest bit
-// of n is x^0.
+// Calls put(n, power * n) for each polynomial n of at most `Bits` bits, whose highest bit is x^0.
 template <unsigned Bits, class Put>
 void make_multiples(const Block& power, const Put& put) {
   constexpr Block x = {{0x40}};
@@ -131,8 +129,7 @@ inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
       base = ghash_power(h, short_chunk_blocks);
     }
     HashLevel& level = levels[number];
-    // On level 0, the last block is multiplied by H. On higher levels, the last chunk's hash is
-    // not.
+    // On level 0 the last block is multiplied by H; on higher levels the last hash is not.
     Block power = number == 0 ? base : Block{{0x80}};
     const WipeOnExit wiped(power.bytes);
     for (unsigned lane = warp_lanes; lane-- > 0;) {

@@ -15,8 +15,8 @@
 
 namespace paes::cuda {
 
-// The memory and the streams that copy images, and the memory that images have left. Hold the mutex
-// to take or give.
+// The memory and the streams that copy images, and the memory that images have left. Guarded by
+// `mutex`.
 struct KeyRoom {
   static constexpr std::size_t most_kept = 16;  // per device; below a MiB
 
@@ -58,7 +58,6 @@ struct KeyRoom {
   std::vector<std::vector<std::unique_ptr<DeviceMemory>>> kept;  // per device
 };
 
-// A key's image on every device.
 class KeyImage {
  public:
   KeyImage(Runtime& runtime, KeyRoom& room, const DeviceKernel& kernel, Bytes key)

@@ -74,8 +74,7 @@ class Runtime {
   virtual void copy_out(Stream stream, void* host, const void* device_memory,
                         std::size_t bytes) = 0;
   virtual void fill_zero(Stream stream, void* device_memory, std::size_t bytes) = 0;
-  // `launch` is what the kernel wants, except for the stream and the device's shape, which are set
-  // here.
+  // `launch` is what the kernel wants, except for stream and device shape, which are set here.
   virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                       const AnyJob& job) = 0;
   // Waits until all work of the stream is done. It sleeps and does not spin.

@@ -17,7 +17,6 @@ PAES_DEVICE void copy_to_shared(std::uint8_t* shared, const void* from, unsigned
   }
 }
 
-// A thread's blocks in a tile.
 template <unsigned Blocks>
 struct TilePlace {
   std::uint64_t first;  // the thread's first block

@@ -35,11 +35,9 @@ class Slot {
   [[nodiscard]] Stream stream() const noexcept { return stream_.get(); }
   [[nodiscard]] unsigned number() const noexcept { return number_.get(); }
   [[nodiscard]] std::uint8_t* text() const noexcept { return text_.data(); }
-  // As large as text(). For output that cannot be in place, or for tweaks, counters, tags and
-  // hashes.
+  // For output that cannot be in place, tweaks, counters, tags and hashes; as large as text().
   [[nodiscard]] DeviceMemory& other() noexcept { return other_; }
-  // On the host: a call's unit number, counters, tags and hashes. There are two blocks for each
-  // message.
+  // On the host: a call's unit number, counters, tags and hashes. Two blocks per message.
   [[nodiscard]] Block* host_blocks() const noexcept { return host_blocks_.blocks(); }
   // On the host: text whose own memory is not pinned. Allocated when first needed.
   [[nodiscard]] std::uint8_t* staging();

@@ -18,8 +18,7 @@ class Base64Reader {
  public:
   // Appends to `file` the bytes of the text's whole groups.
   void add(Bytes text, std::vector<std::uint8_t>& file);
-  // Ends the text. Readers whose last line needs no line end append that line to `file`; this one
-  // has nothing left.
+  // Ends the text. Some readers then append a last line to `file`; this one has nothing left.
   void end(std::vector<std::uint8_t>& file);
 
  private:

@@ -13,7 +13,7 @@ namespace paes {
 namespace {
 
 // Cuts a stream of bits into groups of `To` bits. at(0) to at(count - 1) return `From` bits each;
-// after them come zeros.
+// then come zeros.
 template <unsigned From, unsigned To, typename At>
 void regroup(std::size_t count, At at, MutableBytes groups) noexcept {
   unsigned pending = 0;

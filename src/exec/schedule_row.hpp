@@ -42,8 +42,7 @@ class FirstError {
 
 struct ScheduleRow {
   const char* name;
-  // Calls fn(index) guarded by `error` once for each index below count, on at most `threads`
-  // threads of OpenMP.
+  // Calls fn(index), guarded by `error`, for each index below count, on up to `threads` threads.
   void (*for_each)(std::size_t count, int threads, FirstError& error,
                    const std::function<void(std::size_t)>& fn);
 };

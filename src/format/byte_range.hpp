@@ -14,8 +14,7 @@ struct ByteRange {
   std::optional<std::uint64_t> last;  // empty: to the end
 };
 
-// Throws Error(usage) unless the numbers are decimal, below 2^64 and without a leading 0, and if
-// FIRST is above LAST.
+// Throws Error(usage) unless the numbers are decimal, below 2^64, without leading 0, and in order.
 [[nodiscard]] ByteRange parse_range(std::string_view text);
 
 }  // namespace paes

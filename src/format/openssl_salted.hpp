@@ -29,8 +29,7 @@ using Salt = std::array<std::uint8_t, salt_bytes>;
 
 inline constexpr std::array digests = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"};
 
-// The digest that openssl enc -md calls by this name. Throws Error(usage) that lists the names if
-// there is none.
+// The digest of this name in openssl enc -md. Throws Error(usage) that lists the names.
 [[nodiscard]] const char* find_digest(const std::string& name);
 
 struct Derivation {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES-GCM and the raw modes on 128-bit registers: AES-NI and PCLMULQDQ, one block per register,
-// eight registers in flight. Compiled for AVX, whose three-operand forms save the copies that SSE
-// needs.
+// eight registers in flight. Compiled for AVX, whose three-operand forms save SSE's copies.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
 #include "kernel/wiped_stack.hpp"
@@ -29,8 +28,7 @@ struct Vector128 {
   PAES_INLINE static __m128i first_block(Register value) noexcept { return value; }
   PAES_INLINE static Register only_first(__m128i block) noexcept { return block; }
   PAES_INLINE static __m128i join(Register value) noexcept { return value; }
-  // The registers of a flight that hold its last two blocks. If there is a carry, both come after
-  // it.
+  // The registers of a flight with its last two blocks. If there is a carry, both come after it.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -82,8 +80,7 @@ struct Vector128 {
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm_stream_si128(static_cast<__m128i*>(to), value);
   }
-  // The blocks of `after`, each replaced by its predecessor, which for the first is the last of
-  // `before`.
+  // Each block of `after` becomes its predecessor; the first becomes the last of `before`.
   PAES_INLINE static Register following(Register before, Register /*after*/) noexcept {
     return before;
   }

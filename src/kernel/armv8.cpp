@@ -153,8 +153,8 @@ Register reduce(const Product& product) noexcept {
 
 Power make_power(Register value) noexcept { return {value, vextq_u8(value, value, 8)}; }
 
-// (value ^ X[0]) * H^count ^ X[1] * H^(count - 1) ^ ...: one reduction for as many blocks as there
-// are powers of H.
+// (value ^ X[0]) * H^count ^ X[1] * H^(count - 1) ^ ...: one reduction for as many blocks as
+// powers.
 Register hash_blocks(const Power* power, Register value, const std::uint8_t* in,
                      std::size_t count) noexcept {
   Product sum;

@@ -138,8 +138,7 @@ struct BlockModes {
         }
         lane[i].at += block_size;
         if (lane[i].at == chain.text.bytes && !fill(lane[i])) {
-          // The last lane moves to the free place together with its block, which is not written
-          // yet.
+          // The last lane moves to the free place, with its block, which is not written yet.
           --active;
           if (i != active) {
             lane[i] = lane[active];

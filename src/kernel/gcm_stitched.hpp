@@ -289,8 +289,7 @@ struct StitchedGcm {
     }
   };
 
-  // Transforms a text and, unless Which is keystream, hashes it; `length`, if given, is hashed
-  // last.
+  // Transforms a text and, unless Which is keystream, hashes it; then `length`, if given.
   template <unsigned Rounds, Direction Which, bool SharedRound>
   PAES_NOINLINE static __m128i run_text(const Keys& keys, FirstCounter first, __m128i hash,
                                         const Text& text, const Block* length) noexcept {
@@ -347,8 +346,7 @@ struct StitchedGcm {
     }
   }
 
-  // Compilers do this themselves, except after a function that takes a wide register, such as
-  // hash_end.
+  // Compilers do this, except after a function that takes a wide register, such as hash_end.
   PAES_INLINE static void leave_registers_clean() noexcept {
 #ifdef __AVX__
     if constexpr (lanes > 1) {

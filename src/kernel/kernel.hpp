@@ -58,11 +58,9 @@ struct Piece {
   // A branch or an address may depend on the counter only if this is true. If the IV does not have
   // 96 bits, J0 is a hash under H, and its low bits, watched over many messages, would give H away.
   bool is_counter_public = false;
-  // The output is larger than the caches and will not be read soon, so a kernel may store past
-  // them.
+  // The output is larger than the caches and not read soon, so a kernel may store past them.
   bool bypasses_caches = false;
-  // How a kernel that stores past the caches prefetches. Only tests set this, because the output is
-  // the same.
+  // How a kernel that stores past the caches prefetches. Only tests set this.
   StreamFetch fetch = StreamFetch::as_machine_prefers;
 };
 using PieceFunction = void (*)(const KernelKeys&, const Piece&) noexcept;
@@ -82,8 +80,7 @@ struct GcmPiece {
   const CounterBlock* counter;
   bool is_counter_public = false;
 };
-// `hash` is GHASH of the message up to the piece's beginning; the function continues it to the
-// piece's end.
+// `hash` is GHASH of the message up to the piece; the function continues it to the piece's end.
 using GcmPieceFunction = void (*)(const KernelKeys&, const GcmPiece&, HashValue& hash) noexcept;
 // Hashes whole blocks.
 using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::size_t bytes,
@@ -92,8 +89,7 @@ using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::si
 // A whole message of AES-GCM, of any length.
 struct WholeMessage {
   Text text;  // `out` is null where nothing is to be written
-  // The IV, and J0, which the caller has computed from it (section 7.1). Kernels over libraries use
-  // the IV, all others J0.
+  // The IV, for kernels over libraries, and for others J0, computed from it (section 7.1).
   Bytes iv;
   const CounterBlock* pre_counter;
   bool is_counter_public = false;

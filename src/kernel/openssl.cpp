@@ -60,8 +60,7 @@ void prepare(Bytes key, KernelKeys& keys) {
       .update(ready.h.bytes, ready.h.bytes, block_bytes);
 }
 
-// libcrypto makes no XTS context that encrypts with two equal keys. Callers have refused such keys
-// for encryption.
+// libcrypto makes no XTS context that encrypts with two equal keys. Callers have refused such keys.
 void prepare_xts(Bytes both_keys, KernelKeys& keys) {
   const std::size_t half = both_keys.size() / 2;
   const char* const cipher = cipher_names[half / 8 - 2];
@@ -86,7 +85,6 @@ void xts_unit(const KernelKeys& keys, const DataUnit& unit) noexcept {
 // libcrypto's GMAC takes no starting value, so parts of a hash are paes' own.
 using Gcm = GcmFromParts<Modes::ctr, portable_ghash<OpensslKeys>>;
 
-// Starts a message of GCM.
 void start(const EvpLease& lease, const WholeMessage& message) noexcept {
   const Bytes iv = message.iv;
   if (static_cast<std::size_t>(EVP_CIPHER_CTX_get_iv_length(lease.context())) != iv.size()) {

@@ -5,8 +5,7 @@
 // section 6.3).
 #pragma once
 
-// GCC 12 and 13 warn about undefined operands inside their own intrinsics, where they are intended
-// (GCC bug 105593).
+// GCC 12 and 13 warn about intended undefined operands in their own intrinsics (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -131,8 +130,7 @@ PAES_INLINE __m128i multiply_blocks(__m128i value, __m128i power) noexcept {
   return reduce<OneBlock>(product, reduction_block());
 }
 
-// value * x in reflected order: a shift to the left by one bit, plus the polynomial if a bit fell
-// out.
+// value * x in reflected order: a left shift by one bit, plus the polynomial if a bit fell out.
 PAES_INLINE __m128i times_x(__m128i value) noexcept {
   const __m128i carries = _mm_srli_epi64(value, 63);
   const __m128i shifted = _mm_or_si128(_mm_slli_epi64(value, 1), _mm_slli_si128(carries, 8));
@@ -145,8 +143,7 @@ PAES_INLINE __m128i times_x(__m128i value) noexcept {
 template <class Vector>
 struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   static constexpr unsigned flight_blocks = Vector::flight * Vector::blocks;
-  // The end of a text holds at most a whole flight, a second one that lacks at least a byte, and
-  // the length block.
+  // At most: a whole flight, a second one that lacks at least a byte, and the length block.
   static constexpr unsigned end_powers = 2 * flight_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];

@@ -37,8 +37,7 @@ struct Vector256 {
   PAES_INLINE static __m128i join(Register value) noexcept {
     return _mm_xor_si128(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
   }
-  // The register of a flight that holds its last two blocks. If there is a carry, both come after
-  // it.
+  // The register of a flight with its last two blocks. If there is a carry, both come after it.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -95,8 +94,7 @@ struct Vector256 {
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm256_stream_si256(static_cast<__m256i*>(to), value);
   }
-  // The blocks of `after`, each replaced by its predecessor, which for the first is the last of
-  // `before`.
+  // Each block of `after` becomes its predecessor; the first becomes the last of `before`.
   PAES_INLINE static Register following(Register before, Register after) noexcept {
     return _mm256_permute2x128_si256(before, after, 0x21);
   }

@@ -106,8 +106,7 @@ struct Vector512 {
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm512_stream_si512(static_cast<__m512i*>(to), value);
   }
-  // The blocks of `after`, each replaced by its predecessor, which for the first is the last of
-  // `before`.
+  // Each block of `after` becomes its predecessor; the first becomes the last of `before`.
   PAES_INLINE static Register following(Register before, Register after) noexcept {
     return _mm512_alignr_epi64(after, before, 6);
   }

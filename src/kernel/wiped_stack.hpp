@@ -96,8 +96,7 @@ __attribute__((always_inline)) inline void wipe_stack_below() noexcept {
       : "cc", "memory");
 }
 #else
-// Its frame lies where those of the call lay, except for what is between the end of its frame and
-// `below`.
+// Its frame lies where those of the call lay, except between the end of its frame and `below`.
 template <std::size_t StackBytes>
 __attribute__((noinline)) void wipe_stack_below() noexcept {
   std::uint8_t below[StackBytes];
@@ -114,8 +113,7 @@ struct WipingRun<StackBytes, Run> {
   static_assert(StackBytes >= 256 && StackBytes % 64 == 0);
 
   __attribute__((noinline)) static void run(Arguments... arguments) noexcept {
-    // The compiler must not know the function, or it would merge the function's frame with this
-    // one.
+    // The compiler must not know the function, or it would merge its frame with this one.
     void (*unknown)(Arguments...) noexcept(Noexcept) = Run;
     asm volatile("" : "+r"(unknown));
     unknown(arguments...);
@@ -123,8 +121,7 @@ struct WipingRun<StackBytes, Run> {
   }
 };
 
-// `Run` as a function that finally wipes as much of the stack as Run and all its callees used. Null
-// stays null.
+// `Run`, then wiping as much of the stack as Run and all its callees used. Null stays null.
 template <std::size_t StackBytes, auto Run>
 consteval auto wiping_run() noexcept {
   if constexpr (Run == nullptr) {
@@ -146,8 +143,7 @@ struct StackUse {
   std::size_t hash = gcm;  // and verify
 };
 
-// The row with each of its functions replaced by one that wipes its stack, for rows whose keys are
-// nothing but memory.
+// The row with functions that wipe their stack, for rows whose keys are nothing but memory.
 template <const Kernel& row, StackUse use>
 consteval Kernel wiping() noexcept {
   // NOLINTBEGIN(readability-redundant-parentheses): it sees some where templates have arguments

@@ -39,8 +39,7 @@ class BoundKey {
   }
   [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_.cipher); }
 
-  // Does what a request without keystream does, in place. The first guess of its cost comes from
-  // this.
+  // Does what a request without keystream does, in place, for a first guess of its cost.
   virtual void compute_directly(MutableBytes chunk) const noexcept = 0;
 
  private:

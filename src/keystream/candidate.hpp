@@ -18,8 +18,7 @@ namespace paes::keystream {
 
 class Candidate;
 
-// An order of candidates, by priority and by a number. Not thread-safe: the precomputer's mutex
-// guards it.
+// Orders candidates by priority, then by a number. The precomputer's mutex guards the order.
 struct OrderKey {
   std::int64_t priority;  // the lowest comes first
   std::uint64_t at;       // then the lowest of these
@@ -91,8 +90,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     return is_closing_.load(std::memory_order_relaxed);
   }
 
-  // Computes the chunk as far as the share allows, and gives its entry back. Returns the number of
-  // bytes.
+  // Computes the chunk within the share, and gives its entry back. Returns the number of bytes.
   std::size_t compute(const Fill& fill, const Share& share) noexcept;
   // Fills the chunk with keystream that was made elsewhere, and gives its entry back.
   void deliver(const Fill& fill, Bytes keystream) noexcept;
@@ -113,8 +111,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     return costs().in_idle.is_known() ? std::min(costs().in_idle.ns(), 2 * direct_ns())
                                       : direct_ns();
   }
-  // What the kernel computes at once. A part of a chunk that is not a multiple of it wastes some
-  // work.
+  // What the kernel computes at once. A part that is not a multiple of it wastes some work.
   [[nodiscard]] std::size_t pass_bytes() const noexcept {
     return key_->kernel().lanes * key_->block_size();
   }

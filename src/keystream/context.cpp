@@ -81,8 +81,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
   if (part.entry != nullptr) {
     const Way fetch = part.entry->maker == this_thread() ? Way::own : Way::other;
     part.lacks_end = within + bytes > part.entry->fresh_end;
-    // Using a part from the middle of a chunk would leave keystream before it that nothing would
-    // wipe in time.
+    // Using a part from the middle of a chunk would leave unwiped keystream before it.
     part.is_bypassed = part.entry->fresh_from != within || is_comparison ||
                        (part.lacks_end && beginning == Beginning::is_bypassed) ||
                        !decision_.wants(fetch);

@@ -73,8 +73,7 @@ class Context : public Candidate {
   [[nodiscard]] std::optional<Stopwatch> begin_timing() const noexcept {
     return decision_.is_timed() ? std::optional<Stopwatch>(std::in_place) : std::nullopt;
   }
-  // For a request of one part: takes the time if that was a whole chunk and went one way from
-  // beginning to end.
+  // For a request of one part: takes the time if it was a whole chunk that went one way throughout.
   void end_timing(const std::optional<Stopwatch>& watch, const Part& part,
                   std::size_t bytes) const noexcept {
     if (watch.has_value() && bytes == shared_.chunk_bytes &&

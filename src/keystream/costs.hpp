@@ -70,8 +70,7 @@ class alignas(64) Costs {
     }
   }
 
-  // Whether available keystream is worth fetching by one of the two ways. Says yes before enough is
-  // measured.
+  // Whether ready keystream is worth fetching by one of the two ways. Yes until enough is measured.
   [[nodiscard]] bool pays(Way fetch) const noexcept { return fetch_ns(fetch) < missed_ns(); }
   // Whether precomputing pays if this fraction of the requests finds its keystream.
   [[nodiscard]] bool pays(Way fetch, double hit_rate) const noexcept {
@@ -89,8 +88,7 @@ class alignas(64) Costs {
   [[nodiscard]] double fetch_ns(Way fetch) const noexcept {
     return of(fetch).is_known() ? ns(fetch) : 0;
   }
-  // A request that computes although keystream is there or being made must also wipe or abandon
-  // that keystream.
+  // Computing although keystream is there or being made includes wiping or abandoning that.
   [[nodiscard]] double missed_ns() const noexcept {
     return std::max(ns(Way::missed), ns(Way::direct));
   }

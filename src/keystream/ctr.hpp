@@ -9,8 +9,7 @@
 
 namespace paes::keystream {
 
-// A 3DES key counts what it encrypts, and refuses more than the standard allows. AES has no such
-// limit.
+// A 3DES key counts what it encrypts, and refuses more than the standard allows.
 class CtrKey final : public BoundKey {
  public:
   // `device` may be null, or refuse the key. Throws Error(usage) for a key of the wrong length, and

@@ -21,8 +21,7 @@ class Decision {
         is_trying_(has_window),
         expected_(has_workers ? Way::other : Way::own) {}
 
-  // Whether to time this request. Any thread may call it. Reading the clock twice takes a fifth of
-  // an XOR's time.
+  // Whether to time this request, which takes a fifth of an XOR's time. Any thread may call it.
   [[nodiscard]] bool is_timed() const noexcept {
     return uses_.load(std::memory_order_relaxed) % timed_uses == 0 ||
            is_trying_.load(std::memory_order_relaxed);

@@ -16,8 +16,7 @@ namespace paes::keystream {
 
 namespace {
 
-// The memory of a context, including its places in the precomputer's orders and what the allocator
-// adds.
+// A context's memory, with its places in the precomputer's orders and the allocator's share.
 constexpr std::size_t context_memory_bytes =
     std::max(sizeof(CtrContext), sizeof(SealContext)) + 320;
 

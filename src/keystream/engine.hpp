@@ -40,8 +40,7 @@ class KeystreamService {
 
   [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
   [[nodiscard]] Precomputer& precomputer() noexcept { return precomputer_; }
-  // Returns a CtrKey or a SealKey, depending on the cipher's mode. The first key of each kind is
-  // measured.
+  // Returns a CtrKey or a SealKey, by the cipher's mode. The first key of each kind is measured.
   [[nodiscard]] std::shared_ptr<BoundKey> bind(std::string_view cipher, Bytes key,
                                                std::string_view kernel);
   // Throws Error(usage) for the other mode's key, and Error(failure) if the budget has no room.
@@ -51,8 +50,7 @@ class KeystreamService {
   [[nodiscard]] std::shared_ptr<SealContext> open(const std::shared_ptr<BoundKey>& key,
                                                   std::unique_ptr<const MessageIvs> ivs,
                                                   const SealedOptions& options);
-  // Wipes what the context has. If a worker is still computing for it, the worker wipes that
-  // afterwards.
+  // Wipes what the context has. What a worker is still computing for it, the worker wipes.
   void close(const std::shared_ptr<Context>& context) noexcept;
   bool idle(IdleTime::Clock::time_point deadline) noexcept { return precomputer_.idle(deadline); }
   [[nodiscard]] KeystreamStatistics statistics() const;
@@ -77,8 +75,7 @@ class KeystreamService {
   std::map<std::tuple<const Kernel*, std::size_t, bool>, std::shared_ptr<Costs>> costs_;
 };
 
-// Never destroys the object. It stays reachable, so that leak checkers ignore it, unless memory has
-// run out.
+// Never destroys the object. It stays reachable for leak checkers, unless memory has run out.
 void abandon(std::shared_ptr<void> object) noexcept;
 
 // A client's handle of its context, together with the engine. When the client drops it, the context

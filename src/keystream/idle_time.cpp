@@ -9,8 +9,7 @@ namespace {
 
 // An estimate may be wrong by a tenth.
 constexpr double reserve = 1.1;
-// Finding a chunk and taking its entry takes some ten nanoseconds, so a part takes at least this
-// long.
+// Finding a chunk and its entry takes some ten nanoseconds, so a part takes at least this long.
 constexpr double least_share_ns = 1000;
 
 }  // namespace
@@ -51,8 +50,7 @@ bool IdleTime::fill(Candidate& candidate) const noexcept {
     if (bytes == 0) {
       return true;
     }
-    // Measured here, because requests do not tell how long computing takes now: most of them may
-    // find keystream.
+    // Measured here, because requests do not tell: most of them may find keystream.
     const double before = left;
     left = left_ns();
     cost.add((before - left) * static_cast<double>(candidate.window().chunk_bytes()) /

@@ -25,8 +25,7 @@ class IdleTime {
   }
   // How much of the candidate's next chunk may be computed in this time; possibly nothing.
   [[nodiscard]] Share share_for(const Candidate& candidate, double left_ns) const noexcept;
-  // Fills the window where it has slots. False if the time was too short for all that could be
-  // done.
+  // Fills the window where it has slots. False if the time was too short for everything.
   [[nodiscard]] bool fill(Candidate& candidate) const noexcept;
 
  private:

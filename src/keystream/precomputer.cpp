@@ -40,8 +40,7 @@ void Precomputer::collect_requests() noexcept {
   while (requested != nullptr) {
     Candidate& candidate = *requested;
     requested = candidate.scheduling().next_requested;
-    // From here on it may be requested again. The exchange makes what its clients wrote before
-    // visible.
+    // From here on it may be requested again. The exchange shows what its clients wrote before.
     (void)candidate.scheduling().is_requested.exchange(false, std::memory_order_acq_rel);
     candidate.scheduling().waiting.enter(
         waiting_, {-std::int64_t{candidate.priority()}, ++arrivals_, &candidate});
@@ -114,8 +113,7 @@ void Precomputer::fill_one(Lock& lock, Candidate& candidate, const Share& share)
   rank(candidate);  // an eviction took its rank meanwhile, but left it this chunk's slot
 }
 
-// Has a device make a run of chunks that the window lacks. False if that does not pay, or if
-// nothing is lacking.
+// Has a device make a run of chunks that the window lacks. False if that does not pay.
 bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
   const std::int64_t step = candidate.window().run_step();
   if (device_ == nullptr || step == 0 ||
@@ -187,8 +185,7 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
       collect_requests();
     }
   }
-  // The context that is filled without the mutex must not have a lower priority than those that
-  // wait.
+  // A context filled without the mutex must not have a lower priority than those that wait.
   if (last != nullptr && last->is_used_by(this_thread()) &&
       last->priority() >= highest_waiting_.load(std::memory_order_relaxed) && !last->is_closing()) {
     const bool is_in_time = time.fill(*last);

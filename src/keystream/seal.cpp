@@ -180,8 +180,7 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   return true;
 }
 
-// The keystream that the text used is wiped already. IV, mask and the rest of the chunk are wiped
-// here.
+// The text's keystream is wiped already. IV, mask and the rest of the chunk are wiped here.
 void SealContext::give_back_used(Entry& entry, std::uint64_t message,
                                  std::size_t text_bytes) const noexcept {
   wipe(entry.slot + iv_at, text_at - iv_at);

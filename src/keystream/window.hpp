@@ -37,8 +37,7 @@ struct Fill {
   std::uint64_t chunk = 0;
 };
 
-// How much may be computed at once if there is no time for a whole chunk. idle_time.hpp names the
-// case that this is for.
+// How much may be computed at once without time for a whole chunk (see idle_time.hpp).
 struct Share {
   std::size_t bytes = std::numeric_limits<std::size_t>::max();
   // Chunks that nobody has begun are skipped if they are fewer steps ahead than this: the client
@@ -101,8 +100,7 @@ class Window {
   void fetch_next() noexcept;
   // About how many chunks the window lacks beyond the last one asked for.
   [[nodiscard]] std::uint32_t missing() const noexcept;
-  // +1 or -1 if chunks are used in order or in reverse, so that a run of them is one stretch of
-  // counters; otherwise 0.
+  // +1 or -1 if chunks are used in order or in reverse, so that runs are single stretches; else 0.
   [[nodiscard]] std::int64_t run_step() const noexcept { return stride_size_ == 1 ? stride_ : 0; }
 
   // --- The precomputer.

@@ -29,8 +29,7 @@ constexpr microseconds first_sleep{1000};
 constexpr microseconds longest_sleep{256000};
 
 void run_when_idle() noexcept {
-  // Strengthens the promise to take time from nobody. If the system refuses, workers compete like
-  // any thread.
+  // So workers take time from nobody. If the system refuses, they compete like any thread.
   sched_param parameters = {};
   (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameters);
   (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);

@@ -14,8 +14,7 @@ namespace paes::keystream {
 // `in` and `out` have keystream.size() bytes, and are the same memory or share none.
 void xor_and_wipe(MutableBytes keystream, const std::uint8_t* in, std::uint8_t* out) noexcept;
 
-// XORs and wipes with registers of one width, as far as whole steps of four registers go. Returns
-// where they end.
+// XORs and wipes with registers of one width, in whole steps of four. Returns where these end.
 using XorPass = std::size_t (*)(std::uint8_t* keystream, std::size_t bytes, const std::uint8_t* in,
                                 std::uint8_t* out) noexcept;
 // The passes of all widths that this machine has. xor_and_wipe uses the last.

@@ -43,8 +43,7 @@ class GcmKey {
   // message is known to be authentic, the tag is a secret.
   void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept;
 
-  // Runs many messages at once, by the rules of DeviceGcm. False: compute them with the calls
-  // above.
+  // Runs many messages at once, by DeviceGcm's rules. False: compute them with the calls above.
   [[nodiscard]] bool has_device() const noexcept { return device_ != nullptr; }
   [[nodiscard]] bool run_on_device(GcmOperation operation, const GcmMessages& messages) const {
     return device_ != nullptr && device_->run(operation, messages, when_busy_);
@@ -59,8 +58,7 @@ class GcmKey {
  private:
   friend class GcmMessage;
 
-  // J0. Wipe it if the IV does not have 96 bits: J0 is then a hash under H without a mask, and
-  // gives H away.
+  // J0. Unless the IV has 96 bits, J0 is a hash under H without a mask, and gives H away: wipe it.
   void make_pre_counter_block(Bytes iv, CounterBlock& counter) const noexcept;
   // Continues `hash` over `data`, whose last block is padded with zeros.
   void hash_padded(HashValue& hash, Bytes data) const noexcept;

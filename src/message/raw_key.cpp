@@ -360,8 +360,8 @@ std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, 
   }
   assert(takes(in.size()) && in.size() == out.size());
   const std::size_t bytes = in.size() / step * step;
-  // Copied first, because in place the text replaces it. A partial block needs no copy: it ends the
-  // message.
+  // Copied first: in place, the text replaces it. A partial block ends the message, so it needs
+  // none.
   const std::size_t size = block_size();
   ChainBlock last = {};
   if (needs_before(direction) && bytes >= size) {
@@ -452,8 +452,7 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
                         const Spread& spread) const {
   const PieceFunction run = kernel_->run(operation);
   const std::size_t rest = in.size() % block_bytes;
-  // If there is a partial block at the end, decryption leaves two blocks to stealing, encryption
-  // one.
+  // With a partial block at the end, decryption leaves two blocks to stealing, encryption one.
   const std::size_t kept = operation == Operation::xts_decrypt && rest != 0 ? block_bytes : 0;
   const Pieces pieces(in.size() - rest - kept, spread.piece_bytes, block_bytes);
   if (pieces.count <= 1) {

@@ -27,8 +27,7 @@ struct RawPosition {
   }
 };
 
-// One message of a batch. `in` and `out` have the same length, and are the same memory or share
-// none.
+// One message of a batch. `in` and `out` have equal lengths, and are the same memory or share none.
 struct RawMessage {
   Bytes iv;
   Bytes in;

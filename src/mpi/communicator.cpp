@@ -25,8 +25,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// mpirun kills the remaining ranks about a second after its first signal. Until then a rank removes
-// what it has made.
+// mpirun kills ranks a second after its first signal. Until then a rank removes its files.
 constexpr milliseconds grace{500};
 constexpr microseconds longest_sleep{1000};
 

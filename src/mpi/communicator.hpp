@@ -52,8 +52,7 @@ class Communicator {
   // "Open MPI v4.1.4", "MPICH 4.0.2".
   [[nodiscard]] static std::string library();
 
-  // Call it when this rank cannot go on and the others do not know: the destructor then ends the
-  // job.
+  // Call it if this rank cannot go on and others do not know: the destructor then ends the job.
   void abandon() noexcept;
 
   // Sets a function that removes what this rank has made; null sets none. It is called once, as
@@ -69,8 +68,7 @@ class Communicator {
 
   // All calls below are collective.
   void barrier();
-  // Sends the bytes of rank `from` to all ranks. If they lie in a Secret on every rank, paes makes
-  // no other copy of them.
+  // Sends the bytes of rank `from` to all ranks. If they lie in Secrets, paes makes no other copy.
   void broadcast(MutableBytes bytes, unsigned from = 0);
   // The sums, or the least value, over all ranks.
   void sum(std::span<std::int64_t> values);
@@ -79,8 +77,8 @@ class Communicator {
     return value;
   }
   [[nodiscard]] std::int64_t least(std::int64_t value);
-  // Sends each rank's bytes, the same number from all, to rank 0, in the order of the ranks. Other
-  // ranks ignore `all`.
+  // Sends each rank's bytes, equally many, to rank 0 in the order of the ranks. Others ignore
+  // `all`.
   void gather(Bytes mine, MutableBytes all);
   // Sends ranges of `all`, which only rank 0 has, to the ranks that own them, and back. Ranges
   // count blocks of 16 bytes, of which `all` has fewer than 2^31.

@@ -70,8 +70,8 @@ MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode,
     : communicator_(communicator), name_(std::move(name)), handle_(std::make_unique<Handle>()) {
   const std::lock_guard lock(communicator_.handles_->calls);
   const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_RDWR;
-  // Each rank opens the file by itself. In a collective open, one rank that fails would make the
-  // others wait for ever.
+  // Each rank opens the file by itself. In a collective open, one failure would block the others
+  // for ever.
   check(MPI_File_open(MPI_COMM_SELF, path.c_str(), amode, MPI_INFO_NULL, &handle_->file), name_);
 }
 

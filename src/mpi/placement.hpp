@@ -19,8 +19,7 @@ inline constexpr std::size_t least_share_bytes = std::size_t{4} << 20;
 // the first ranks have the larger ones.
 [[nodiscard]] Range share_of(std::uint64_t count, unsigned ranks, unsigned rank) noexcept;
 
-// The share of `rank` if ranks own only whole groups of `group` things. The last group may be
-// incomplete.
+// The share of `rank` in whole groups of `group` things. The last group may be incomplete.
 [[nodiscard]] Range share_of_groups(std::uint64_t count, std::uint64_t group, unsigned ranks,
                                     unsigned rank) noexcept;
 

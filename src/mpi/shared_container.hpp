@@ -34,8 +34,7 @@ stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
                                  const stream::Options& options);
 
-// What rank 0 has found in a container and tells the others: its header, and the key in its
-// envelope.
+// What rank 0 has found in a container and tells the others: header, and key in the envelope.
 struct Opened {
   container::Header header = {};
   SecretBytes input_key;

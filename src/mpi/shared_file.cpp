@@ -28,8 +28,7 @@ constexpr const char* shared_hint =
 // Files under /proc and /sys are rarely above a few KiB.
 constexpr std::size_t max_bytes_without_length = std::size_t{16} << 20;
 
-// What rank 0 writes into a new output so that the others recognise it. The output's contents
-// replace it.
+// What rank 0 writes into a new output for the others to recognise. The contents replace it.
 using Token = std::array<std::uint8_t, 16>;
 
 }  // namespace

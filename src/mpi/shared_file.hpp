@@ -91,8 +91,7 @@ class SharedOutput : public stream::Sink {
   void expect(const stream::Need& need);
   using Sink::write_at;
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
-  // Collective. Syncs what each rank wrote. The file is then complete, `bytes` long, and gets its
-  // name.
+  // Collective. Syncs what each rank wrote, and gives the complete file of `bytes` its name.
   void commit(std::uint64_t bytes);
   // The file on rank 0; null on the others.
   [[nodiscard]] const stream::Output* made() const noexcept { return made_ ? &*made_ : nullptr; }

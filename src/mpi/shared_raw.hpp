@@ -13,8 +13,7 @@
 
 namespace paes::mpi {
 
-// What only rank 0 has read, but all ranks need: the key, the IV, and what GCM authenticates
-// besides the text.
+// What only rank 0 has read, but all ranks need: key, IV, and GCM's additional data.
 struct RawSecrets {
   SecretBytes key;
   std::vector<std::uint8_t> iv;
@@ -33,8 +32,7 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
 stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
                         const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
 
-// Writes nothing before the tag has been checked, and hashes each piece again while decrypting it,
-// as in one process.
+// Writes nothing before the tag is checked, and hashes each piece again while decrypting it.
 stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
                         const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
 

@@ -51,8 +51,7 @@ class UnfinishedSink : public stream::Sink {
   std::string name_;
 };
 
-// One attempt at the work that rank 0 has chosen. Every rank opens the unfinished output and its
-// journal.
+// One attempt at the work that rank 0 has chosen. Every rank opens the output and its journal.
 class Attempt {
  public:
   using WorkOn =

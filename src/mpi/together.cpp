@@ -31,8 +31,7 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   }
 }
 
-// Collective; called when some rank has an error. Throws the error of the lowest such rank on all
-// ranks.
+// Collective, after some rank's error. Throws the error of the lowest such rank on all ranks.
 [[noreturn]] void throw_agreed(Communicator& communicator, std::optional<Error> own) {
   // After a signal, a step may fail only because some rank has already removed what it needs.
   if (auto interrupted = failure_of([&] { communicator.signals().check(); })) {

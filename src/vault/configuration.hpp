@@ -51,8 +51,7 @@ struct ScryptCost {
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     return (std::uint64_t{128} * r) << log2_n;
   }
-  // The log2 N, rounded up, that takes the same time with r = 8 and p = 1. The memory is never
-  // above that.
+  // The log2 N, rounded up, that takes the same time with r = 8, p = 1, and at least the memory.
   [[nodiscard]] unsigned work_factor() const noexcept;
 };
 

@@ -50,8 +50,7 @@ void Eme::decrypt(Bytes tweak, MutableBytes text) const noexcept {
   transform(Direction::decrypt, tweak, text);
 }
 
-// Figure 2 of the paper, with its names of the intermediate values. Decryption uses the inverse
-// cipher instead.
+// Figure 2 of the paper, with its names. Decryption uses the inverse cipher.
 void Eme::transform(Direction direction, Bytes tweak, MutableBytes text) const noexcept {
   assert(tweak.size() == cipher_block && !text.empty() && text.size() % cipher_block == 0 &&
          text.size() <= eme_max_bytes);

@@ -37,7 +37,6 @@ SecretBytes derive(Bytes key, std::string_view use, std::size_t bytes) {
   return derived;
 }
 
-// The key that wraps the master key.
 GcmKey wrapping_key(const Configuration& configuration, Bytes passphrase, const WaitReady& wait) {
   const ScryptCost& cost = configuration.scrypt;
   SecretBytes key(master_key_bytes);

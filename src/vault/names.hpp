@@ -37,8 +37,7 @@ enum class StoredKind {
   configuration,   // gocryptfs.conf, which is special only in the root
 };
 
-// Whether a file can have this name: 1 to 255 bytes, no '/', no zero byte, and neither "." nor
-// "..".
+// Whether a file can have this name: 1 to 255 bytes, no '/', no zero byte, not "." or "..".
 [[nodiscard]] bool is_file_name(std::string_view name) noexcept;
 
 class NameCipher {
@@ -54,12 +53,11 @@ class NameCipher {
   [[nodiscard]] std::optional<std::string> decode(std::string_view encoded,
                                                   const FolderIv& iv) const;
 
-  // Whether an encoded name is stored as its hash.
   [[nodiscard]] bool is_long(std::string_view encoded) const noexcept {
     return features_.hashes_long_names() && encoded.size() > features_.long_name_max;
   }
-  // The name under which content with this encoded name is stored: long_name_prefix and the Base 64
-  // of its SHA-256.
+  // The stored name of content with this encoded name: long_name_prefix and the Base 64 of its
+  // SHA-256.
   [[nodiscard]] std::string hashed(std::string_view encoded) const;
 
   [[nodiscard]] StoredKind kind_of(std::string_view stored) const noexcept;

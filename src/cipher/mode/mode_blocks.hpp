@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks that the modes of operation name, each with its own type, so that one becomes another
-// only by an explicit std::bit_cast. 3DES uses the first 8 bytes of the types that it shares with
-// AES.
+// only by an explicit std::bit_cast. 3DES uses the first 8 bytes of those that it shares.
 #pragma once
 
 #include "cipher/block.hpp"
@@ -31,7 +30,7 @@ struct alignas(16) Tweak {
   std::uint8_t bytes[16];
 };
 
-// The whole tag of a GCM message. A message may carry only its first bytes (SP 800-38D, section
+// The whole tag of a GCM message. Messages may carry only its first bytes (SP 800-38D, section
 // 7.1).
 struct alignas(16) Tag {
   std::uint8_t bytes[16];

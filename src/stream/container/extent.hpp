@@ -11,8 +11,7 @@
 
 namespace paes::stream {
 
-// A stripe is 4 MiB of text, 1025 pages of ciphertext. A rank owns whole stripes, and a journal
-// records each as one.
+// A stripe is 4 MiB of text, 1025 pages of ciphertext: what ranks own and journals record.
 inline constexpr std::uint64_t stripe_chunks = 256;
 
 // Where a payload lies in its file, and how long its text is.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes a container's recipients: puts a new envelope around the same input key in place of the
-// old one.
+// Changes a container's recipients: replaces the envelope around the same input key.
 #pragma once
 
 #include <cstddef>

@@ -32,8 +32,7 @@ class PayloadCipher {
   // The device that is asked first, or null.
   [[nodiscard]] virtual Device* device() const noexcept { return nullptr; }
 
-  // Replaces text by ciphertext with tags. Throws what a device throws, like the next two
-  // functions.
+  // Replaces text by ciphertext with tags. Like the next two, throws what a device throws.
   virtual void seal(Buffer& buffer) const = 0;
   // Replaces ciphertext by text. If a chunk is not authentic, returns the number of the first such
   // chunk, and no text of the buffer may be used. Copies the wanted part of each authentic chunk at
@@ -92,8 +91,7 @@ void check_chunk_limit(const std::string& name, std::uint64_t chunks,
 // Throws Error(corrupt) if the file was cut or extended.
 void check_last_chunk(const Source& source, const PayloadCipher& cipher, const Extent& extent);
 
-// The layouts from text to payload and back; the items are chunks. `text_bytes` is empty for a
-// pipe.
+// The layouts from text to payload and back, by chunks. `text_bytes` is empty for a pipe.
 [[nodiscard]] Layout sealing_layout(std::uint64_t payload_offset,
                                     std::optional<std::uint64_t> text_bytes, const Options& options,
                                     const Chunking& chunking = cobblestone::chunking);

@@ -36,8 +36,7 @@ using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
 [[nodiscard]] inline Bytes salt_of(const PayloadPrefix& prefix) noexcept {
   return Bytes(prefix).first(cobblestone::salt_bytes);
 }
-// Reads from the payload's offset, or the next bytes of a pipe. Throws Error(corrupt) if the file
-// ends too early.
+// Reads from the payload's offset, or a pipe's next bytes. Throws Error(corrupt) at an early end.
 [[nodiscard]] PayloadPrefix read_prefix(const Source& source, std::uint64_t payload_offset);
 // Everything before chunk 0: preamble, salt and commitment.
 [[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,

@@ -18,8 +18,7 @@
 
 namespace paes::stream {
 
-// The path of the copy of the old bytes that an interrupted change has left, if there is one. "-"
-// has none.
+// The path of the copy of old bytes that an interrupted change has left, if any. "-" has none.
 [[nodiscard]] std::optional<std::string> find_leftover(const FilePlace& file);
 
 // What a change of the preamble needs from its caller.

@@ -22,15 +22,13 @@ struct RawTask {
   // What precedes the ciphertext. Encryption writes it. The input of decryption begins with it; on
   // a pipe it has been read already.
   Bytes head = {};
-  // The hint for wrong padding.
   const char* hint_when_wrong = "the key, the IV or the mode is another, or the file is damaged";
 
   [[nodiscard]] bool encrypts() const noexcept { return direction == Direction::encrypt; }
 };
 
-// Checks a length, without the head. Throws Error(usage) "NAME: ..." for a text of a length that
-// the mode cannot take, and Error(corrupt) for such a ciphertext. `is_all` says that nothing
-// follows.
+// Checks a length, without the head. Throws Error(usage) "NAME: ..." if the mode cannot take a text
+// of this length, Error(corrupt) for such a ciphertext. `is_all` says that nothing follows.
 void check_raw_length(const std::string& name, const RawTask& task, std::uint64_t bytes,
                       bool is_all);
 

@@ -23,8 +23,7 @@ inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
 
 // Throws Error(usage) for a text longer than GCM allows.
 void check_gcm_limit(const std::string& name, std::uint64_t text_bytes);
-// Throws Error(corrupt) for an input that is too short to hold a tag, and what check_gcm_limit
-// throws.
+// Throws Error(corrupt) for an input too short for a tag, and what check_gcm_limit throws.
 [[nodiscard]] std::uint64_t text_bytes_of_gcm(const std::string& name, std::uint64_t bytes);
 
 // How the text of one message is transferred, in pieces whose hashes join to the tag.
@@ -44,19 +43,17 @@ class GcmTransfer {
   // Both process these pieces of the text, or all pieces of a pipe.
   Moved seal(Source& source, Sink& sink, Range pieces, const Options& options);
   void hash(Source& source, Range pieces, const Options& options);
-  // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed
-  // since then.
+  // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed.
   void open(Source& source, Sink& sink, const Options& options);
 
   // The joined hash of the pieces sealed or hashed. It is as secret as a key: wipe it.
   [[nodiscard]] GhashPart joined() const { return parts_.joined(); }
-  // Throws Error(corrupt) unless the joined hash of all pieces yields the tag that follows the
-  // text.
+  // Throws Error(corrupt) unless the joined hash of all pieces yields the tag after the text.
   void check_tag(const Source& source, const GhashPart& all) const;
 
  private:
-  // Processes a piece. `index` counts from the first piece of this process, `offset` from the
-  // text's beginning.
+  // Processes a piece. `index` counts from this process's first piece, `offset` from the text's
+  // start.
   using Work = std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
   Moved run(Source& source, Sink* sink, Pass pass, const Options& options, const Work& work);
 

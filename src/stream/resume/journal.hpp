@@ -118,8 +118,7 @@ class Journal {
 
   // Syncs the data and writes all waiting records.
   void flush();
-  // Syncs and writes after a failure or a signal, without throwing. The next run repeats what could
-  // not be synced.
+  // Flushes after a failure or signal, without throwing. The next run repeats what is lost.
   void keep() noexcept;
 
   // How many records this object has written.

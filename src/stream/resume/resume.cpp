@@ -242,8 +242,7 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
                            options.kernel);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input, cipher, extent);
-  // Without the envelope, which may have been rekeyed: the context and the prefix bind key and
-  // text.
+  // Without the envelope, which may have been rekeyed: context and prefix bind key and text.
   std::vector<std::uint8_t> head(preamble.bytes.begin(),
                                  preamble.bytes.begin() + container::context_bytes);
   head.insert(head.end(), prefix.begin(), prefix.end());

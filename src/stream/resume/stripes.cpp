@@ -90,7 +90,6 @@ class StripeByStripe : public Continuation {
   std::map<std::uint64_t, std::uint64_t> buffers_left_;  // of the stripes at work
 };
 
-// Whether one chunk of a buffer of ciphertext is authentic.
 bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, std::size_t bytes) {
   Buffer one({.in_bytes = chunk_bytes, .out_bytes = chunk_text_bytes});
   std::memcpy(one.item(0), buffer.item(index), bytes);

@@ -31,7 +31,6 @@ class Buffer {
     return memory_ + index * stride_bytes_ + room_bytes_;
   }
   [[nodiscard]] std::size_t stride_bytes() const noexcept { return stride_bytes_; }
-  // The contents of a buffer of one item.
   [[nodiscard]] MutableBytes contents() noexcept { return {item(0), bytes}; }
   // Where a range of the buffer's bytes lies, counted from its first item, before and after the
   // transform. Valid until the next call.

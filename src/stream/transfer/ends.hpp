@@ -37,8 +37,7 @@ class Source : public End {
  public:
   // Only a seekable source knows it.
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
-  // Reads exactly these bytes or throws; at the end of a pipe it may read fewer. Returns how many
-  // bytes came.
+  // Reads exactly these bytes or throws, or fewer at a pipe's end. Returns how many came.
   virtual std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const = 0;
   std::size_t read_at(std::uint64_t offset, MutableBytes to) const {
     const iovec one = {to.data(), to.size()};
@@ -47,8 +46,7 @@ class Source : public End {
   // Announces that everything will be read, mostly in order.
   virtual void expect_sequential() const noexcept {}
   // Both throw if what was read since the source was opened may not belong together:
-  // check_same_size() if the length has changed, check_unchanged() also if the source was written
-  // to.
+  // check_same_size() if the length changed, check_unchanged() also if the source was written.
   virtual void check_same_size() const {}
   virtual void check_unchanged() const {}
 };

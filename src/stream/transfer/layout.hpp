@@ -27,16 +27,13 @@ struct Layout {
   // Where item 0 begins in the source and in the sink.
   std::uint64_t in_offset = 0;
   std::uint64_t out_offset = 0;
-  // The length of all items in the source, whichever of them a call moves. Empty for a pipe, which
-  // is read to its end.
+  // The length of all items in the source. Empty for a pipe, which is read to its end.
   std::optional<std::uint64_t> total_bytes = std::nullopt;
-  // The bytes to write, counted from item 0's first byte after the transform. The first of them
-  // goes to out_offset.
+  // The bytes to write, counted after the transform from item 0 on. The first goes to out_offset.
   Range wanted = {0, UINT64_MAX};
 
   std::size_t items_a_buffer = 1;
-  // How many bytes before a buffer in the source are read with it: at most `room_bytes`, and from a
-  // pipe at most 16.
+  // How many bytes before a buffer are read with it: at most `room_bytes`, from a pipe at most 16.
   std::size_t before_bytes = 0;
   // The room in a buffer before and after each item.
   std::size_t room_bytes = 0;

@@ -20,8 +20,7 @@ namespace {
 // Makes the threads do a step of the buffers in the order of the buffers' numbers.
 class Turn {
  public:
-  // Waits for the turn of buffer `index`, does the step and passes the turn on. Does nothing once
-  // stopped.
+  // Waits for buffer `index`'s turn, does the step and passes the turn on, unless stopped.
   template <typename Step>
   void take(std::uint64_t index, const std::atomic<bool>& stopped, Step&& step) {
     std::unique_lock lock(mutex_);

@@ -36,8 +36,8 @@ struct Options {
   // Buffers that outlive the transfer, for callers with many short ones. Without them, or if they
   // do not fit its layout, the transfer makes its own.
   BufferPool* buffers = nullptr;
-  // Buffers go to the device. The kernel computes what the device declines, and everything in
-  // chained modes.
+  // Buffers go to the device. The kernel computes what it declines, and everything in chained
+  // modes.
   DeviceUse device_use = {};
 };
 

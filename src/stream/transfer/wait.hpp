@@ -33,8 +33,8 @@ void enlarge_pipe(int descriptor) noexcept;
   return sum;
 }
 
-// The iovecs still to be read or written. They are copied in parts, because a partial read or write
-// changes them.
+// The iovecs still to be read or written. Copied in parts, because a partial read or write changes
+// them.
 class VectorCursor {
  public:
   explicit VectorCursor(std::span<const iovec> vectors) noexcept : pending_(vectors) { refill(); }
