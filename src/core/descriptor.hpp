@@ -63,8 +63,8 @@ class ClosedOutput : public Error {
 inline constexpr std::string_view temporary_prefix = ".paes-";
 [[nodiscard]] std::string new_temporary_name();
 
-// Says why this user alone cannot have made an open file, or is not alone in being able to change
-// it ("is another user's"). Null if all is well.
+// Why an open file is not one that only this user can have made and can change, or null. For
+// example "is another user's".
 [[nodiscard]] const char* why_not_own(const struct stat& status) noexcept;
 
 }  // namespace paes

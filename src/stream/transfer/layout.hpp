@@ -63,7 +63,7 @@ struct Layout {
     return {std::min(items.first * in_bytes, *total_bytes),
             std::min(items.end * in_bytes, *total_bytes)};
   }
-  // Those of them that are text, without tags.
+  // How many bytes of these items are text and not tags.
   [[nodiscard]] std::uint64_t text_bytes_of(Range items) const noexcept {
     const std::uint64_t tags = in_bytes > out_bytes ? items.count() * (in_bytes - out_bytes) : 0;
     return in_of(items).count() - tags;
