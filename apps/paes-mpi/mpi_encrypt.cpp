@@ -65,7 +65,7 @@ int encrypt(MpiEncryptCommand& command) {
   on_first([&] {
     const bool resume = command.job.transfer.resume;
     sealing.check(resume, "-r RECIPIENT, -R FILE or -p; paes keygen makes keys");
-    sealer.emplace(sealing, sealing.shape(), resume);
+    sealer.emplace(sealing, sealing.shape());
     sealing.refuse_as_output(path);
   });
   WorkChooser chooser = choose_work(command.job, find_cipher_name("aes-256-gcm"));
