@@ -45,17 +45,17 @@ void Mount::note_ready(bool enforces_acls) {
 void Mount::write_back() {
   for (const SharedNode& node : nodes_.with_open_files()) {
     // Before the system forgets what it has of a file, it writes that. It waits for the writes.
-    const int error = -fuse_lowlevel_notify_inval_inode(session_, number_of(*node), 0, 0);
-    if (error != 0 && error != ENOENT) {  // the latter: the system has forgotten the file
-      note_lost(error);
+    const int answer = fuse_lowlevel_notify_inval_inode(session_, number_of(*node), 0, 0);
+    if (answer < 0 && answer != -ENOENT) {  // the latter: the system has forgotten the file
+      note_lost(Errno(-answer));
     }
   }
 }
 
-int Mount::sync() {
-  const int error = writable_.sync();
-  const int lost = lost_.load();
-  return lost != 0 ? lost : error;
+Result<void> Mount::sync() {
+  const Result<void> synced = writable_.sync();
+  const Result<void> written = lost_.load();
+  return written ? synced : written;
 }
 
 void Mount::note_use() noexcept { last_use_.store(steady_clock::now(), std::memory_order_relaxed); }

@@ -18,8 +18,6 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
 using volume::WritableFile;
 
 namespace {
@@ -71,7 +69,7 @@ volume::NewEntry new_entry(const Mount& mount, fuse_req_t request, const volume:
 
 // Whoever hears that something could not be made must not find it.
 void unmake(Mount& mount, const volume::Folder& folder, const char* name) {
-  if (volume::remove_file(mount.writable(), folder, name) == EISDIR) {
+  if (volume::remove_file(mount.writable(), folder, name).failed_with(EISDIR)) {
     (void)volume::remove_folder(mount.writable(), folder, name);
   }
 }
@@ -85,8 +83,7 @@ void retire(Mount& mount, const struct stat& status) {
 
 // ---- what is new
 
-// `make` makes it in a folder and answers 0 or an errno. `is_new` tells it from another name of
-// what there was.
+// `make` makes it in a folder. `is_new` tells it from another name of what there was.
 template <typename Make>
 void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
                 bool is_new, const Make& make) {
@@ -97,17 +94,14 @@ void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, cons
     return reply_error(request, opened.error());
   }
   const volume::Folder& folder = (*opened)->folder;
-  const auto done = with_descriptors(nodes, [&] {
-    const int error = make(folder);
-    return error == 0 ? Result<bool>(true) : Failure{error};
-  });
+  const Result<void> done = with_descriptors(nodes, [&] { return make(folder); });
   if (!done) {
     return reply_error(request, done.error());
   }
   const Result<volume::StoredName> stored = folder.stored_name(name);
   const Result<struct stat> status =
       stored ? mount.backing().status(folder.descriptor(), stored->name.c_str())
-             : Result<struct stat>(Failure{stored.error()});
+             : Result<struct stat>(stored.error());
   if (!status) {
     unmake(mount, folder, name);
     return reply_error(request, status.error());
@@ -177,15 +171,15 @@ Result<std::unique_ptr<FileHandle>> open_found(Mount& mount, fuse_req_t request,
                                                std::optional<CountedLookup>& found) {
   Result<struct stat> status = at.status(mount);
   if (!status) {
-    return Failure{status.error()};
+    return status.error();
   }
   if ((flags & O_TRUNC) != 0 || !lets_owner_open(*status, fuse_req_ctx(request)->uid, flags)) {
-    return Failure{EEXIST};
+    return Errno(EEXIST);
   }
   found.emplace(enter(mount, at.parent, at.folder, at.name, at.stored.name.c_str(), *status));
   Result<std::unique_ptr<FileHandle>> opened =
       open_file(mount, found->node(), (flags & O_ACCMODE) != O_RDONLY);
-  return opened.error() == ESTALE ? Failure{ENOENT} : std::move(opened);
+  return opened.failed_with(ESTALE) ? Errno(ENOENT) : std::move(opened);
 }
 
 // ---- what loses its name
@@ -201,7 +195,7 @@ std::shared_ptr<const Descriptor> place_of_doomed(Mount& mount, const NameInFold
   }
   Result<Descriptor> place = backing.open(at.folder.descriptor(), at.stored.name.c_str(), O_PATH);
   const Result<struct stat> opened =
-      place ? backing.status(place->number(), "") : Result<struct stat>(Failure{place.error()});
+      place ? backing.status(place->number(), "") : Result<struct stat>(place.error());
   if (!opened || key_of(*opened) != key_of(status)) {
     return nullptr;
   }
@@ -230,7 +224,7 @@ void note_lost_name(Mount& mount, const NameInFolder& at, const struct stat& bef
   mount.nodes().retire(known);
 }
 
-// `take` takes the name away and answers 0 or an errno.
+// `take` takes the name away.
 template <typename Take>
 void reply_removed(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
                    const Take& take) {
@@ -255,11 +249,11 @@ void reply_removed(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, c
   if (before->st_size <= most_left_bytes) {
     place = place_of_doomed(mount, at, *before);
   }
-  const int error = take(mount.writable(), folder, name);
-  if (error == 0) {
+  const Result<void> taken = take(mount.writable(), folder, name);
+  if (taken) {
     note_lost_name(mount, at, *before, std::move(place));
   }
-  reply_status(request, error);
+  reply_status(request, taken);
 }
 
 // What was found by `from` is found by `to` now.
@@ -270,12 +264,12 @@ void note_moved(Mount& mount, const struct stat& moved, const NameInFolder& from
   }
 }
 
-// Renames and notes it. 0 or an errno.
-int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigned flags) {
+// Renames and notes it.
+Result<void> move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigned flags) {
   const NameChange changing(mount.name_changes());
   const Result<struct stat> moved = from.status(mount);
   const Result<struct stat> replaced = to.status(mount);
-  if (!moved || (!replaced && replaced.error() != ENOENT)) {
+  if (!moved || (!replaced && !replaced.failed_with(ENOENT))) {
     // Nobody would know which nodes are moved.
     return moved ? replaced.error() : moved.error();
   }
@@ -283,11 +277,11 @@ int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigne
   if (replaced && flags != RENAME_EXCHANGE) {
     place = place_of_doomed(mount, to, *replaced);
   }
-  const int error =
+  const Result<void> renamed =
       volume::rename(mount.writable(), from.folder, from.name, to.folder, to.name, flags);
   const bool are_one = replaced && key_of(*moved) == key_of(*replaced);
-  if (error != 0 || are_one) {
-    return error;
+  if (!renamed || are_one) {
+    return renamed;
   }
   note_moved(mount, *moved, from, to);
   if (replaced && flags == RENAME_EXCHANGE) {
@@ -295,7 +289,7 @@ int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigne
   } else if (replaced) {
     note_lost_name(mount, to, *replaced, std::move(place));
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -322,7 +316,7 @@ void create(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const ch
     if (made) {
       return reply_new(mount, request, at, entry, std::move(*made), *file);
     }
-    if (made.error() != EEXIST || (file->flags & O_EXCL) != 0) {
+    if (!made.failed_with(EEXIST) || (file->flags & O_EXCL) != 0) {
       return reply_error(request, made.error());
     }
     // Somebody else has made it since the system looked.
@@ -331,13 +325,13 @@ void create(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const ch
     if (there) {
       return reply_found(mount, request, *found, std::move(*there), *file);
     }
-    if (there.error() != ENOENT) {
+    if (!there.failed_with(ENOENT)) {
       break;
     }
   }
   // The system has to look again: it takes what is created for new, and asks neither who may open
   // it nor whether to empty it.
-  reply_error(request, ESTALE);
+  reply_error(request, Errno(ESTALE));
 }
 
 void mkdir(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
@@ -367,16 +361,12 @@ void link(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_ino_t parent
           const char* name) {
   const SharedNode node = mount.node_of(number);
   reply_made(mount, request, parent_number, name, false, [&](const volume::Folder& folder) {
-    const auto add = [&](const BackedName& backed) -> Result<bool> {
+    return at_name(mount, node, [&](const BackedName& backed) {
       // What has the name by now may be another.
-      if (const int error = error_at(mount, *node, backed, 0); error != 0) {
-        return Failure{error};
-      }
-      const int error =
-          volume::add_name(mount.writable(), backed.descriptor(), backed.name(), folder, name);
-      return error == 0 ? Result<bool>(true) : Failure{error};
-    };
-    return at_name(mount, node, add).error();
+      return check_has_name(mount, *node, backed).and_then([&] {
+        return volume::add_name(mount.writable(), backed.descriptor(), backed.name(), folder, name);
+      });
+    });
   });
 }
 

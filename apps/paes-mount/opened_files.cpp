@@ -12,8 +12,6 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
 using volume::WritableFile;
 
 void settle_time(const Mount& mount, const std::optional<timespec>& believed, int descriptor) {
@@ -67,27 +65,27 @@ Result<std::unique_ptr<FileHandle>> open_file(Mount& mount, const SharedNode& no
   Result<Descriptor> opened =
       open_backing(mount, node, (can_write ? O_RDWR : O_RDONLY) | O_NONBLOCK);
   if (!opened) {
-    return Failure{opened.error()};
+    return opened.error();
   }
   if (mount.holds_writes_back()) {
     // The system does not take sizes and times from here while it knows the file. For a file that
     // others have changed it has to look up a new node.
     const Result<struct stat> status = mount.backing().status(opened->number(), "");
     if (!status || node->has_changed_outside(*status, changes)) {
-      return Failure{status ? ESTALE : status.error()};
+      return status ? Errno(ESTALE) : status.error();
     }
   }
   if (can_write && !mount.options().has_suid) {
     // The system does not see capabilities here, so it cannot take them away when it writes.
-    const int error =
+    const Result<void> removed =
         volume::remove_attribute(mount.volume(), opened->number(), capabilities_attribute);
-    if (error != 0 && error != ENODATA && error != EOPNOTSUPP) {
-      return Failure{error};
+    if (!removed && !removed.failed_with(ENODATA, EOPNOTSUPP)) {
+      return removed.error();
     }
   }
   Result<WritableFile> file = WritableFile::open(mount.writable(), std::move(*opened));
   if (!file) {
-    return Failure{file.error()};
+    return file.error();
   }
   return new_handle(mount, node, std::move(*file), can_write);
 }

@@ -44,9 +44,8 @@ struct FileHandle {
 
 // Opens the file of a node. ESTALE: it is not there any more, or others have changed it and the
 // system has to look it up anew.
-[[nodiscard]] volume::Result<std::unique_ptr<FileHandle>> open_file(Mount& mount,
-                                                                    const SharedNode& node,
-                                                                    bool can_write);
+[[nodiscard]] Result<std::unique_ptr<FileHandle>> open_file(Mount& mount, const SharedNode& node,
+                                                            bool can_write);
 // The handle of a file that is open already.
 [[nodiscard]] std::unique_ptr<FileHandle> new_handle(Mount& mount, const SharedNode& node,
                                                      volume::WritableFile file, bool can_write);

@@ -103,18 +103,18 @@ WriteClaim::WriteClaim(std::string vault, bool is_shared)
   }
 }
 
-int WriteClaim::take() const noexcept {
-  return flock(folder_.number(), (is_shared_ ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 ? 0 : errno;
+Result<void> WriteClaim::take() const noexcept {
+  const int how = (is_shared_ ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  return flock(folder_.number(), how) == 0 ? Result<void>() : Errno(errno);
 }
 
 bool WriteClaim::wait(const Cancel& cancel) const {
   const auto deadline = steady_clock::now() + patience;
   for (;;) {
-    const int error = take();
-    if (error != 0 && error != EWOULDBLOCK) {
+    const Result<void> is_free = take();
+    if (!is_free && !is_free.failed_with(EWOULDBLOCK)) {
       return true;  // take() will say so again
     }
-    const bool is_free = error == 0;
     if (is_free) {
       (void)flock(folder_.number(), LOCK_UN);
       if (!is_shared_) {

@@ -54,9 +54,9 @@ void make(const Backing& backing, const StoredChange& change) {
     return;
   }
   const WriteOutcome written = write_all(backing, change.file, change.offset, change.bytes);
-  if (written.error != 0 && change.stride != 0) {
+  if (!written.result && change.stride != 0) {
     take_back(backing, change, written.bytes);
-  } else if (change.length_after && backing.set_length(change.file, *change.length_after) != 0 &&
+  } else if (change.length_after && !backing.set_length(change.file, *change.length_after) &&
              change.stride != 0) {
     take_back(backing, change, 0);
   }
@@ -80,7 +80,7 @@ WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset, B
     const Result<std::size_t> bytes =
         backing.write(file, offset + written.bytes, from.subspan(written.bytes));
     if (!bytes || *bytes == 0) {
-      written.error = bytes ? EIO : bytes.error();
+      written.result = bytes ? Errno(EIO) : bytes.error();
       break;
     }
     written.bytes += *bytes;
@@ -125,7 +125,7 @@ void PendingWrites::Slot::done() noexcept {
 WriteOutcome PendingWrites::Slot::write(const Backing& backing, const StoredChange& change) {
   note(change);
   const WriteOutcome written = write_all(backing, change.file, change.offset, change.bytes);
-  if (written.error == 0) {
+  if (written.result) {
     done();
   }
   return written;

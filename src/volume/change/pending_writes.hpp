@@ -23,10 +23,10 @@
 
 namespace paes::volume {
 
-// How much a series of writes has written, and the errno that ended it.
+// How much a series of writes has written, and whether that is everything.
 struct WriteOutcome {
   std::size_t bytes = 0;
-  int error = 0;
+  Result<void> result;
 };
 
 // Writes all of it, in as many calls as the system wants.

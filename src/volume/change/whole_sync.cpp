@@ -10,10 +10,10 @@ WholeSync::WholeSync(const Backing& backing, int root) : backing_(backing), root
   }
 }
 
-int WholeSync::sync() {
+Result<void> WholeSync::sync() {
   const std::lock_guard lock(mutex_);
-  const int error = backing_.sync_file_system(root_);
-  lost_ = lost_ != 0 ? lost_ : error;
+  const Result<void> synced = backing_.sync_file_system(root_);
+  lost_ = lost_ ? synced : lost_;
   return lost_;
 }
 

@@ -23,8 +23,8 @@ class WholeSync {
   [[nodiscard]] bool covers(const struct stat& status) const noexcept {
     return reports_ && status.st_dev == device_;
   }
-  // 0 or an errno. The system reports an error only once, so that it is the answer from then on.
-  [[nodiscard]] int sync();
+  // The system reports an error only once, so that it is the answer from then on.
+  [[nodiscard]] Result<void> sync();
 
  private:
   const Backing& backing_;
@@ -32,7 +32,7 @@ class WholeSync {
   bool reports_ = false;
   dev_t device_ = 0;
   std::mutex mutex_;
-  int lost_ = 0;
+  Result<void> lost_;
 };
 
 }  // namespace paes::volume

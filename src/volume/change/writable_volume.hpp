@@ -64,10 +64,10 @@ class WritableVolume {
   [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_folders(
       const std::vector<int>& folders);
 
-  // Syncs what has changed in the folder. 0 or an errno.
-  [[nodiscard]] int sync_folder(const Folder& folder);
-  // Syncs all of the volume. 0 or an errno, also of what could not be synced before.
-  [[nodiscard]] int sync();
+  // Syncs what has changed in the folder.
+  [[nodiscard]] Result<void> sync_folder(const Folder& folder);
+  // Syncs all of the volume. Fails also for what could not be synced before.
+  [[nodiscard]] Result<void> sync();
 
  private:
   const Volume& volume_;

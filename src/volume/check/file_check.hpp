@@ -15,10 +15,10 @@
 
 namespace paes::volume {
 
-// What is wrong with a file, in words. An errno if the system would not let it be read.
+// What is wrong with a file, in words, and why if the system would not let it be read.
 struct Wrong {
   std::string what;
-  int error = 0;
+  std::optional<Errno> error = std::nullopt;
 };
 
 class FileCheck {
@@ -67,7 +67,7 @@ class FileCheck {
   // Takes the runs before `run` that nobody has taken. The answer is which.
   [[nodiscard]] Range skip_to(std::uint64_t run) noexcept;
   void note_damaged(std::uint64_t block);
-  void note(std::uint64_t order, std::string what, int error = 0);
+  void note(std::uint64_t order, std::string what, std::optional<Errno> error = std::nullopt);
 
   struct Noted {
     std::uint64_t order;  // a block's number and one; of the header 0

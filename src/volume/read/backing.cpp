@@ -51,11 +51,11 @@ Result<std::string> sized_value(const Call& call) {
       return value;
     }
     if (errno != ERANGE) {
-      return Failure{errno};
+      return Errno(errno);
     }
     const ssize_t needed = call(nullptr, 0);
     if (needed < 0) {
-      return Failure{errno};
+      return Errno(errno);
     }
     value.resize(static_cast<std::size_t>(needed) + 1);
   }
@@ -64,7 +64,7 @@ Result<std::string> sized_value(const Call& call) {
 Result<std::uint64_t> found_by_seek(int file, std::uint64_t offset, int what) {
   const off_t found = lseek(file, static_cast<off_t>(offset), what);
   if (found < 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return static_cast<std::uint64_t>(found);
 }
@@ -75,7 +75,7 @@ Result<Descriptor> Backing::open(int folder, const char* name, int flags) const 
   const int number =
       uninterrupted([&] { return openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC); });
   if (number < 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return Descriptor(number);
 }
@@ -87,7 +87,7 @@ Result<Descriptor> Backing::open_again(int file, int flags) const {
                          ? fcntl(file, F_DUPFD_CLOEXEC, 0)
                          : uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
   if (number < 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return Descriptor(number);
 }
@@ -95,7 +95,7 @@ Result<Descriptor> Backing::open_again(int file, int flags) const {
 Result<struct stat> Backing::status(int folder, const char* name) const {
   struct stat status = {};
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return status;
 }
@@ -107,7 +107,7 @@ Result<std::size_t> Backing::read(int file, std::uint64_t offset, MutableBytes i
       return pread(file, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
     });
     if (bytes < 0) {
-      return Failure{errno};
+      return Errno(errno);
     }
     if (bytes == 0) {
       break;
@@ -129,7 +129,7 @@ Result<std::string> Backing::link_target(int folder, const char* name) const {
   char target[PATH_MAX];
   const ssize_t bytes = readlinkat(folder, name, target, sizeof target);
   if (bytes < 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return std::string(target, static_cast<std::size_t>(bytes));
 }
@@ -138,12 +138,14 @@ Result<std::size_t> Backing::entries(int folder, MutableBytes into) const {
   const long bytes =
       uninterrupted([&] { return syscall(SYS_getdents64, folder, into.data(), into.size()); });
   if (bytes < 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return static_cast<std::size_t>(bytes);
 }
 
-int Backing::rewind(int folder) const { return lseek(folder, 0, SEEK_SET) < 0 ? errno : 0; }
+Result<void> Backing::rewind(int folder) const {
+  return Result<void>(found_by_seek(folder, 0, SEEK_SET));
+}
 
 Result<std::string> Backing::attribute(int file, const char* name) const {
   return sized_value([&](char* into, std::size_t bytes) {
@@ -164,7 +166,7 @@ Result<std::string> Backing::attribute_names(int file) const {
 Result<struct statvfs> Backing::file_system(int file) const {
   struct statvfs status = {};
   if (uninterrupted([&] { return fstatvfs(file, &status); }) != 0) {
-    return Failure{errno};
+    return Errno(errno);
   }
   return status;
 }

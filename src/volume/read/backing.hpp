@@ -11,7 +11,7 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
-#include "volume/read/result.hpp"
+#include "core/result.hpp"
 
 namespace paes::volume {
 
@@ -35,10 +35,9 @@ class Backing {
   // holes says that there are none.
   [[nodiscard]] virtual Result<std::uint64_t> next_hole(int file, std::uint64_t offset) const;
   [[nodiscard]] virtual Result<std::string> link_target(int folder, const char* name) const;
-  // The next entries as getdents64(2) gives them; 0 bytes at the end. rewind() begins anew; its
-  // answer is 0 or an errno.
+  // The next entries as getdents64(2) gives them; 0 bytes at the end. rewind() begins anew.
   [[nodiscard]] virtual Result<std::size_t> entries(int folder, MutableBytes into) const;
-  [[nodiscard]] virtual int rewind(int folder) const;
+  [[nodiscard]] virtual Result<void> rewind(int folder) const;
   // The file is open, perhaps as a mere place (O_PATH).
   [[nodiscard]] virtual Result<std::string> attribute(int file, const char* name) const;
   [[nodiscard]] virtual Result<std::string> attribute_names(int file) const;  // as listxattr(2)
@@ -53,39 +52,43 @@ class Backing {
   // folder until it is closed: true only where that is known of the file system.
   [[nodiscard]] virtual bool removes_open_files(int file) const;
 
-  // What changes the tree. The answer is 0 or an errno where nothing else is said. The process's
-  // umask applies to new files and folders.
+  // What changes the tree. The process's umask applies to new files and folders.
 
   // A new file; EEXIST if something has the name.
   [[nodiscard]] virtual Result<Descriptor> create(int folder, const char* name, int flags,
                                                   mode_t mode) const;
   // One call of the system: it may write less than it was given. The answer is how much.
   [[nodiscard]] virtual Result<std::size_t> write(int file, std::uint64_t offset, Bytes from) const;
-  [[nodiscard]] virtual int set_length(int file, std::uint64_t bytes) const;
-  [[nodiscard]] virtual int allocate(int file, int mode, std::uint64_t offset,
-                                     std::uint64_t bytes) const;  // as fallocate(2)
-  [[nodiscard]] virtual int sync(int file, bool data_only) const;
-  [[nodiscard]] virtual int sync_file_system(int file) const;
+  [[nodiscard]] virtual Result<void> set_length(int file, std::uint64_t bytes) const;
+  [[nodiscard]] virtual Result<void> allocate(int file, int mode, std::uint64_t offset,
+                                              std::uint64_t bytes) const;  // as fallocate(2)
+  [[nodiscard]] virtual Result<void> sync(int file, bool data_only) const;
+  [[nodiscard]] virtual Result<void> sync_file_system(int file) const;
 
-  [[nodiscard]] virtual int make_folder(int folder, const char* name, mode_t mode) const;
-  [[nodiscard]] virtual int make_node(int folder, const char* name, mode_t mode,
-                                      dev_t device) const;
-  [[nodiscard]] virtual int make_link(int folder, const char* name, const char* target) const;
+  [[nodiscard]] virtual Result<void> make_folder(int folder, const char* name, mode_t mode) const;
+  [[nodiscard]] virtual Result<void> make_node(int folder, const char* name, mode_t mode,
+                                               dev_t device) const;
+  [[nodiscard]] virtual Result<void> make_link(int folder, const char* name,
+                                               const char* target) const;
   // One more name; an empty `name` stands for the descriptor itself.
-  [[nodiscard]] virtual int add_name(int folder, const char* name, int to_folder,
-                                     const char* to_name) const;
-  [[nodiscard]] virtual int rename(int folder, const char* name, int to_folder, const char* to_name,
-                                   unsigned flags) const;  // as renameat2(2)
-  [[nodiscard]] virtual int remove(int folder, const char* name, bool is_folder) const;
+  [[nodiscard]] virtual Result<void> add_name(int folder, const char* name, int to_folder,
+                                              const char* to_name) const;
+  [[nodiscard]] virtual Result<void> rename(int folder, const char* name, int to_folder,
+                                            const char* to_name,
+                                            unsigned flags) const;  // as renameat2(2)
+  [[nodiscard]] virtual Result<void> remove(int folder, const char* name, bool is_folder) const;
 
   // What they change has the name, or is the descriptor itself if that is empty; as status().
-  [[nodiscard]] virtual int set_mode(int folder, const char* name, mode_t mode) const;
-  [[nodiscard]] virtual int set_owner(int folder, const char* name, uid_t user, gid_t group) const;
-  [[nodiscard]] virtual int set_times(int folder, const char* name,
-                                      const struct timespec (&times)[2]) const;  // as utimensat(2)
+  [[nodiscard]] virtual Result<void> set_mode(int folder, const char* name, mode_t mode) const;
+  [[nodiscard]] virtual Result<void> set_owner(int folder, const char* name, uid_t user,
+                                               gid_t group) const;
+  [[nodiscard]] virtual Result<void> set_times(
+      int folder, const char* name,
+      const struct timespec (&times)[2]) const;  // as utimensat(2)
   // As attribute(); flags as setxattr(2).
-  [[nodiscard]] virtual int set_attribute(int file, const char* name, Bytes value, int flags) const;
-  [[nodiscard]] virtual int remove_attribute(int file, const char* name) const;
+  [[nodiscard]] virtual Result<void> set_attribute(int file, const char* name, Bytes value,
+                                                   int flags) const;
+  [[nodiscard]] virtual Result<void> remove_attribute(int file, const char* name) const;
 };
 
 }  // namespace paes::volume

@@ -18,7 +18,7 @@ Result<std::string> read_link(const Volume& volume, int folder, const char* stor
       vault::open_link_target(volume.content(), *target, volume.features());
   if (!opened) {
     volume.report({std::string(path), "the link's target is not authentic"});
-    return Failure{EIO};
+    return Errno(EIO);
   }
   return std::move(*opened);
 }

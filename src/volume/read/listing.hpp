@@ -16,13 +16,13 @@ struct Stored {
   unsigned char type = 0;  // DT_* of readdir(3), perhaps DT_UNKNOWN
 };
 
-// Calls `visit` with each entry that Backing::entries has given, except "." and "..", until the
-// answer is another number than 0. That number is the answer here too; or EIO, where these are no
-// entries; or 0.
-[[nodiscard]] int for_each_entry(Bytes entries, const std::function<int(const Stored&)>& visit);
+// Calls `visit` with each entry that Backing::entries has given, except "." and "..", until it
+// fails, and fails as that has. EIO where these are no entries.
+[[nodiscard]] Result<void> for_each_entry(Bytes entries,
+                                          const std::function<Result<void>(const Stored&)>& visit);
 
-// The same for all of a folder. The answer may be an errno, where the folder cannot be listed.
-[[nodiscard]] int for_each_stored(const Backing& backing, int folder,
-                                  const std::function<int(const Stored&)>& visit);
+// Calls `visit` with each entry of a folder, as for_each_entry() does.
+[[nodiscard]] Result<void> for_each_stored(const Backing& backing, int folder,
+                                           const std::function<Result<void>(const Stored&)>& visit);
 
 }  // namespace paes::volume

@@ -42,7 +42,7 @@ class Volume {
   }
   // For what the system could not read. An input or output error is damage, too, and reported as
   // "WHAT cannot be read"; so EIO always has a report.
-  [[nodiscard]] Failure failed(std::string_view path, std::string_view what, int error) const;
+  Errno failed(std::string_view path, std::string_view what, Errno error) const;
 
  private:
   struct Parts {

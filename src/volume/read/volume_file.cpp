@@ -159,7 +159,7 @@ Result<std::size_t> File::read_run(std::uint64_t offset, MutableBytes into,
   const std::uint64_t end_block = (offset + into.size() + block_bytes - 1) / block_bytes;
   const auto damaged = [&](std::string what) {
     volume_->report({std::string(path), std::move(what)});
-    return Failure{EIO};
+    return Errno(EIO);
   };
   for (;;) {
     const std::optional<FileId> kept = kept_id();

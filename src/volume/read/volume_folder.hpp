@@ -54,16 +54,17 @@ class Folder {
   [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
 
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported
-  // and left out, and so are long names that may not be read. A shortage ends the listing. 0, or
-  // the error that ended the listing. One call at a time.
-  [[nodiscard]] int list(std::string_view path,
-                         const std::function<void(FolderEntry)>& visit) const;
+  // and left out, and so are long names that may not be read. A shortage ends the listing.
+  // One call at a time.
+  [[nodiscard]] Result<void> list(std::string_view path,
+                                  const std::function<void(FolderEntry)>& visit) const;
 
  private:
   Folder(const Volume& volume, Descriptor descriptor, bool is_root)
       : volume_(&volume), descriptor_(std::move(descriptor)), is_root_(is_root) {}
 
-  [[nodiscard]] int read_iv(std::string_view path, const std::function<bool()>& has_lost_name);
+  [[nodiscard]] Result<void> read_iv(std::string_view path,
+                                     const std::function<bool()>& has_lost_name);
   [[nodiscard]] Result<std::string> long_name_of(std::string_view stored,
                                                  std::string_view path) const;
 

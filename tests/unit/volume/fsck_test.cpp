@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "comparable_results.hpp"
 #include "made_volume.hpp"
 #include "refusal.hpp"
 #include "volume/read/hidden_names.hpp"
@@ -405,7 +406,7 @@ class RefusingBacking : public Backing {
     const int refused = flags & refused_;
     const std::string_view stored(name);
     if (refused != 0 && stored != "." && !stored.starts_with("gocryptfs.")) {
-      return Failure{refused == O_NOATIME ? EPERM : EACCES};
+      return Errno(refused == O_NOATIME ? EPERM : EACCES);
     }
     return Backing::open(folder, name, flags);
   }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <tuple>
 
+#include "comparable_results.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume {
@@ -24,29 +25,31 @@ class SwappingBacking final : public Backing {
   [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
                                           mode_t mode) const override {
     Result<Descriptor> made = Backing::create(folder, name, flags, mode);
-    return swapped(folder, name, made.error()) == 0 ? std::move(made) : Failure{made.error()};
+    (void)swapped(folder, name, Result<void>(made));
+    return made;
   }
-  [[nodiscard]] int make_folder(int folder, const char* name, mode_t mode) const override {
+  [[nodiscard]] Result<void> make_folder(int folder, const char* name, mode_t mode) const override {
     return swapped(folder, name, Backing::make_folder(folder, name, mode));
   }
-  [[nodiscard]] int make_node(int folder, const char* name, mode_t mode,
-                              dev_t device) const override {
+  [[nodiscard]] Result<void> make_node(int folder, const char* name, mode_t mode,
+                                       dev_t device) const override {
     return swapped(folder, name, Backing::make_node(folder, name, mode, device));
   }
-  [[nodiscard]] int make_link(int folder, const char* name, const char* target) const override {
+  [[nodiscard]] Result<void> make_link(int folder, const char* name,
+                                       const char* target) const override {
     return swapped(folder, name, Backing::make_link(folder, name, target));
   }
-  [[nodiscard]] int set_owner(int folder, const char* name, uid_t, gid_t) const override {
+  [[nodiscard]] Result<void> set_owner(int folder, const char* name, uid_t, gid_t) const override {
     given.push_back(status(folder, name)->st_ino);
-    return 0;
+    return {};
   }
 
  private:
-  [[nodiscard]] int swapped(int folder, const char* name, int error) const {
+  Result<void> swapped(int folder, const char* name, Result<void> made) const {
     if (const int from = std::exchange(others, -1); from >= 0) {
       EXPECT_EQ(renameat2(from, "other", folder, name, RENAME_EXCHANGE), 0);
     }
-    return error;
+    return made;
   }
 };
 
@@ -54,8 +57,8 @@ class SwappingBacking final : public Backing {
 struct Made {
   const char* type;
   mode_t mode;
-  std::function<int(WritableVolume&, const Folder&, const NewEntry&)> make;  // "made"
-  std::function<int(int folder)> make_other;                                 // "other"
+  std::function<Result<void>(WritableVolume&, const Folder&, const NewEntry&)> make;  // "made"
+  std::function<int(int folder)> make_other;                                          // "other"
   bool is_open;  // once it is made, so that nothing can be taken for it
 };
 
@@ -70,7 +73,7 @@ std::vector<Made> all_made() {
     return make_node(volume, folder, "made", entry, 0);
   };
   const auto file = [](WritableVolume& volume, const Folder& folder, const NewEntry& entry) {
-    return create_file(volume, folder, "made", entry).error();
+    return Result<void>(create_file(volume, folder, "made", entry));
   };
   const auto folder = [](WritableVolume& volume, const Folder& parent, const NewEntry& entry) {
     return make_folder(volume, parent, "made", entry);
@@ -99,7 +102,7 @@ std::vector<Made> all_made() {
 class GivenAway : public ::testing::TestWithParam<std::tuple<Made, bool>> {
  protected:
   // The owner is this process's, as a user who is not root must have it.
-  [[nodiscard]] int make() {
+  [[nodiscard]] Result<void> make() {
     const Made& made = std::get<Made>(GetParam());
     const NewEntry entry{made.mode | 0755, Owner{.user = geteuid(), .group = getegid()}};
     return made.make(volume_.writable(), root_, entry);

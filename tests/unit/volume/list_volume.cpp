@@ -40,7 +40,7 @@ class Lister {
       return;
     }
     add(path, "folder")["attributes"] = attributes(folder->descriptor(), path);
-    const int error = folder->list(path, [&](const FolderEntry& entry) {
+    const Result<void> listed = folder->list(path, [&](const FolderEntry& entry) {
       const std::string inner = path_of(path, entry.name);
       switch (entry.type) {
         case DT_DIR:
@@ -56,8 +56,8 @@ class Lister {
           add(inner, "other");
       }
     });
-    if (error != 0) {
-      fail(path, error);
+    if (!listed) {
+      fail(path, listed.error());
     }
   }
 
@@ -68,7 +68,7 @@ class Lister {
     all.push_back({{"path", hex_of(path)}, {"type", type}});
     return all.back();
   }
-  void fail(const std::string& path, int error) { add(path, "error")["error"] = error; }
+  void fail(const std::string& path, Errno error) { add(path, "error")["error"] = error.number(); }
 
   json attributes(int file, const std::string& path) {
     json found = json::object();

@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "comparable_results.hpp"
 #include "volume/change/attribute_changes.hpp"
 #include "volume/change/own_files.hpp"
 #include "volume/read/attributes.hpp"
@@ -64,7 +65,7 @@ class Changes : public ::testing::TestWithParam<bool> {
   }
   [[nodiscard]] int content(const Folder& folder, char letter) {
     const Result<WritableFile> file = volume_.open(folder, name(letter));
-    return file ? text_of(*file)[0] : -file.error();
+    return file ? text_of(*file)[0] : -file.error().number();
   }
   void TearDown() override {
     EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
@@ -77,7 +78,7 @@ class Changes : public ::testing::TestWithParam<bool> {
 
 TEST_P(Changes, FilesAreMadeAndRemoved) {
   make_file('a', root_, 1);
-  EXPECT_EQ(volume_.create(root_, name('a')).error(), EEXIST);
+  EXPECT_EQ(volume_.create(root_, name('a')), EEXIST);
   EXPECT_EQ(content(root_, 'a'), 1);
   EXPECT_EQ(stored_in(root_), 1 + each());
   EXPECT_EQ(remove_folder(volume_.writable(), root_, name('a')), ENOTDIR);
@@ -139,11 +140,11 @@ TEST_P(Changes, RenamesLeaveWhiteouts) {
   make_file('b', root_, 2);
   EXPECT_EQ(rename(volume, root_, name('a'), root_, name('b'), RENAME_WHITEOUT | RENAME_NOREPLACE),
             EEXIST);
-  const int error = rename(volume, root_, name('a'), root_, name('b'), RENAME_WHITEOUT);
-  if (error == EINVAL) {
+  const Result<void> done = rename(volume, root_, name('a'), root_, name('b'), RENAME_WHITEOUT);
+  if (done.failed_with(EINVAL)) {
     GTEST_SKIP() << "the file system of the tests leaves no whiteouts";
   }
-  ASSERT_EQ(error, 0);
+  ASSERT_EQ(done, 0);
   EXPECT_EQ(content(root_, 'b'), 1);
   EXPECT_EQ(names_in(root_), (std::set<std::string>{name('a'), name('b')}));
   const Result<StoredName> stored = root_.stored_name(name('a'));
@@ -357,7 +358,7 @@ TEST_F(Interrupted, AnEmptyFolderThatTookTheNameIsReplaced) {
 
 TEST_F(Interrupted, AFolderThatIsRemovedWhileItIsOpenedIsNotThere) {
   backing_->next = [this] { EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), 0); };
-  EXPECT_EQ(volume_.folder(root_, "empty").error(), ENOENT);
+  EXPECT_EQ(volume_.folder(root_, "empty"), ENOENT);
   EXPECT_FALSE(backing_->next);
   EXPECT_EQ(volume_.findings(), std::vector<std::string>{});
 }
@@ -369,13 +370,13 @@ class FlaglessBacking final : public Backing {
   mutable int iv_error = 0;
   int flags_error = EINVAL;
 
-  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
-                           unsigned flags) const override {
-    return flags != 0 ? flags_error : Backing::rename(folder, name, to_folder, to_name, 0);
+  [[nodiscard]] Result<void> rename(int folder, const char* name, int to_folder,
+                                    const char* to_name, unsigned flags) const override {
+    return flags != 0 ? Errno(flags_error) : Backing::rename(folder, name, to_folder, to_name, 0);
   }
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+  [[nodiscard]] Result<void> remove(int folder, const char* name, bool is_folder) const override {
     return iv_error != 0 && name == vault::folder_iv_name
-               ? iv_error
+               ? Errno(iv_error)
                : Backing::remove(folder, name, is_folder);
   }
 };
@@ -442,7 +443,7 @@ class SilentBacking final : public Backing {
   mutable int silent_about = -1;
 
   [[nodiscard]] Result<struct stat> status(int folder, const char* name) const override {
-    return folder == silent_about && *name == '\0' ? Result<struct stat>(Failure{EIO})
+    return folder == silent_about && *name == '\0' ? Result<struct stat>(Errno(EIO))
                                                    : Backing::status(folder, name);
   }
 };
@@ -528,11 +529,11 @@ TEST(Attributes, AreSetAndRemoved) {
   ASSERT_TRUE(file);
   const int number = file->descriptor();
   const Text value = test::random_text(50);
-  const int error = set_attribute(volume.volume(), number, "user.some", value, 0);
-  if (error == EOPNOTSUPP) {
+  const Result<void> done = set_attribute(volume.volume(), number, "user.some", value, 0);
+  if (done.failed_with(EOPNOTSUPP)) {
     GTEST_SKIP() << "/var/tmp has no extended attributes";
   }
-  ASSERT_EQ(error, 0);
+  ASSERT_EQ(done, 0);
   EXPECT_EQ(*read_attribute(volume.volume(), number, "user.some", "f"), value);
   EXPECT_EQ(set_attribute(volume.volume(), number, "user.some", value, XATTR_CREATE), EEXIST);
   EXPECT_EQ(set_attribute(volume.volume(), number, "user.none", value, XATTR_REPLACE), ENODATA);
@@ -560,19 +561,20 @@ TEST(Attributes, PrivilegesAreTakenAway) {
   EXPECT_EQ(mode_after(06755), 0755U);
   EXPECT_EQ(mode_after(02745), 02745U);  // a mandatory lock, once
   EXPECT_EQ(mode_after(0644), 0644U);
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
-      0) {
+  if (!set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0)) {
     GTEST_SKIP() << "/var/tmp has no extended attributes, so only modes were looked at";
   }
   EXPECT_EQ(mode_after(0755), 0755U);
-  EXPECT_EQ(read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
+  EXPECT_EQ(read_attribute(volume.volume(), file->descriptor(), "security.capability", "f"),
             ENODATA);
 }
 
 // As a file system where the caller may not change attributes.
 class ForbiddingBacking final : public Backing {
  public:
-  [[nodiscard]] int remove_attribute(int, const char*) const override { return EACCES; }
+  [[nodiscard]] Result<void> remove_attribute(int, const char*) const override {
+    return Errno(EACCES);
+  }
 };
 
 TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
@@ -589,8 +591,7 @@ TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
     ASSERT_TRUE(place);
     EXPECT_EQ(remove_privileges(volume.volume(), place->number()), 0) << name;
   }
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
-      0) {
+  if (!set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0)) {
     GTEST_SKIP() << "/var/tmp has no extended attributes, so there was none to keep";
   }
   EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
@@ -610,13 +611,13 @@ class CountingBacking : public Backing {
     return Backing::write(file, offset, from);
   }
 
-  [[nodiscard]] int sync(int file, bool data_only) const override {
+  [[nodiscard]] Result<void> sync(int file, bool data_only) const override {
     ++files;
-    return error != 0 ? error : Backing::sync(file, data_only);
+    return error != 0 ? Errno(error) : Backing::sync(file, data_only);
   }
-  [[nodiscard]] int sync_file_system(int) const override {
+  [[nodiscard]] Result<void> sync_file_system(int) const override {
     ++file_systems;
-    return error;
+    return result_of(error);
   }
 };
 
@@ -670,12 +671,12 @@ TEST(Unsynced, WhatTheFileSystemHasLostIsNeverCalledSynced) {
 // A removal or a rename fails, and the files that it was about stay.
 class KeepingBacking : public CountingBacking {
  public:
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
-    return keeps ? EIO : CountingBacking::remove(folder, name, is_folder);
+  [[nodiscard]] Result<void> remove(int folder, const char* name, bool is_folder) const override {
+    return keeps ? Errno(EIO) : CountingBacking::remove(folder, name, is_folder);
   }
-  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
-                           unsigned flags) const override {
-    return keeps ? EIO : CountingBacking::rename(folder, name, to_folder, to_name, flags);
+  [[nodiscard]] Result<void> rename(int folder, const char* name, int to_folder,
+                                    const char* to_name, unsigned flags) const override {
+    return keeps ? Errno(EIO) : CountingBacking::rename(folder, name, to_folder, to_name, flags);
   }
   [[nodiscard]] bool removes_open_files(int) const override { return removes_open; }
 
@@ -719,7 +720,7 @@ class UnwritableBacking : public KeepingBacking {
  public:
   [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
     if ((flags & O_ACCMODE) == O_WRONLY) {
-      return Failure{EACCES};
+      return Errno(EACCES);
     }
     return KeepingBacking::open(folder, name, flags);
   }
@@ -755,8 +756,8 @@ class ReusingBacking : public CountingBacking {
     }
     return found;
   }
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
-    const int removed = CountingBacking::remove(folder, name, is_folder);
+  [[nodiscard]] Result<void> remove(int folder, const char* name, bool is_folder) const override {
+    const Result<void> removed = CountingBacking::remove(folder, name, is_folder);
     if (after_removal) {
       after_removal();
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "made_volume.hpp"
 #include "volume/read/link.hpp"
 
@@ -24,7 +25,7 @@ Text read_at(const File& file, std::uint64_t offset, std::size_t room, int* erro
   Text into(room, 0xee);
   const Result<std::size_t> bytes = file.read(offset, into, "f");
   if (error != nullptr) {
-    *error = bytes.error();
+    *error = errno_of(bytes);
   } else {
     EXPECT_TRUE(bytes) << bytes.error();
   }

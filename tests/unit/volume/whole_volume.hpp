@@ -30,7 +30,7 @@ class Reader {
     enter(volume_.root(), "", "");
     return std::move(seen_);
   }
-  std::vector<int> errors;
+  std::vector<Errno> errors;
 
  private:
   void enter(int parent, const std::string& stored, const std::string& path) {
@@ -41,7 +41,7 @@ class Reader {
     }
     seen_[path] = "folder";
     read_attributes(folder->descriptor(), path);
-    const int error = folder->list(path, [&](const FolderEntry& entry) {
+    const Result<void> listed = folder->list(path, [&](const FolderEntry& entry) {
       const std::string inner = path_of(path, entry.name);
       if (entry.type == DT_DIR) {
         enter(folder->descriptor(), entry.stored, inner);
@@ -55,20 +55,20 @@ class Reader {
         seen_[inner] = "other";
       }
     });
-    if (error != 0) {
-      errors.push_back(error);
+    if (!listed) {
+      errors.push_back(listed.error());
     }
   }
 
   void read_file(int parent, const std::string& stored, const std::string& path) {
     Result<Descriptor> descriptor = volume_.backing().open(parent, stored.c_str(), O_RDONLY);
     if (!descriptor) {
-      errors.push_back(volume_.failed(path, "the file", descriptor.error()).error);
+      errors.push_back(volume_.failed(path, "the file", descriptor.error()));
       return;
     }
     const Result<struct stat> status = volume_.backing().status(descriptor->number(), "");
     if (!status) {
-      errors.push_back(volume_.failed(path, "the file", status.error()).error);
+      errors.push_back(volume_.failed(path, "the file", status.error()));
       return;
     }
     read_attributes(descriptor->number(), path);

@@ -112,7 +112,7 @@ class WrittenVolume {
   [[nodiscard]] Result<Folder> folder(const Folder& parent, std::string_view name) const {
     const Result<StoredName> stored = parent.stored_name(name);
     return stored ? Folder::open(volume_, parent.descriptor(), stored->name.c_str(), name)
-                  : Result<Folder>(Failure{stored.error()});
+                  : Result<Folder>(stored.error());
   }
   [[nodiscard]] Result<WritableFile> create(const Folder& folder, std::string_view name) {
     return create_file(writable_, folder, name, {.mode = 0644, .owner = {}});
@@ -120,12 +120,12 @@ class WrittenVolume {
   [[nodiscard]] Result<WritableFile> open(const Folder& folder, std::string_view name) {
     const Result<StoredName> stored = folder.stored_name(name);
     if (!stored) {
-      return Failure{stored.error()};
+      return stored.error();
     }
     Result<Descriptor> opened =
         volume_.backing().open(folder.descriptor(), stored->name.c_str(), O_RDWR);
     return opened ? WritableFile::open(writable_, std::move(*opened))
-                  : Result<WritableFile>(Failure{opened.error()});
+                  : Result<WritableFile>(opened.error());
   }
 
  private:
@@ -157,7 +157,7 @@ inline Text text_of(const WritableFile& file) {
   Text text(static_cast<std::size_t>(*length));
   const Result<std::size_t> bytes = file.read(0, text, "file");
   if (!bytes || *bytes != text.size()) {
-    throw std::runtime_error("the file cannot be read: " + std::to_string(bytes.error()));
+    throw std::runtime_error("the file cannot be read: " + bytes.error().message());
   }
   return text;
 }
