@@ -46,12 +46,13 @@ Result<void> set_length(Mount& mount, const SharedNode& node, FileHandle* opened
   return now ? (*now)->file->set_length(length, (*now)->path) : now.error();
 }
 
-Result<void> change_owner_and_mode(const Mount& mount, int place, const WantedAttributes& wanted) {
+Result<void> change_owner_and_mode(const Mount& mount, FileRef place,
+                                   const WantedAttributes& wanted) {
   if (wanted.has(FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
     const auto user = wanted.has(FUSE_SET_ATTR_UID) ? wanted.values.st_uid : static_cast<uid_t>(-1);
     const auto group =
         wanted.has(FUSE_SET_ATTR_GID) ? wanted.values.st_gid : static_cast<gid_t>(-1);
-    if (const Result<void> done = mount.backing().set_owner(place, "", user, group); !done) {
+    if (const Result<void> done = mount.backing().set_owner(place, user, group); !done) {
       return done;
     }
   }
@@ -63,12 +64,12 @@ Result<void> change_owner_and_mode(const Mount& mount, int place, const WantedAt
   // A new owner takes privileges away, which a mode may give anew.
   if (wanted.has(FUSE_SET_ATTR_MODE)) {
     const mode_t mode = wanted.values.st_mode & ~static_cast<mode_t>(S_IFMT);
-    return mount.backing().set_mode(place, "", mode);
+    return mount.backing().set_mode(place, mode);
   }
   return {};
 }
 
-Result<void> change_times(const Mount& mount, Node& node, int place,
+Result<void> change_times(const Mount& mount, Node& node, FileRef place,
                           const WantedAttributes& wanted) {
   if (!wanted.has(FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)) {
     return {};
@@ -82,7 +83,7 @@ Result<void> change_times(const Mount& mount, Node& node, int place,
     times[1] = wanted.values.st_mtim;
     times[1].tv_nsec = wanted.has(FUSE_SET_ATTR_MTIME_NOW) ? UTIME_NOW : times[1].tv_nsec;
   }
-  if (const Result<void> done = mount.backing().set_times(place, "", times); !done) {
+  if (const Result<void> done = mount.backing().set_times(place, times); !done) {
     return done;
   }
   if (times[1].tv_nsec != UTIME_OMIT && times[1].tv_nsec != UTIME_NOW) {
@@ -94,7 +95,7 @@ Result<void> change_times(const Mount& mount, Node& node, int place,
 // Changes what is found at `place`, and says what that has then. `opened` is the handle of the
 // request, or null.
 Result<NodeStatus> change_attributes(Mount& mount, const SharedNode& node, FileHandle* opened,
-                                     int place, const WantedAttributes& wanted) {
+                                     FileRef place, const WantedAttributes& wanted) {
   const OwnChange own(mount, node, place);
   if (const Result<void> done = change_owner_and_mode(mount, place, wanted); !done) {
     return done.error();
@@ -107,7 +108,7 @@ Result<NodeStatus> change_attributes(Mount& mount, const SharedNode& node, FileH
   if (const Result<void> done = change_times(mount, *node, place, wanted); !done) {
     return done.error();
   }
-  const Result<NodeStatus> now = status_at(mount, place, "");
+  const Result<NodeStatus> now = status_at(mount, place);
   if (now) {
     // The request does not say which time a new length, or "now", has left.
     const bool is_told = wanted.has(FUSE_SET_ATTR_MTIME);
@@ -137,14 +138,14 @@ bool is_capability_without_effect(const Mount& mount, const char* name) noexcept
 // leaves them to the file system. Of these, it checks ACLs itself where it enforces them, and since
 // Linux 6.2 elsewhere as well. Before 6.2 the system lets anyone ask; then only the owner and root
 // may change it here.
-Result<void> check_may_change(const Mount& mount, fuse_req_t request, int place,
+Result<void> check_may_change(const Mount& mount, fuse_req_t request, FileRef place,
                               const char* attribute) {
   const uid_t user = fuse_req_ctx(request)->uid;
   if (!std::string_view(attribute).starts_with("system.") || user == 0 ||
       (mount.enforces_acls() && volume::is_acl(attribute))) {
     return {};
   }
-  const Result<struct stat> status = mount.backing().status(place, "");
+  const Result<struct stat> status = mount.backing().status(place);
   return !status ? status.error() : status->st_uid == user ? Result<void>() : Errno(EPERM);
 }
 
@@ -155,7 +156,7 @@ void reply_changed(Mount& mount, fuse_req_t request, fuse_ino_t number, const ch
   if (is_capability_without_effect(mount, name)) {
     return reply_error(request, Errno(EOPNOTSUPP));
   }
-  reply_status(request, with_place(mount, mount.node_of(number), O_PATH, [&](int place) {
+  reply_status(request, with_place(mount, mount.node_of(number), O_PATH, [&](FileRef place) {
                  return check_may_change(mount, request, place, name).and_then([&] {
                    return change(place);
                  });
@@ -169,7 +170,7 @@ void setattr(Mount& mount, fuse_req_t request, fuse_ino_t number, struct stat* w
   const SharedNode node = mount.node_of(number);
   FileHandle* const opened =
       file != nullptr && node->type == S_IFREG ? handle_of<FileHandle>(*file) : nullptr;
-  const auto change = [&](int place) {
+  const auto change = [&](FileRef place) {
     return change_attributes(mount, node, opened, place, {*wanted, which});
   };
   Result<NodeStatus> changed = opened != nullptr ? change(opened->file->descriptor())
@@ -203,9 +204,10 @@ void getxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* n
     return reply_error(request, Errno(EOPNOTSUPP));
   }
   const SharedNode node = mount.node_of(number);
-  const Result<std::vector<std::uint8_t>> value = with_place(mount, node, O_RDONLY, [&](int place) {
-    return volume::read_attribute(mount.volume(), place, name, mount.nodes().path_of(*node));
-  });
+  const Result<std::vector<std::uint8_t>> value =
+      with_place(mount, node, O_RDONLY, [&](FileRef place) {
+        return volume::read_attribute(mount.volume(), place, name, mount.nodes().path_of(*node));
+      });
   if (!value) {
     return reply_error(request, value.error());
   }
@@ -214,9 +216,10 @@ void getxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* n
 
 void listxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
   const SharedNode node = mount.node_of(number);
-  const Result<std::vector<std::string>> names = with_place(mount, node, O_RDONLY, [&](int place) {
-    return volume::list_attributes(mount.volume(), place, mount.nodes().path_of(*node));
-  });
+  const Result<std::vector<std::string>> names =
+      with_place(mount, node, O_RDONLY, [&](FileRef place) {
+        return volume::list_attributes(mount.volume(), place, mount.nodes().path_of(*node));
+      });
   if (!names) {
     return reply_error(request, names.error());
   }
@@ -231,14 +234,15 @@ void listxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, std::size_t 
 void setxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
               const char* value, std::size_t bytes, int flags) {
   const Bytes content(reinterpret_cast<const std::uint8_t*>(value), bytes);
-  reply_changed(mount, request, number, name, [&](int place) {
+  reply_changed(mount, request, number, name, [&](FileRef place) {
     return volume::set_attribute(mount.volume(), place, name, content, flags);
   });
 }
 
 void removexattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name) {
-  reply_changed(mount, request, number, name,
-                [&](int place) { return volume::remove_attribute(mount.volume(), place, name); });
+  reply_changed(mount, request, number, name, [&](FileRef place) {
+    return volume::remove_attribute(mount.volume(), place, name);
+  });
 }
 
 }  // namespace paes::mount

@@ -17,7 +17,7 @@ std::shared_ptr<const Descriptor> place_left(const SharedNode& node) {
     Descriptor descriptor;
   };
   if (std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    Descriptor descriptor(file->descriptor(), false);
+    Descriptor descriptor(file->descriptor().number(), false);
     auto place = std::make_shared<OpenPlace>(OpenPlace{std::move(file), std::move(descriptor)});
     return {place, &place->descriptor};
   }
@@ -27,30 +27,30 @@ std::shared_ptr<const Descriptor> place_left(const SharedNode& node) {
 }  // namespace
 
 Result<void> check_has_name(const Mount& mount, const Node& node, const BackedName& backed) {
-  const Result<struct stat> status = mount.backing().status(backed.descriptor(), backed.name());
+  const Result<struct stat> status = mount.backing().status({backed.descriptor(), backed.name()});
   return status && is_of(node, *status) ? Result<void>()
          : status                       ? Errno(ESTALE)
                                         : stale_instead_of_absent(status.error());
 }
 
-Result<NodeStatus> status_at(Mount& mount, int folder, const char* stored) {
-  const Result<struct stat> backing = mount.backing().status(folder, stored);
+Result<NodeStatus> status_at(Mount& mount, volume::EntryRef entry) {
+  const Result<struct stat> backing = mount.backing().status(entry);
   if (!backing) {
     return backing.error();
   }
-  return NodeStatus{*backing, mount.shown(*backing, folder, stored)};
+  return NodeStatus{*backing, mount.shown(*backing, entry)};
 }
 
 Result<NodeStatus> status_of(Mount& mount, const SharedNode& node) {
   if (const SharedFolder folder = mount.nodes().kept_folder(*node)) {
-    return status_at(mount, folder->folder.descriptor(), "");
+    return status_at(mount, folder->folder.descriptor());
   }
   if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    return status_at(mount, file->descriptor(), "");
+    return status_at(mount, file->descriptor());
   }
   Result<NodeStatus> status =
       at_name(mount, node, [&](const BackedName& backed) -> Result<NodeStatus> {
-        Result<NodeStatus> named = status_at(mount, backed.descriptor(), backed.name());
+        Result<NodeStatus> named = status_at(mount, {backed.descriptor(), backed.name()});
         if (!named) {
           return stale_instead_of_absent(named.error());
         }
@@ -58,7 +58,7 @@ Result<NodeStatus> status_of(Mount& mount, const SharedNode& node) {
       });
   if (status.failed_with(ESTALE)) {
     if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
-      return status_at(mount, left->number(), "");
+      return status_at(mount, *left);
     }
   }
   return status;
@@ -75,7 +75,7 @@ Result<Descriptor> open_backing(Mount& mount, const SharedNode& node, int flags)
           const Result<void> has_name = check_has_name(mount, *node, backed);
           return has_name ? std::move(named) : has_name.error();
         }
-        const Result<struct stat> status = backing.status(named->number(), "");
+        const Result<struct stat> status = backing.status(*named);
         if (!status || !is_of(*node, *status)) {
           return status ? Errno(ESTALE) : status.error();
         }
@@ -83,7 +83,7 @@ Result<Descriptor> open_backing(Mount& mount, const SharedNode& node, int flags)
       });
   if (opened.failed_with(ESTALE)) {
     if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
-      opened = with_descriptors(nodes, [&] { return backing.open_again(left->number(), flags); });
+      opened = with_descriptors(nodes, [&] { return backing.open_again(*left, flags); });
       // The path in /proc may be what is absent.
       return opened ? std::move(opened) : stale_instead_of_absent(opened.error());
     }

@@ -18,7 +18,7 @@ namespace paes::mount {
 struct BackedName {
   SharedFolder folder;
   std::shared_ptr<const NodePlace> place;  // not the root's
-  [[nodiscard]] int descriptor() const noexcept { return folder->folder.descriptor(); }
+  [[nodiscard]] FolderRef descriptor() const noexcept { return folder->folder.descriptor(); }
   [[nodiscard]] const char* name() const noexcept { return place->stored.c_str(); }
 };
 
@@ -36,9 +36,8 @@ struct NodeStatus {
 [[nodiscard]] Result<void> check_has_name(const Mount& mount, const Node& node,
                                           const BackedName& backed);
 
-// The status of what has that stored name in a folder of the backing tree, or of the descriptor
-// itself if the name is empty.
-[[nodiscard]] Result<NodeStatus> status_at(Mount& mount, int folder, const char* stored);
+// The status of something in the backing tree.
+[[nodiscard]] Result<NodeStatus> status_at(Mount& mount, volume::EntryRef entry);
 [[nodiscard]] Result<NodeStatus> status_of(Mount& mount, const SharedNode& node);
 
 // Opens what the node stands for in the backing tree. ESTALE: it is not there any more.
@@ -88,7 +87,7 @@ template <typename Open>
 // for this call. Its answer is a Result.
 template <typename Use>
 [[nodiscard]] auto with_place(Mount& mount, const SharedNode& node, int flags, const Use& use)
-    -> decltype(use(0)) {
+    -> decltype(use(FileRef())) {
   if (node->type == S_IFDIR) {
     const Result<SharedFolder> folder = mount.nodes().folder(node);
     return folder ? use((*folder)->folder.descriptor()) : folder.error();
@@ -98,7 +97,7 @@ template <typename Use>
   }
   const Result<Descriptor> opened =
       flags == O_PATH ? open_backing(mount, node, O_PATH) : open_for_attributes(mount, node);
-  return opened ? use(opened->number()) : opened.error();
+  return opened ? use(*opened) : opened.error();
 }
 
 }  // namespace paes::mount

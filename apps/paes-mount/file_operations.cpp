@@ -23,8 +23,8 @@ namespace {
 
 // Before something is written.
 Result<void> take_privileges(const Mount& mount, const FileHandle& opened) {
-  const int descriptor = opened.file->descriptor();
-  const Result<struct stat> status = mount.backing().status(descriptor, "");
+  const FileRef descriptor = opened.file->descriptor();
+  const Result<struct stat> status = mount.backing().status(descriptor);
   if (!status || (status->st_mode & (S_ISUID | S_ISGID)) == 0) {
     return Result<void>(status);
   }
@@ -67,7 +67,7 @@ void open(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_file_info* f
   if (!opened) {
     return reply_error(request, opened.error());
   }
-  const Result<struct stat> status = mount.backing().status((*opened)->file->descriptor(), "");
+  const Result<struct stat> status = mount.backing().status((*opened)->file->descriptor());
   if (!status) {
     return reply_error(request, status.error());
   }

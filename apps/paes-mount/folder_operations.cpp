@@ -112,14 +112,14 @@ Result<void> fill(Mount& mount, FolderHandle& opened, off_t offset, bool with_at
     entry.attr.st_mode = static_cast<mode_t>(listed.type) << 12;  // DT_* (readdir(3))
     if (with_attributes) {
       const char* const stored = listed.stored.c_str();
-      Result<struct stat> status = mount.backing().status(folder.descriptor(), stored);
+      Result<struct stat> status = mount.backing().status({folder.descriptor(), stored});
       if (status.failed_with(ENOENT)) {
         continue;
       }
       if (status) {
         CountedLookup found = enter(mount, opened.node, folder, listed.name, stored, *status);
         found->told(*status);
-        entry = mount.entry_of(*found, *status, folder.descriptor(), stored);
+        entry = mount.entry_of(*found, *status, {folder.descriptor(), stored});
         entered.push_back(std::move(found));
       }
     }
@@ -158,7 +158,7 @@ void opendir(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_file_info
   if (!folder) {
     return reply_error(request, folder.error());
   }
-  const Result<struct stat> status = mount.backing().status((*folder)->folder.descriptor(), "");
+  const Result<struct stat> status = mount.backing().status((*folder)->folder.descriptor());
   if (!status) {
     return reply_error(request, status.error());
   }

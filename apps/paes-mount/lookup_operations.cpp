@@ -22,10 +22,10 @@ void lookup(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const ch
   if (!folder) {
     return reply_error(request, folder.error());
   }
-  const int descriptor = (*folder)->folder.descriptor();
+  const FolderRef descriptor = (*folder)->folder.descriptor();
   const Result<volume::StoredName> stored = (*folder)->folder.stored_name(name);
   const auto look = [&] {
-    return stored ? mount.backing().status(descriptor, stored->name.c_str())
+    return stored ? mount.backing().status({descriptor, stored->name.c_str()})
                   : Result<struct stat>(stored.error());
   };
   const NameChanges& changes = mount.name_changes();
@@ -55,7 +55,7 @@ void lookup(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const ch
   }
   CountedLookup& found = *entered;
   found->told(*status);
-  if (reply_entry(request, mount.entry_of(*found, *status, descriptor, stored->name.c_str()))) {
+  if (reply_entry(request, mount.entry_of(*found, *status, {descriptor, stored->name.c_str()}))) {
     found.given();
   }
 }
@@ -83,7 +83,7 @@ void getattr(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_file_info
     return reply_error(request, Errno(ESTALE));
   }
   const Result<NodeStatus> status =
-      has_file ? status_at(mount, handle_of<FileHandle>(*file)->file->descriptor(), "")
+      has_file ? status_at(mount, handle_of<FileHandle>(*file)->file->descriptor())
                : status_of(mount, node);
   if (!status) {
     return reply_error(request, status.error());
@@ -99,7 +99,7 @@ void readlink(Mount& mount, fuse_req_t request, fuse_ino_t number) {
     return reply_error(request, link.error());
   }
   const Result<std::string> target =
-      volume::read_link(mount.volume(), link->number(), "", mount.nodes().path_of(*node));
+      volume::read_link(mount.volume(), *link, mount.nodes().path_of(*node));
   if (!target) {
     return reply_error(request, target.error());
   }

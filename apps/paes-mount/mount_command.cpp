@@ -233,7 +233,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   };
   Result<void> received;
   {
-    Session session(mount, {paths.mountpoint, paths.place.number(),
+    Session session(mount, {paths.mountpoint, FolderRef(paths.place),
                             request.mount_options(paths.vault), threads, request.idle});
     const NoticesStoppedAtEnd stopped(mount);
     announce(presence, session);

@@ -89,25 +89,25 @@ std::uint64_t Mount::shown_inode(dev_t device, ino_t inode) {
   return inode ^ (static_cast<std::uint64_t>(known - devices_.begin()) << device_shift);
 }
 
-struct stat Mount::shown(const struct stat& backing, int folder, const char* stored) {
+struct stat Mount::shown(const struct stat& backing, volume::EntryRef entry) {
   struct stat told = backing;
   told.st_ino = shown_inode(backing.st_dev, backing.st_ino);
-  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing, folder, stored));
+  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing, entry));
   return told;
 }
 
-fuse_entry_param Mount::entry_of(const Node& node, const struct stat& backing, int folder,
-                                 const char* stored) {
-  fuse_entry_param entry{};
-  entry.ino = number_of(node);
-  entry.generation = node.generation;
-  entry.attr = shown(backing, folder, stored);
+fuse_entry_param Mount::entry_of(const Node& node, const struct stat& backing,
+                                 volume::EntryRef entry) {
+  fuse_entry_param told{};
+  told.ino = number_of(node);
+  told.generation = node.generation;
+  told.attr = shown(backing, entry);
   if (holds_writes_back()) {
-    entry.attr.st_mtim = node.believed().value_or(entry.attr.st_mtim);
+    told.attr.st_mtim = node.believed().value_or(told.attr.st_mtim);
   }
-  entry.attr_timeout = options_.lifetimes.attributes;
-  entry.entry_timeout = options_.lifetimes.entries;
-  return entry;
+  told.attr_timeout = options_.lifetimes.attributes;
+  told.entry_timeout = options_.lifetimes.entries;
+  return told;
 }
 
 void Mount::forget_attributes(const Node& node) const noexcept {

@@ -119,12 +119,11 @@ class Mount {
 
   // The inode that the system is told of one in the backing tree.
   [[nodiscard]] std::uint64_t shown_inode(dev_t device, ino_t inode);
-  // What the system is told of something of which the backing tree says `backing`. It has the
-  // stored name in a folder of the backing tree, or is the descriptor itself if the name is empty.
-  [[nodiscard]] struct stat shown(const struct stat& backing, int folder, const char* stored);
-  // What the system is told of a node that it looks up. The last three are as for shown().
-  [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing, int folder,
-                                          const char* stored);
+  // What the system is told of an entry of the backing tree, of which that says `backing`.
+  [[nodiscard]] struct stat shown(const struct stat& backing, volume::EntryRef entry);
+  // What the system is told of a node that it looks up. The others are as for shown().
+  [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing,
+                                          volume::EntryRef entry);
 
   // The system asks for the node's attributes when it next needs them. There are no locks in the
   // way: the call is about attributes alone.

@@ -36,7 +36,7 @@ struct NameInFolder {
   const char* name;
   const volume::StoredName& stored;
   [[nodiscard]] Result<struct stat> status(const Mount& mount) const {
-    return mount.backing().status(folder.descriptor(), stored.name.c_str());
+    return mount.backing().status({folder.descriptor(), stored.name.c_str()});
   }
 };
 
@@ -100,7 +100,7 @@ void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, cons
   }
   const Result<volume::StoredName> stored = folder.stored_name(name);
   const Result<struct stat> status =
-      stored ? mount.backing().status(folder.descriptor(), stored->name.c_str())
+      stored ? mount.backing().status({folder.descriptor(), stored->name.c_str()})
              : Result<struct stat>(stored.error());
   if (!status) {
     unmake(mount, folder, name);
@@ -113,7 +113,7 @@ void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, cons
   made->note_first(*status);
   made->told(*status);
   if (reply_entry(request,
-                  mount.entry_of(*made, *status, folder.descriptor(), stored->name.c_str()))) {
+                  mount.entry_of(*made, *status, {folder.descriptor(), stored->name.c_str()}))) {
     made.given();
   }
 }
@@ -121,7 +121,7 @@ void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, cons
 void reply_created(Mount& mount, fuse_req_t request, CountedLookup& found,
                    const struct stat& status, std::unique_ptr<FileHandle> handle,
                    fuse_file_info& file) {
-  const fuse_entry_param shown = mount.entry_of(*found, status, handle->file->descriptor(), "");
+  const fuse_entry_param shown = mount.entry_of(*found, status, handle->file->descriptor());
   if (give_handle(mount, std::move(handle), file,
                   [&] { return fuse_reply_create(request, &shown, &file); })) {
     found.given();
@@ -132,12 +132,12 @@ void reply_created(Mount& mount, fuse_req_t request, CountedLookup& found,
 void reply_new(Mount& mount, fuse_req_t request, const NameInFolder& at,
                const volume::NewEntry& entry, WritableFile made, fuse_file_info& file) {
   const volume::Backing& backing = mount.backing();
-  Result<struct stat> status = backing.status(made.descriptor(), "");
+  Result<struct stat> status = backing.status(made.descriptor());
   if (status && (entry.mode & privileges) != 0 && entry.owner) {
     // The new owner has taken them away.
     const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
-    (void)backing.set_mode(made.descriptor(), "", given);
-    status = backing.status(made.descriptor(), "");
+    (void)backing.set_mode(made.descriptor(), given);
+    status = backing.status(made.descriptor());
   }
   if (!status) {
     unmake(mount, at.folder, at.name);
@@ -155,7 +155,7 @@ void reply_new(Mount& mount, fuse_req_t request, const NameInFolder& at,
 // For a file that somebody else has made.
 void reply_found(Mount& mount, fuse_req_t request, CountedLookup& found,
                  std::unique_ptr<FileHandle> handle, fuse_file_info& file) {
-  const Result<struct stat> status = mount.backing().status(handle->file->descriptor(), "");
+  const Result<struct stat> status = mount.backing().status(handle->file->descriptor());
   if (!status) {
     return reply_error(request, status.error());
   }
@@ -195,7 +195,7 @@ std::shared_ptr<const Descriptor> place_of_doomed(Mount& mount, const NameInFold
   }
   Result<Descriptor> place = backing.open(at.folder.descriptor(), at.stored.name.c_str(), O_PATH);
   const Result<struct stat> opened =
-      place ? backing.status(place->number(), "") : Result<struct stat>(place.error());
+      place ? backing.status(*place) : Result<struct stat>(place.error());
   if (!opened || key_of(*opened) != key_of(status)) {
     return nullptr;
   }
@@ -364,7 +364,8 @@ void link(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_ino_t parent
     return at_name(mount, node, [&](const BackedName& backed) {
       // What has the name by now may be another.
       return check_has_name(mount, *node, backed).and_then([&] {
-        return volume::add_name(mount.writable(), backed.descriptor(), backed.name(), folder, name);
+        return volume::add_name(mount.writable(), {backed.descriptor(), backed.name()}, folder,
+                                name);
       });
     });
   });

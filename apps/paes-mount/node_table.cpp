@@ -167,7 +167,7 @@ NodeTable::NodeTable(const volume::Volume& volume, std::size_t max_folders, Path
     : volume_(&volume),
       max_folders_(std::max<std::size_t>(max_folders, 1)),
       path_names_(path_names) {
-  Result<volume::Folder> folder = volume::Folder::open(volume, -1, "", "");
+  Result<volume::Folder> folder = volume::Folder::open(volume, volume.root(), "", "");
   if (!folder) {
     const bool is_damaged = folder.failed_with(EIO);
     throw Error(
@@ -175,7 +175,7 @@ NodeTable::NodeTable(const volume::Volume& volume, std::size_t max_folders, Path
         "the vault's folder: " + (is_damaged ? std::string("gocryptfs.diriv is missing or damaged")
                                              : folder.error().message()));
   }
-  const Result<struct stat> status = volume.backing().status(folder->descriptor(), "");
+  const Result<struct stat> status = volume.backing().status(folder->descriptor());
   if (!status) {
     throw Error(ErrorCode::failure, "the vault's folder: " + status.error().message());
   }
@@ -400,7 +400,7 @@ Result<SharedFolder> NodeTable::open_in(const OpenFolder& parent, const SharedNo
   if (!opened) {
     return opened.failed_with(ENOENT, ENOTDIR, ELOOP) ? Errno(ESTALE) : opened.error();
   }
-  const Result<struct stat> status = volume_->backing().status(opened->descriptor(), "");
+  const Result<struct stat> status = volume_->backing().status(opened->descriptor());
   if (!status || key_of(*status) != node->key) {
     return status ? Errno(ESTALE) : status.error();
   }

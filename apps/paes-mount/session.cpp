@@ -171,7 +171,8 @@ bool Session::is_on_top() const {
   if (const std::optional<dev_t> seen = device()) {
     return seen == device_;
   }
-  const bool is_root_below = is_mount_root(options_.place, "", AT_EMPTY_PATH).value_or(true);
+  const bool is_root_below =
+      is_mount_root(options_.place.number(), "", AT_EMPTY_PATH).value_or(true);
   return !is_root_below && !is_mount_root(AT_FDCWD, options_.mountpoint.c_str(), 0).value_or(false);
 }
 
@@ -291,7 +292,7 @@ std::optional<dev_t> Session::device() const {
   struct stat below = {};
   constexpr int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   if (statx(AT_FDCWD, options_.mountpoint.c_str(), flags, 0, &mounted) != 0 ||
-      fstat(options_.place, &below) != 0) {
+      fstat(options_.place.number(), &below) != 0) {
     return std::nullopt;
   }
   const dev_t device = makedev(mounted.stx_dev_major, mounted.stx_dev_minor);

@@ -21,7 +21,7 @@ namespace paes::mount {
 
 struct SessionOptions {
   std::string mountpoint;     // absolute, without symbolic links
-  int place = -1;             // the same folder, open (O_PATH)
+  FolderRef place;            // the same folder, open (O_PATH)
   std::string mount_options;  // as `mount -o` takes them, for the system
   unsigned threads = 4;
   // Unmounts after so long without a request, unless something is open or in use.

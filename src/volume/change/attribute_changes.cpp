@@ -15,8 +15,8 @@ constexpr std::string_view capabilities = "security.capability";
 
 }  // namespace
 
-Result<void> set_attribute(const Volume& volume, int file, std::string_view attribute, Bytes value,
-                           int flags) {
+Result<void> set_attribute(const Volume& volume, FileRef file, std::string_view attribute,
+                           Bytes value, int flags) {
   const Result<std::string> stored = stored_attribute(volume, attribute);
   if (!stored) {
     return stored.error();
@@ -28,13 +28,13 @@ Result<void> set_attribute(const Volume& volume, int file, std::string_view attr
   return volume.backing().set_attribute(file, stored->c_str(), sealed, flags);
 }
 
-Result<void> remove_attribute(const Volume& volume, int file, std::string_view attribute) {
+Result<void> remove_attribute(const Volume& volume, FileRef file, std::string_view attribute) {
   const Result<std::string> stored = stored_attribute(volume, attribute);
   return stored ? volume.backing().remove_attribute(file, stored->c_str()) : stored.error();
 }
 
-Result<void> remove_privileges(const Volume& volume, int file) {
-  const Result<struct stat> status = volume.backing().status(file, "");
+Result<void> remove_privileges(const Volume& volume, FileRef file) {
+  const Result<struct stat> status = volume.backing().status(file);
   if (!status) {
     return status.error();
   }
@@ -46,7 +46,7 @@ Result<void> remove_privileges(const Volume& volume, int file) {
     mode &= ~static_cast<mode_t>(S_ISGID);
   }
   if (mode != (status->st_mode & ~static_cast<mode_t>(S_IFMT))) {
-    if (const Result<void> done = volume.backing().set_mode(file, "", mode); !done) {
+    if (const Result<void> done = volume.backing().set_mode(file, mode); !done) {
       return done;
     }
   }

@@ -10,15 +10,15 @@
 
 namespace paes::volume {
 
-// `file` is open, perhaps as a mere place (O_PATH). `flags` as setxattr(2).
-[[nodiscard]] Result<void> set_attribute(const Volume& volume, int file, std::string_view attribute,
-                                         Bytes value, int flags);
-[[nodiscard]] Result<void> remove_attribute(const Volume& volume, int file,
+// `flags` as setxattr(2).
+[[nodiscard]] Result<void> set_attribute(const Volume& volume, FileRef file,
+                                         std::string_view attribute, Bytes value, int flags);
+[[nodiscard]] Result<void> remove_attribute(const Volume& volume, FileRef file,
                                             std::string_view attribute);
 
 // Takes away what gives a program the rights of others: S_ISUID, S_ISGID where the group may
 // execute, and the file's capabilities. For a write, a truncation or a new owner, where the system
 // leaves that to the file system.
-[[nodiscard]] Result<void> remove_privileges(const Volume& volume, int file);
+[[nodiscard]] Result<void> remove_privileges(const Volume& volume, FileRef file);
 
 }  // namespace paes::volume

@@ -102,7 +102,7 @@ StoredChange StoredBlocks::change(std::uint64_t first, Bytes bytes, std::uint64_
 }
 
 Result<void> ContentChange::begin() {
-  const Result<struct stat> status = backing().status(file_, "");
+  const Result<struct stat> status = backing().status(file_);
   if (!status) {
     return status.error();
   }
@@ -210,7 +210,7 @@ Result<void> ContentChange::begin_text() {
 }
 
 Errno ContentChange::undo(Errno error, std::optional<std::uint64_t> torn) {
-  const Result<struct stat> status = backing().status(file_, "");
+  const Result<struct stat> status = backing().status(file_);
   std::optional<std::uint64_t> before = length_ == 0 ? 0 : stored_bytes_;
   if (status && static_cast<std::uint64_t>(status->st_size) == *before) {
     before = std::nullopt;

@@ -21,7 +21,7 @@ namespace paes::volume {
 // Blocks of a file as they are stored.
 class StoredBlocks {
  public:
-  StoredBlocks(const Volume& volume, int file, PendingWrites::Slot& slot) noexcept
+  StoredBlocks(const Volume& volume, FileRef file, PendingWrites::Slot& slot) noexcept
       : volume_(volume), file_(file), slot_(slot) {}
 
   // Reads `count` blocks from `first` on.
@@ -38,7 +38,7 @@ class StoredBlocks {
 
  private:
   const Volume& volume_;
-  int file_;
+  FileRef file_;
   PendingWrites::Slot& slot_;
   std::map<std::uint64_t, Bytes> runs_;  // by their first block
 };
@@ -52,8 +52,8 @@ struct SealedFor {
 // For as long as it exists, the caller holds whole_file of the file's locks.
 class ContentChange {
  public:
-  ContentChange(const WritableVolume& volume, PendingWrites::Slot& slot, int file, OpenFile& shared,
-                std::string_view path)
+  ContentChange(const WritableVolume& volume, PendingWrites::Slot& slot, FileRef file,
+                OpenFile& shared, std::string_view path)
       : volume_(volume),
         slot_(slot),
         file_(file),
@@ -107,7 +107,7 @@ class ContentChange {
 
   const WritableVolume& volume_;
   PendingWrites::Slot& slot_;
-  int file_;
+  FileRef file_;
   OpenFile& shared_;
   std::string_view path_;
   StoredBlocks stored_;

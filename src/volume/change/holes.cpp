@@ -77,7 +77,7 @@ class Blocks {
   [[nodiscard]] vault::BlockLayout layout() const { return volume_.content().layout(); }
 
   [[nodiscard]] const Backing& backing() const { return volume_.backing(); }
-  [[nodiscard]] int file() const { return file_.descriptor(); }
+  [[nodiscard]] FileRef file() const { return file_.descriptor(); }
 
   const Volume& volume_;
   const WritableFile& file_;
@@ -86,7 +86,7 @@ class Blocks {
 };
 
 Result<Blocks> blocks_of(const Volume& volume, const WritableFile& file, std::string_view path) {
-  const Result<struct stat> status = volume.backing().status(file.descriptor(), "");
+  const Result<struct stat> status = volume.backing().status(file.descriptor());
   if (!status) {
     return status.error();
   }

@@ -16,7 +16,7 @@ namespace paes::volume {
 namespace {
 
 constexpr mode_t own_file_mode = 0444;
-Result<void> remove_hidden(WritableVolume& volume, int folder, const std::string& name) {
+Result<void> remove_hidden(WritableVolume& volume, FolderRef folder, const std::string& name) {
   const Backing& backing = volume.backing();
   const Result<void> removed = volume.unsynced().remove(folder, name.c_str());
   if (!removed.failed_with(EISDIR, EPERM)) {
@@ -25,36 +25,37 @@ Result<void> remove_hidden(WritableVolume& volume, int folder, const std::string
   if (const Result<Descriptor> inside = backing.open(folder, name.c_str(), O_PATH | O_DIRECTORY);
       inside) {
     // The IV goes only once it is known that nobody needs it.
-    if (const Result<void> empty = check_empty(volume.volume(), inside->number()); !empty) {
+    if (const Result<void> empty = check_empty(volume.volume(), FolderRef(*inside)); !empty) {
       return empty;
     }
-    (void)volume.unsynced().remove(inside->number(), folder_iv_file());
+    (void)volume.unsynced().remove(FolderRef(*inside), folder_iv_file());
   }
   return backing.remove(folder, name.c_str(), true);
 }
 
 }  // namespace
 
-Result<void> rename_to_free_name(const Backing& backing, int folder, const char* name,
-                                 int to_folder, const char* to_name) {
+Result<void> rename_to_free_name(const Backing& backing, FolderRef folder, const char* name,
+                                 FolderRef to_folder, const char* to_name) {
   const Result<void> renamed = backing.rename(folder, name, to_folder, to_name, RENAME_NOREPLACE);
   if (renamed || !is_refusal(renamed.error().number())) {
     return renamed;
   }
-  const Result<struct stat> status = backing.status(to_folder, to_name);
+  const Result<struct stat> status = backing.status({to_folder, to_name});
   if (!status.failed_with(ENOENT)) {
     return status ? Errno(EEXIST) : status.error();
   }
   return backing.rename(folder, name, to_folder, to_name, 0);
 }
 
-Result<void> write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes) {
+Result<void> write_own_file(WritableVolume& volume, FolderRef folder, const char* name,
+                            Bytes bytes) {
   const Backing& backing = volume.backing();
   Result<Descriptor> file = backing.create(folder, name, O_WRONLY, own_file_mode);
   if (!file) {
     return file.error();
   }
-  const Result<void> kept = write_all(backing, file->number(), 0, bytes).result.and_then([&] {
+  const Result<void> kept = write_all(backing, *file, 0, bytes).result.and_then([&] {
     return volume.unsynced().add(std::move(*file), bytes);
   });
   if (!kept) {
@@ -64,7 +65,7 @@ Result<void> write_own_file(WritableVolume& volume, int folder, const char* name
   return kept;
 }
 
-Result<void> write_folder_iv(WritableVolume& volume, int folder, const vault::FolderIv& iv) {
+Result<void> write_folder_iv(WritableVolume& volume, FolderRef folder, const vault::FolderIv& iv) {
   return write_own_file(volume, folder, folder_iv_file(), iv);
 }
 
@@ -77,7 +78,7 @@ Result<void> LongNameFile::make() {
     return {};
   }
   const Backing& backing = volume_.backing();
-  const Result<struct stat> content = backing.status(folder_, stored_.name.c_str());
+  const Result<struct stat> content = backing.status({folder_, stored_.name.c_str()});
   if (!content && !content.failed_with(ENOENT)) {
     return content.error();
   }
@@ -95,7 +96,7 @@ Result<void> LongNameFile::make() {
     if (const Result<Descriptor> file =
             backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
         file) {
-      const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
+      const Result<std::size_t> bytes = backing.read(*file, 0, read);
       if (bytes &&
           std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
         return {};
@@ -130,8 +131,8 @@ void LongNameFile::remove() {
   }
 }
 
-Result<void> remove_empty_folder(WritableVolume& volume, int parent, const std::string& name,
-                                 int content) {
+Result<void> remove_empty_folder(WritableVolume& volume, FolderRef parent, const std::string& name,
+                                 FolderRef content) {
   const Backing& backing = volume.backing();
   HiddenEntries found;
   if (const Result<void> done = find_hidden(volume.volume(), content, found); !done) {

@@ -40,7 +40,7 @@ void take_back(const Backing& backing, const StoredChange& change, std::size_t w
     const Bytes rest = change.old.subspan(static_cast<std::size_t>(torn - change.old_offset));
     (void)write_all(backing, change.file, torn, rest.first(std::min(rest.size(), change.stride)));
   }
-  const Result<struct stat> status = backing.status(change.file, "");
+  const Result<struct stat> status = backing.status(change.file);
   const std::uint64_t length = std::max(change.old_length, torn);
   if (status && static_cast<std::uint64_t>(status->st_size) > length) {
     (void)backing.set_length(change.file, length);
@@ -74,7 +74,7 @@ struct PendingWrites::Memory {
   std::array<std::uint8_t, most_old_blocks * max_sealed_block_bytes> old;
 };
 
-WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset, Bytes from) {
+WriteOutcome write_all(const Backing& backing, FileRef file, std::uint64_t offset, Bytes from) {
   WriteOutcome written;
   while (written.bytes < from.size()) {
     const Result<std::size_t> bytes =

@@ -30,12 +30,12 @@ struct WriteOutcome {
 };
 
 // Writes all of it, in as many calls as the system wants.
-[[nodiscard]] WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset,
+[[nodiscard]] WriteOutcome write_all(const Backing& backing, FileRef file, std::uint64_t offset,
                                      Bytes from);
 
 // A change of a file's stored content. Before it and after it the file has whole blocks.
 struct StoredChange {
-  int file = -1;
+  FileRef file;
   std::uint64_t offset = 0;
   Bytes bytes;  // written at `offset`
   // The file's length is set to this afterwards.

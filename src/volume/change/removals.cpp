@@ -19,17 +19,17 @@ constexpr mode_t changeable = S_IRWXU;
 // A folder of the backing tree that is to be removed, open to be looked into.
 class DoomedFolder {
  public:
-  DoomedFolder(WritableVolume& volume, int parent, const std::string& name)
+  DoomedFolder(WritableVolume& volume, FolderRef parent, const std::string& name)
       : volume_(volume), parent_(parent), name_(name) {}
 
   // Opens it, if it is a folder, and locks it together with `others`. What was found still has the
   // name then: it is not what another thread has just given it. After a failure nothing is locked.
-  [[nodiscard]] Result<void> lock_with(const std::vector<int>& others) {
+  [[nodiscard]] Result<void> lock_with(const std::vector<FolderRef>& others) {
     for (;;) {
       content_ = volume_.backing().open(parent_, name_.c_str(), O_PATH | O_DIRECTORY);
-      std::vector<int> folders = others;
+      std::vector<FolderRef> folders = others;
       if (content_) {
-        folders.push_back(content_->number());
+        folders.emplace_back(*content_);
       }
       locks_ = volume_.lock_folders(folders);
       const Result<bool> is_still_there = has_name();
@@ -47,24 +47,24 @@ class DoomedFolder {
 
   // It is open, and the caller has locked it and its parent. `name` is what it has by now. After a
   // failure it is as it was.
-  [[nodiscard]] Result<void> remove(int parent, const std::string& name) {
-    const int content = content_->number();
+  [[nodiscard]] Result<void> remove(FolderRef parent, const std::string& name) {
+    const FolderRef content(*content_);
     const Result<void> removed = remove_empty_folder(volume_, parent, name, content);
     if (!removed.failed_with(EACCES)) {
       return removed;
     }
     // Its owner may remove a folder that its mode does not let anybody change.
-    const Result<struct stat> status = volume_.backing().status(content, "");
+    const Result<struct stat> status = volume_.backing().status(content);
     if (!status || (status->st_mode & changeable) == changeable) {
       return removed;
     }
     const mode_t mode = status->st_mode & ~static_cast<mode_t>(S_IFMT);
-    if (!volume_.backing().set_mode(content, "", mode | changeable)) {
+    if (!volume_.backing().set_mode(content, mode | changeable)) {
       return removed;
     }
     const Result<void> second = remove_empty_folder(volume_, parent, name, content);
     if (!second) {
-      (void)volume_.backing().set_mode(content, "", mode);
+      (void)volume_.backing().set_mode(content, mode);
     }
     return second;
   }
@@ -72,14 +72,14 @@ class DoomedFolder {
  private:
   // Whether the name still has what was found, or still no folder.
   [[nodiscard]] Result<bool> has_name() const {
-    const Result<struct stat> named = volume_.backing().status(parent_, name_.c_str());
+    const Result<struct stat> named = volume_.backing().status({parent_, name_.c_str()});
     if (!named && !named.failed_with(ENOENT)) {
       return named.error();
     }
     if (!content_) {
       return !(content_.failed_with(ENOENT, ENOTDIR) && named && S_ISDIR(named->st_mode));
     }
-    const Result<struct stat> opened = volume_.backing().status(content_->number(), "");
+    const Result<struct stat> opened = volume_.backing().status(*content_);
     if (!opened) {
       return opened.error();
     }
@@ -87,7 +87,7 @@ class DoomedFolder {
   }
 
   WritableVolume& volume_;
-  int parent_;
+  FolderRef parent_;
   const std::string& name_;
   Result<Descriptor> content_ = Errno(ENOENT);
   std::vector<std::unique_lock<std::mutex>> locks_;
@@ -95,7 +95,7 @@ class DoomedFolder {
 
 // One place of a rename.
 struct Place {
-  int folder;
+  FolderRef folder;
   StoredName stored;
 
   [[nodiscard]] const char* name() const noexcept { return stored.name.c_str(); }
@@ -125,11 +125,11 @@ Result<void> replace_without_exchange(const Backing& backing, const Place& from,
 Result<void> replace_empty_folder(WritableVolume& volume, const Place& from, const Place& to,
                                   DoomedFolder& doomed, Errno refusal) {
   const Backing& backing = volume.backing();
-  const Result<struct stat> source = backing.status(from.folder, from.name());
+  const Result<struct stat> source = backing.status({from.folder, from.name()});
   if (!source || !S_ISDIR(source->st_mode)) {
     return source ? refusal : source.error();
   }
-  if (const Result<void> empty = check_empty(volume.volume(), doomed.content()->number());
+  if (const Result<void> empty = check_empty(volume.volume(), FolderRef(*doomed.content()));
       !empty && !empty.failed_with(EACCES)) {
     return empty;
   }
@@ -185,7 +185,7 @@ Result<void> rename(WritableVolume& volume, const Folder& folder, std::string_vi
     return locked;
   }
   const Backing& backing = volume.backing();
-  if (const Result<struct stat> source = backing.status(from.folder, from.name()); !source) {
+  if (const Result<struct stat> source = backing.status({from.folder, from.name()}); !source) {
     return source.error();
   }
   LongNameFile to_long_name(volume, to.folder, to.stored);
@@ -204,7 +204,7 @@ Result<void> rename(WritableVolume& volume, const Folder& folder, std::string_vi
   }
   if (!from.stored.encoded.empty() && flags != RENAME_EXCHANGE) {
     // Two names of one file stay as they are, and so does a name that is renamed to itself.
-    const Result<struct stat> left = backing.status(from.folder, from.name());
+    const Result<struct stat> left = backing.status({from.folder, from.name()});
     if (left.failed_with(ENOENT)) {
       LongNameFile(volume, from.folder, from.stored).remove();
     }

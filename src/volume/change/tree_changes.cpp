@@ -33,8 +33,8 @@ NewEntry as_folder(const NewEntry& entry) noexcept { return {S_IFDIR, entry.owne
 // as far as can be told. Another process that may change the folder can have given the name to
 // something else before it was opened: to a file that has other names, perhaps, or to a folder that
 // has entries.
-Result<bool> is_still_new(const WritableVolume& volume, int opened, mode_t mode, dev_t device) {
-  const Result<struct stat> status = volume.backing().status(opened, "");
+Result<bool> is_still_new(const WritableVolume& volume, FileRef opened, mode_t mode, dev_t device) {
+  const Result<struct stat> status = volume.backing().status(opened);
   if (!status) {
     return status.error();
   }
@@ -42,7 +42,7 @@ Result<bool> is_still_new(const WritableVolume& volume, int opened, mode_t mode,
     return false;
   }
   if (S_ISDIR(mode)) {
-    const Result<void> empty = check_empty(volume.volume(), opened);
+    const Result<void> empty = check_empty(volume.volume(), FolderRef(opened.number()));
     return empty || empty.failed_with(ENOTEMPTY) ? Result<bool>(bool(empty)) : empty.error();
   }
   const bool is_device = S_ISCHR(mode) || S_ISBLK(mode);
@@ -50,32 +50,33 @@ Result<bool> is_still_new(const WritableVolume& volume, int opened, mode_t mode,
 }
 
 // Gives what is open, perhaps as a mere place, to its owner, and then the privileges in its mode.
-Result<void> give(const WritableVolume& volume, int folder, int made, const NewEntry& entry) {
+Result<void> give(const WritableVolume& volume, FolderRef folder, FileRef made,
+                  const NewEntry& entry) {
   if (!entry.owner) {
     return {};
   }
   const Backing& backing = volume.backing();
-  const Result<struct stat> parent = backing.status(folder, "");
+  const Result<struct stat> parent = backing.status(folder);
   if (!parent) {
     return parent.error();
   }
   const bool inherits = (parent->st_mode & S_ISGID) != 0;
   const Result<void> owned = backing.set_owner(
-      made, "", entry.owner->user, inherits ? static_cast<gid_t>(-1) : entry.owner->group);
+      made, entry.owner->user, inherits ? static_cast<gid_t>(-1) : entry.owner->group);
   if (!owned || (entry.mode & privileges) == 0) {
     return owned;
   }
-  const Result<struct stat> given = backing.status(made, "");
+  const Result<struct stat> given = backing.status(made);
   if (!given) {
     return given.error();
   }
   return backing.set_mode(
-      made, "", (given->st_mode & ~static_cast<mode_t>(S_IFMT)) | (entry.mode & privileges));
+      made, (given->st_mode & ~static_cast<mode_t>(S_IFMT)) | (entry.mode & privileges));
 }
 
 // The same for what was just made under a name and is not open. What has taken the name since then
 // is not given away. After an error nothing is left.
-Result<void> give_named(const WritableVolume& volume, int folder, const char* stored,
+Result<void> give_named(const WritableVolume& volume, FolderRef folder, const char* stored,
                         const NewEntry& entry, dev_t device) {
   if (!entry.owner) {
     return {};
@@ -84,8 +85,8 @@ Result<void> give_named(const WritableVolume& volume, int folder, const char* st
   const Result<Descriptor> made = backing.open(folder, stored, O_PATH);
   Result<void> given(made);
   if (made) {
-    const Result<bool> is_new = is_still_new(volume, made->number(), entry.mode, device);
-    given = is_new && *is_new ? give(volume, folder, made->number(), entry) : Result<void>(is_new);
+    const Result<bool> is_new = is_still_new(volume, *made, entry.mode, device);
+    given = is_new && *is_new ? give(volume, folder, *made, entry) : Result<void>(is_new);
   }
   if (!given) {
     (void)backing.remove(folder, stored, S_ISDIR(entry.mode));
@@ -94,14 +95,14 @@ Result<void> give_named(const WritableVolume& volume, int folder, const char* st
 }
 
 // A new file that has been given to its owner. After an error nothing is left.
-Result<Descriptor> create_given(const WritableVolume& volume, int folder, const char* stored,
+Result<Descriptor> create_given(const WritableVolume& volume, FolderRef folder, const char* stored,
                                 int flags, const NewEntry& entry) {
   const mode_t mode = first_mode(entry) & ~static_cast<mode_t>(S_IFMT);
   Result<Descriptor> made = volume.backing().create(folder, stored, flags, mode);
   if (!made) {
     return made;
   }
-  if (const Result<void> given = give(volume, folder, made->number(), entry); !given) {
+  if (const Result<void> given = give(volume, folder, *made, entry); !given) {
     (void)volume.backing().remove(folder, stored, false);
     return given.error();
   }
@@ -127,7 +128,7 @@ Result<void> make_entry(WritableVolume& volume, const Folder& folder, std::strin
 // A folder that is complete before it gets its name.
 class NewFolder {
  public:
-  NewFolder(WritableVolume& volume, int parent)
+  NewFolder(WritableVolume& volume, FolderRef parent)
       : volume_(volume), parent_(parent), hidden_(new_hidden_name()) {}
 
   // After a failure nothing is left.
@@ -142,7 +143,7 @@ class NewFolder {
         [&] { return rename_to_free_name(backing, parent_, hidden_.c_str(), parent_, name); });
     if (!made) {
       if (has_iv_) {
-        (void)volume_.unsynced().remove(content_.number(), folder_iv_file());
+        (void)volume_.unsynced().remove(content(), folder_iv_file());
       }
       (void)backing.remove(parent_, hidden_.c_str(), true);
     }
@@ -152,43 +153,44 @@ class NewFolder {
  private:
   [[nodiscard]] Result<void> fill(const NewEntry& entry) {
     const Backing& backing = volume_.backing();
-    Result<Descriptor> content = backing.open(parent_, hidden_.c_str(), O_PATH | O_DIRECTORY);
-    if (!content) {
-      return content.error();
+    Result<Descriptor> opened = backing.open(parent_, hidden_.c_str(), O_PATH | O_DIRECTORY);
+    if (!opened) {
+      return opened.error();
     }
-    content_ = std::move(*content);
+    content_ = std::move(*opened);
     const Result<bool> is_new =
-        entry.owner ? is_still_new(volume_, content_.number(), S_IFDIR, 0) : Result<bool>(true);
+        entry.owner ? is_still_new(volume_, content(), S_IFDIR, 0) : Result<bool>(true);
     if (!is_new) {
       return is_new.error();
     }
     vault::FolderIv iv;
     random_ivs(iv, iv.size());
-    if (const Result<void> done = write_folder_iv(volume_, content_.number(), iv); !done) {
+    if (const Result<void> done = write_folder_iv(volume_, content(), iv); !done) {
       return done;
     }
     has_iv_ = true;
     if (!*is_new) {
       return {};
     }
-    if (const Result<void> done = give(volume_, parent_, content_.number(), as_folder(entry));
-        !done) {
+    if (const Result<void> done = give(volume_, parent_, content(), as_folder(entry)); !done) {
       return done;
     }
     if ((entry.mode & changeable) == changeable) {
       return {};
     }
-    const Result<struct stat> status = backing.status(content_.number(), "");
+    const Result<struct stat> status = backing.status(content());
     if (!status) {
       return status.error();
     }
     // What the umask and the parent have made of the mode stays.
     const mode_t kept = status->st_mode & ~static_cast<mode_t>(S_IFMT | changeable);
-    return backing.set_mode(content_.number(), "", kept | (entry.mode & changeable));
+    return backing.set_mode(content(), kept | (entry.mode & changeable));
   }
 
+  [[nodiscard]] FolderRef content() const noexcept { return FolderRef(content_); }
+
   WritableVolume& volume_;
-  int parent_;
+  FolderRef parent_;
   std::string hidden_;
   Descriptor content_;
   bool has_iv_ = false;
@@ -218,7 +220,7 @@ Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
 
 Result<void> make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,
                          const NewEntry& entry) {
-  const int parent = folder.descriptor();
+  const FolderRef parent = folder.descriptor();
   return make_entry(volume, folder, name, [&](const char* stored) {
     if (has_folder_ivs(volume.volume())) {
       return NewFolder(volume, parent).make(stored, entry);
@@ -231,7 +233,7 @@ Result<void> make_folder(WritableVolume& volume, const Folder& folder, std::stri
 
 Result<void> make_node(WritableVolume& volume, const Folder& folder, std::string_view name,
                        const NewEntry& entry, dev_t device) {
-  const int parent = folder.descriptor();
+  const FolderRef parent = folder.descriptor();
   return make_entry(volume, folder, name, [&](const char* stored) {
     if (S_ISREG(entry.mode) || (entry.mode & S_IFMT) == 0) {
       return Result<void>(create_given(volume, parent, stored, O_RDONLY, entry));
@@ -255,7 +257,7 @@ Result<void> make_link(WritableVolume& volume, const Folder& folder, std::string
       opened.features().has_plaintext_names
           ? std::string(target)
           : vault::seal_link_target(opened.content(), target, opened.features());
-  const int parent = folder.descriptor();
+  const FolderRef parent = folder.descriptor();
   return make_entry(volume, folder, name, [&](const char* stored) {
     return volume.backing().make_link(parent, stored, sealed.c_str()).and_then([&] {
       return give_named(volume, parent, stored, {S_IFLNK, owner}, 0);
@@ -263,12 +265,12 @@ Result<void> make_link(WritableVolume& volume, const Folder& folder, std::string
   });
 }
 
-Result<void> add_name(WritableVolume& volume, int from, const char* stored, const Folder& folder,
+Result<void> add_name(WritableVolume& volume, EntryRef entry, const Folder& folder,
                       std::string_view name) {
   return make_entry(volume, folder, name, [&](const char* to_stored) {
     // As in rename(): the old name may go, and then the file depends on what the new one needs.
     return volume.unsynced().sync().and_then(
-        [&] { return volume.backing().add_name(from, stored, folder.descriptor(), to_stored); });
+        [&] { return volume.backing().add_name(entry, folder.descriptor(), to_stored); });
   });
 }
 

@@ -38,11 +38,10 @@ struct NewEntry {
 [[nodiscard]] Result<void> make_link(WritableVolume& volume, const Folder& folder,
                                      std::string_view name, std::string_view target,
                                      const std::optional<Owner>& owner);
-// One more name for what is stored in a folder of the backing tree under `stored`, or for the
-// descriptor itself if that is empty. This and rename() sync the volume's own files first, so that
-// nothing that is on disk comes to depend on what is not.
-[[nodiscard]] Result<void> add_name(WritableVolume& volume, int from, const char* stored,
-                                    const Folder& folder, std::string_view name);
+// One more name for something in the backing tree. This and rename() sync the volume's own files
+// first, so that nothing that is on disk comes to depend on what is not.
+[[nodiscard]] Result<void> add_name(WritableVolume& volume, EntryRef entry, const Folder& folder,
+                                    std::string_view name);
 
 // `flags` as renameat2(2): 0, RENAME_NOREPLACE or RENAME_EXCHANGE, or RENAME_WHITEOUT with or
 // without the first; EINVAL for others, and where the backing file system can neither exchange

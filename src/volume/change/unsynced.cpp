@@ -13,7 +13,7 @@
 namespace paes::volume {
 
 Result<void> Unsynced::add(Descriptor file, Bytes content) {
-  const Result<struct stat> status = backing_.status(file.number(), "");
+  const Result<struct stat> status = backing_.status(file);
   if (!status) {
     return status.error();
   }
@@ -52,7 +52,7 @@ void Unsynced::drop_removed(const struct stat& status) {
     if (each.status.st_dev != status.st_dev || each.status.st_ino != status.st_ino) {
       return false;
     }
-    const Result<struct stat> now = backing_.status(each.descriptor.number(), "");
+    const Result<struct stat> now = backing_.status(each.descriptor);
     return now && now->st_nlink == 0;
   });
 }
@@ -73,8 +73,8 @@ std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
 // Nobody who syncs meanwhile misses a file that stays after all: it leaves the list after the
 // change or, where a file that is open would get another name instead, while nobody can sync.
 template <typename Change>
-Result<void> Unsynced::lose(int folder, const char* name, const Change& change) {
-  const Result<struct stat> status = backing_.status(folder, name);
+Result<void> Unsynced::lose(FolderRef folder, const char* name, const Change& change) {
+  const Result<struct stat> status = backing_.status({folder, name});
   if (!status) {
     return change();
   }
@@ -101,7 +101,7 @@ Result<void> Unsynced::lose(int folder, const char* name, const Change& change) 
 // nobody but root may open the file for writing, it is synced at once: in the list it would fail
 // whenever it is to be written. Who opens it after its error was told hears nothing of that, so
 // such a file is then lost.
-void Unsynced::put_back(int folder, const char* name, File file) {
+void Unsynced::put_back(FolderRef folder, const char* name, File file) {
   constexpr int flags = O_NONBLOCK;
   if (Result<Descriptor> writing = backing_.open(folder, name, O_WRONLY | flags); writing) {
     file.descriptor = std::move(*writing);
@@ -115,28 +115,28 @@ void Unsynced::put_back(int folder, const char* name, File file) {
     return;
   }
   const Result<Descriptor> reading = backing_.open(folder, name, O_RDONLY | flags);
-  const Result<void> synced = reading ? backing_.sync(reading->number(), false) : reading.error();
+  const Result<void> synced = reading ? backing_.sync(*reading, false) : reading.error();
   if (!synced && !synced.failed_with(ENOENT)) {
     lost_ = synced;
   }
 }
 
-Result<void> Unsynced::remove(int folder, const char* name) {
+Result<void> Unsynced::remove(FolderRef folder, const char* name) {
   return lose(folder, name, [&] { return backing_.remove(folder, name, false); });
 }
 
-Result<void> Unsynced::replace(int folder, const char* from, const char* name) {
+Result<void> Unsynced::replace(FolderRef folder, const char* from, const char* name) {
   return lose(folder, name, [&] { return backing_.rename(folder, from, folder, name, 0); });
 }
 
 Result<void> Unsynced::sync(File& file) const {
   if (file.has_failed) {
-    const WriteOutcome written = write_all(backing_, file.descriptor.number(), 0, file.content);
+    const WriteOutcome written = write_all(backing_, file.descriptor, 0, file.content);
     if (!written.result) {
       return written.result;
     }
   }
-  const Result<void> synced = backing_.sync(file.descriptor.number(), false);
+  const Result<void> synced = backing_.sync(file.descriptor, false);
   file.has_failed = file.has_failed || !synced;
   return synced;
 }

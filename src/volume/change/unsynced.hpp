@@ -26,9 +26,9 @@ class Unsynced {
   [[nodiscard]] Result<void> add(Descriptor file, Bytes content);
   // Removes the file with that name, which may be in the list, and then no longer is. After a
   // failure it stays, also in the list.
-  [[nodiscard]] Result<void> remove(int folder, const char* name);
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name);
   // Gives what has the name `from` the name of such a file, as remove().
-  [[nodiscard]] Result<void> replace(int folder, const char* from, const char* name);
+  [[nodiscard]] Result<void> replace(FolderRef folder, const char* from, const char* name);
   // All that was added before the call is on disk if it succeeds. The system reports only once that
   // it could not write something, and takes it for written from then on. So what could not be
   // synced is written anew by the next call. That cannot be done where the whole file system was
@@ -47,13 +47,13 @@ class Unsynced {
   [[nodiscard]] Result<void> sync(File& file) const;
   // Removes or replaces the file with that name by `change`.
   template <typename Change>
-  [[nodiscard]] Result<void> lose(int folder, const char* name, const Change& change);
+  [[nodiscard]] Result<void> lose(FolderRef folder, const char* name, const Change& change);
   // Drops the file with that status from the list if its last name is gone.
   void drop_removed(const struct stat& status);
   // Takes it out of the list, if it is there.
   [[nodiscard]] std::optional<File> take(const struct stat& status);
   // It was taken and closed, and still has the name. Its caller holds syncing_.
-  void put_back(int folder, const char* name, File file);
+  void put_back(FolderRef folder, const char* name, File file);
 
   // Descriptors are few. Above it the whole file system is synced instead, and where that does not
   // answer for the files, these are synced to make room.

@@ -3,8 +3,8 @@
 
 namespace paes::volume {
 
-WholeSync::WholeSync(const Backing& backing, int root) : backing_(backing), root_(root) {
-  if (const Result<struct stat> status = backing.status(root, ""); status) {
+WholeSync::WholeSync(const Backing& backing, FileRef root) : backing_(backing), root_(root) {
+  if (const Result<struct stat> status = backing.status(root); status) {
     device_ = status->st_dev;
     reports_ = backing.reports_sync_errors(root);
   }

@@ -15,7 +15,7 @@ class WholeSync {
  public:
   // `backing` outlives this, and `root` stays open as long: it hears of what cannot be written from
   // the beginning.
-  WholeSync(const Backing& backing, int root);
+  WholeSync(const Backing& backing, FileRef root);
 
   // Whether sync() reports everything that could not be written to a file with that status. Each
   // other file has to be synced by itself, and by the descriptor that has written to it, because a
@@ -28,7 +28,7 @@ class WholeSync {
 
  private:
   const Backing& backing_;
-  const int root_;
+  const FileRef root_;
   bool reports_ = false;
   dev_t device_ = 0;
   std::mutex mutex_;

@@ -30,7 +30,7 @@ Range blocks_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
 
 // Writes a run over blocks of a file with a text of `length`. The caller has locked these.
 Result<std::size_t> write_in_place(const WritableVolume& volume, PendingWrites::Slot& slot,
-                                   int file, std::uint64_t length, bool saves_blocks,
+                                   FileRef file, std::uint64_t length, bool saves_blocks,
                                    const SealedRun& run) {
   const BlockLayout layout = volume.volume().content().layout();
   const std::uint64_t first = run.text().first_block();
@@ -59,7 +59,7 @@ Result<std::size_t> write_in_place(const WritableVolume& volume, PendingWrites::
 // that there are holes: it counts room beyond the end, too, and what the file system has for
 // itself. A file system that does not know its holes is one that takes this number for all there is
 // to say.
-bool has_holes(const Backing& backing, int file, const struct stat& status) {
+bool has_holes(const Backing& backing, FileRef file, const struct stat& status) {
   constexpr std::uint64_t unit_bytes = 512;  // of st_blocks, on every file system
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes == 0) {
@@ -75,7 +75,7 @@ bool has_holes(const Backing& backing, int file, const struct stat& status) {
 }  // namespace
 
 Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descriptor) {
-  const Result<struct stat> status = volume.backing().status(descriptor.number(), "");
+  const Result<struct stat> status = volume.backing().status(descriptor);
   if (!status) {
     return status.error();
   }
@@ -85,13 +85,12 @@ Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descr
   std::shared_ptr<OpenFile> shared = volume.open_files().of(*status);
   // Whoever opens the file looks by themselves: whoever shares it may not have looked yet.
   if (!volume.saves_all_blocks() && !shared->may_have_holes() &&
-      has_holes(volume.backing(), descriptor.number(), *status)) {
+      has_holes(volume.backing(), descriptor, *status)) {
     shared->note_holes();
   }
   std::unique_ptr<WrittenFiles::File> written;
   if (!volume.whole_sync().covers(*status)) {
-    written =
-        std::make_unique<WrittenFiles::File>(volume.written_files(), descriptor.number(), *status);
+    written = std::make_unique<WrittenFiles::File>(volume.written_files(), descriptor, *status);
   }
   return WritableFile(volume, std::move(descriptor), std::move(shared), std::move(written));
 }
@@ -103,7 +102,7 @@ Result<std::uint64_t> WritableFile::length() const {
 }
 
 Result<std::uint64_t> WritableFile::locked_length() const {
-  const Result<struct stat> status = volume_->backing().status(descriptor(), "");
+  const Result<struct stat> status = volume_->backing().status(descriptor());
   if (!status) {
     return status.error();
   }

@@ -25,7 +25,7 @@ class WritableFile {
   WritableFile(WritableFile&&) = default;
   WritableFile& operator=(WritableFile&&) = delete;
 
-  [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
+  [[nodiscard]] FileRef descriptor() const noexcept { return file_.descriptor(); }
 
   // Whether both are the same backing file.
   [[nodiscard]] bool shares_file_with(const WritableFile& other) const noexcept {

@@ -26,10 +26,10 @@ WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWri
       pending_(pending == nullptr ? own_pending_.get() : pending) {}
 
 std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
-    const std::vector<int>& folders) {
+    const std::vector<FolderRef>& folders) {
   std::set<std::size_t> places;  // in order, so that no two threads wait for each other
-  for (const int folder : folders) {
-    if (const Result<struct stat> status = backing().status(folder, ""); status) {
+  for (const FolderRef folder : folders) {
+    if (const Result<struct stat> status = backing().status(folder); status) {
       places.insert(static_cast<std::size_t>(status->st_ino) % folder_locks_.size());
       continue;
     }
@@ -55,7 +55,7 @@ Result<void> WritableVolume::sync_folder(const Folder& folder) {
   }
   // The folder is open as a mere place, because it may not be listed. Nobody knows whether its
   // names are on disk where the sync of everything may keep quiet about errors.
-  const Result<struct stat> status = backing().status(folder.descriptor(), "");
+  const Result<struct stat> status = backing().status(folder.descriptor());
   const Result<void> whole = whole_sync_.sync();
   return !whole || (status && whole_sync_.covers(*status)) ? whole : Errno(EIO);
 }

@@ -62,7 +62,7 @@ class WritableVolume {
   // backing tree are then one. The folders are open, so that none of them can become another. Where
   // the system does not say which one it is, it might be any, and all are locked.
   [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_folders(
-      const std::vector<int>& folders);
+      const std::vector<FolderRef>& folders);
 
   // Syncs what has changed in the folder.
   [[nodiscard]] Result<void> sync_folder(const Folder& folder);

@@ -53,7 +53,7 @@ Result<void> WrittenFiles::take_lost(const Key& key) {
   return lost;
 }
 
-WrittenFiles::File::File(WrittenFiles& all, int descriptor, const struct stat& status)
+WrittenFiles::File::File(WrittenFiles& all, FileRef descriptor, const struct stat& status)
     : all_(all), descriptor_(descriptor), key_(status.st_dev, status.st_ino) {
   const std::lock_guard lock(all_.mutex_);
   all_.open_.insert(this);
@@ -63,7 +63,7 @@ WrittenFiles::File::~File() {
   std::unique_lock lock(all_.mutex_);
   all_.synced_.wait(lock, [&] { return !is_being_synced_; });
   if (is_written_.load()) {
-    const Result<struct stat> status = all_.backing_.status(descriptor_, "");
+    const Result<struct stat> status = all_.backing_.status(descriptor_);
     if (!status || status->st_nlink != 0) {
       if (const Result<void> synced = all_.sync(lock, *this, true); !synced) {
         all_.note_lost_at_close(key_, synced.error());

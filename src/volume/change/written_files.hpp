@@ -54,7 +54,7 @@ class WrittenFiles {
 class WrittenFiles::File {
  public:
   // `descriptor` has the status, and stays open as long as this exists.
-  File(WrittenFiles& all, int descriptor, const struct stat& status);
+  File(WrittenFiles& all, FileRef descriptor, const struct stat& status);
   ~File();  // syncs what has been written, unless the file has no name any more
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -67,7 +67,7 @@ class WrittenFiles::File {
   friend class WrittenFiles;
 
   WrittenFiles& all_;
-  const int descriptor_;
+  const FileRef descriptor_;
   const Key key_;
   std::atomic<bool> is_written_{false};
   bool is_being_synced_ = false;

@@ -259,7 +259,7 @@ std::optional<struct stat> FileCheck::status_if_changed() const {
   if (damaged_.empty() && noted_.empty()) {
     return std::nullopt;
   }
-  const Result<struct stat> now = volume_->backing().status(descriptor(), "");
+  const Result<struct stat> now = volume_->backing().status(descriptor());
   if (!now) {
     return std::nullopt;
   }

@@ -27,7 +27,7 @@ class FileCheck {
   FileCheck(const Volume& volume, Descriptor descriptor, const struct stat& status)
       : volume_(&volume), descriptor_(std::move(descriptor)), status_(status) {}
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] FileRef descriptor() const noexcept { return FileRef(descriptor_); }
 
   // Checks the header and the first run of blocks, which is all of a short file; call it first. The
   // answer is how many bytes of text were checked.

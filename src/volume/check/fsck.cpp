@@ -140,9 +140,9 @@ class Check {
 
  private:
   // EIO after it has been reported, and other errors as they are.
-  [[nodiscard]] Result<SharedPlace> open_place(int parent, const std::string& stored,
+  [[nodiscard]] Result<SharedPlace> open_place(FolderRef parent, const std::string& stored,
                                                SharedTrail trail);
-  void enter(int parent, const std::string& stored, const SharedTrail& trail);
+  void enter(FolderRef parent, const std::string& stored, const SharedTrail& trail);
   void push_scan(SharedPlace place);
   void scan(const SharedPlace& place);
   void check_item(const SharedPlace& place, const Item& item);
@@ -153,9 +153,9 @@ class Check {
   void check_file(const SharedPlace& place, const std::string& stored, const std::string& name);
   // The errno is one of a call for that name; nothing is said of one that has been removed.
   void refused(const Place& place, std::string_view name, const char* what, Errno error);
-  [[nodiscard]] Result<Descriptor> open_file(int parent, const std::string& stored) const;
+  [[nodiscard]] Result<Descriptor> open_file(FolderRef parent, const std::string& stored) const;
   [[nodiscard]] bool has_seen(const struct stat& status);
-  void check_attributes(const Place& place, int file, const std::string& name);
+  void check_attributes(const Place& place, FileRef file, const std::string& name);
   [[nodiscard]] Result<Descriptor> open_again(const Trail* folder) const;
   void look_again(const SharedTrail& folder, const std::vector<std::string>& stored);
 
@@ -193,7 +193,7 @@ Result<Descriptor> Check::open_again(const Trail* folder) const {
     if (!at) {
       break;
     }
-    at = volume_.backing().open(at->number(), part->stored.c_str(), flags);
+    at = volume_.backing().open(FolderRef(*at), part->stored.c_str(), flags);
   }
   return at;
 }
@@ -204,9 +204,9 @@ void Check::look_again(const SharedTrail& folder, const std::vector<std::string>
     const std::string named = name.substr(0, name.size() - vault::long_name_suffix.size());
     Result<void> looked(opened);
     if (opened) {
-      const int number = opened->number();
-      const Result<struct stat> content = volume_.backing().status(number, named.c_str());
-      const Result<struct stat> file = volume_.backing().status(number, name.c_str());
+      const FolderRef at(*opened);
+      const Result<struct stat> content = volume_.backing().status({at, named.c_str()});
+      const Result<struct stat> file = volume_.backing().status({at, name.c_str()});
       if (content || file.failed_with(ENOENT)) {
         continue;
       }
@@ -226,7 +226,8 @@ void Check::look_again(const SharedTrail& folder, const std::vector<std::string>
   }
 }
 
-Result<SharedPlace> Check::open_place(int parent, const std::string& stored, SharedTrail trail) {
+Result<SharedPlace> Check::open_place(FolderRef parent, const std::string& stored,
+                                      SharedTrail trail) {
   auto volume = std::make_unique<const Volume>(volume_, [this, trail](const Finding& finding) {
     report_.damaged({path_in(trail, finding.path), finding.what});
   });
@@ -238,7 +239,7 @@ Result<SharedPlace> Check::open_place(int parent, const std::string& stored, Sha
       Place{std::move(trail), std::move(volume), std::move(*folder)});
 }
 
-void Check::enter(int parent, const std::string& stored, const SharedTrail& trail) {
+void Check::enter(FolderRef parent, const std::string& stored, const SharedTrail& trail) {
   const Result<SharedPlace> place = open_place(parent, stored, trail);
   if (!place) {
     report_.refused(path_in(trail, ""), "cannot be opened", place.error());
@@ -323,7 +324,7 @@ void Check::check_item(const SharedPlace& place, const Item& item) {
 void Check::check_hidden(const Place& place, const std::string& stored) {
   const Result<Descriptor> folder =
       volume_.backing().open(place.folder.descriptor(), stored.c_str(), O_PATH | O_DIRECTORY);
-  const Result<void> empty = folder ? check_empty(volume_, folder->number()) : folder.error();
+  const Result<void> empty = folder ? check_empty(volume_, FolderRef(*folder)) : folder.error();
   if (empty || folder.failed_with(ENOTDIR)) {
     report_.leftover({place.path(stored), "nothing needs it"});
   } else if (empty.failed_with(ENOTEMPTY)) {
@@ -336,7 +337,7 @@ void Check::check_hidden(const Place& place, const std::string& stored) {
 void Check::check_long_name_file(const SharedPlace& place, const std::string& stored) {
   const std::string named = stored.substr(0, stored.size() - vault::long_name_suffix.size());
   const Result<struct stat> status =
-      volume_.backing().status(place->folder.descriptor(), named.c_str());
+      volume_.backing().status({place->folder.descriptor(), named.c_str()});
   if (status.failed_with(ENOENT)) {
     const std::lock_guard lock(remembering_);
     orphans_[place->trail].push_back(stored);
@@ -348,9 +349,9 @@ void Check::check_long_name_file(const SharedPlace& place, const std::string& st
 
 void Check::check_entry(const SharedPlace& place, const std::string& stored, unsigned char type,
                         const std::string& name) {
-  const int parent = place->folder.descriptor();
+  const FolderRef parent = place->folder.descriptor();
   if (type == DT_UNKNOWN) {
-    const Result<struct stat> status = volume_.backing().status(parent, stored.c_str());
+    const Result<struct stat> status = volume_.backing().status({parent, stored.c_str()});
     if (!status) {
       refused(*place, name, "cannot be read", place->volume->failed(name, "it", status.error()));
       return;
@@ -366,7 +367,7 @@ void Check::check_entry(const SharedPlace& place, const std::string& stored, uns
       break;
     case DT_LNK: {
       report_.counters().links.fetch_add(1);
-      const Result<std::string> target = read_link(*place->volume, parent, stored.c_str(), name);
+      const Result<std::string> target = read_link(*place->volume, {parent, stored.c_str()}, name);
       if (!target) {
         refused(*place, name, "the link cannot be read", target.error());
       }
@@ -377,7 +378,7 @@ void Check::check_entry(const SharedPlace& place, const std::string& stored, uns
   }
 }
 
-Result<Descriptor> Check::open_file(int parent, const std::string& stored) const {
+Result<Descriptor> Check::open_file(FolderRef parent, const std::string& stored) const {
   // A check is no use of a file. Only the owner may say so.
   Result<Descriptor> file = volume_.backing().open(parent, stored.c_str(), file_flags | O_NOATIME);
   if (file.failed_with(EPERM)) {
@@ -397,7 +398,7 @@ void Check::check_file(const SharedPlace& place, const std::string& stored,
     failed("cannot be opened", file.error());
     return;
   }
-  const Result<struct stat> status = volume_.backing().status(file->number(), "");
+  const Result<struct stat> status = volume_.backing().status(*file);
   if (!status) {
     failed("cannot be read", status.error());
     return;
@@ -405,7 +406,7 @@ void Check::check_file(const SharedPlace& place, const std::string& stored,
   if (!S_ISREG(status->st_mode) || (status->st_nlink > 1 && has_seen(*status))) {
     return;
   }
-  check_attributes(*place, file->number(), name);
+  check_attributes(*place, *file, name);
   begin(std::make_shared<OpenFile>(volume_, std::move(*file), *status, place->trail, name));
 }
 
@@ -415,7 +416,7 @@ bool Check::has_seen(const struct stat& status) {
   return seen_.size() < max_remembered ? !seen_.insert(number).second : seen_.contains(number);
 }
 
-void Check::check_attributes(const Place& place, int file, const std::string& name) {
+void Check::check_attributes(const Place& place, FileRef file, const std::string& name) {
   const Result<std::vector<std::string>> attributes = list_attributes(*place.volume, file, name);
   if (!attributes) {
     if (!attributes.failed_with(EOPNOTSUPP)) {
@@ -530,7 +531,7 @@ void Check::add(const std::string& path) {
     return;
   }
   const Result<struct stat> status =
-      volume_.backing().status((*place)->folder.descriptor(), stored.c_str());
+      volume_.backing().status({(*place)->folder.descriptor(), stored.c_str()});
   if (status.failed_with(ENOENT)) {
     refuse(Errno(ENOENT));
   }

@@ -33,7 +33,7 @@ Result<std::string> stored_attribute(const Volume& volume, std::string_view attr
   return stored;
 }
 
-Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
+Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, FileRef file,
                                                  std::string_view attribute,
                                                  std::string_view path) {
   const Result<std::string> name = stored_attribute(volume, attribute);
@@ -56,7 +56,7 @@ Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
   return std::move(*opened);
 }
 
-Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
+Result<std::vector<std::string>> list_attributes(const Volume& volume, FileRef file,
                                                  std::string_view path) {
   const Result<std::string> stored = volume.backing().attribute_names(file);
   if (!stored) {

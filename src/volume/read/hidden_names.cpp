@@ -58,13 +58,13 @@ bool has_folder_ivs(const Volume& volume) noexcept {
   return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
 }
 
-Result<void> find_hidden(const Volume& volume, int folder, HiddenEntries& hidden) {
+Result<void> find_hidden(const Volume& volume, FolderRef folder, HiddenEntries& hidden) {
   // A descriptor of its own has a position of its own.
   const Result<Descriptor> list = volume.backing().open(folder, ".", O_RDONLY | O_DIRECTORY);
   if (!list) {
     return list.error();
   }
-  return for_each_stored(volume.backing(), list->number(),
+  return for_each_stored(volume.backing(), FolderRef(*list),
                          [&](const Stored& stored) -> Result<void> {
                            if (is_hidden(volume, stored.name)) {
                              hidden.folders.emplace(stored.name);
@@ -85,7 +85,7 @@ Result<void> find_hidden(const Volume& volume, int folder, HiddenEntries& hidden
                          });
 }
 
-Result<void> check_empty(const Volume& volume, int folder) {
+Result<void> check_empty(const Volume& volume, FolderRef folder) {
   HiddenEntries found;
   return find_hidden(volume, folder, found);
 }

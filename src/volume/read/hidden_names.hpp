@@ -30,10 +30,11 @@ struct HiddenEntries {
 };
 
 // ENOTEMPTY if the folder has anything but that.
-[[nodiscard]] Result<void> find_hidden(const Volume& volume, int folder, HiddenEntries& hidden);
+[[nodiscard]] Result<void> find_hidden(const Volume& volume, FolderRef folder,
+                                       HiddenEntries& hidden);
 
 // ENOTEMPTY if the folder has anything but what is the volume's own. A caller to whom it matters
 // that this stays so has locked the folder.
-[[nodiscard]] Result<void> check_empty(const Volume& volume, int folder);
+[[nodiscard]] Result<void> check_empty(const Volume& volume, FolderRef folder);
 
 }  // namespace paes::volume

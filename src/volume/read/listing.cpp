@@ -45,7 +45,7 @@ Result<void> for_each_entry(Bytes entries,
   return {};
 }
 
-Result<void> for_each_stored(const Backing& backing, int folder,
+Result<void> for_each_stored(const Backing& backing, FolderRef folder,
                              const std::function<Result<void>(const Stored&)>& visit) {
   if (const Result<void> rewound = backing.rewind(folder); !rewound) {
     return rewound;

@@ -22,7 +22,7 @@ struct Stored {
                                           const std::function<Result<void>(const Stored&)>& visit);
 
 // Calls `visit` with each entry of a folder, as for_each_entry() does.
-[[nodiscard]] Result<void> for_each_stored(const Backing& backing, int folder,
+[[nodiscard]] Result<void> for_each_stored(const Backing& backing, FolderRef folder,
                                            const std::function<Result<void>(const Stored&)>& visit);
 
 }  // namespace paes::volume

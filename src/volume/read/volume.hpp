@@ -28,7 +28,7 @@ class Volume {
   Volume(const Volume& other, DamageReport report)
       : parts_(other.parts_), report_(std::move(report)) {}
 
-  [[nodiscard]] int root() const noexcept { return parts_->root.number(); }
+  [[nodiscard]] FolderRef root() const noexcept { return FolderRef(parts_->root); }
   [[nodiscard]] const vault::Features& features() const noexcept {
     return parts_->names.features();
   }

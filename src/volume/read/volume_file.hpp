@@ -27,7 +27,7 @@ class File {
   File(const Volume& volume, Descriptor descriptor)
       : volume_(&volume), descriptor_(std::move(descriptor)), kept_(std::make_unique<Kept>()) {}
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] FileRef descriptor() const noexcept { return FileRef(descriptor_); }
 
   // The text from `offset` on, until `into` is full or the text ends. EIO if a block that it needs
   // is damaged, after `path` has been reported; no byte of such a block is in `into`.

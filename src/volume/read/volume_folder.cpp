@@ -25,20 +25,20 @@ bool is_shortage(Errno error) noexcept { return error.is(ENOMEM, EMFILE, ENFILE)
 bool is_forbidden(Errno error) noexcept { return error.is(EACCES, EPERM); }
 
 // The whole of a small file. EFBIG if it is longer than `into`, ENXIO if it is no regular file.
-Result<std::size_t> read_own_file(const Backing& backing, int folder, const char* name,
+Result<std::size_t> read_own_file(const Backing& backing, FolderRef folder, const char* name,
                                   MutableBytes into) {
   const Result<Descriptor> file = backing.open(folder, name, own_file_flags);
   if (!file) {
     return file.error();
   }
-  const Result<struct stat> status = backing.status(file->number(), "");
+  const Result<struct stat> status = backing.status(*file);
   if (!status) {
     return status.error();
   }
   if (!S_ISREG(status->st_mode)) {
     return Errno(ENXIO);
   }
-  const Result<std::size_t> bytes = backing.read(file->number(), 0, into);
+  const Result<std::size_t> bytes = backing.read(*file, 0, into);
   if (bytes && *bytes == into.size()) {
     return Errno(EFBIG);
   }
@@ -58,10 +58,10 @@ std::string path_of(std::string_view folder, std::string_view name) {
   return path;
 }
 
-Result<Folder> Folder::open(const Volume& volume, int parent, const char* stored,
+Result<Folder> Folder::open(const Volume& volume, FolderRef parent, const char* stored,
                             std::string_view path) {
   const bool is_root = *stored == '\0';
-  const int base = is_root ? volume.root() : parent;
+  const FolderRef base = is_root ? volume.root() : parent;
   const char* const name = is_root ? "." : stored;
   Result<Descriptor> descriptor = volume.backing().open(base, name, folder_flags);
   if (descriptor.failed_with(EACCES)) {
@@ -73,8 +73,8 @@ Result<Folder> Folder::open(const Volume& volume, int parent, const char* stored
   Folder folder(volume, std::move(*descriptor), is_root);
   // Whoever removes a folder takes its name first, and then its IV.
   const auto has_lost_name = [&] {
-    const Result<struct stat> named = volume.backing().status(base, name);
-    const Result<struct stat> opened = volume.backing().status(folder.descriptor(), "");
+    const Result<struct stat> named = volume.backing().status({base, name});
+    const Result<struct stat> opened = volume.backing().status(folder.descriptor());
     return named.failed_with(ENOENT) ||
            (named && opened &&
             (named->st_dev != opened->st_dev || named->st_ino != opened->st_ino));
@@ -210,7 +210,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
     }
     // Whoever removes something removes this file last.
     const Result<struct stat> status =
-        volume_->backing().status(descriptor(), std::string(stored).c_str());
+        volume_->backing().status({descriptor(), std::string(stored).c_str()});
     if (status.failed_with(ENOENT)) {
       return Errno(ENOENT);
     }

@@ -33,10 +33,10 @@ class Folder {
   // The folder stored under that name in a folder of the backing tree; an empty name: the volume's
   // root. EIO if its IV is damaged, after `path` has been reported. One that this process may pass
   // through but not list opens too.
-  [[nodiscard]] static Result<Folder> open(const Volume& volume, int parent, const char* stored,
-                                           std::string_view path);
+  [[nodiscard]] static Result<Folder> open(const Volume& volume, FolderRef parent,
+                                           const char* stored, std::string_view path);
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] FolderRef descriptor() const noexcept { return FolderRef(descriptor_); }
   [[nodiscard]] const vault::FolderIv& iv() const noexcept { return iv_; }
   [[nodiscard]] bool is_root() const noexcept { return is_root_; }
 

@@ -261,7 +261,7 @@ TEST_F(Nodes, FewFoldersAreKeptOpen) {
   table.close_folders();
   EXPECT_EQ(table.kept_folder(*folders[0]), nullptr);
   EXPECT_EQ(table.kept_folders(), 0U);
-  EXPECT_TRUE(volume_->backing().status(used->folder.descriptor(), ""));
+  EXPECT_TRUE(volume_->backing().status(used->folder.descriptor()));
   EXPECT_TRUE(table.folder(folders[0]));
 }
 

@@ -52,12 +52,12 @@ class Recorder final : public Backing {
 
   [[nodiscard]] const std::vector<Call>& calls() const noexcept { return calls_; }
 
-  [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
+  [[nodiscard]] Result<Descriptor> create(FolderRef folder, const char* name, int flags,
                                           mode_t mode) const override {
     Result<Descriptor> made = Backing::create(folder, name, flags, mode);
     if (made) {
       const std::size_t parent = number_of(folder);
-      const std::size_t object = new_number(made->number());
+      const std::size_t object = new_number(*made);
       if (name == vault::folder_iv_name ||
           std::string_view(name).ends_with(vault::long_name_suffix)) {
         own_.insert(object);
@@ -68,7 +68,7 @@ class Recorder final : public Backing {
     }
     return made;
   }
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     const Result<std::size_t> written = Backing::write(file, offset, from);
     if (written) {
@@ -81,13 +81,13 @@ class Recorder final : public Backing {
     }
     return written;
   }
-  [[nodiscard]] Result<void> set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     const std::size_t object = number_of(file);
     return noted(Backing::set_length(file, bytes), CallKind::content, object, [=](Replay& replay) {
       (void)!ftruncate(replay[object], static_cast<off_t>(bytes));
     });
   }
-  [[nodiscard]] Result<void> allocate(int file, int mode, std::uint64_t offset,
+  [[nodiscard]] Result<void> allocate(FileRef file, int mode, std::uint64_t offset,
                                       std::uint64_t bytes) const override {
     const std::size_t object = number_of(file);
     return noted(Backing::allocate(file, mode, offset, bytes), CallKind::content, object,
@@ -96,18 +96,19 @@ class Recorder final : public Backing {
                                    static_cast<off_t>(bytes));
                  });
   }
-  [[nodiscard]] Result<void> sync(int file, bool) const override {
+  [[nodiscard]] Result<void> sync(FileRef file, bool) const override {
     return noted({}, CallKind::sync, number_of(file), [](Replay&) {});
   }
-  [[nodiscard]] Result<void> sync_file_system(int) const override {
+  [[nodiscard]] Result<void> sync_file_system(FileRef) const override {
     return noted({}, CallKind::sync_all, 0, [](Replay&) {});
   }
-  [[nodiscard]] Result<void> make_folder(int folder, const char* name, mode_t mode) const override {
+  [[nodiscard]] Result<void> make_folder(FolderRef folder, const char* name,
+                                         mode_t mode) const override {
     const Result<void> result = Backing::make_folder(folder, name, mode);
     if (result) {
       const std::size_t parent = number_of(folder);
-      const Descriptor made(openat(folder, name, O_PATH | O_DIRECTORY));
-      const std::size_t object = new_number(made.number());
+      const Descriptor made(openat(folder.number(), name, O_PATH | O_DIRECTORY));
+      const std::size_t object = new_number(made);
       add(CallKind::name, object, [=, name = std::string(name)](Replay& replay) {
         if (mkdirat(replay[parent], name.c_str(), mode) == 0) {
           replay.put(object, openat(replay[parent], name.c_str(), O_PATH | O_DIRECTORY));
@@ -116,7 +117,7 @@ class Recorder final : public Backing {
     }
     return result;
   }
-  [[nodiscard]] Result<void> make_node(int folder, const char* name, mode_t mode,
+  [[nodiscard]] Result<void> make_node(FolderRef folder, const char* name, mode_t mode,
                                        dev_t device) const override {
     const std::size_t parent = number_of(folder);
     return noted(Backing::make_node(folder, name, mode, device), CallKind::name, parent,
@@ -124,7 +125,7 @@ class Recorder final : public Backing {
                    (void)mknodat(replay[parent], name.c_str(), mode, device);
                  });
   }
-  [[nodiscard]] Result<void> make_link(int folder, const char* name,
+  [[nodiscard]] Result<void> make_link(FolderRef folder, const char* name,
                                        const char* target) const override {
     const std::size_t parent = number_of(folder);
     return noted(Backing::make_link(folder, name, target), CallKind::name, parent,
@@ -132,17 +133,18 @@ class Recorder final : public Backing {
                    (void)!symlinkat(target.c_str(), replay[parent], name.c_str());
                  });
   }
-  [[nodiscard]] Result<void> add_name(int folder, const char* name, int to_folder,
+  [[nodiscard]] Result<void> add_name(EntryRef entry, FolderRef to_folder,
                                       const char* to_name) const override {
-    const std::size_t from = number_of(folder);
+    const std::size_t from = number_of(FileRef(entry.base()));
     const std::size_t to = number_of(to_folder);
-    return noted(
-        Backing::add_name(folder, name, to_folder, to_name), CallKind::name, to,
-        [=, this, name = std::string(name), to_name = std::string(to_name)](Replay& replay) {
-          (void)Backing::add_name(replay[from], name.c_str(), replay[to], to_name.c_str());
-        });
+    return noted(Backing::add_name(entry, to_folder, to_name), CallKind::name, to,
+                 [=, this, name = std::string(entry.name()),
+                  to_name = std::string(to_name)](Replay& replay) {
+                   (void)Backing::add_name({FolderRef{replay[from]}, name.c_str()},
+                                           FolderRef{replay[to]}, to_name.c_str());
+                 });
   }
-  [[nodiscard]] Result<void> rename(int folder, const char* name, int to_folder,
+  [[nodiscard]] Result<void> rename(FolderRef folder, const char* name, FolderRef to_folder,
                                     const char* to_name, unsigned flags) const override {
     const std::size_t from = number_of(folder);
     const std::size_t to = number_of(to_folder);
@@ -151,14 +153,15 @@ class Recorder final : public Backing {
                    (void)renameat2(replay[from], name.c_str(), replay[to], to_name.c_str(), flags);
                  });
   }
-  [[nodiscard]] Result<void> remove(int folder, const char* name, bool is_folder) const override {
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
     const std::size_t parent = number_of(folder);
     return noted(Backing::remove(folder, name, is_folder), CallKind::name, parent,
                  [=, name = std::string(name)](Replay& replay) {
                    (void)unlinkat(replay[parent], name.c_str(), is_folder ? AT_REMOVEDIR : 0);
                  });
   }
-  [[nodiscard]] Result<void> set_attribute(int file, const char* name, Bytes value,
+  [[nodiscard]] Result<void> set_attribute(FileRef file, const char* name, Bytes value,
                                            int flags) const override {
     const std::size_t object = number_of(file);
     return noted(
@@ -167,7 +170,7 @@ class Recorder final : public Backing {
           (void)fsetxattr(replay[object], name.c_str(), value.data(), value.size(), 0);
         });
   }
-  [[nodiscard]] Result<void> remove_attribute(int file, const char* name) const override {
+  [[nodiscard]] Result<void> remove_attribute(FileRef file, const char* name) const override {
     const std::size_t object = number_of(file);
     return noted(Backing::remove_attribute(file, name), CallKind::name, object,
                  [=, name = std::string(name)](Replay& replay) {
@@ -176,9 +179,9 @@ class Recorder final : public Backing {
   }
 
  private:
-  [[nodiscard]] std::size_t number_of(int descriptor) const {
+  [[nodiscard]] std::size_t number_of(FileRef descriptor) const {
     struct stat status = {};
-    (void)fstat(descriptor, &status);
+    (void)fstat(descriptor.number(), &status);
     const auto found = numbers_.find(status.st_ino);
     if (found == numbers_.end()) {
       throw std::runtime_error("a call on what was not recorded");
@@ -186,9 +189,9 @@ class Recorder final : public Backing {
     return found->second;
   }
   // The system gives the inode of what is gone to something new.
-  [[nodiscard]] std::size_t new_number(int descriptor) const {
+  [[nodiscard]] std::size_t new_number(FileRef descriptor) const {
     struct stat status = {};
-    (void)fstat(descriptor, &status);
+    (void)fstat(descriptor.number(), &status);
     numbers_[status.st_ino] = ++last_number_;
     return last_number_;
   }

@@ -420,8 +420,8 @@ class TreeExerciser {
       expected.insert(EEXIST);
     }
     const Result<StoredName> stored = from.folder.stored_name(from.name);
-    const Result<void> done = add_name(volume_.writable(), from.folder.descriptor(),
-                                       stored->name.c_str(), to.folder, to.name);
+    const Result<void> done = add_name(
+        volume_.writable(), {from.folder.descriptor(), stored->name.c_str()}, to.folder, to.name);
     if (expected.empty()) {
       to.model->files[to.name] = from.model->files.at(from.name);
     }

@@ -22,31 +22,31 @@ class FailingBacking : public Backing {
   FailingBacking(unsigned fails_at, Errno error, Failed* failed)
       : fails_at_(fails_at), error_(error), failed_(failed) {}
 
-  Result<Descriptor> open(int folder, const char* name, int flags) const override {
+  Result<Descriptor> open(FolderRef folder, const char* name, int flags) const override {
     return fails("open") ? error_ : Backing::open(folder, name, flags);
   }
-  Result<struct stat> status(int folder, const char* name) const override {
-    return fails("status") ? error_ : Backing::status(folder, name);
+  Result<struct stat> status(EntryRef entry) const override {
+    return fails("status") ? error_ : Backing::status(entry);
   }
-  Result<std::size_t> read(int file, std::uint64_t offset, MutableBytes into) const override {
+  Result<std::size_t> read(FileRef file, std::uint64_t offset, MutableBytes into) const override {
     return fails("read") ? error_ : Backing::read(file, offset, into);
   }
-  Result<std::string> link_target(int folder, const char* name) const override {
-    return fails("link_target") ? error_ : Backing::link_target(folder, name);
+  Result<std::string> link_target(EntryRef entry) const override {
+    return fails("link_target") ? error_ : Backing::link_target(entry);
   }
-  Result<std::size_t> entries(int folder, MutableBytes into) const override {
+  Result<std::size_t> entries(FolderRef folder, MutableBytes into) const override {
     return fails("entries") ? error_ : Backing::entries(folder, into);
   }
-  Result<std::string> attribute(int file, const char* name) const override {
+  Result<std::string> attribute(FileRef file, const char* name) const override {
     return fails("attribute") ? error_ : Backing::attribute(file, name);
   }
-  Result<std::string> attribute_names(int file) const override {
+  Result<std::string> attribute_names(FileRef file) const override {
     return fails("attribute_names") ? error_ : Backing::attribute_names(file);
   }
-  Result<std::uint64_t> next_data(int file, std::uint64_t offset) const override {
+  Result<std::uint64_t> next_data(FileRef file, std::uint64_t offset) const override {
     return fails("next_data") ? error_ : Backing::next_data(file, offset);
   }
-  Result<void> rewind(int folder) const override {
+  Result<void> rewind(FolderRef folder) const override {
     return fails("rewind") ? error_ : Backing::rewind(folder);
   }
 

@@ -35,24 +35,25 @@ class FaultyBacking final : public Backing {
     return Errno(fault_ == Fault::error ? EIO : ENOSPC);
   }
 
-  [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
+  [[nodiscard]] Result<Descriptor> open(FolderRef folder, const char* name,
+                                        int flags) const override {
     return reads() ? error() : Backing::open(folder, name, flags);
   }
-  [[nodiscard]] Result<struct stat> status(int folder, const char* name) const override {
-    return reads() ? error() : Backing::status(folder, name);
+  [[nodiscard]] Result<struct stat> status(EntryRef entry) const override {
+    return reads() ? error() : Backing::status(entry);
   }
-  [[nodiscard]] Result<std::size_t> read(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> read(FileRef file, std::uint64_t offset,
                                          MutableBytes into) const override {
     return reads() ? error() : Backing::read(file, offset, into);
   }
-  [[nodiscard]] Result<std::size_t> entries(int folder, MutableBytes into) const override {
+  [[nodiscard]] Result<std::size_t> entries(FolderRef folder, MutableBytes into) const override {
     return reads() ? error() : Backing::entries(folder, into);
   }
-  [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
+  [[nodiscard]] Result<Descriptor> create(FolderRef folder, const char* name, int flags,
                                           mode_t mode) const override {
     return takes_room() ? error() : Backing::create(folder, name, flags, mode);
   }
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (fails_next_write_) {
       fails_next_write_ = false;
@@ -71,69 +72,70 @@ class FaultyBacking final : public Backing {
     }
     return error();
   }
-  [[nodiscard]] Result<void> set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     return changes() ? error() : Backing::set_length(file, bytes);
   }
-  [[nodiscard]] Result<void> allocate(int file, int mode, std::uint64_t offset,
+  [[nodiscard]] Result<void> allocate(FileRef file, int mode, std::uint64_t offset,
                                       std::uint64_t bytes) const override {
     const bool makes_hole = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
     return (makes_hole ? changes() : takes_room()) ? error()
                                                    : Backing::allocate(file, mode, offset, bytes);
   }
-  [[nodiscard]] Result<void> sync(int file, bool data_only) const override {
+  [[nodiscard]] Result<void> sync(FileRef file, bool data_only) const override {
     if (changes()) {
       failed_sync_ = true;
       return error();
     }
     return Backing::sync(file, data_only);
   }
-  [[nodiscard]] Result<void> make_folder(int folder, const char* name, mode_t mode) const override {
+  [[nodiscard]] Result<void> make_folder(FolderRef folder, const char* name,
+                                         mode_t mode) const override {
     return takes_room() ? error() : Backing::make_folder(folder, name, mode);
   }
-  [[nodiscard]] Result<void> make_node(int folder, const char* name, mode_t mode,
+  [[nodiscard]] Result<void> make_node(FolderRef folder, const char* name, mode_t mode,
                                        dev_t device) const override {
     return takes_room() ? error() : Backing::make_node(folder, name, mode, device);
   }
-  [[nodiscard]] Result<void> make_link(int folder, const char* name,
+  [[nodiscard]] Result<void> make_link(FolderRef folder, const char* name,
                                        const char* target) const override {
     return takes_room() ? error() : Backing::make_link(folder, name, target);
   }
-  [[nodiscard]] Result<void> add_name(int folder, const char* name, int to_folder,
+  [[nodiscard]] Result<void> add_name(EntryRef entry, FolderRef to_folder,
                                       const char* to_name) const override {
-    return takes_room() ? error() : Backing::add_name(folder, name, to_folder, to_name);
+    return takes_room() ? error() : Backing::add_name(entry, to_folder, to_name);
   }
-  [[nodiscard]] Result<void> rename(int folder, const char* name, int to_folder,
+  [[nodiscard]] Result<void> rename(FolderRef folder, const char* name, FolderRef to_folder,
                                     const char* to_name, unsigned flags) const override {
     return changes() ? error() : Backing::rename(folder, name, to_folder, to_name, flags);
   }
-  [[nodiscard]] Result<void> remove(int folder, const char* name, bool is_folder) const override {
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
     return changes() ? error() : Backing::remove(folder, name, is_folder);
   }
-  [[nodiscard]] Result<void> sync_file_system(int file) const override {
+  [[nodiscard]] Result<void> sync_file_system(FileRef file) const override {
     if (changes()) {
       failed_sync_ = true;
       return error();
     }
     return Backing::sync_file_system(file);
   }
-  [[nodiscard]] Result<std::uint64_t> next_hole(int file, std::uint64_t offset) const override {
+  [[nodiscard]] Result<std::uint64_t> next_hole(FileRef file, std::uint64_t offset) const override {
     return reads() ? error() : Backing::next_hole(file, offset);
   }
-  [[nodiscard]] Result<void> rewind(int folder) const override {
+  [[nodiscard]] Result<void> rewind(FolderRef folder) const override {
     return reads() ? error() : Backing::rewind(folder);
   }
-  [[nodiscard]] Result<void> set_mode(int folder, const char* name, mode_t mode) const override {
-    return changes() ? error() : Backing::set_mode(folder, name, mode);
+  [[nodiscard]] Result<void> set_mode(EntryRef entry, mode_t mode) const override {
+    return changes() ? error() : Backing::set_mode(entry, mode);
   }
-  [[nodiscard]] Result<void> set_owner(int folder, const char* name, uid_t user,
-                                       gid_t group) const override {
-    return changes() ? error() : Backing::set_owner(folder, name, user, group);
+  [[nodiscard]] Result<void> set_owner(EntryRef entry, uid_t user, gid_t group) const override {
+    return changes() ? error() : Backing::set_owner(entry, user, group);
   }
-  [[nodiscard]] Result<void> set_attribute(int file, const char* name, Bytes value,
+  [[nodiscard]] Result<void> set_attribute(FileRef file, const char* name, Bytes value,
                                            int flags) const override {
     return takes_room() ? error() : Backing::set_attribute(file, name, value, flags);
   }
-  [[nodiscard]] Result<void> remove_attribute(int file, const char* name) const override {
+  [[nodiscard]] Result<void> remove_attribute(FileRef file, const char* name) const override {
     return changes() ? error() : Backing::remove_attribute(file, name);
   }
 
@@ -229,7 +231,7 @@ class FaultTest : public ::testing::TestWithParam<Tested> {
     for (const auto& [path, file] : session.files()) {
       const auto item = found.items.find(path);
       struct stat status = {};
-      ASSERT_EQ(fstat(file.descriptor(), &status), 0);
+      ASSERT_EQ(fstat(file.descriptor().number(), &status), 0);
       if (item == found.items.end() || status.st_nlink == 0) {
         continue;
       }

@@ -22,32 +22,33 @@ class SwappingBacking final : public Backing {
   mutable int others = -1;  // the folder; no process does anything without it
   mutable std::vector<ino_t> given;
 
-  [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
+  [[nodiscard]] Result<Descriptor> create(FolderRef folder, const char* name, int flags,
                                           mode_t mode) const override {
     Result<Descriptor> made = Backing::create(folder, name, flags, mode);
     (void)swapped(folder, name, Result<void>(made));
     return made;
   }
-  [[nodiscard]] Result<void> make_folder(int folder, const char* name, mode_t mode) const override {
+  [[nodiscard]] Result<void> make_folder(FolderRef folder, const char* name,
+                                         mode_t mode) const override {
     return swapped(folder, name, Backing::make_folder(folder, name, mode));
   }
-  [[nodiscard]] Result<void> make_node(int folder, const char* name, mode_t mode,
+  [[nodiscard]] Result<void> make_node(FolderRef folder, const char* name, mode_t mode,
                                        dev_t device) const override {
     return swapped(folder, name, Backing::make_node(folder, name, mode, device));
   }
-  [[nodiscard]] Result<void> make_link(int folder, const char* name,
+  [[nodiscard]] Result<void> make_link(FolderRef folder, const char* name,
                                        const char* target) const override {
     return swapped(folder, name, Backing::make_link(folder, name, target));
   }
-  [[nodiscard]] Result<void> set_owner(int folder, const char* name, uid_t, gid_t) const override {
-    given.push_back(status(folder, name)->st_ino);
+  [[nodiscard]] Result<void> set_owner(EntryRef entry, uid_t, gid_t) const override {
+    given.push_back(status(entry)->st_ino);
     return {};
   }
 
  private:
-  Result<void> swapped(int folder, const char* name, Result<void> made) const {
+  Result<void> swapped(FolderRef folder, const char* name, Result<void> made) const {
     if (const int from = std::exchange(others, -1); from >= 0) {
-      EXPECT_EQ(renameat2(from, "other", folder, name, RENAME_EXCHANGE), 0);
+      EXPECT_EQ(renameat2(from, "other", folder.number(), name, RENAME_EXCHANGE), 0);
     }
     return made;
   }
@@ -109,7 +110,7 @@ class GivenAway : public ::testing::TestWithParam<std::tuple<Made, bool>> {
   }
   // What was made before the others took its name.
   void expect_only_new_given() {
-    const Result<struct stat> made = backing_->status(others_.number(), "other");
+    const Result<struct stat> made = backing_->status({FolderRef(others_), "other"});
     ASSERT_TRUE(made);
     const bool is_open = std::get<Made>(GetParam()).is_open;
     EXPECT_EQ(backing_->given, is_open ? std::vector<ino_t>{made->st_ino} : std::vector<ino_t>{});
@@ -128,7 +129,7 @@ class GivenAway : public ::testing::TestWithParam<std::tuple<Made, bool>> {
 TEST_P(GivenAway, IsWhatWasMade) {
   ASSERT_EQ(make(), 0);
   const Result<struct stat> made =
-      backing_->status(root_.descriptor(), root_.stored_name("made")->name.c_str());
+      backing_->status({root_.descriptor(), root_.stored_name("made")->name.c_str()});
   ASSERT_TRUE(made);
   EXPECT_EQ(backing_->given, std::vector<ino_t>{made->st_ino});
 }

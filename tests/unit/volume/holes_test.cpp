@@ -22,10 +22,10 @@ using vault::block_bytes;
 // Knows no holes.
 class DenseBacking final : public Backing {
  public:
-  [[nodiscard]] Result<std::uint64_t> next_data(int, std::uint64_t) const override {
+  [[nodiscard]] Result<std::uint64_t> next_data(FileRef, std::uint64_t) const override {
     return Errno(EINVAL);
   }
-  [[nodiscard]] Result<std::uint64_t> next_hole(int, std::uint64_t) const override {
+  [[nodiscard]] Result<std::uint64_t> next_hole(FileRef, std::uint64_t) const override {
     return Errno(EINVAL);
   }
 };

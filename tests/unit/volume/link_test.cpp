@@ -18,9 +18,9 @@ class WatchedLinks : public Backing {
   explicit WatchedLinks(unsigned* reads, std::optional<Errno> error = {})
       : reads_(reads), error_(error) {}
 
-  Result<std::string> link_target(int folder, const char* name) const override {
+  Result<std::string> link_target(EntryRef entry) const override {
     ++*reads_;
-    return error_ ? *error_ : Backing::link_target(folder, name);
+    return error_ ? *error_ : Backing::link_target(entry);
   }
 
  private:
@@ -36,13 +36,13 @@ class LinkOfEachVolume : public testing::TestWithParam<NamedFeatures> {
   }
   void remove_link() { std::filesystem::remove(made_.stored("l")); }
   [[nodiscard]] std::uint64_t length_by_name(const Volume& volume) const {
-    const Result<struct stat> status = volume.backing().status(volume.root(), stored_.c_str());
-    return length_of(volume, *status, volume.root(), stored_.c_str());
+    const Result<struct stat> status = volume.backing().status({volume.root(), stored_.c_str()});
+    return length_of(volume, *status, {volume.root(), stored_.c_str()});
   }
   [[nodiscard]] std::uint64_t length_by_descriptor(const Volume& volume) const {
     const Result<Descriptor> link = volume.backing().open(volume.root(), stored_.c_str(), O_PATH);
-    const Result<struct stat> status = volume.backing().status(link->number(), "");
-    return length_of(volume, *status, link->number(), "");
+    const Result<struct stat> status = volume.backing().status(*link);
+    return length_of(volume, *status, *link);
   }
   // Where the length of the stored link does not tell that of the target.
   [[nodiscard]] static bool is_padded() {

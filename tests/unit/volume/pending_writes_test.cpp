@@ -27,7 +27,7 @@ class LimitedBacking : public Backing {
  public:
   explicit LimitedBacking(std::uint64_t room) : room_(room) {}
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (offset >= room_) {
       return Errno(ENOSPC);
@@ -57,7 +57,7 @@ class KilledBacking : public LimitedBacking {
  public:
   KilledBacking(std::uint64_t room, Kill& kill) : LimitedBacking(room), room_(room), kill_(kill) {}
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (kill_.at-- == 0) {
       const std::uint64_t first_edge = (offset / page_bytes + 1) * page_bytes;
@@ -73,10 +73,10 @@ class KilledBacking : public LimitedBacking {
     }
     return LimitedBacking::write(file, offset, from);
   }
-  [[nodiscard]] Result<void> set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     return may_die([&] { return Backing::set_length(file, bytes); });
   }
-  [[nodiscard]] Result<void> allocate(int file, int mode, std::uint64_t offset,
+  [[nodiscard]] Result<void> allocate(FileRef file, int mode, std::uint64_t offset,
                                       std::uint64_t bytes) const override {
     return may_die([&] { return Backing::allocate(file, mode, offset, bytes); });
   }
@@ -276,7 +276,7 @@ TEST(PendingWrites, AreCompletedOnlyWhileTheyAreNoted) {
   const Descriptor file(::open((folder.path() + "/f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const Text text = random_text(100);
   StoredChange change;
-  change.file = file.number();
+  change.file = file;
   change.bytes = text;
   change.length_after = 50;
   PendingWrites pending(2);
@@ -296,11 +296,11 @@ TEST(PendingWrites, AreCompletedOnlyWhileTheyAreNoted) {
 // Does nothing, so that to complete with it only counts what is noted.
 class IdleBacking : public Backing {
  public:
-  [[nodiscard]] Result<std::size_t> write(int, std::uint64_t, Bytes from) const override {
+  [[nodiscard]] Result<std::size_t> write(FileRef, std::uint64_t, Bytes from) const override {
     return from.size();
   }
-  [[nodiscard]] Result<void> set_length(int, std::uint64_t) const override { return {}; }
-  [[nodiscard]] Result<void> allocate(int, int, std::uint64_t, std::uint64_t) const override {
+  [[nodiscard]] Result<void> set_length(FileRef, std::uint64_t) const override { return {}; }
+  [[nodiscard]] Result<void> allocate(FileRef, int, std::uint64_t, std::uint64_t) const override {
     return {};
   }
 };
@@ -320,7 +320,7 @@ class LookedAtBacking : public Backing {
 
   explicit LookedAtBacking(Seen& seen) : seen_(seen) {}
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (!seen_.fails.load()) {
       return Backing::write(file, offset, from);
@@ -331,10 +331,10 @@ class LookedAtBacking : public Backing {
     EXPECT_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
     return Errno(EIO);
   }
-  [[nodiscard]] Result<void> set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     return seen_.fails.load() ? Errno(EIO) : Backing::set_length(file, bytes);
   }
-  [[nodiscard]] Result<std::size_t> read(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> read(FileRef file, std::uint64_t offset,
                                          MutableBytes into) const override {
     if (looks_at_notes) {
       seen_.noted += seen_.pending->complete(IdleBacking());

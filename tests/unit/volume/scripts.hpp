@@ -55,7 +55,7 @@ class TreeReader {
   explicit TreeReader(const Volume& volume) : volume_(volume) {}
 
   [[nodiscard]] Tree read() {
-    const Result<Folder> root = Folder::open(volume_, -1, "", "");
+    const Result<Folder> root = Folder::open(volume_, volume_.root(), "", "");
     if (!root) {
       throw std::runtime_error("the root cannot be opened");
     }
@@ -73,7 +73,7 @@ class TreeReader {
   void read_entry(const Folder& folder, const FolderEntry& entry, const std::string& path) {
     const Backing& backing = volume_.backing();
     const char* const stored = entry.stored.c_str();
-    const Result<struct stat> status = backing.status(folder.descriptor(), stored);
+    const Result<struct stat> status = backing.status({folder.descriptor(), stored});
     if (!status) {
       throw std::runtime_error("no status of " + path);
     }
@@ -86,7 +86,7 @@ class TreeReader {
         tree_.damaged_folders.insert(path);
       }
     } else if (S_ISLNK(status->st_mode)) {
-      const Result<std::string> target = read_link(volume_, folder.descriptor(), stored, path);
+      const Result<std::string> target = read_link(volume_, {folder.descriptor(), stored}, path);
       tree_.items[path] = {'l', {}};
       tree_.items[path].blocks.push_back(
           target ? std::optional(Text(target->begin(), target->end())) : std::nullopt);
@@ -105,7 +105,7 @@ class TreeReader {
     }
     const File file(volume_, std::move(*opened));
     struct stat status = {};
-    (void)fstat(file.descriptor(), &status);
+    (void)fstat(file.descriptor().number(), &status);
     const std::uint64_t length =
         volume_.content().layout().text_length(static_cast<std::uint64_t>(status.st_size));
     Item item{'f', {}};
@@ -244,7 +244,7 @@ class Session {
   Result<void> link(const std::string& from, const std::string& to) {
     return with_file(from, [&](WritableFile& file) {
       return in_folder(to, [&](const Folder& folder, const std::string& name) {
-        return add_name(writable(), file.descriptor(), "", folder, name);
+        return add_name(writable(), file.descriptor(), folder, name);
       });
     });
   }

@@ -41,14 +41,14 @@ class QuietBacking : public Backing {
  public:
   explicit QuietBacking(Disk* disk) : disk_(disk) {}
 
-  bool reports_sync_errors(int) const override { return false; }
-  Result<void> sync_file_system(int) const override { return {}; }
-  Result<void> sync(int file, bool) const override {
+  bool reports_sync_errors(FileRef) const override { return false; }
+  Result<void> sync_file_system(FileRef) const override { return {}; }
+  Result<void> sync(FileRef file, bool) const override {
     disk_->begun = true;
     disk_->begun.notify_all();
     disk_->waits.wait(true);
     struct stat status = {};
-    EXPECT_EQ(fstat(file, &status), 0);
+    EXPECT_EQ(fstat(file.number(), &status), 0);
     ++disk_->synced[status.st_ino];
     return result_of(disk_->fails ? EIO : 0);
   }
@@ -198,11 +198,13 @@ TEST_F(Unreported, AFolderWhoseIvHasNoRoomIsNotMade) {
 // One that gives what is removed while it is open another name in the same folder (FUSE, NFS).
 class HidingBacking : public Backing {
  public:
-  bool removes_open_files(int) const override { return false; }
-  Result<void> remove(int folder, const char* name, bool is_folder) const override {
+  bool removes_open_files(FileRef) const override { return false; }
+  Result<void> remove(FolderRef folder, const char* name, bool is_folder) const override {
     struct stat status = {};
-    if (!is_folder && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_open(status)) {
-      return result_of(renameat(folder, name, folder, ".hidden") == 0 ? 0 : errno);
+    if (!is_folder && fstatat(folder.number(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_open(status)) {
+      return result_of(renameat(folder.number(), name, folder.number(), ".hidden") == 0 ? 0
+                                                                                        : errno);
     }
     return Backing::remove(folder, name, is_folder);
   }

@@ -59,9 +59,9 @@ TEST_P(FileOfEachVolume, TextComesBackAtEveryEdge) {
     const Text text = varied_bytes(size, size);
     made.file("f", text);
     const File fresh = open_file(made, volume, "f");
-    const Result<struct stat> status = volume.backing().status(fresh.descriptor(), "");
+    const Result<struct stat> status = volume.backing().status(fresh.descriptor());
     ASSERT_TRUE(status);
-    EXPECT_EQ(length_of(volume, *status, fresh.descriptor(), ""), size);
+    EXPECT_EQ(length_of(volume, *status, fresh.descriptor()), size);
     for (const std::size_t offset : edges) {
       // Each file once with an id that is known already, and once without.
       const File file = open_file(made, volume, "f");

@@ -237,22 +237,22 @@ TEST(VolumeAttributes, NamesAndValues) {
     const Volume volume = made.open(findings.report());
     for (const int flags : {O_RDONLY, O_PATH}) {
       const Descriptor file(open(made.stored("f").c_str(), flags | O_CLOEXEC));
-      Result<std::vector<std::string>> names = list_attributes(volume, file.number(), "f");
+      Result<std::vector<std::string>> names = list_attributes(volume, file, "f");
       ASSERT_TRUE(names) << names.error();
       std::sort(names->begin(), names->end());
       EXPECT_EQ(*names, (std::vector<std::string>{"user.short", long_name})) << tested.name;
       const auto is = [&](const std::string& name, const Text& wanted) {
-        const auto read = read_attribute(volume, file.number(), name, "f");
+        const auto read = read_attribute(volume, file, name, "f");
         ASSERT_TRUE(read) << read.error();
         EXPECT_EQ(*read, wanted);
       };
       is("user.short", value);
       is(long_name, {});
-      EXPECT_EQ(read_attribute(volume, file.number(), "user.none", "f"), ENODATA);
-      EXPECT_EQ(read_attribute(volume, file.number(), "user.foreign", "f"), ENODATA);
-      EXPECT_EQ(read_attribute(volume, file.number(), "system.posix_acl_access", "f"), ENODATA);
-      EXPECT_EQ(read_attribute(volume, file.number(), "", "f"), EOPNOTSUPP);
-      EXPECT_EQ(read_attribute(volume, file.number(), std::string(256, 'n'), "f"), EOPNOTSUPP);
+      EXPECT_EQ(read_attribute(volume, file, "user.none", "f"), ENODATA);
+      EXPECT_EQ(read_attribute(volume, file, "user.foreign", "f"), ENODATA);
+      EXPECT_EQ(read_attribute(volume, file, "system.posix_acl_access", "f"), ENODATA);
+      EXPECT_EQ(read_attribute(volume, file, "", "f"), EOPNOTSUPP);
+      EXPECT_EQ(read_attribute(volume, file, std::string(256, 'n'), "f"), EOPNOTSUPP);
     }
     EXPECT_EQ(findings.take(), std::vector<std::string>{});
   }
@@ -269,7 +269,7 @@ TEST(VolumeAttributes, ValuesInBase64) {
   }
   const Volume volume = made.open();
   const Descriptor file(open(made.stored("f").c_str(), O_RDONLY | O_CLOEXEC));
-  const auto read = read_attribute(volume, file.number(), "user.old", "f");
+  const auto read = read_attribute(volume, file, "user.old", "f");
   ASSERT_TRUE(read);
   EXPECT_EQ(to_string(*read), "value");
 }

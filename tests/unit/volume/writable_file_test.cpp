@@ -32,7 +32,7 @@ class FullBacking final : public Backing {
   mutable std::int64_t room = -1;  // negative: all there is
   int error = ENOSPC;
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (room < 0) {
       return Backing::write(file, offset, from);
@@ -53,7 +53,7 @@ class NearlyFullBacking final : public Backing {
  public:
   mutable std::int64_t pages = -1;  // negative: all there are
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (pages < 0) {
       return Backing::write(file, offset, from);
@@ -165,7 +165,7 @@ TEST(WritableFile, RefusesWhatNoBackingFileCanHold) {
 vault::FileId header_of(const WritableFile& file) {
   std::uint8_t header[vault::header_bytes] = {};
   vault::FileId id{};
-  EXPECT_EQ(pread(file.descriptor(), header, sizeof header, 0), ssize_t{sizeof header});
+  EXPECT_EQ(pread(file.descriptor().number(), header, sizeof header, 0), ssize_t{sizeof header});
   EXPECT_TRUE(vault::parse_header(header, id));
   return id;
 }
@@ -183,7 +183,7 @@ TEST(WritableFile, AnEmptyFileHasNoHeaderAndGetsANewId) {
   EXPECT_EQ(text_of(*other), Text(5000, 7));
   ASSERT_EQ(other->set_length(0, "f"), 0);
   struct stat status = {};
-  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  ASSERT_EQ(fstat(file->descriptor().number(), &status), 0);
   EXPECT_EQ(status.st_size, 0);
   ASSERT_EQ(*file->write(0, Text(4096, 8), "f"), 4096U);
   EXPECT_NE(header_of(*file), first);
@@ -197,7 +197,7 @@ TEST(WritableFile, WhatIsLeftOfAHeaderIsNoText) {
   ASSERT_TRUE(file);
   ASSERT_EQ(*file->write(0, Text{1}, "f"), 1U);
   const vault::FileId first = header_of(*file);
-  ASSERT_EQ(ftruncate(file->descriptor(), vault::header_bytes), 0);
+  ASSERT_EQ(ftruncate(file->descriptor().number(), vault::header_bytes), 0);
   EXPECT_EQ(*file->length(), 0U);
   ASSERT_EQ(*file->write(0, Text{2}, "f"), 1U);
   EXPECT_NE(header_of(*file), first);
@@ -239,7 +239,7 @@ class UnpunchedBacking final : public Backing {
  public:
   int error = EOPNOTSUPP;
 
-  [[nodiscard]] Result<void> allocate(int, int, std::uint64_t, std::uint64_t) const override {
+  [[nodiscard]] Result<void> allocate(FileRef, int, std::uint64_t, std::uint64_t) const override {
     return Errno(error);
   }
 };
@@ -262,7 +262,7 @@ TEST(WritableFile, ARangeWithADamagedEdgeStays) {
     ASSERT_TRUE(file);
     const Text text = random_text(5 * block_bytes);
     ASSERT_EQ(*file->write(0, text, "f"), text.size());
-    flip_bit(file->descriptor(), volume.volume().content().layout().offset_of(4) + 100);
+    flip_bit(file->descriptor().number(), volume.volume().content().layout().offset_of(4) + 100);
     EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), EIO);
     Text whole(4 * block_bytes);
     ASSERT_EQ(*file->read(0, whole, "f"), whole.size());
@@ -315,7 +315,7 @@ TEST(WritableFile, AllocatesWithAndWithoutGrowing) {
   ASSERT_EQ(file->allocate(0, 5, 20000, "f"), 0);
   EXPECT_EQ(text_of(*file), overlaid(Text(20005), 0, Text(10, 1)));
   struct stat status = {};
-  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  ASSERT_EQ(fstat(file->descriptor().number(), &status), 0);
   EXPECT_GE(status.st_blocks * 512, 100000);
 }
 
@@ -342,7 +342,7 @@ TEST(WritableFile, DamageIsAnErrorAndStays) {
   Result<WritableFile> file = volume.create(volume.root(), "f");
   ASSERT_TRUE(file);
   ASSERT_EQ(*file->write(0, random_text(10000), "f"), 10000U);
-  flip_bit(file->descriptor(), 18 + 4128 + 100);
+  flip_bit(file->descriptor().number(), 18 + 4128 + 100);
   EXPECT_EQ(file->write(5000, Text{1}, "f"), EIO);
   EXPECT_EQ(file->set_length(5000, "f"), EIO);
   EXPECT_EQ(*file->length(), 10000U);
@@ -508,7 +508,7 @@ class LookingBacking final : public Backing {
  public:
   mutable std::function<void()> look;
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     const Result<std::size_t> written = Backing::write(file, offset, from);
     if (look) {
@@ -557,10 +557,10 @@ TEST(WritableFile, TheSameLengthAgainChangesTheTime) {
   ASSERT_TRUE(file);
   ASSERT_TRUE(file->write(0, random_text(100), "f"));
   const struct timespec past[2] = {{1000, 0}, {1000, 0}};
-  ASSERT_EQ(futimens(file->descriptor(), past), 0);
+  ASSERT_EQ(futimens(file->descriptor().number(), past), 0);
   EXPECT_EQ(file->set_length(100, "f"), 0);
   struct stat status = {};
-  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  ASSERT_EQ(fstat(file->descriptor().number(), &status), 0);
   EXPECT_NE(status.st_mtim.tv_sec, 1000);
   EXPECT_EQ(*file->length(), 100U);
 }

@@ -103,7 +103,7 @@ class WrittenVolume {
     return findings_;
   }
   [[nodiscard]] Folder root() const {
-    Result<Folder> folder = Folder::open(volume_, -1, "", "");
+    Result<Folder> folder = Folder::open(volume_, volume_.root(), "", "");
     if (!folder) {
       throw std::runtime_error("the root cannot be opened");
     }
@@ -137,11 +137,11 @@ class WrittenVolume {
 
 // How many of so many bytes from `offset` on a full file system takes: those before the first page
 // that the file does not have yet.
-inline std::size_t bytes_without_room(int file, std::uint64_t offset, std::size_t bytes) {
+inline std::size_t bytes_without_room(FileRef file, std::uint64_t offset, std::size_t bytes) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t end = offset + bytes;
   for (std::uint64_t at = offset / page * page; at < end; at += page) {
-    if (lseek(file, static_cast<off_t>(at), SEEK_DATA) != static_cast<off_t>(at)) {
+    if (lseek(file.number(), static_cast<off_t>(at), SEEK_DATA) != static_cast<off_t>(at)) {
       return static_cast<std::size_t>(std::max(at, offset) - offset);
     }
   }
