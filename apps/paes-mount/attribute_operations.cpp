@@ -97,16 +97,13 @@ Result<void> change_times(const Mount& mount, Node& node, FileRef place,
 Result<NodeStatus> change_attributes(Mount& mount, const SharedNode& node, FileHandle* opened,
                                      FileRef place, const WantedAttributes& wanted) {
   const OwnChange own(mount, node, place);
-  if (const Result<void> done = change_owner_and_mode(mount, place, wanted); !done) {
-    return done.error();
+  Result<void> changed = change_owner_and_mode(mount, place, wanted);
+  if (changed && wanted.has(FUSE_SET_ATTR_SIZE)) {
+    changed = set_length(mount, node, opened, wanted.values.st_size);
   }
-  if (wanted.has(FUSE_SET_ATTR_SIZE)) {
-    if (const Result<void> done = set_length(mount, node, opened, wanted.values.st_size); !done) {
-      return done.error();
-    }
-  }
-  if (const Result<void> done = change_times(mount, *node, place, wanted); !done) {
-    return done.error();
+  changed = changed.and_then([&] { return change_times(mount, *node, place, wanted); });
+  if (!changed) {
+    return changed.error();
   }
   const Result<NodeStatus> now = status_at(mount, place);
   if (now) {

@@ -25,8 +25,7 @@ void lookup(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const ch
   const FolderRef descriptor = (*folder)->folder.descriptor();
   const Result<volume::StoredName> stored = (*folder)->folder.stored_name(name);
   const auto look = [&] {
-    return stored ? mount.backing().status({descriptor, stored->name.c_str()})
-                  : Result<struct stat>(stored.error());
+    return stored ? mount.backing().status({descriptor, stored->name.c_str()}) : stored.error();
   };
   const NameChanges& changes = mount.name_changes();
   std::uint64_t ended = changes.ended();

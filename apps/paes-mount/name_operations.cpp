@@ -100,8 +100,7 @@ void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, cons
   }
   const Result<volume::StoredName> stored = folder.stored_name(name);
   const Result<struct stat> status =
-      stored ? mount.backing().status({folder.descriptor(), stored->name.c_str()})
-             : Result<struct stat>(stored.error());
+      stored ? mount.backing().status({folder.descriptor(), stored->name.c_str()}) : stored.error();
   if (!status) {
     unmake(mount, folder, name);
     return reply_error(request, status.error());
@@ -194,8 +193,7 @@ std::shared_ptr<const Descriptor> place_of_doomed(Mount& mount, const NameInFold
     return nullptr;
   }
   Result<Descriptor> place = backing.open(at.folder.descriptor(), at.stored.name.c_str(), O_PATH);
-  const Result<struct stat> opened =
-      place ? backing.status(*place) : Result<struct stat>(place.error());
+  const Result<struct stat> opened = place ? backing.status(*place) : place.error();
   if (!opened || key_of(*opened) != key_of(status)) {
     return nullptr;
   }

@@ -16,25 +16,11 @@
 
 #include "core/syncfs.hpp"
 #include "volume/read/backing.hpp"
+#include "volume/read/system_calls.hpp"
 
 namespace paes::volume {
 
 namespace {
-
-// Calls `call`, whose answer is below 0 if it fails, until no signal interrupts it.
-template <typename Call>
-auto called(const Call& call) noexcept -> Result<decltype(call())> {
-  auto answer = call();
-  while (answer < 0 && errno == EINTR) {
-    answer = call();
-  }
-  return answer < 0 ? Errno(errno) : Result<decltype(call())>(answer);
-}
-// Whether a call has done what it has no other answer to.
-template <typename Call>
-Result<void> done(const Call& call) noexcept {
-  return Result<void>(called(call));
-}
 
 // Without /proc the path of a descriptor leads nowhere.
 Result<void> unless_absent(Result<void> called) noexcept {
@@ -55,7 +41,7 @@ Result<void> set_mode_by_new_call(FileRef place, mode_t mode) noexcept {
 #else
   constexpr long number = 452;  // Linux 6.6, on the processors that paes is built for
 #endif
-  return done([&] { return syscall(number, place.number(), "", mode, AT_EMPTY_PATH); });
+  return try_to([&] { return syscall(number, place.number(), "", mode, AT_EMPTY_PATH); });
 }
 
 // For a descriptor that is a mere place (O_PATH), by which no call before Linux 6.6 sets a mode.
@@ -69,7 +55,7 @@ Result<void> set_mode_of_place(FileRef place, mode_t mode) noexcept {
     return Errno(EOPNOTSUPP);
   }
   const std::string path = path_of_descriptor(place.number());
-  Result<void> set = done([&] { return chmod(path.c_str(), mode); });
+  Result<void> set = try_to([&] { return chmod(path.c_str(), mode); });
   if (set.failed_with(ENOENT)) {
     set = set_mode_by_new_call(place, mode);
   }
@@ -93,71 +79,71 @@ bool Backing::removes_open_files(FileRef file) const {
 
 Result<Descriptor> Backing::create(FolderRef folder, const char* name, int flags,
                                    mode_t mode) const {
-  const Result<int> number = called([&] {
+  return try_open([&] {
     return openat(folder.number(), name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   });
-  return number ? Result<Descriptor>(Descriptor(*number)) : number.error();
 }
 
 Result<std::size_t> Backing::write(FileRef file, std::uint64_t offset, Bytes from) const {
-  const Result<ssize_t> bytes = called(
+  const Result<ssize_t> bytes = try_call(
       [&] { return pwrite(file.number(), from.data(), from.size(), static_cast<off_t>(offset)); });
   return bytes ? Result<std::size_t>(static_cast<std::size_t>(*bytes)) : bytes.error();
 }
 
 Result<void> Backing::set_length(FileRef file, std::uint64_t bytes) const {
-  return done([&] { return ftruncate(file.number(), static_cast<off_t>(bytes)); });
+  return try_to([&] { return ftruncate(file.number(), static_cast<off_t>(bytes)); });
 }
 
 Result<void> Backing::allocate(FileRef file, int mode, std::uint64_t offset,
                                std::uint64_t bytes) const {
-  return done([&] {
+  return try_to([&] {
     return fallocate(file.number(), mode, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   });
 }
 
 Result<void> Backing::sync(FileRef file, bool data_only) const {
-  return done([&] { return data_only ? fdatasync(file.number()) : fsync(file.number()); });
+  return try_to([&] { return data_only ? fdatasync(file.number()) : fsync(file.number()); });
 }
 
 Result<void> Backing::sync_file_system(FileRef file) const {
-  return done([&] { return syncfs(file.number()); });
+  return try_to([&] { return syncfs(file.number()); });
 }
 
 Result<void> Backing::make_folder(FolderRef folder, const char* name, mode_t mode) const {
-  return done([&] { return mkdirat(folder.number(), name, mode); });
+  return try_to([&] { return mkdirat(folder.number(), name, mode); });
 }
 
 Result<void> Backing::make_node(FolderRef folder, const char* name, mode_t mode,
                                 dev_t device) const {
-  return done([&] { return mknodat(folder.number(), name, mode, device); });
+  return try_to([&] { return mknodat(folder.number(), name, mode, device); });
 }
 
 Result<void> Backing::make_link(FolderRef folder, const char* name, const char* target) const {
-  return done([&] { return symlinkat(target, folder.number(), name); });
+  return try_to([&] { return symlinkat(target, folder.number(), name); });
 }
 
 Result<void> Backing::add_name(EntryRef entry, FolderRef to_folder, const char* to_name) const {
   const int to = to_folder.number();
   if (!entry.is_open()) {
-    return done([&] { return linkat(entry.base(), entry.name(), to, to_name, 0); });
+    return try_to([&] { return linkat(entry.base(), entry.name(), to, to_name, 0); });
   }
   // AT_EMPTY_PATH takes a capability. The path in /proc does not, but may not be there.
   const std::string path = path_of_descriptor(entry.base());
   const Result<void> added =
-      done([&] { return linkat(AT_FDCWD, path.c_str(), to, to_name, AT_SYMLINK_FOLLOW); });
+      try_to([&] { return linkat(AT_FDCWD, path.c_str(), to, to_name, AT_SYMLINK_FOLLOW); });
   return added.failed_with(ENOENT)
-             ? done([&] { return linkat(entry.base(), "", to, to_name, AT_EMPTY_PATH); })
+             ? try_to([&] { return linkat(entry.base(), "", to, to_name, AT_EMPTY_PATH); })
              : added;
 }
 
 Result<void> Backing::rename(FolderRef folder, const char* name, FolderRef to_folder,
                              const char* to_name, unsigned flags) const {
-  return done([&] { return renameat2(folder.number(), name, to_folder.number(), to_name, flags); });
+  return try_to(
+      [&] { return renameat2(folder.number(), name, to_folder.number(), to_name, flags); });
 }
 
 Result<void> Backing::remove(FolderRef folder, const char* name, bool is_folder) const {
-  return done([&] { return unlinkat(folder.number(), name, is_folder ? AT_REMOVEDIR : 0); });
+  return try_to([&] { return unlinkat(folder.number(), name, is_folder ? AT_REMOVEDIR : 0); });
 }
 
 Result<void> Backing::set_mode(EntryRef entry, mode_t mode) const {
@@ -170,46 +156,48 @@ Result<void> Backing::set_mode(EntryRef entry, mode_t mode) const {
     }
     place = std::move(*opened);
   }
-  const Result<void> set = done([&] { return fchmod(place.number(), mode); });
+  const Result<void> set = try_to([&] { return fchmod(place.number(), mode); });
   return set.failed_with(EBADF) ? set_mode_of_place(place, mode) : set;
 }
 
 Result<void> Backing::set_owner(EntryRef entry, uid_t user, gid_t group) const {
-  return done([&] {
+  return try_to([&] {
     return fchownat(entry.base(), entry.name(), user, group, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
   });
 }
 
 Result<void> Backing::set_times(EntryRef entry, const struct timespec (&times)[2]) const {
   if (!entry.is_open()) {
-    return done([&] { return utimensat(entry.base(), entry.name(), times, AT_SYMLINK_NOFOLLOW); });
+    return try_to(
+        [&] { return utimensat(entry.base(), entry.name(), times, AT_SYMLINK_NOFOLLOW); });
   }
-  const Result<void> set = done([&] { return utimensat(entry.base(), "", times, AT_EMPTY_PATH); });
+  const Result<void> set =
+      try_to([&] { return utimensat(entry.base(), "", times, AT_EMPTY_PATH); });
   if (!set.failed_with(EINVAL)) {
     return set;
   }
   const std::string path = path_of_descriptor(entry.base());  // before Linux 5.8
-  return unless_absent(done([&] { return utimensat(AT_FDCWD, path.c_str(), times, 0); }));
+  return unless_absent(try_to([&] { return utimensat(AT_FDCWD, path.c_str(), times, 0); }));
 }
 
 Result<void> Backing::set_attribute(FileRef file, const char* name, Bytes value, int flags) const {
   const Result<void> set =
-      done([&] { return fsetxattr(file.number(), name, value.data(), value.size(), flags); });
+      try_to([&] { return fsetxattr(file.number(), name, value.data(), value.size(), flags); });
   if (!set.failed_with(EBADF)) {
     return set;
   }
   const std::string path = path_of_descriptor(file.number());
   return unless_absent(
-      done([&] { return setxattr(path.c_str(), name, value.data(), value.size(), flags); }));
+      try_to([&] { return setxattr(path.c_str(), name, value.data(), value.size(), flags); }));
 }
 
 Result<void> Backing::remove_attribute(FileRef file, const char* name) const {
-  const Result<void> removed = done([&] { return fremovexattr(file.number(), name); });
+  const Result<void> removed = try_to([&] { return fremovexattr(file.number(), name); });
   if (!removed.failed_with(EBADF)) {
     return removed;
   }
   const std::string path = path_of_descriptor(file.number());
-  return unless_absent(done([&] { return removexattr(path.c_str(), name); }));
+  return unless_absent(try_to([&] { return removexattr(path.c_str(), name); }));
 }
 
 }  // namespace paes::volume

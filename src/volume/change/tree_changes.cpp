@@ -119,10 +119,8 @@ Result<void> make_entry(WritableVolume& volume, const Folder& folder, std::strin
   }
   const auto locks = volume.lock_folders({folder.descriptor()});
   LongNameFile long_name(volume, folder.descriptor(), *stored);
-  if (const Result<void> done = long_name.make(); !done) {
-    return done;
-  }
-  return long_name.undo_unless(make(stored->name.c_str()));
+  return long_name.make().and_then(
+      [&] { return long_name.undo_unless(make(stored->name.c_str())); });
 }
 
 // A folder that is complete before it gets its name.

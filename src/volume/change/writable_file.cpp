@@ -188,10 +188,7 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
   const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
-  if (const Result<void> done = change.begin(); !done) {
-    return done.error();
-  }
-  return change.write(run, sealed_for);
+  return change.begin().and_then([&] { return change.write(run, sealed_for); });
 }
 
 Result<void> WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
@@ -253,11 +250,10 @@ Result<void> WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_
 }
 
 Result<void> WritableFile::sync(bool data_only) {
-  if (const Result<void> done = volume_->unsynced().sync(); !done) {
-    return done;
-  }
-  return written_ != nullptr ? written_->sync(data_only)
-                             : volume_->backing().sync(descriptor(), data_only);
+  return volume_->unsynced().sync().and_then([&] {
+    return written_ != nullptr ? written_->sync(data_only)
+                               : volume_->backing().sync(descriptor(), data_only);
+  });
 }
 
 Result<std::size_t> copy_range(const WritableFile& from, std::uint64_t from_offset,

@@ -10,19 +10,11 @@
 #include <climits>
 #include <vector>
 
+#include "volume/read/system_calls.hpp"
+
 namespace paes::volume {
 
 namespace {
-
-// Calls `call` until no signal interrupts it.
-template <typename Call>
-auto uninterrupted(const Call& call) noexcept {
-  auto answer = call();
-  while (answer < 0 && errno == EINTR) {
-    answer = call();
-  }
-  return answer;
-}
 
 // The attribute calls take no descriptor that is open as a mere place. The path of the same
 // descriptor in /proc leads to the same file, also where that is a symbolic link.
@@ -62,39 +54,30 @@ Result<std::string> sized_value(const Call& call) {
 }
 
 Result<std::uint64_t> found_by_seek(FileRef file, std::uint64_t offset, int what) {
-  const off_t found = lseek(file.number(), static_cast<off_t>(offset), what);
-  if (found < 0) {
-    return Errno(errno);
-  }
-  return static_cast<std::uint64_t>(found);
+  const Result<off_t> found =
+      try_call([&] { return lseek(file.number(), static_cast<off_t>(offset), what); });
+  return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : found.error();
 }
 
 }  // namespace
 
 Result<Descriptor> Backing::open(FolderRef folder, const char* name, int flags) const {
-  const int number =
-      uninterrupted([&] { return openat(folder.number(), name, flags | O_NOFOLLOW | O_CLOEXEC); });
-  if (number < 0) {
-    return Errno(errno);
-  }
-  return Descriptor(number);
+  return try_open([&] { return openat(folder.number(), name, flags | O_NOFOLLOW | O_CLOEXEC); });
 }
 
 Result<Descriptor> Backing::open_again(FileRef file, int flags) const {
+  if ((flags & O_PATH) != 0) {
+    return try_open([&] { return fcntl(file.number(), F_DUPFD_CLOEXEC, 0); });
+  }
   // The path in /proc leads to a symbolic link itself, but O_NOFOLLOW would take the path for one.
   const std::string path = path_of_descriptor(file.number());
-  const int number = (flags & O_PATH) != 0
-                         ? fcntl(file.number(), F_DUPFD_CLOEXEC, 0)
-                         : uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
-  if (number < 0) {
-    return Errno(errno);
-  }
-  return Descriptor(number);
+  return try_open([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
 }
 
 Result<struct stat> Backing::status(EntryRef entry) const {
   struct stat status = {};
-  if (fstatat(entry.base(), entry.name(), &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {
+  constexpr int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+  if (fstatat(entry.base(), entry.name(), &status, flags) != 0) {
     return Errno(errno);
   }
   return status;
@@ -103,17 +86,17 @@ Result<struct stat> Backing::status(EntryRef entry) const {
 Result<std::size_t> Backing::read(FileRef file, std::uint64_t offset, MutableBytes into) const {
   std::size_t done = 0;
   while (done < into.size()) {
-    const ssize_t bytes = uninterrupted([&] {
+    const Result<ssize_t> bytes = try_call([&] {
       return pread(file.number(), into.data() + done, into.size() - done,
                    static_cast<off_t>(offset + done));
     });
-    if (bytes < 0) {
-      return Errno(errno);
+    if (!bytes) {
+      return bytes.error();
     }
-    if (bytes == 0) {
+    if (*bytes == 0) {
       break;
     }
-    done += static_cast<std::size_t>(bytes);
+    done += static_cast<std::size_t>(*bytes);
   }
   return done;
 }
@@ -136,12 +119,9 @@ Result<std::string> Backing::link_target(EntryRef entry) const {
 }
 
 Result<std::size_t> Backing::entries(FolderRef folder, MutableBytes into) const {
-  const long bytes = uninterrupted(
-      [&] { return syscall(SYS_getdents64, folder.number(), into.data(), into.size()); });
-  if (bytes < 0) {
-    return Errno(errno);
-  }
-  return static_cast<std::size_t>(bytes);
+  const Result<long> bytes =
+      try_call([&] { return syscall(SYS_getdents64, folder.number(), into.data(), into.size()); });
+  return bytes ? Result<std::size_t>(static_cast<std::size_t>(*bytes)) : bytes.error();
 }
 
 Result<void> Backing::rewind(FolderRef folder) const {
@@ -166,10 +146,8 @@ Result<std::string> Backing::attribute_names(FileRef file) const {
 
 Result<struct statvfs> Backing::file_system(FileRef file) const {
   struct statvfs status = {};
-  if (uninterrupted([&] { return fstatvfs(file.number(), &status); }) != 0) {
-    return Errno(errno);
-  }
-  return status;
+  const Result<void> asked = try_to([&] { return fstatvfs(file.number(), &status); });
+  return asked ? Result<struct statvfs>(status) : asked.error();
 }
 
 }  // namespace paes::volume

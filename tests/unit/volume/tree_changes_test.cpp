@@ -445,8 +445,7 @@ class SilentBacking final : public Backing {
   mutable int silent_about = -1;
 
   [[nodiscard]] Result<struct stat> status(EntryRef entry) const override {
-    return entry.is_open() && entry.base() == silent_about ? Result<struct stat>(Errno(EIO))
-                                                           : Backing::status(entry);
+    return entry.is_open() && entry.base() == silent_about ? Errno(EIO) : Backing::status(entry);
   }
 };
 

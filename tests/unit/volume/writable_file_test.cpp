@@ -76,7 +76,7 @@ class NearlyFullBacking final : public Backing {
       }
       done += *written;
     }
-    return done == 0 ? Result<std::size_t>(Errno(ENOSPC)) : Result<std::size_t>(done);
+    return done == 0 ? Errno(ENOSPC) : Result<std::size_t>(done);
   }
 };
 

@@ -112,7 +112,7 @@ class WrittenVolume {
   [[nodiscard]] Result<Folder> folder(const Folder& parent, std::string_view name) const {
     const Result<StoredName> stored = parent.stored_name(name);
     return stored ? Folder::open(volume_, parent.descriptor(), stored->name.c_str(), name)
-                  : Result<Folder>(stored.error());
+                  : stored.error();
   }
   [[nodiscard]] Result<WritableFile> create(const Folder& folder, std::string_view name) {
     return create_file(writable_, folder, name, {.mode = 0644, .owner = {}});
@@ -124,8 +124,7 @@ class WrittenVolume {
     }
     Result<Descriptor> opened =
         volume_.backing().open(folder.descriptor(), stored->name.c_str(), O_RDWR);
-    return opened ? WritableFile::open(writable_, std::move(*opened))
-                  : Result<WritableFile>(opened.error());
+    return opened ? WritableFile::open(writable_, std::move(*opened)) : opened.error();
   }
 
  private:
