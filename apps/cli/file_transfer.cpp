@@ -94,19 +94,13 @@ FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_ou
   return collect_inputs(inputs, options.files, takes, named);
 }
 
-void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
-               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
-               const std::function<stream::ResumedTotals(const stream::Options& options)>& work) {
-  outcome.threads = executor.threads();
+void run_timed(const TransferOptions& options, const stream::Work& work, Outcome& outcome,
+               const std::function<stream::ResumedTotals()>& task) {
+  outcome.device = name_of(work.device_use);
+  outcome.piece_bytes = work.piece_bytes;
+  outcome.threads = work.executor.get().threads();
   const Clock::time_point start = Clock::now();
-  const stream::ResumedTotals totals =
-      work({.executor = executor,
-            .kernel = choice.kernel,
-            .piece_bytes = choice.piece_bytes,
-            .cancel = &cancel(),
-            .progress = progress,
-            .buffers = buffers,
-            .device_use = {choice.device.get(), choice.when_busy}});
+  const stream::ResumedTotals totals = task();
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outcome.text_bytes = totals.text_bytes;
   if (options.resume) {
@@ -132,7 +126,8 @@ void start_threads(const FileList& list, WorkChooser& chooser) {
     bytes = bytes && file.listed_bytes.value_or(0) != 0 ? std::optional(*bytes + *file.listed_bytes)
                                                         : std::nullopt;
   }
-  chooser.for_input(bytes).executor_for(bytes)->start();
+  stream::Work work = chooser.for_input(bytes);
+  (void)chooser.start_threads(work, bytes);
 }
 
 void refuse_terminal(const stream::Input& input) {

@@ -4,7 +4,6 @@
 // a time.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -51,7 +50,7 @@ struct TransferOptions {
 struct FileTask {
   stream::Input& input;
   const stream::FilePlace& output;  // its path is "-" for standard output, and empty for verify
-  const stream::Options& options;
+  const stream::Work& work;
   bool is_grouped;  // a new output is left without its name
   Outcome& outcome;
 };
@@ -70,10 +69,9 @@ struct Transfer {
   Takes takes;
   // Any thread may call it, for several files at the same time.
   std::function<Written(const FileTask& task)> work;
-  // What the buffers of small files are for, which are kept from one file to the next. Null: they
-  // are not kept.
-  stream::Layout (*layout)(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
-                           const stream::Options& options) = nullptr;
+  // For the buffers of small files, which are kept from one file to the next. Null: they are not
+  // kept.
+  stream::Layout (*layout)(const stream::Work& work) = nullptr;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
   // A grouped output has got its name.
   std::function<void()> has_named = nullptr;
@@ -85,11 +83,10 @@ struct Transfer {
 [[nodiscard]] FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
                               unsigned other_uses);
 
-// Does the work of one file with `choice`, and notes in `outcome` what came of it and how long it
-// took.
-void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
-               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
-               const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
+// Does the task of one file, and notes in `outcome` how it was done, what came of it and how long
+// it took.
+void run_timed(const TransferOptions& options, const stream::Work& work, Outcome& outcome,
+               const std::function<stream::ResumedTotals()>& task);
 
 // As run_with_inputs. Without files there is standard input.
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,

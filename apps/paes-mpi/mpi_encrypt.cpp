@@ -22,7 +22,7 @@ struct MpiEncryptCommand {
 
 stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
                                      std::optional<Sealer>& sealer, mpi::SharedInput& input,
-                                     const std::string& path, const stream::Options& options) {
+                                     const std::string& path, const stream::Work& work) {
   JobOutput output(command.job, path, input, true);
   mpi::Sealed sealed;
   on_first([&] {
@@ -30,7 +30,7 @@ stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
     stream::NewKey made = sealer->make_key();
     sealed = {sealer->shape(), std::move(made.envelope), std::move(made.input_key)};
   });
-  const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), options);
+  const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), work);
   output.report(command.job);
   warn_of_leftover(path);
   warn_of_partial(path);
@@ -39,7 +39,7 @@ stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
 
 stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
                                         std::optional<Sealer>& sealer, mpi::SharedInput& input,
-                                        const std::string& path, const stream::Options& options) {
+                                        const std::string& path, const stream::Work& work) {
   std::optional<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
@@ -49,7 +49,7 @@ stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
     task = sealer->resumable();
   });
   const stream::ResumedTotals totals =
-      mpi::encrypt_resumably(ranks(), input, output ? &*output : nullptr, task, options);
+      mpi::encrypt_resumably(ranks(), input, output ? &*output : nullptr, task, work);
   if (output) {
     report_written(command.job.transfer, *output, totals);
     warn_of_leftover(path);
@@ -65,17 +65,17 @@ int encrypt(MpiEncryptCommand& command) {
   on_first([&] {
     const bool resume = command.job.transfer.resume;
     sealing.check(resume, "-r RECIPIENT, -R FILE or -p; paes keygen makes keys");
-    sealer.emplace(sealing, sealing.shape(), resume);
+    sealer.emplace(sealing, sealing.shape());
     sealing.refuse_as_output(path);
   });
   WorkChooser chooser = choose_work(command.job, find_cipher_name("aes-256-gcm"));
-  const auto work = [&](mpi::SharedInput& input, const std::string& output,
-                        const stream::Options& options) {
+  const auto task = [&](mpi::SharedInput& input, const std::string& output,
+                        const stream::Work& work) {
     const auto run =
         is_resumable_job(command.job, input, output) ? encrypt_resumably : encrypt_afresh;
-    return run(command, sealer, input, output, options);
+    return run(command, sealer, input, output, work);
   };
-  return run_job(command.job, chooser, {"encrypt", path, work});
+  return run_job(command.job, chooser, {"encrypt", path, task});
 }
 
 Action declare(CLI::App& app) {

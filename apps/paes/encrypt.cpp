@@ -85,14 +85,16 @@ class NewIdentity {
 
 std::uint64_t encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
                              NewIdentity& identity, stream::Input& input, stream::Output& output,
-                             const stream::Options& options) {
-  const stream::NewPayload payload = sealer.new_payload(parse_format(command), options);
+                             const stream::Work& work) {
+  const stream::NewPayload payload = sealer.sealed([&](const age::SealTo& to) {
+    return parse_format(command).new_payload(to, sealer.shape(), work);
+  });
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
   try {
     const stream::Totals totals =
-        stream::encrypt(input, output, payload, options, command.encoding());
+        stream::encrypt_file(input, output, payload, work, command.encoding());
     if (!output.is_unnamed()) {
       identity.keep();
     }
@@ -121,9 +123,9 @@ Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& 
   sealer.ask_passphrase();
   stream::ResumedTotals totals;
   if (resumable) {
-    totals = stream::encrypt_resumably(task.input, output, sealer.resumable(), task.options);
+    totals = stream::encrypt_resumably(task.input, output, sealer.resumable(), task.work);
   } else {
-    totals.text_bytes = encrypt_afresh(command, sealer, identity, task.input, output, task.options);
+    totals.text_bytes = encrypt_afresh(command, sealer, identity, task.input, output, task.work);
   }
   Written written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);
@@ -160,9 +162,8 @@ int encrypt_files(EncryptCommand& command) {
   Transfer transfer{"encrypt", name_output, Takes::plain, [&](const FileTask& task) {
                       return encrypt_one(command, sealer, identity, task);
                     }};
-  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
-                       const stream::Options& options) {
-    return stream::sealing_layout(offset, text_bytes, options);
+  transfer.layout = [](const stream::Work& work) {
+    return stream::sealing_layout(0, std::nullopt, work);
   };
   transfer.has_named = [&] { identity.keep(); };
   transfer.more_members = [&](nlohmann::ordered_json& document) {

@@ -86,8 +86,8 @@ class OpenMpExecutor final : public Executor {
 
   // Does the work of several threads from this one, or from a new one, for which OpenMP starts
   // others.
-  template <typename Work>
-  void as_team(const Work& work) const {
+  template <typename Task>
+  void as_team(const Task& work) const {
     if (!has_lost_its_threads()) {
       work();
       return;

@@ -20,18 +20,18 @@ struct Sealed {
   SecretBytes input_key;  // what the envelope holds
 };
 
-// All are collective, and throw the same Error on all ranks. Each rank has options of its own;
+// All are collective, and throw the same Error on all ranks. Each rank has work of its own;
 // `cancel` is not looked at (the communicator has one), and `progress` follows the work of all.
 
 // Writes the container, and commits it.
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Sealed sealed, const stream::Options& options);
+                       Sealed sealed, const stream::Work& work);
 
 // The same with a chosen salt, for tests that compare bytes (stream/container/container_file.hpp
 // says more).
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
-                                 const stream::Options& options);
+                                 const stream::Work& work);
 
 // What rank 0 has found in a container that others only need to be told: its header, and the key
 // that its envelope held.
@@ -42,10 +42,10 @@ struct Opened {
 
 // Opens the payload and commits the text; only authenticated bytes are written.
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Opened opened, const stream::Options& options);
+                       Opened opened, const stream::Work& work);
 
 // Authenticates everything and writes nothing. Returns the same damage on all ranks.
 [[nodiscard]] stream::Verification verify(Communicator& communicator, SharedInput& input,
-                                          Opened opened, const stream::Options& options);
+                                          Opened opened, const stream::Work& work);
 
 }  // namespace paes::mpi

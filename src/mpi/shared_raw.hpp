@@ -27,15 +27,15 @@ void share(Communicator& communicator, RawSecrets& secrets);
 // Processes the whole message and commits the output. `task` is the same on all ranks and has no
 // head. Throws Error(usage) for a direction that is chained.
 stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                         const stream::RawTask& task, const stream::Options& options);
+                         const stream::RawTask& task, const stream::Work& work);
 
 // The ciphertext, then the tag of 16 bytes.
 stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Work& work);
 
 // As in one process nothing is written before the tag has been checked, and each piece is hashed
 // again as it is decrypted.
 stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Work& work);
 
 }  // namespace paes::mpi

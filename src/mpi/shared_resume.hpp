@@ -19,11 +19,11 @@ namespace paes::mpi {
 stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,
                                         stream::Output* output,
                                         const stream::ResumableEncryption& task,
-                                        const stream::Options& options);
+                                        const stream::Work& how);
 
 stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput& input,
                                         stream::Output* output, const stream::Preamble& preamble,
                                         SecretBytes input_key, const stream::Note& note,
-                                        const stream::Options& options);
+                                        const stream::Work& how);
 
 }  // namespace paes::mpi

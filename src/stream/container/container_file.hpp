@@ -24,17 +24,17 @@ struct Totals {
 enum class Encoding : unsigned { binary, armored };
 
 // Writes head and chunks and commits the output.
-Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options,
-               Encoding encoding = Encoding::binary);
+Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, const Work& work,
+                    Encoding encoding = Encoding::binary);
 
 // Decrypts to `output` and commits it. With a range, only the chunks it touches and the last chunk
 // are authenticated (all of them on a pipe). Throws Error(corrupt) when a chunk does not match;
 // only authenticated bytes are ever written.
-Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
-               const std::optional<ByteRange>& range, const Options& options);
+Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
+                    const std::optional<ByteRange>& range, const Work& work);
 
 // Authenticates everything, writes nothing, and goes on where chunks are damaged.
-[[nodiscard]] Verification verify(Source& input, const OpenedPayload& payload,
-                                  const Options& options);
+[[nodiscard]] Verification verify_file(Source& input, const OpenedPayload& payload,
+                                       const Work& work);
 
 }  // namespace paes::stream

@@ -35,7 +35,7 @@ class FileHead {
   // Opens the payload; a pipe is then left at its first chunk. Throws as age::open does.
   [[nodiscard]] virtual OpenedPayload open(const Source& source,
                                            const age::Credentials& credentials,
-                                           const Kernel& kernel, DeviceUse use) const = 0;
+                                           const Work& work) const = 0;
   // Null for a file that is no container.
   [[nodiscard]] virtual const Preamble* container() const noexcept { return nullptr; }
 
@@ -58,8 +58,8 @@ struct FileFormat {
   // A pipe is left at the payload. Throws Error(corrupt).
   std::unique_ptr<FileHead> (*read_head)(PeekedSource& source);
   // Under a fresh key. `shape` is a container's.
-  NewPayload (*make)(const age::SealTo& seal_to, const container::Shape& shape,
-                     const Kernel& kernel, DeviceUse use);
+  NewPayload (*new_payload)(const age::SealTo& seal_to, const container::Shape& shape,
+                            const Work& work);
 };
 
 [[nodiscard]] std::span<const FileFormat* const> file_formats() noexcept;

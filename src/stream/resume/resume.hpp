@@ -54,12 +54,12 @@ struct ResumedTotals {
 // the output. What a failure leaves can be continued, unless the source changed: then nothing is
 // left. If something can be continued, the error's hint says how.
 ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
-                                const Options& options);
+                                const Work& how);
 
 // The same for decryption. It may continue with another copy of the source, because it keeps only
 // text that this copy authenticates.
 ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
-                                Bytes input_key, const Note& note, const Options& options);
+                                Bytes input_key, const Note& note, const Work& how);
 
 // Throws Error(failure) when the source is not as it was.
 void check_stamp(const Input& input, const SourceStamp& source);
@@ -80,10 +80,10 @@ struct StartedEncryption {
 [[nodiscard]] StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
                                                  const ResumableEncryption& task,
                                                  const SourceStamp& source, bool never_continue,
-                                                 const Options& options);
+                                                 const Work& how);
 
 // Throws as decrypt_resumably, before anything is written.
 [[nodiscard]] Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
-                                       Bytes input_key, const Note& note, const Options& options);
+                                       Bytes input_key, const Note& note, const Work& how);
 
 }  // namespace paes::stream

@@ -82,7 +82,7 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
   const auto secret = age::parse_identity_file(key_file, "identity");
   const auto suite = container::Suite::cobblestone_128;
   write_text(5 * piece + 99);
-  const stream::Options how = {.executor = serial_executor(), .kernel = best_kernel(Cipher::aes)};
+  const stream::Work how = {.executor = serial_executor(), .kernel = best_kernel(Cipher::aes)};
 
   (void)encrypt_file(plain_, file_, {.recipients = {identity.recipient()}, .key_bits = 128});
   {
@@ -91,7 +91,8 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
     EXPECT_EQ(preamble.header.suite, suite);
     const SecretBytes input_key = age::open(preamble.envelope(), {secret, nullptr});
     stream::Output output = stream::Output::create(copy_, {});
-    (void)stream::decrypt(input, output, stream::opened(input, preamble, input_key, how), {}, how);
+    (void)stream::decrypt_file(input, output, stream::opened(input, preamble, input_key, how), {},
+                               how);
     EXPECT_TRUE(read_file(copy_) == text_);
   }
 

@@ -283,8 +283,8 @@ TEST_F(Files, AnInputThatChangesItsSizeIsAnError) {
     Output output = Output::create(folder_ / "sealed", {});
     ASSERT_EQ(truncate((folder_ / "text").c_str(), bytes), 0);
     const Error error = error_of([&] {
-      encrypt(input, output, sample_payload(),
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      encrypt_file(input, output, sample_payload(),
+                   {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
     });
     EXPECT_EQ(std::string(error.what()),
               (folder_ / "text") + (bytes == 10 ? ": became shorter while it was read"
@@ -302,8 +302,8 @@ TEST_F(Files, AnInputThatChangesInPlaceIsAnError) {
     // The clock that stamps files ticks every few milliseconds.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto work = [&] {
-      encrypt(input, output, sample_payload(),
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      encrypt_file(input, output, sample_payload(),
+                   {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
     };
     if (!contents) {  // other permissions are no reason to lose the work
       ASSERT_EQ(chmod(text.c_str(), 0640), 0);
@@ -525,8 +525,8 @@ TEST_F(Files, StandardInputAndOutputMayBeFiles) {
       Input input = Input::standard_input();
       EXPECT_EQ(input.bytes(), text_.size() - 5);
       Output output = Output::standard_output({.source = &input});
-      encrypt(input, output, sample_payload(),
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      encrypt_file(input, output, sample_payload(),
+                   {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
       EXPECT_EQ(::write(STDOUT_FILENO, "<", 1), 1);
     }
     Contents sealed = read_file(folder_ / "out");

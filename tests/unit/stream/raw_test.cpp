@@ -125,11 +125,11 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   const Folder folder;
   write_file(folder / "in", text);
   const auto executor = make_executor(Schedule::omp_dynamic, 3);
-  const Options options{.executor = *executor, .kernel = kernel, .piece_bytes = 32768};
+  const Work work{.executor = *executor, .kernel = kernel, .piece_bytes = 32768};
   {
     Input input = Input::open(folder / "in");
     Output output = Output::create(folder / "sealed", {.source = &input});
-    EXPECT_EQ(seal_gcm(input, output, key, iv, {}, options).text_bytes, text.size());
+    EXPECT_EQ(seal_gcm(input, output, key, iv, {}, work).text_bytes, text.size());
   }
   Contents want(text.size() + 16);
   key.seal(iv, {}, text, MutableBytes(want).first(text.size()), MutableBytes(want).last(16));
@@ -137,7 +137,7 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   {
     Input input = Input::open(folder / "sealed");
     Output output = Output::create(folder / "opened", {.source = &input});
-    EXPECT_EQ(open_gcm(input, output, key, iv, {}, options).text_bytes, text.size());
+    EXPECT_EQ(open_gcm(input, output, key, iv, {}, work).text_bytes, text.size());
   }
   EXPECT_TRUE(read_file(folder / "opened") == text);
   want[text_bytes / 2] ^= 1;
@@ -145,7 +145,7 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   const Error error = error_of([&] {
     Input input = Input::open(folder / "sealed");
     Output output = Output::create(folder / "forged", {.source = &input});
-    (void)open_gcm(input, output, key, iv, {}, options);
+    (void)open_gcm(input, output, key, iv, {}, work);
   });
   EXPECT_EQ(error.code, ErrorCode::corrupt);
   EXPECT_FALSE(exists(folder / "forged"));

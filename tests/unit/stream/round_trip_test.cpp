@@ -150,8 +150,8 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
   for (const char* name : {"a", "b"}) {
     Input input = Input::open(folder / "text");
     Output output = Output::create(folder / name, {});
-    encrypt(input, output, sample_payload(),
-            {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+    encrypt_file(input, output, sample_payload(),
+                 {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
   }
   const Contents a = read_file(folder / "a");
   const Contents b = read_file(folder / "b");

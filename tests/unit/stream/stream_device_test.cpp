@@ -260,16 +260,16 @@ TEST_P(Devices, GcmAsOneMessageIsTheSame) {
     SCOPED_TRACE(size);
     TestedDevice device(GetParam(), 2 * chunk);
     const GcmKey key(key_text, kernel, use(device));
-    const Options options{.executor = *executor,
-                          .kernel = kernel,
-                          .piece_bytes = 2 * chunk,
-                          .device_use = use(device)};
+    const Work work{.executor = *executor,
+                    .kernel = kernel,
+                    .piece_bytes = 2 * chunk,
+                    .device_use = use(device)};
     const Contents text = random_buffer(size);
     write_file(folder_ / "in", text);
     {
       Input input = Input::open(folder_ / "in");
       Output output = Output::create(folder_ / "sealed", {.source = &input});
-      seal_gcm(input, output, key, iv, aad, options);
+      seal_gcm(input, output, key, iv, aad, work);
     }
     Contents want(size + 16);
     GcmKey(key_text, kernel)
@@ -278,7 +278,7 @@ TEST_P(Devices, GcmAsOneMessageIsTheSame) {
     {
       Input input = Input::open(folder_ / "sealed");
       Output output = Output::create(folder_ / "back", {.source = &input});
-      open_gcm(input, output, key, iv, aad, options);
+      open_gcm(input, output, key, iv, aad, work);
     }
     EXPECT_TRUE(read_file(folder_ / "back") == text);
     EXPECT_EQ(device.is_used(), GetParam().slots != 0 && size >= 16);
