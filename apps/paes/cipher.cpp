@@ -156,7 +156,7 @@ Written crypt_file(const Request& request, const CipherName& name, Secrets& secr
   if (request.openssl) {
     head = salted_head(request, source);
   }
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(request.transfer, task.output, input, {.encrypts = !request.decrypt});
   if (request.openssl) {
     // Asked for late: nobody should type a passphrase for an input or output that cannot be used.
@@ -165,8 +165,8 @@ Written crypt_file(const Request& request, const CipherName& name, Secrets& secr
   stream::Totals totals;
   if (name.is_gcm()) {
     const GcmKey key(secrets.key, options.kernel, options.device_use);
-    totals = request.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
-                             : stream::seal_gcm(input, output, key, secrets.iv, aad, options);
+    totals = request.decrypt ? stream::open_gcm(input, *output, key, secrets.iv, aad, options)
+                             : stream::seal_gcm(input, *output, key, secrets.iv, aad, options);
   } else {
     const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
                      request.unit_bytes.value_or(0), options.device_use);
@@ -179,7 +179,7 @@ Written crypt_file(const Request& request, const CipherName& name, Secrets& secr
       message.head = head;
       message.hint_when_wrong = hint_when_wrong(request);
     }
-    totals = stream::crypt_raw(source, output, message, options);
+    totals = stream::crypt_raw(source, *output, message, options);
   }
   if (request.no_pbkdf2) {
     print_warning_with_hint(input.name() + ": one hash is all that protects its passphrase",
