@@ -29,6 +29,7 @@
 #include "core/descriptor.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/container/file_format.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
@@ -347,11 +348,11 @@ class AgeRun {
     run([&](const stream::Work& work) {
       const stream::NewPayload payload = stream::find_format("age").new_payload(
           {recipients, passphrase, age::written_work_factor, until_signal()}, {}, work);
-      stream::Output output = create_output(stream::new_file_mode());
+      const auto output = create_output(stream::new_file_mode());
       (void)stream::encrypt_file(
-          input_, output, payload, work,
+          input_, *output, payload, work,
           command_.armor ? stream::Encoding::armored : stream::Encoding::binary);
-      warn_of(output);
+      warn_of(*output);
     });
   }
 
@@ -378,9 +379,9 @@ class AgeRun {
     const stream::EncryptedFile file(input_);
     const bool has_passphrase = file.head().summary().stanzas.front().type == age::scrypt_type;
     const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, work);
-    stream::Output output = create_output(stream::new_file_mode());
-    (void)stream::decrypt_file(file.source(), output, payload, {}, work);
-    warn_of(output);
+    const auto output = create_output(stream::new_file_mode());
+    (void)stream::decrypt_file(file.source(), *output, payload, {}, work);
+    warn_of(*output);
   }
 
   stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
@@ -407,16 +408,16 @@ class AgeRun {
     }
   }
 
-  [[nodiscard]] stream::Output create_output(mode_t permissions) const {
-    stream::OutputOptions options;
-    options.overwrite = true;
-    options.permissions = permissions;
-    options.source = &input_;
-    options.cancel = &cancel();
-    options.warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); };
+  [[nodiscard]] std::unique_ptr<stream::Output> create_output(mode_t permissions) const {
+    const stream::OutputOptions options{
+        .overwrite = true,
+        .source = &input_,
+        .cancel = &cancel(),
+        .warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); },
+        .file = {.permissions = permissions}};
     const std::string name = command_.output();
-    return name.empty() || name == "-" ? stream::Output::standard_output(options)
-                                       : stream::Output::create(name, options);
+    return name.empty() || name == "-" ? stream::standard_output(options)
+                                       : stream::create_output(name, options);
   }
 
   static void warn_of(const stream::Output& output) {

@@ -4,15 +4,22 @@
 // has none, an empty file holds the name first: new_name.cpp says what can then go wrong.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <string>
 
 namespace paes {
 
-// Ways to leave out, as on a file system that lacks them; for tests.
-struct AvoidedWays {
-  bool noreplace = false;  // renameat2 with RENAME_NOREPLACE
-  bool link = false;
+// The calls that not every file system has. What makes or names a file takes them from here, so
+// that a test can refuse each of them.
+struct NewFileCalls {
+  decltype(&openat) open_unnamed = openat;  // with O_TMPFILE
+  decltype(&linkat) link = linkat;
+  decltype(&renameat2) rename = renameat2;  // with RENAME_NOREPLACE
 };
+inline constexpr NewFileCalls system_calls{};
 
 // Whether this errno of linkat(2) or renameat2(2) says that the file system, or a policy of the
 // system, has no such call for these files. Another way may then do the same.
@@ -29,6 +36,6 @@ struct Renamed {
 // Renames `from` to `to`, both in `folder` (or counted from it), unless something has the name
 // `to`. Two names of one file may be left by a crash.
 [[nodiscard]] Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                                         AvoidedWays avoid = {}) noexcept;
+                                         const NewFileCalls& calls = system_calls) noexcept;
 
 }  // namespace paes

@@ -10,6 +10,7 @@
 
 #include "kernel/registry.hpp"
 #include "stream/container/chunk_cipher.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::stream {
 
@@ -130,20 +131,17 @@ void FileCall::watch() noexcept {
   }
 }
 
-Output create_output(const std::string& path, const Source* source, bool encrypts,
-                     const FileOptions& options, const Cancel* cancel) {
+std::unique_ptr<Output> output_for(const std::string& path, const Source* source, bool encrypts,
+                                   const FileOptions& options, const Cancel* cancel) {
   const auto* const input = dynamic_cast<const Input*>(source);
-  OutputOptions wanted;
-  wanted.overwrite = options.overwrite;
-  wanted.source = input;
-  wanted.cancel = cancel;
-  wanted.warn = options.warn;
+  OutputOptions wanted{
+      .overwrite = options.overwrite, .source = input, .cancel = cancel, .warn = options.warn};
   if (input != nullptr) {
-    wanted.permissions = encrypts ? encrypted_mode(*input) : decrypted_mode(*input);
+    wanted.file.permissions = encrypts ? encrypted_mode(*input) : decrypted_mode(*input);
   } else if (encrypts) {
-    wanted.permissions = new_file_mode();
+    wanted.file.permissions = new_file_mode();
   }
-  return Output::create(path, wanted);
+  return create_output(path, wanted);
 }
 
 void warn_of(const Output& output,

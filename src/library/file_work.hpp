@@ -75,8 +75,9 @@ class FileCall {
 
 // The output of one call or a Writer. `source` is what it is made of, and null for a text that the
 // caller hands over. Only a file has a mode that the output can have, too.
-[[nodiscard]] Output create_output(const std::string& path, const Source* source, bool encrypts,
-                                   const FileOptions& options, const Cancel* cancel);
+[[nodiscard]] std::unique_ptr<Output> output_for(const std::string& path, const Source* source,
+                                                 bool encrypts, const FileOptions& options,
+                                                 const Cancel* cancel);
 
 // Passes on what is not as it should be with a complete output. It is too late for an error, so
 // what `warn` throws is lost.

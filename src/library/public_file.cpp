@@ -3,13 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "age/envelope.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/file/input.hpp"
-#include "stream/file/output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
@@ -44,10 +44,10 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
   call.expect(source.is_seekable() ? source.bytes() : 0);
   std::uint64_t text_bytes = 0;
   call.run([&](const stream::Work& work) {
-    stream::Output output = stream::create_output(to, &source, true, options, work.cancel);
+    const auto output = stream::output_for(to, &source, true, options, work.cancel);
     const stream::NewPayload payload = stream::payload_for(seal_for, work);
-    text_bytes = stream::encrypt_file(source, output, payload, work).text_bytes;
-    stream::warn_of(output, options.warn);
+    text_bytes = stream::encrypt_file(source, *output, payload, work).text_bytes;
+    stream::warn_of(*output, options.warn);
   });
   return text_bytes;
 }
@@ -58,11 +58,11 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
   stream::FileCall call(options, source);
   std::uint64_t text_bytes = 0;
   call.run([&](const stream::Work& work) {
-    stream::Output output = stream::create_output(to, &source, false, options, work.cancel);
+    const auto output = stream::output_for(to, &source, false, options, work.cancel);
     const stream::OpenedFile file(source, open_with, work);
     call.expect(file.payload().extent.text_bytes);
-    text_bytes = stream::decrypt_file(file.source(), output, file.payload(), {}, work).text_bytes;
-    stream::warn_of(output, options.warn);
+    text_bytes = stream::decrypt_file(file.source(), *output, file.payload(), {}, work).text_bytes;
+    stream::warn_of(*output, options.warn);
   });
   return text_bytes;
 }

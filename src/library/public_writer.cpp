@@ -3,6 +3,7 @@
 // into the new file.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -12,7 +13,6 @@
 #include "core/secret.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/written_chunks.hpp"
-#include "stream/file/output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
@@ -22,7 +22,7 @@ static_assert(file_chunk_bytes == cobblestone::chunk_text_bytes);
 struct PAES_HIDDEN Writer::State {
   enum class Order { unknown, in_order, anywhere };
 
-  State(std::optional<stream::Output> file, Write write, const SealFor& seal_for,
+  State(std::unique_ptr<stream::Output> file, Write write, const SealFor& seal_for,
         const FileOptions& options)
       : output(std::move(file)),
         callback(std::move(write), "the caller's file"),
@@ -203,7 +203,7 @@ struct PAES_HIDDEN Writer::State {
     return chunks.first * file_chunk_bytes + last.size();
   }
 
-  std::optional<stream::Output> output;  // or the callback
+  std::unique_ptr<stream::Output> output;  // or the callback
   stream::CallbackSink callback;
   std::function<void(const std::string&)> warn;
   stream::WorkMaker work;
@@ -228,11 +228,11 @@ struct PAES_HIDDEN Writer::State {
 };
 
 Writer::Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options)
-    : state_(std::make_unique<State>(
-          stream::create_output(path, nullptr, true, options, options.cancel), nullptr, seal_for,
-          options)) {}
+    : state_(
+          std::make_unique<State>(stream::output_for(path, nullptr, true, options, options.cancel),
+                                  nullptr, seal_for, options)) {}
 Writer::Writer(Write write, const SealFor& seal_for, const FileOptions& options)
-    : state_(std::make_unique<State>(std::nullopt, std::move(write), seal_for, options)) {}
+    : state_(std::make_unique<State>(nullptr, std::move(write), seal_for, options)) {}
 Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;

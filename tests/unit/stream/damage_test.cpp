@@ -22,9 +22,9 @@ class Damage : public testing::Test {
     const auto executor = make_executor(Schedule::serial, 1);
     {
       Input input = Input::open(folder_ / "text");
-      Output output = Output::create(folder_ / "sealed", {});
+      const auto output = create_output(folder_ / "sealed", {});
       const Work work = {.executor = *executor, .kernel = best_kernel(Cipher::aes)};
-      encrypt_file(input, output, new_container({suite_}, envelope, key_, work), work);
+      encrypt_file(input, *output, new_container({suite_}, envelope, key_, work), work);
     }
     good_ = read_file(folder_ / "sealed");
     std::filesystem::remove(folder_ / "text");
@@ -59,8 +59,8 @@ class Damage : public testing::Test {
                    ? std::nullopt
                    : std::optional(ErrorCode::corrupt);
       } else {
-        Output output = Output::create(out, {.source = &input});
-        decrypt_file(input, output, opened(input, preamble, key, work), {}, work);
+        const auto output = create_output(out, {.source = &input});
+        decrypt_file(input, *output, opened(input, preamble, key, work), {}, work);
       }
     } catch (const Error& error) {
       return error.code;
@@ -271,10 +271,10 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
   const Error error = error_of([&] {
     Input input = Input::open(in);
     const Preamble preamble = read_preamble(input);
-    Output output = Output::create(out, {});
+    const auto output = create_output(out, {});
     const Work work = {
         .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
-    decrypt_file(input, output, opened(input, preamble, key_, work), {}, work);
+    decrypt_file(input, *output, opened(input, preamble, key_, work), {}, work);
   });
   writer.join();
   reader.join();
