@@ -96,12 +96,12 @@ FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_ou
 }
 
 void run_timed(const TransferOptions& options, const stream::Work& work, Outcome& outcome,
-               const std::function<stream::ResumedTotals()>& task) {
+               const std::function<stream::Totals()>& task) {
   outcome.device = name_of(work.device_use);
   outcome.piece_bytes = work.piece_bytes;
   outcome.threads = work.executor.get().threads();
   const Clock::time_point start = Clock::now();
-  const stream::ResumedTotals totals = task();
+  const stream::Totals totals = task();
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outcome.text_bytes = totals.text_bytes;
   if (options.resume) {
@@ -176,7 +176,7 @@ std::unique_ptr<stream::Output> create_output(const TransferOptions& options,
 }
 
 void report_written(const TransferOptions& options, const stream::Output& output,
-                    const stream::ResumedTotals& totals) {
+                    const stream::Totals& totals) {
   if (totals.kept_text_bytes != 0 && !options.quiet) {
     print_note(fmt::format("paes: {}: continued, {} of {} were done before", output.name(),
                            human_bytes(static_cast<double>(totals.kept_text_bytes)),
@@ -188,7 +188,7 @@ void report_written(const TransferOptions& options, const stream::Output& output
 }
 
 Written hand_on(const TransferOptions& options, std::unique_ptr<stream::Output> output,
-                const stream::ResumedTotals& totals) {
+                const stream::Totals& totals) {
   report_written(options, *output, totals);
   return output->unnamed() != nullptr ? Written{totals, std::move(output)} : Written{totals};
 }

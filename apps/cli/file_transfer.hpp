@@ -58,7 +58,7 @@ struct FileTask {
 
 struct Written {
   // The plaintext bytes, and with --resume how many of them an earlier run had done.
-  stream::ResumedTotals totals;
+  stream::Totals totals;
   // An output that is complete and has no name yet.
   std::unique_ptr<stream::Output> unnamed = nullptr;
 };
@@ -87,7 +87,7 @@ struct Transfer {
 // Does the task of one file, and notes in `outcome` how it was done, what came of it and how long
 // it took.
 void run_timed(const TransferOptions& options, const stream::Work& work, Outcome& outcome,
-               const std::function<stream::ResumedTotals()>& task);
+               const std::function<stream::Totals()>& task);
 
 // As run_with_inputs. Without files there is standard input.
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
@@ -123,11 +123,10 @@ struct OutputUse {
 
 // Reports on a complete output: how much of it an earlier run had done, and its warning, if any.
 void report_written(const TransferOptions& options, const stream::Output& output,
-                    const stream::ResumedTotals& totals);
+                    const stream::Totals& totals);
 // The same, and hands the output on if it has no name yet.
 [[nodiscard]] Written hand_on(const TransferOptions& options,
-                              std::unique_ptr<stream::Output> output,
-                              const stream::ResumedTotals& totals);
+                              std::unique_ptr<stream::Output> output, const stream::Totals& totals);
 
 // The line that says that the file is authentic, or empty if nobody wants it. Throws what
 // require_authentic throws.

@@ -20,20 +20,20 @@ struct MpiDecryptCommand {
   JobOptions job;
 };
 
-stream::ResumedTotals decrypt_afresh(const MpiDecryptCommand& command,
-                                     std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
-                                     const std::string& path, const stream::Work& work) {
+stream::Totals decrypt_afresh(const MpiDecryptCommand& command, std::optional<Unlocker>& unlocker,
+                              mpi::SharedInput& input, const std::string& path,
+                              const stream::Work& work) {
   JobOutput output(command.job, path, input, false);
   const stream::Totals totals =
       mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), work);
   output.report(command.job);
   warn_of_partial(path);
-  return {totals.text_bytes};
+  return totals;
 }
 
-stream::ResumedTotals decrypt_resumably(const MpiDecryptCommand& command,
-                                        std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
-                                        const std::string& path, const stream::Work& work) {
+stream::Totals decrypt_resumably(const MpiDecryptCommand& command,
+                                 std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
+                                 const std::string& path, const stream::Work& work) {
   std::unique_ptr<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
   stream::Preamble preamble = {};
   SecretBytes key;
@@ -43,8 +43,8 @@ stream::ResumedTotals decrypt_resumably(const MpiDecryptCommand& command,
                            {.encrypts = false, .is_resumable = true});
     key = unlocker->open(preamble.envelope()).take_plaintext();
   });
-  const stream::ResumedTotals totals = mpi::decrypt_resumably(
-      ranks(), input, output.get(), preamble, std::move(key), print_warning, work);
+  const stream::Totals totals = mpi::decrypt_resumably(ranks(), input, output.get(), preamble,
+                                                       std::move(key), print_warning, work);
   if (output) {
     report_written(command.job.transfer, *output, totals);
   }

@@ -20,9 +20,9 @@ struct MpiEncryptCommand {
   JobOptions job;
 };
 
-stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
-                                     std::optional<Sealer>& sealer, mpi::SharedInput& input,
-                                     const std::string& path, const stream::Work& work) {
+stream::Totals encrypt_afresh(const MpiEncryptCommand& command, std::optional<Sealer>& sealer,
+                              mpi::SharedInput& input, const std::string& path,
+                              const stream::Work& work) {
   JobOutput output(command.job, path, input, true);
   mpi::Sealed sealed;
   on_first([&] {
@@ -34,12 +34,12 @@ stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
   output.report(command.job);
   warn_of_leftover(path);
   warn_of_partial(path);
-  return {totals.text_bytes};
+  return totals;
 }
 
-stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
-                                        std::optional<Sealer>& sealer, mpi::SharedInput& input,
-                                        const std::string& path, const stream::Work& work) {
+stream::Totals encrypt_resumably(const MpiEncryptCommand& command, std::optional<Sealer>& sealer,
+                                 mpi::SharedInput& input, const std::string& path,
+                                 const stream::Work& work) {
   std::unique_ptr<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
@@ -48,8 +48,7 @@ stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
     sealer->ask_passphrase();
     task = sealer->resumable();
   });
-  const stream::ResumedTotals totals =
-      mpi::encrypt_resumably(ranks(), input, output.get(), task, work);
+  const stream::Totals totals = mpi::encrypt_resumably(ranks(), input, output.get(), task, work);
   if (output) {
     report_written(command.job.transfer, *output, totals);
     warn_of_leftover(path);

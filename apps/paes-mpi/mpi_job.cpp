@@ -39,7 +39,7 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const MpiJob&
   work->progress = meter.counter();
   all.barrier();
   run_timed(options.transfer, *work, outcome, [&] {
-    const stream::ResumedTotals totals = job.work(input, job.output, *work);
+    const stream::Totals totals = job.work(input, job.output, *work);
     all.barrier();
     return totals;
   });

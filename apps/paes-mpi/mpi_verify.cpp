@@ -34,7 +34,7 @@ int verify(MpiVerifyCommand& command) {
         print_result(text);
       }
     });
-    return stream::ResumedTotals{found.extent.text_bytes};
+    return stream::Totals{found.extent.text_bytes};
   };
   MpiJob job{"verify", "", task};
   job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };

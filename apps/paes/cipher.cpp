@@ -186,7 +186,7 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
     print_warning_with_hint(input.name() + ": one hash is all that protects its passphrase",
                             "encrypt the text anew with paes encrypt");
   }
-  return hand_on(command.transfer, std::move(output), {totals.text_bytes});
+  return hand_on(command.transfer, std::move(output), totals);
 }
 
 int crypt(CipherCommand& command) {

@@ -37,14 +37,13 @@ Written decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
   std::unique_ptr<stream::Output> output =
       create_output(command.transfer, task.output, input,
                     {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
-  stream::ResumedTotals totals;
+  stream::Totals totals;
   if (resumable) {
     const SecretBytes key = unlocker.open(container->envelope()).take_plaintext();
     totals = stream::decrypt_resumably(input, *output, *container, key, print_warning, task.work);
   } else {
     const stream::OpenedPayload payload = unlocker.open(file, task.work);
-    totals.text_bytes =
-        stream::decrypt_file(file.source(), *output, payload, range, task.work).text_bytes;
+    totals = stream::decrypt_file(file.source(), *output, payload, range, task.work);
     warn_of_partial(task.output);
   }
   return hand_on(command.transfer, std::move(output), totals);

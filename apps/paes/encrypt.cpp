@@ -83,9 +83,9 @@ class NewIdentity {
   std::atomic<bool> kept_{false};
 };
 
-std::uint64_t encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
-                             NewIdentity& identity, stream::Input& input, stream::Output& output,
-                             const stream::Work& work) {
+stream::Totals encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
+                              NewIdentity& identity, stream::Input& input, stream::Output& output,
+                              const stream::Work& work) {
   const stream::NewPayload payload = sealer.sealed([&](const age::SealTo& to) {
     return parse_format(command).new_payload(to, sealer.shape(), work);
   });
@@ -98,7 +98,7 @@ std::uint64_t encrypt_afresh(const EncryptCommand& command, const Sealer& sealer
     if (output.unnamed() == nullptr) {
       identity.keep();
     }
-    return totals.text_bytes;
+    return totals;
   } catch (...) {
     // The last steps, syncing the folder for one, can fail after the output is complete.
     if (output.has_its_name()) {
@@ -121,12 +121,9 @@ Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& 
       create_output(command.transfer, output_place, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
   sealer.ask_passphrase();
-  stream::ResumedTotals totals;
-  if (resumable) {
-    totals = stream::encrypt_resumably(task.input, *output, sealer.resumable(), task.work);
-  } else {
-    totals.text_bytes = encrypt_afresh(command, sealer, identity, task.input, *output, task.work);
-  }
+  const stream::Totals totals =
+      resumable ? stream::encrypt_resumably(task.input, *output, sealer.resumable(), task.work)
+                : encrypt_afresh(command, sealer, identity, task.input, *output, task.work);
   Written written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);
   if (!resumable) {

@@ -68,8 +68,7 @@ class Attempt {
 
   // Collective. Does the work and commits it. Returns nothing if other text was written under these
   // nonces before; the files are then unchanged.
-  std::optional<stream::ResumedTotals> run(Bytes key, const stream::Need& need,
-                                           const WorkOn& work_on) {
+  std::optional<stream::Totals> run(Bytes key, const stream::Need& need, const WorkOn& work_on) {
     try {
       open(key);
       has_begun_ = true;
@@ -94,9 +93,9 @@ class Attempt {
       }
       throw_what_is_left(error, sums[1] != 0);
     }
-    return stream::ResumedTotals{started_.extent.text_bytes,
-                                 static_cast<std::uint64_t>(communicator_.sum(
-                                     static_cast<std::int64_t>(work_->kept_text_bytes.load())))};
+    return stream::Totals{started_.extent.text_bytes,
+                          static_cast<std::uint64_t>(communicator_.sum(
+                              static_cast<std::int64_t>(work_->kept_text_bytes.load())))};
   }
 
  private:
@@ -200,10 +199,9 @@ stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& inp
 
 }  // namespace
 
-stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,
-                                        stream::Output* output,
-                                        const stream::ResumableEncryption& task,
-                                        const stream::Work& how) {
+stream::Totals encrypt_resumably(Communicator& communicator, SharedInput& input,
+                                 stream::Output* output, const stream::ResumableEncryption& task,
+                                 const stream::Work& how) {
   on_first(communicator, [&] { stream::refuse_unless_resumable(input.here(), *output); });
   const stream::SourceStamp source = own_stamp(communicator, input, how);
   const auto check_source = [&] { stream::check_stamp(input.here(), source); };
@@ -243,10 +241,10 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
   }
 }
 
-stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput& input,
-                                        stream::Output* output, const stream::Preamble& preamble,
-                                        SecretBytes input_key, const stream::Note& note,
-                                        const stream::Work& how) {
+stream::Totals decrypt_resumably(Communicator& communicator, SharedInput& input,
+                                 stream::Output* output, const stream::Preamble& preamble,
+                                 SecretBytes input_key, const stream::Note& note,
+                                 const stream::Work& how) {
   stream::Started started = {};
   on_first(communicator, [&] {
     started = stream::start_decryption(input.here(), *output, preamble, input_key, note, how);

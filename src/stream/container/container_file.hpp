@@ -17,7 +17,8 @@
 namespace paes::stream {
 
 struct Totals {
-  std::uint64_t text_bytes = 0;  // plaintext bytes read, written or verified
+  std::uint64_t text_bytes = 0;       // plaintext bytes read, written or verified
+  std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run with --resume had done
 };
 
 // How the bytes of an encrypted file are written: as they are, or as text (age/armor.hpp).

@@ -22,9 +22,9 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
 
 // Does the work that was decided on and commits. After a failure the files stay for the next run,
 // unless no stripe has been recorded.
-ResumedTotals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
-                             const Need& need, const Work& how,
-                             const std::function<void(StripeWork& work)>& work_on) {
+Totals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
+                      const Need& need, const Work& how,
+                      const std::function<void(StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
   std::optional<StripeWork> work;
   try {
@@ -202,8 +202,8 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   return {{task.shape.suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
 }
 
-ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
-                                const Work& how) {
+Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
+                         const Work& how) {
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
   const SourceStamp source = distinct_stamp(input, how.cancel);
@@ -266,8 +266,8 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
   return {suite, prefix, extent, header, false};
 }
 
-ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
-                                Bytes input_key, const Note& note, const Work& how) {
+Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+                         const Note& note, const Work& how) {
   input.expect_sequential();
   const Started started = start_decryption(input, output, preamble, input_key, note, how);
   const auto open = [&](StripeWork& work) {

@@ -16,6 +16,7 @@
 
 #include "core/secret.hpp"
 #include "paes/error.hpp"
+#include "stream/container/container_file.hpp"
 #include "stream/file/output.hpp"
 #include "stream/file/resumable_files.hpp"
 #include "stream/resume/stripes.hpp"
@@ -40,11 +41,6 @@ struct ResumableEncryption {
   Note note = nullptr;
 };
 
-struct ResumedTotals {
-  std::uint64_t text_bytes = 0;
-  std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run had done
-};
-
 // Takes the source's stamp, and waits until any later change must give another ctime. Because
 // timestamps are coarse, it waits while a change could still get the same one: mostly not at all,
 // at most two seconds. Refuses file systems without ctime (change_time.hpp).
@@ -53,13 +49,13 @@ struct ResumedTotals {
 // `output` must be resumable, `input` seekable and a regular file; Error(usage) otherwise. Commits
 // the output. What a failure leaves can be continued, unless the source changed: then nothing is
 // left. If something can be continued, the error's hint says how.
-ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
-                                const Work& how);
+Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
+                         const Work& how);
 
 // The same for decryption. It may continue with another copy of the source, because it keeps only
 // text that this copy authenticates.
-ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
-                                Bytes input_key, const Note& note, const Work& how);
+Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+                         const Note& note, const Work& how);
 
 // Throws Error(failure) when the source is not as it was.
 void check_stamp(const Input& input, const SourceStamp& source);

@@ -88,7 +88,7 @@ class Resume : public testing::Test {
         torn, {stripes, stripes + 1}, [] {}, how());
   }
 
-  ResumedTotals encrypt(bool overwrite = false) {
+  Totals encrypt(bool overwrite = false) {
     Input input = Input::open(folder_ / "in");
     const auto output = output_for("out", input, overwrite);
     return encrypt_resumably(input, *output, task(), how());
@@ -147,7 +147,7 @@ class Resume : public testing::Test {
 };
 
 TEST_F(Resume, WithoutAnInterruptionNothingIsLeft) {
-  const ResumedTotals totals = encrypt();
+  const Totals totals = encrypt();
   EXPECT_EQ(totals.text_bytes, text_.size());
   EXPECT_EQ(totals.kept_text_bytes, 0U);
   EXPECT_TRUE(notes_.empty());
@@ -423,7 +423,7 @@ class ResumedDecryption : public Resume {
     work.journal.flush();
   }
 
-  ResumedTotals decrypt() {
+  Totals decrypt() {
     Input input = Input::open(folder_ / "sealed");
     const auto output = output_for("out", input);
     const Preamble preamble = read_preamble(input);
