@@ -80,23 +80,32 @@ bool is_refusal(int error) noexcept {
   }
 }
 
+int NewFileCalls::open_unnamed(int folder, int flags, mode_t mode) const noexcept {
+  return openat(folder, ".", O_TMPFILE | flags, mode);
+}
+
+int NewFileCalls::link(int folder, const char* from, int to_folder, const char* to,
+                       int flags) const noexcept {
+  return linkat(folder, from, to_folder, to, flags);
+}
+
+int NewFileCalls::rename_to_new(int folder, const char* from, const char* to) const noexcept {
+  return renameat2(folder, from, folder, to, RENAME_NOREPLACE);
+}
+
 Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                           AvoidedWays avoid) noexcept {
-  if (!avoid.noreplace) {
-    if (renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
-      return {};
-    }
-    if (!is_refusal(errno)) {
-      return {errno};
-    }
+                           const NewFileCalls& calls) noexcept {
+  if (calls.rename_to_new(folder, from.c_str(), to.c_str()) == 0) {
+    return {};
   }
-  if (!avoid.link) {
-    if (linkat(folder, from.c_str(), folder, to.c_str(), 0) == 0) {
-      return {0, unlinkat(folder, from.c_str(), 0) == 0 ? 0 : errno};
-    }
-    if (!is_refusal(errno)) {
-      return {errno};
-    }
+  if (!is_refusal(errno)) {
+    return {errno};
+  }
+  if (calls.link(folder, from.c_str(), folder, to.c_str(), 0) == 0) {
+    return {0, unlinkat(folder, from.c_str(), 0) == 0 ? 0 : errno};
+  }
+  if (!is_refusal(errno)) {
+    return {errno};
   }
   Renamed tried = try_rename(folder, from);
   if (tried.error == 0) {

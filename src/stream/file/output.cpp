@@ -17,7 +17,6 @@
 
 #include "core/descriptor.hpp"
 #include "core/folder.hpp"
-#include "core/new_name.hpp"
 #include "paes/error.hpp"
 #include "stream/file/output_target.hpp"
 #include "stream/file/permissions.hpp"
@@ -173,10 +172,10 @@ void Output::open_direct(const Target& target) {
 void Output::open_new() {
   // A file without a name gets one through /proc, so it is of use only where that is mounted.
   static const bool has_proc = access("/proc/self/fd", F_OK) == 0;
-  const bool may_be_unnamed = !options_.avoid_unnamed && !options_.is_shared && has_proc &&
+  const bool may_be_unnamed = !options_.is_shared && has_proc &&
                               (refuses_links.load() == 0 ||
                                refuses_links.load() != status_of(folder_.number(), name_).st_dev);
-  Temporary made = make_temporary(folder_.number(), may_be_unnamed);
+  Temporary made = make_temporary(folder_.number(), may_be_unnamed, *options_.calls);
   if (!made.file.is_open()) {
     throw_errno(name_);
   }
@@ -490,8 +489,7 @@ void Output::place() {
     replace(from);
     return note_written();
   }
-  const Renamed renamed =
-      rename_to_new_name(folder, from, file_, {options_.avoid_noreplace, options_.avoid_link});
+  const Renamed renamed = rename_to_new_name(folder, from, file_, *options_.calls);
   if (!renamed.moved_to.empty()) {
     if (resumable_ == nullptr) {
       temporary_ = renamed.moved_to;  // discard() removes it or tells of it
@@ -532,8 +530,8 @@ void Output::replace(const std::string& from) const {
 
 // Gives the file, which has no name, this one. False: errno says why not.
 bool Output::is_linked_as(const std::string& name) const noexcept {
-  return linkat(AT_FDCWD, path_of_descriptor(number()).c_str(), folder_.number(), name.c_str(),
-                AT_SYMLINK_FOLLOW) == 0;
+  return options_.calls->link(AT_FDCWD, path_of_descriptor(number()).c_str(), folder_.number(),
+                              name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 void Output::give_temporary_name() {

@@ -21,6 +21,7 @@
 
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
+#include "core/new_name.hpp"
 #include "stream/file/input.hpp"
 #include "stream/file/room.hpp"
 #include "stream/file/run_outputs.hpp"
@@ -64,10 +65,7 @@ struct OutputOptions {
   // Called with what may go wrong, before the work, and with what could not be removed, after it.
   // May be null.
   std::function<void(const std::string& what_why)> warn = nullptr;
-  // For tests: skip these ways to place the file, as on a file system that lacks them.
-  bool avoid_unnamed = false;    // O_TMPFILE
-  bool avoid_noreplace = false;  // renameat2 with RENAME_NOREPLACE
-  bool avoid_link = false;       // link
+  const NewFileCalls* calls = &system_calls;  // must outlive the Output
 };
 
 // An encrypted file is as accessible as its source; set-id and sticky bits are not copied.

@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "refused_calls.hpp"
 #include "stream/file_sample.hpp"
 
 namespace paes::stream {
@@ -139,19 +140,14 @@ TEST_F(Files, AnUnreadableFileIsNamed) {
   EXPECT_EQ(error.code, ErrorCode::failure);
 }
 
-struct Way {
-  bool avoid_unnamed, avoid_noreplace, avoid_link;
-};
+using Which = test::RefusedCalls::Which;
 
-class Placing : public testing::TestWithParam<Way> {
+class Placing : public testing::TestWithParam<Which> {
  protected:
   [[nodiscard]] OutputOptions options(bool overwrite = false) const {
-    return {.overwrite = overwrite,
-            .permissions = 0640,
-            .avoid_unnamed = GetParam().avoid_unnamed,
-            .avoid_noreplace = GetParam().avoid_noreplace,
-            .avoid_link = GetParam().avoid_link};
+    return {.overwrite = overwrite, .permissions = 0640, .calls = &calls_};
   }
+  const test::RefusedCalls calls_{GetParam()};
   Folder folder_;
   Contents text_ = random_buffer(10000);
 };
@@ -239,8 +235,9 @@ TEST_P(Placing, ReplacesWhatALinkLeadsTo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Placing,
-                         testing::Values(Way{false, false, false}, Way{true, false, false},
-                                         Way{true, true, false}, Way{true, true, true}));
+                         testing::Values(Which{}, Which{.unnamed = true},
+                                         Which{.unnamed = true, .noreplace = true},
+                                         Which{true, true, true}));
 
 TEST_F(Files, ModesFollowTheSourceWithoutSetIdBits) {
   const mode_t mask = umask(027);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "refused_calls.hpp"
 #include "stream/file_sample.hpp"
 
 namespace paes::stream {
@@ -59,7 +60,7 @@ TEST_F(Groups, WhatIsNotCommittedIsDiscarded) {
   {
     GroupCommit group;
     group.add(complete("a"), 3, counting());
-    group.add(complete("b", {.avoid_unnamed = true}), 3, counting());
+    group.add(complete("b", {.calls = &test::no_unnamed}), 3, counting());
   }
   EXPECT_EQ(done_, 0U);
   EXPECT_EQ(folder_.entries(), 0U);
@@ -70,7 +71,7 @@ TEST_F(Groups, AFailureIsThatFilesAlone) {
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     group.add(complete(name), 3, counting());
   }
-  group.add(complete("f", {.avoid_unnamed = true}), 3, counting());
+  group.add(complete("f", {.calls = &test::no_unnamed}), 3, counting());
   write_file(folder_ / "b", Contents{9});
   write_file(folder_ / "f", Contents{9});
   group.commit_all();

@@ -19,6 +19,7 @@
 
 #include "append_only.hpp"
 #include "paes/error.hpp"
+#include "refused_calls.hpp"
 #include "sanitized.hpp"
 #include "stream/file/output.hpp"
 #include "stream/file_sample.hpp"
@@ -34,7 +35,7 @@ class Refused : public testing::Test {
     (void)unlink((folder_ / "out").c_str());
     OutputOptions options;
     options.permissions = permissions;
-    options.avoid_unnamed = true;
+    options.calls = &test::no_unnamed;
     Output output = Output::create(folder_ / "out", options);
     output.write(text_);
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
@@ -81,7 +82,7 @@ class Refused : public testing::Test {
 // A forked child that ends must not take the file away, which has a name here.
 TEST_F(Refused, AChildLeavesItsParentsFileAlone) {
   OutputOptions options;
-  options.avoid_unnamed = true;
+  options.calls = &test::no_unnamed;
   Output output = Output::create(folder_ / "out", options);
   output.write(text_);
   const pid_t child = fork();
@@ -100,7 +101,7 @@ TEST_F(Refused, AChildLeavesItsParentsFileAlone) {
 TEST_F(Refused, AFileThatCannotBeRemovedIsWarnedOf) {
   std::string warnings;
   OutputOptions options;
-  options.avoid_unnamed = true;
+  options.calls = &test::no_unnamed;
   options.warn = [&](const std::string& what_why) { warnings += what_why + "\n"; };
   std::optional<Output> given_up = Output::create(folder_ / "given up", options);
   Output complete = Output::create(folder_ / "complete", options);
@@ -199,10 +200,11 @@ TEST_F(Refused, AFileSystemWithoutLinks) {
   std::fill(sparse.begin() + 1000, sparse.end() - 1000, std::uint8_t{0});
   for (const int error : {EPERM, EACCES, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {
     for (const bool overwrite : {false, true}) {
-      for (const bool avoid_noreplace : {false, true}) {
+      for (const bool has_noreplace : {false, true}) {
+        const test::RefusedCalls calls({.noreplace = !has_noreplace});
         OutputOptions options;
         options.overwrite = overwrite;
-        options.avoid_noreplace = avoid_noreplace;
+        options.calls = &calls;
         options.permissions = 0640;
         options.modified = timespec{1'000'000'000, 0};
         in_child([&] { check_without_links(error, options, sparse); });

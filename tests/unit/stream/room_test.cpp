@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "core/folder.hpp"
+#include "refused_calls.hpp"
 #include "stream/file/temporary.hpp"
 #include "stream/file_sample.hpp"
 
@@ -79,7 +80,7 @@ TEST(Abandoned, WhatIsBeingWrittenIsNot) {
   for (const bool is_shared : {false, true}) {
     {
       const Output output =
-          Output::create(folder / "out", {.is_shared = is_shared, .avoid_unnamed = !is_shared});
+          Output::create(folder / "out", {.is_shared = is_shared, .calls = &test::no_unnamed});
       EXPECT_EQ(folder.entries(), 1U);
       EXPECT_TRUE(find_abandoned(opened.number()).files.empty());
     }
