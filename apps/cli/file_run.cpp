@@ -227,24 +227,22 @@ bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const Means& means) {
   const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
   outcome.device = means.choice.device_name();
   outcome.piece_bytes = means.choice.piece_bytes;
-  std::optional<stream::Output> unnamed;
+  std::unique_ptr<stream::Output> unnamed;
   run_timed(options_, means.choice, means.executor, means.progress, means.buffers, outcome,
             [&](const stream::Options& work_options) {
               Written written =
                   transfer_.work({file.input, output, work_options, means.is_grouped, outcome});
-              if (written.unnamed) {
-                unnamed.emplace(std::move(*written.unnamed));
-              }
+              unnamed = std::move(written.unnamed);
               return written.totals;
             });
   if (!unnamed) {
     return true;
   }
-  commit_later(outcome, std::move(*unnamed));
+  commit_later(outcome, std::move(unnamed));
   return false;
 }
 
-void FileRun::commit_later(Outcome& outcome, stream::Output output) {
+void FileRun::commit_later(Outcome& outcome, std::unique_ptr<stream::Output> output) {
   outcome.status = Status::not_begun;  // until the output has its name
   const std::uint64_t bytes = outcome.text_bytes;
   commits_.add(std::move(output), bytes,

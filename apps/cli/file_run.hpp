@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -57,7 +58,7 @@ class FileRun {
   [[nodiscard]] bool work_on(Outcome& outcome, OpenedFile& file, const Means& means);
   // Nothing if it was skipped.
   [[nodiscard]] std::optional<OpenedFile> open(Outcome& outcome) const;
-  void commit_later(Outcome& outcome, stream::Output output);
+  void commit_later(Outcome& outcome, std::unique_ptr<stream::Output> output);
   void fail(Outcome& outcome, const Error& error);
   void fail_closed(Outcome& outcome, const Error& error);
   void report_done(const Outcome& outcome) const;

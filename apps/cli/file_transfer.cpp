@@ -16,6 +16,7 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::cli {
 
@@ -153,29 +154,29 @@ bool is_resumable(const TransferOptions& options, const stream::Input& input,
 stream::OutputOptions output_options(const TransferOptions& options, const stream::Input& source,
                                      bool encrypts) {
   static stream::RunOutputs written;  // by this process, which runs one command
-  stream::OutputOptions made;
-  made.overwrite = options.overwrite;
-  made.written = options.overwrite ? &written : nullptr;
-  made.is_named = !options.output.empty();
-  made.permissions = encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source);
-  made.source = &source;
-  made.modified = source.modified();
-  made.cancel = &cancel();
-  made.warn = print_warning;
-  return made;
+  return {.overwrite = options.overwrite,
+          .is_named = !options.output.empty(),
+          .source = &source,
+          .cancel = &cancel(),
+          .warn = print_warning,
+          .file = {.permissions =
+                       encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source),
+                   .modified = source.modified(),
+                   .written = options.overwrite ? &written : nullptr}};
 }
 
-stream::Output create_output(const TransferOptions& options, const stream::FilePlace& place,
-                             const stream::Input& source, OutputUse use) {
+std::unique_ptr<stream::Output> create_output(const TransferOptions& options,
+                                              const stream::FilePlace& place,
+                                              const stream::Input& source, OutputUse use) {
   stream::OutputOptions made = output_options(options, source, use.encrypts);
-  made.resumable = use.is_resumable;
-  made.is_grouped = use.is_grouped;
-  made.folder = place.folder;
-  stream::Output output = place.path == "-" ? stream::Output::standard_output(made)
-                                            : stream::Output::create(place.path, made);
-  refuse(output.is_terminal() && !options.overwrite, output.name() + ": is a terminal",
+  made.file.role = use.is_resumable ? stream::FileRole::resumable
+                   : use.is_grouped ? stream::FileRole::grouped
+                                    : stream::FileRole::alone;
+  std::unique_ptr<stream::Output> output =
+      place.path == "-" ? stream::standard_output(made) : stream::create_output(place, made);
+  refuse(output->is_terminal() && !options.overwrite, output->name() + ": is a terminal",
          "name the output with -o, or force it with -f");
-  warn_of_abandoned(output);
+  warn_of_abandoned(*output);
   return output;
 }
 
@@ -191,10 +192,10 @@ void report_written(const TransferOptions& options, const stream::Output& output
   }
 }
 
-Written hand_on(const TransferOptions& options, stream::Output output,
+Written hand_on(const TransferOptions& options, std::unique_ptr<stream::Output> output,
                 const stream::ResumedTotals& totals) {
-  report_written(options, output, totals);
-  return output.is_unnamed() ? Written{totals, std::move(output)} : Written{totals};
+  report_written(options, *output, totals);
+  return output->unnamed() != nullptr ? Written{totals, std::move(output)} : Written{totals};
 }
 
 std::string verified_text(const TransferOptions& options, const std::string& name,

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -60,7 +61,7 @@ struct Written {
   // The plaintext bytes, and with --resume how many of them an earlier run had done.
   stream::ResumedTotals totals;
   // An output that is complete and has no name yet.
-  std::optional<stream::Output> unnamed = std::nullopt;
+  std::unique_ptr<stream::Output> unnamed = nullptr;
 };
 
 struct Transfer {
@@ -118,15 +119,17 @@ struct OutputUse {
   bool is_grouped = false;
 };
 // Opens the output; refuses a terminal unless overwriting was asked for.
-[[nodiscard]] stream::Output create_output(const TransferOptions& options,
-                                           const stream::FilePlace& place,
-                                           const stream::Input& source, OutputUse use);
+[[nodiscard]] std::unique_ptr<stream::Output> create_output(const TransferOptions& options,
+                                                            const stream::FilePlace& place,
+                                                            const stream::Input& source,
+                                                            OutputUse use);
 
 // Reports on a complete output: how much of it an earlier run had done, and its warning, if any.
 void report_written(const TransferOptions& options, const stream::Output& output,
                     const stream::ResumedTotals& totals);
 // The same, and hands the output on if it has no name yet.
-[[nodiscard]] Written hand_on(const TransferOptions& options, stream::Output output,
+[[nodiscard]] Written hand_on(const TransferOptions& options,
+                              std::unique_ptr<stream::Output> output,
                               const stream::ResumedTotals& totals);
 
 // The line that says that the file is authentic, or empty if nobody wants it. Throws what

@@ -34,18 +34,17 @@ stream::ResumedTotals decrypt_afresh(const MpiDecryptCommand& command,
 stream::ResumedTotals decrypt_resumably(const MpiDecryptCommand& command,
                                         std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
                                         const std::string& path, const stream::Options& options) {
-  std::optional<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
+  std::unique_ptr<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
   stream::Preamble preamble = {};
   SecretBytes key;
   on_first([&] {
     preamble = stream::read_preamble(input.here());
-    output.emplace(create_output(command.job.transfer, path, input.here(),
-                                 {.encrypts = false, .is_resumable = true}));
+    output = create_output(command.job.transfer, path, input.here(),
+                           {.encrypts = false, .is_resumable = true});
     key = unlocker->open(preamble.envelope()).take_plaintext();
   });
-  const stream::ResumedTotals totals =
-      mpi::decrypt_resumably(ranks(), input, output ? &*output : nullptr, preamble, std::move(key),
-                             print_warning, options);
+  const stream::ResumedTotals totals = mpi::decrypt_resumably(
+      ranks(), input, output.get(), preamble, std::move(key), print_warning, options);
   if (output) {
     report_written(command.job.transfer, *output, totals);
   }

@@ -40,16 +40,16 @@ stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
 stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
                                         std::optional<Sealer>& sealer, mpi::SharedInput& input,
                                         const std::string& path, const stream::Options& options) {
-  std::optional<stream::Output> output;  // this and `task` are set on rank 0 alone
+  std::unique_ptr<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
-    output.emplace(create_output(command.job.transfer, path, input.here(),
-                                 {.encrypts = true, .is_resumable = true}));
+    output = create_output(command.job.transfer, path, input.here(),
+                           {.encrypts = true, .is_resumable = true});
     sealer->ask_passphrase();
     task = sealer->resumable();
   });
   const stream::ResumedTotals totals =
-      mpi::encrypt_resumably(ranks(), input, output ? &*output : nullptr, task, options);
+      mpi::encrypt_resumably(ranks(), input, output.get(), task, options);
   if (output) {
     report_written(command.job.transfer, *output, totals);
     warn_of_leftover(path);

@@ -29,6 +29,7 @@
 #include "core/descriptor.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/container/file_format.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
@@ -348,10 +349,10 @@ class Work {
       const stream::NewPayload payload = stream::find_format("age").make(
           {recipients, passphrase, age::written_work_factor, until_signal()}, {}, options.kernel,
           options.device_use);
-      stream::Output output = create_output(stream::new_file_mode());
-      (void)stream::encrypt(input_, output, payload, options,
+      const auto output = create_output(stream::new_file_mode());
+      (void)stream::encrypt(input_, *output, payload, options,
                             command_.armor ? stream::Encoding::armored : stream::Encoding::binary);
-      warn_of(output);
+      warn_of(*output);
     });
   }
 
@@ -382,9 +383,9 @@ class Work {
     const stream::EncryptedFile file(input_);
     const bool has_passphrase = file.head().summary().stanzas.front().type == age::scrypt_type;
     const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, options);
-    stream::Output output = create_output(stream::new_file_mode());
-    (void)stream::decrypt(file.source(), output, payload, {}, options);
-    warn_of(output);
+    const auto output = create_output(stream::new_file_mode());
+    (void)stream::decrypt(file.source(), *output, payload, {}, options);
+    warn_of(*output);
   }
 
   stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
@@ -411,16 +412,16 @@ class Work {
     }
   }
 
-  [[nodiscard]] stream::Output create_output(mode_t permissions) const {
-    stream::OutputOptions options;
-    options.overwrite = true;
-    options.permissions = permissions;
-    options.source = &input_;
-    options.cancel = &cancel();
-    options.warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); };
+  [[nodiscard]] std::unique_ptr<stream::Output> create_output(mode_t permissions) const {
+    const stream::OutputOptions options{
+        .overwrite = true,
+        .source = &input_,
+        .cancel = &cancel(),
+        .warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); },
+        .file = {.permissions = permissions}};
     const std::string name = command_.output();
-    return name.empty() || name == "-" ? stream::Output::standard_output(options)
-                                       : stream::Output::create(name, options);
+    return name.empty() || name == "-" ? stream::standard_output(options)
+                                       : stream::create_output(name, options);
   }
 
   static void warn_of(const stream::Output& output) {

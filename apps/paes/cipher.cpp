@@ -157,7 +157,7 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
   if (command.openssl) {
     head = salted_head(command, source);
   }
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(command.transfer, task.output, input, {.encrypts = !command.decrypt});
   if (command.openssl) {
     // Asked for late: nobody should type a passphrase for an input or output that cannot be used.
@@ -166,8 +166,8 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
   stream::Totals totals;
   if (name.is_gcm()) {
     const GcmKey key(secrets.key, options.kernel, options.device_use);
-    totals = command.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
-                             : stream::seal_gcm(input, output, key, secrets.iv, aad, options);
+    totals = command.decrypt ? stream::open_gcm(input, *output, key, secrets.iv, aad, options)
+                             : stream::seal_gcm(input, *output, key, secrets.iv, aad, options);
   } else {
     const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
                      command.unit_bytes.value_or(0), options.device_use);
@@ -180,7 +180,7 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
       message.head = head;
       message.hint_when_wrong = hint_when_wrong(command);
     }
-    totals = stream::crypt_raw(source, output, message, options);
+    totals = stream::crypt_raw(source, *output, message, options);
   }
   if (command.no_pbkdf2) {
     print_warning_with_hint(input.name() + ": one hash is all that protects its passphrase",

@@ -34,17 +34,18 @@ Written decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
                 input.name() + ": is a file of age, which --resume cannot continue",
                 "decrypt it without --resume");
   }
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(command.transfer, task.output, input,
                     {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
   stream::ResumedTotals totals;
   if (resumable) {
     const SecretBytes key = unlocker.open(container->envelope()).take_plaintext();
-    totals = stream::decrypt_resumably(input, output, *container, key, print_warning, task.options);
+    totals =
+        stream::decrypt_resumably(input, *output, *container, key, print_warning, task.options);
   } else {
     const stream::OpenedPayload payload = unlocker.open(file, task.options);
     totals.text_bytes =
-        stream::decrypt(file.source(), output, payload, range, task.options).text_bytes;
+        stream::decrypt(file.source(), *output, payload, range, task.options).text_bytes;
     warn_of_partial(task.output);
   }
   return hand_on(command.transfer, std::move(output), totals);

@@ -93,7 +93,7 @@ std::uint64_t encrypt_afresh(const EncryptCommand& command, const Sealer& sealer
   try {
     const stream::Totals totals =
         stream::encrypt(input, output, payload, options, command.encoding());
-    if (!output.is_unnamed()) {
+    if (output.unnamed() == nullptr) {
       identity.keep();
     }
     return totals.text_bytes;
@@ -115,15 +115,16 @@ Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& 
   const bool resumable = is_resumable(command.transfer, task.input, output_place.path);
   identity.refuse_as_output(output_place);
   command.sealing.refuse_as_output(output_place);
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(command.transfer, output_place, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
   sealer.ask_passphrase();
   stream::ResumedTotals totals;
   if (resumable) {
-    totals = stream::encrypt_resumably(task.input, output, sealer.resumable(), task.options);
+    totals = stream::encrypt_resumably(task.input, *output, sealer.resumable(), task.options);
   } else {
-    totals.text_bytes = encrypt_afresh(command, sealer, identity, task.input, output, task.options);
+    totals.text_bytes =
+        encrypt_afresh(command, sealer, identity, task.input, *output, task.options);
   }
   Written written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/new_name.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
 #include "core/descriptor.hpp"
@@ -80,22 +77,9 @@ bool is_refusal(int error) noexcept {
   }
 }
 
-int NewFileCalls::open_unnamed(int folder, int flags, mode_t mode) const noexcept {
-  return openat(folder, ".", O_TMPFILE | flags, mode);
-}
-
-int NewFileCalls::link(int folder, const char* from, int to_folder, const char* to,
-                       int flags) const noexcept {
-  return linkat(folder, from, to_folder, to, flags);
-}
-
-int NewFileCalls::rename_to_new(int folder, const char* from, const char* to) const noexcept {
-  return renameat2(folder, from, folder, to, RENAME_NOREPLACE);
-}
-
 Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
                            const NewFileCalls& calls) noexcept {
-  if (calls.rename_to_new(folder, from.c_str(), to.c_str()) == 0) {
+  if (calls.rename(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
     return {};
   }
   if (!is_refusal(errno)) {

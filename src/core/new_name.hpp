@@ -4,27 +4,22 @@
 // has none, an empty file holds the name first: new_name.cpp says what can then go wrong.
 #pragma once
 
-#include <sys/types.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 namespace paes {
 
-// The calls that not every file system has. What makes or names a file calls them through this
-// class alone, so that a test can refuse each of them.
-class NewFileCalls {
- public:
-  virtual ~NewFileCalls() = default;
-
-  // Makes a file without a name: openat(2) with O_TMPFILE.
-  [[nodiscard]] virtual int open_unnamed(int folder, int flags, mode_t mode) const noexcept;
-  [[nodiscard]] virtual int link(int folder, const char* from, int to_folder, const char* to,
-                                 int flags) const noexcept;  // as linkat(2)
-  // Renames unless something has the name `to`: renameat2(2) with RENAME_NOREPLACE.
-  [[nodiscard]] virtual int rename_to_new(int folder, const char* from,
-                                          const char* to) const noexcept;
+// The calls that not every file system has. What makes or names a file takes them from here, so
+// that a test can refuse each of them.
+struct NewFileCalls {
+  decltype(&openat) open_unnamed = openat;  // with O_TMPFILE
+  decltype(&linkat) link = linkat;
+  decltype(&renameat2) rename = renameat2;  // with RENAME_NOREPLACE
 };
-inline const NewFileCalls system_calls{};
+inline constexpr NewFileCalls system_calls{};
 
 // Whether this errno of linkat(2) or renameat2(2) says that the file system, or a policy of the
 // system, has no such call for these files. Another way may then do the same.

@@ -3,13 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "age/envelope.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/container_file.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/input.hpp"
-#include "stream/file/output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
@@ -17,8 +18,9 @@ namespace paes {
 namespace {
 
 // The output for a source. A text from a callback has no mode of its own.
-stream::Output create_output(const std::string& path, const stream::Source& source, bool encrypts,
-                             const FileOptions& options, const Cancel* cancel) {
+std::unique_ptr<stream::Output> create_output(const std::string& path, const stream::Source& source,
+                                              bool encrypts, const FileOptions& options,
+                                              const Cancel* cancel) {
   const auto* const input = dynamic_cast<const stream::Input*>(&source);
   stream::OutputOptions wanted;
   wanted.overwrite = options.overwrite;
@@ -26,11 +28,12 @@ stream::Output create_output(const std::string& path, const stream::Source& sour
   wanted.cancel = cancel;
   wanted.warn = options.warn;
   if (input != nullptr) {
-    wanted.permissions = encrypts ? stream::encrypted_mode(*input) : stream::decrypted_mode(*input);
+    wanted.file.permissions =
+        encrypts ? stream::encrypted_mode(*input) : stream::decrypted_mode(*input);
   } else if (encrypts) {
-    wanted.permissions = stream::new_file_mode();
+    wanted.file.permissions = stream::new_file_mode();
   }
-  return stream::Output::create(path, wanted);
+  return stream::create_output(path, wanted);
 }
 
 }  // namespace
@@ -66,11 +69,11 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
   watch.expect(source.is_seekable() ? source.bytes() : 0);
   std::uint64_t text_bytes = 0;
   watch.over([&] {
-    stream::Output output = create_output(to, source, true, options, watch.cancel());
+    const auto output = create_output(to, source, true, options, watch.cancel());
     const stream::Options how = work.for_all(source, watch);
     const stream::NewPayload payload = stream::new_payload(seal_for, how);
-    text_bytes = stream::encrypt(source, output, payload, how).text_bytes;
-    stream::warn_of(output, options.warn);
+    text_bytes = stream::encrypt(source, *output, payload, how).text_bytes;
+    stream::warn_of(*output, options.warn);
   });
   return text_bytes;
 }
@@ -82,12 +85,12 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
   stream::Watch watch(options, source);
   std::uint64_t text_bytes = 0;
   watch.over([&] {
-    stream::Output output = create_output(to, source, false, options, watch.cancel());
+    const auto output = create_output(to, source, false, options, watch.cancel());
     const stream::Options how = work.for_all(source, watch);
     const stream::OpenedFile file(source, open_with, how);
     watch.expect(file.payload().extent.text_bytes);
-    text_bytes = stream::decrypt(file.source(), output, file.payload(), {}, how).text_bytes;
-    stream::warn_of(output, options.warn);
+    text_bytes = stream::decrypt(file.source(), *output, file.payload(), {}, how).text_bytes;
+    stream::warn_of(*output, options.warn);
   });
   return text_bytes;
 }

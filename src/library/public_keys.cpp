@@ -11,7 +11,7 @@
 #include "crypto/libcrypto.hpp"
 #include "encoding/pem.hpp"
 #include "library/key_parts.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
 #include "stream/transfer/cancel.hpp"
 
@@ -85,12 +85,12 @@ Recipient Identity::recipient() const {
 
 void Identity::save(const std::string& path) const {
   const SecretBytes text = age::identity_file_text(*state_->key);
-  stream::Output file = stream::Output::create(path, {.only_new = true,
-                                                      .must_be_private = true,
-                                                      .permissions = S_IRUSR | S_IWUSR,
-                                                      .must_last = true});
-  file.write(Bytes(text));
-  file.commit(text.size());
+  const auto file = stream::create_output(
+      path,
+      {.only_new = true,
+       .file = {.permissions = S_IRUSR | S_IWUSR, .must_be_private = true, .must_last = true}});
+  file->write(Bytes(text));
+  file->commit(text.size());
 }
 
 Passphrase::Passphrase(std::string_view text)

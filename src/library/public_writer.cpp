@@ -3,6 +3,7 @@
 // into the new file.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -11,7 +12,7 @@
 #include "core/secret.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/written_chunks.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
@@ -24,13 +25,11 @@ namespace {
   throw Error(ErrorCode::usage, what_why, hint);
 }
 
-stream::Output create(const std::string& path, const FileOptions& options) {
-  stream::OutputOptions wanted;
-  wanted.overwrite = options.overwrite;
-  wanted.permissions = stream::new_file_mode();
-  wanted.cancel = options.cancel;
-  wanted.warn = options.warn;
-  return stream::Output::create(path, wanted);
+std::unique_ptr<stream::Output> create(const std::string& path, const FileOptions& options) {
+  return stream::create_output(path, {.overwrite = options.overwrite,
+                                      .cancel = options.cancel,
+                                      .warn = options.warn,
+                                      .file = {.permissions = stream::new_file_mode()}});
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ stream::Output create(const std::string& path, const FileOptions& options) {
 struct PAES_HIDDEN Writer::State {
   enum class Order { unknown, in_order, anywhere };
 
-  State(std::optional<stream::Output> file, Write write, const SealFor& seal_for,
+  State(std::unique_ptr<stream::Output> file, Write write, const SealFor& seal_for,
         const FileOptions& options)
       : output(std::move(file)),
         callback(std::move(write), "the caller's file"),
@@ -228,7 +227,7 @@ struct PAES_HIDDEN Writer::State {
     return chunks.first * file_chunk_bytes + last.size();
   }
 
-  std::optional<stream::Output> output;  // or the callback
+  std::unique_ptr<stream::Output> output;  // or the callback
   stream::CallbackSink callback;
   std::function<void(const std::string&)> warn;
   stream::FileWork work;
@@ -255,7 +254,7 @@ struct PAES_HIDDEN Writer::State {
 Writer::Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options)
     : state_(std::make_unique<State>(create(path, options), nullptr, seal_for, options)) {}
 Writer::Writer(Write write, const SealFor& seal_for, const FileOptions& options)
-    : state_(std::make_unique<State>(std::nullopt, std::move(write), seal_for, options)) {}
+    : state_(std::make_unique<State>(nullptr, std::move(write), seal_for, options)) {}
 Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;

@@ -95,7 +95,7 @@ class SharedOutput : public stream::Sink {
   // name.
   void commit(std::uint64_t bytes);
   // The file as rank 0 has it; null on the others.
-  [[nodiscard]] const stream::Output* made() const noexcept { return made_ ? &*made_ : nullptr; }
+  [[nodiscard]] const stream::Output* made() const noexcept { return made_.get(); }
 
  private:
   void find(const std::string& path);
@@ -103,8 +103,8 @@ class SharedOutput : public stream::Sink {
   Communicator& communicator_;
   std::string name_;
   std::optional<stream::Need> need_;
-  std::optional<stream::Output> made_;  // on rank 0
-  Descriptor here_;                     // POSIX
+  std::unique_ptr<stream::Output> made_;  // on rank 0
+  Descriptor here_;                       // POSIX
   std::unique_ptr<MpiFile> by_mpi_;
 };
 

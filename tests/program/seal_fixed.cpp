@@ -17,6 +17,7 @@
 #include "encrypt_with_salt.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace {
 
@@ -45,11 +46,10 @@ void seal(const std::vector<const char*>& words) {
   const stream::Options options{*executor, kernel, static_cast<std::size_t>(std::atoll(words[7]))};
   const bool files = words.size() > 8;
   stream::Input input = files ? stream::Input::open(words[8]) : stream::Input::standard_input();
-  stream::OutputOptions placing;
-  placing.source = &input;
-  stream::Output output =
-      files ? stream::Output::create(words[9], placing) : stream::Output::standard_output(placing);
-  stream::encrypt_with_salt(input, output, suite, envelope, key, salt, options);
+  const stream::OutputOptions placing{.source = &input};
+  const auto output =
+      files ? stream::create_output(words[9], placing) : stream::standard_output(placing);
+  stream::encrypt_with_salt(input, *output, suite, envelope, key, salt, options);
 }
 
 }  // namespace

@@ -8,34 +8,35 @@
 
 namespace paes::test {
 
-class RefusedCalls : public NewFileCalls {
- public:
-  struct Which {
-    bool unnamed = false, noreplace = false, link = false;
-  };
-  explicit RefusedCalls(Which which) noexcept : which_(which) {}
-
-  int open_unnamed(int folder, int flags, mode_t mode) const noexcept override {
-    return which_.unnamed ? refuse(EOPNOTSUPP) : NewFileCalls::open_unnamed(folder, flags, mode);
-  }
-  int link(int folder, const char* from, int to_folder, const char* to,
-           int flags) const noexcept override {
-    return which_.link ? refuse(EPERM) : NewFileCalls::link(folder, from, to_folder, to, flags);
-  }
-  int rename_to_new(int folder, const char* from, const char* to) const noexcept override {
-    return which_.noreplace ? refuse(EINVAL) : NewFileCalls::rename_to_new(folder, from, to);
-  }
-
- private:
-  static int refuse(int error) noexcept {
-    errno = error;
-    return -1;
-  }
-
-  Which which_;
+struct RefusedCalls {
+  bool unnamed = false, rename = false, link = false;
 };
 
+template <int Error, typename... Arguments>
+int refuse(Arguments... /*ignored*/) noexcept {
+  errno = Error;
+  return -1;
+}
+
+inline int refuse_open(int /*folder*/, const char* /*name*/, int /*flags*/, ...) {
+  return refuse<EOPNOTSUPP>();
+}
+
+constexpr NewFileCalls calls_without(RefusedCalls refused) noexcept {
+  NewFileCalls calls;
+  if (refused.unnamed) {
+    calls.open_unnamed = refuse_open;
+  }
+  if (refused.rename) {
+    calls.rename = refuse<EINVAL>;
+  }
+  if (refused.link) {
+    calls.link = refuse<EPERM>;
+  }
+  return calls;
+}
+
 // New files have a name from the start.
-inline const RefusedCalls no_unnamed({.unnamed = true});
+inline constexpr NewFileCalls no_unnamed = calls_without({.unnamed = true});
 
 }  // namespace paes::test

@@ -118,7 +118,7 @@ Temporary make_temporary(int folder, bool may_be_unnamed, const NewFileCalls& ca
   constexpr mode_t mode = S_IRUSR | S_IWUSR;
   Temporary made;
   if (may_be_unnamed) {
-    made.file = Descriptor(calls.open_unnamed(folder, flags, mode));
+    made.file = Descriptor(calls.open_unnamed(folder, ".", O_TMPFILE | flags, mode));
   }
   while (!made.file.is_open()) {
     made.name = new_temporary_name();

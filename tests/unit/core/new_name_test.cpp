@@ -19,9 +19,7 @@
 namespace paes {
 namespace {
 
-using Which = test::RefusedCalls::Which;
-
-class NewName : public testing::TestWithParam<Which> {
+class NewName : public testing::TestWithParam<test::RefusedCalls> {
  protected:
   NewName() {
     std::string pattern = testing::TempDir() + "paes-test-XXXXXX";
@@ -42,7 +40,7 @@ class NewName : public testing::TestWithParam<Which> {
     return std::distance(std::filesystem::directory_iterator(folder_), {});
   }
   [[nodiscard]] Renamed rename_to_new(const std::string& from, const std::string& to) const {
-    return rename_to_new_name(AT_FDCWD, path(from), path(to), test::RefusedCalls(GetParam()));
+    return rename_to_new_name(AT_FDCWD, path(from), path(to), test::calls_without(GetParam()));
   }
   [[nodiscard]] int rename(const std::string& from, const std::string& to) const {
     return rename_to_new(from, to).error;
@@ -77,12 +75,14 @@ TEST_P(NewName, AFailureLeavesNothing) {
   EXPECT_EQ(entries(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, NewName,
-    testing::Values(Which{}, Which{.noreplace = true}, Which{.noreplace = true, .link = true}),
-    [](const auto& way) {
-      return std::string(way.param.link ? "Holder" : way.param.noreplace ? "Link" : "Renameat2");
-    });
+INSTANTIATE_TEST_SUITE_P(Ways, NewName,
+                         testing::Values(test::RefusedCalls{}, test::RefusedCalls{.rename = true},
+                                         test::RefusedCalls{.rename = true, .link = true}),
+                         [](const auto& way) {
+                           return std::string(way.param.link     ? "Holder"
+                                              : way.param.rename ? "Link"
+                                                                 : "Renameat2");
+                         });
 
 class AppendOnly : public NewName {
  protected:
@@ -109,8 +109,8 @@ TEST_P(AppendOnly, NothingOfOursStaysUnsaid) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, AppendOnly,
-                         testing::Values(Which{}, Which{.link = true},
-                                         Which{.noreplace = true, .link = true}));
+                         testing::Values(test::RefusedCalls{}, test::RefusedCalls{.link = true},
+                                         test::RefusedCalls{.rename = true, .link = true}));
 
 TEST(NewNames, RefusalsAreThoseOfFileSystemsAndPolicies) {
   for (const int error : {EPERM, EACCES, EINVAL, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {

@@ -9,6 +9,7 @@
 
 #include "cuda/cuda_device.hpp"
 #include "library/public_sample.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/reference_file.hpp"
 
 namespace paes {
@@ -90,8 +91,8 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
     const stream::Preamble preamble = stream::read_preamble(input);
     EXPECT_EQ(preamble.header.suite, suite);
     const SecretBytes input_key = age::open(preamble.envelope(), {secret, nullptr});
-    stream::Output output = stream::Output::create(copy_, {});
-    (void)stream::decrypt(input, output, stream::opened(input, preamble, input_key, how), {}, how);
+    const auto output = stream::create_output(copy_, {});
+    (void)stream::decrypt(input, *output, stream::opened(input, preamble, input_key, how), {}, how);
     EXPECT_TRUE(read_file(copy_) == text_);
   }
 
@@ -99,8 +100,8 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
   const age::SharedRecipient recipient = secret[0]->recipients().front();
   const Contents envelope = age::seal_to_recipients(std::span(&recipient, 1), input_key);
   stream::Input input = stream::Input::open(plain_);
-  stream::Output output = stream::Output::create(folder_ / "other.paes", {});
-  (void)stream::encrypt_with_salt(input, output, suite, envelope, input_key, stream::sample_salt,
+  const auto output = stream::create_output(folder_ / "other.paes", {});
+  (void)stream::encrypt_with_salt(input, *output, suite, envelope, input_key, stream::sample_salt,
                                   how);
   EXPECT_EQ(
       decrypt_file(folder_ / "other.paes", copy_, {.identities = {identity}}, {.overwrite = true}),

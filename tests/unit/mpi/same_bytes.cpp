@@ -23,6 +23,7 @@
 #include "mpi/shared_raw.hpp"
 #include "mpi/together.hpp"
 #include "stream/container/preamble.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/raw/raw.hpp"
 #include "stream/raw/raw_gcm.hpp"
 
@@ -64,8 +65,8 @@ class Comparison {
       const stream::Options options = this->options(find_kernel(Cipher::aes, ""));
       first([&] {
         stream::Input in = stream::Input::open(path("text"));
-        stream::Output out = stream::Output::create(path("expected"), {.overwrite = true});
-        (void)stream::encrypt_with_salt(in, out, suite, envelope, key, salt, options);
+        const auto out = stream::create_output(path("expected"), {.overwrite = true});
+        (void)stream::encrypt_with_salt(in, *out, suite, envelope, key, salt, options);
       });
       over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
         (void)mpi::encrypt_with_salt(ranks_, in, out, {{suite}, envelope, own(key)}, salt, options);
@@ -109,8 +110,8 @@ class Comparison {
     const stream::RawTask decryption{bound, Direction::decrypt, iv, pads, 0, {}};
     first([&] {
       stream::Input in = stream::Input::open(path("text"));
-      stream::Output out = stream::Output::create(path("expected"), {.overwrite = true});
-      (void)stream::crypt_raw(in, out, encryption, options);
+      const auto out = stream::create_output(path("expected"), {.overwrite = true});
+      (void)stream::crypt_raw(in, *out, encryption, options);
     });
     if (bound.is_parallel(Direction::encrypt)) {
       over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
@@ -132,8 +133,8 @@ class Comparison {
     const std::vector<std::uint8_t> aad = pattern(37, 6);
     first([&] {
       stream::Input in = stream::Input::open(path("text"));
-      stream::Output out = stream::Output::create(path("expected"), {.overwrite = true});
-      (void)stream::seal_gcm(in, out, key, iv, aad, options);
+      const auto out = stream::create_output(path("expected"), {.overwrite = true});
+      (void)stream::seal_gcm(in, *out, key, iv, aad, options);
     });
     over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
       (void)mpi::seal_gcm(ranks_, in, out, key, iv, aad, options);

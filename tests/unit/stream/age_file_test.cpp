@@ -64,10 +64,10 @@ class AgeFolder {
                                  const age::SharedRecipient& recipient) const {
     return with_input(text, is_pipe, [&](Input& input) {
       const std::array recipients = {recipient};
-      Output output = Output::create(folder_ / "sealed", {.overwrite = true});
+      const auto output = create_output(folder_ / "sealed", {.overwrite = true});
       const NewPayload payload =
           find_format("age").make({recipients}, {}, best_kernel(Cipher::aes), {});
-      EXPECT_EQ(stream::encrypt(input, output, payload, options(), encoding).text_bytes,
+      EXPECT_EQ(stream::encrypt(input, *output, payload, options(), encoding).text_bytes,
                 text.size());
       return read_file(folder_ / "sealed");
     });
@@ -80,8 +80,8 @@ class AgeFolder {
       const EncryptedFile file(input);
       const OpenedPayload payload =
           file.head().open(file.source(), credentials, best_kernel(Cipher::aes), {});
-      Output output = Output::create(folder_ / "opened", {.overwrite = true});
-      (void)stream::decrypt(file.source(), output, payload, range, options());
+      const auto output = create_output(folder_ / "opened", {.overwrite = true});
+      (void)stream::decrypt(file.source(), *output, payload, range, options());
       return read_file(folder_ / "opened");
     });
   }

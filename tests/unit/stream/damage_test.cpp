@@ -22,9 +22,9 @@ class Damage : public testing::Test {
     const auto executor = make_executor(Schedule::serial, 1);
     {
       Input input = Input::open(folder_ / "text");
-      Output output = Output::create(folder_ / "sealed", {});
+      const auto output = create_output(folder_ / "sealed", {});
       const Options options = {.executor = *executor, .kernel = best_kernel(Cipher::aes)};
-      encrypt(input, output, new_container({suite_}, envelope, key_, options.kernel, {}), options);
+      encrypt(input, *output, new_container({suite_}, envelope, key_, options.kernel, {}), options);
     }
     good_ = read_file(folder_ / "sealed");
     std::filesystem::remove(folder_ / "text");
@@ -59,8 +59,8 @@ class Damage : public testing::Test {
                    ? std::nullopt
                    : std::optional(ErrorCode::corrupt);
       } else {
-        Output output = Output::create(out, {.source = &input});
-        decrypt(input, output, opened(input, preamble, key, options), {}, options);
+        const auto output = create_output(out, {.source = &input});
+        decrypt(input, *output, opened(input, preamble, key, options), {}, options);
       }
     } catch (const Error& error) {
       return error.code;
@@ -271,10 +271,10 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
   const Error error = error_of([&] {
     Input input = Input::open(in);
     const Preamble preamble = read_preamble(input);
-    Output output = Output::create(out, {});
+    const auto output = create_output(out, {});
     const Options options = {
         .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
-    decrypt(input, output, opened(input, preamble, key_, options), {}, options);
+    decrypt(input, *output, opened(input, preamble, key_, options), {}, options);
   });
   writer.join();
   reader.join();

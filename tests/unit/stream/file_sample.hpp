@@ -22,6 +22,7 @@
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 #include "stream/container/container_file.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::stream {
 
@@ -131,10 +132,11 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
                            const Setting& setting = {}) {
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
-  Output output = Output::create(
-      to, {.permissions = encrypted_mode(input), .source = &input, .cancel = setting.cancel});
-  return encrypt_with_salt(input, output, setting.suite, sample_envelope, sample_key(setting.suite),
-                           sample_salt,
+  const auto output = create_output(
+      to,
+      {.source = &input, .cancel = setting.cancel, .file = {.permissions = encrypted_mode(input)}});
+  return encrypt_with_salt(input, *output, setting.suite, sample_envelope,
+                           sample_key(setting.suite), sample_salt,
                            {.executor = *executor,
                             .kernel = best_kernel(Cipher::aes),
                             .piece_bytes = setting.piece_bytes,
@@ -163,15 +165,16 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
   const Preamble preamble = read_preamble(input);
-  Output output = Output::create(
-      to, {.permissions = decrypted_mode(input), .source = &input, .cancel = setting.cancel});
+  const auto output = create_output(
+      to,
+      {.source = &input, .cancel = setting.cancel, .file = {.permissions = decrypted_mode(input)}});
   const Options options = {.executor = *executor,
                            .kernel = best_kernel(Cipher::aes),
                            .piece_bytes = setting.piece_bytes,
                            .cancel = setting.cancel,
                            .progress = setting.progress,
                            .device_use = setting.device_use};
-  return decrypt(input, output, opened(input, preamble, sample_key(setting.suite), options), range,
+  return decrypt(input, *output, opened(input, preamble, sample_key(setting.suite), options), range,
                  options);
 }
 

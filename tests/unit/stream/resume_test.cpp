@@ -42,13 +42,13 @@ class Resume : public testing::Test {
   [[nodiscard]] Options options() const {
     return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .cancel = &cancel_};
   }
-  [[nodiscard]] Output output_for(const std::string& name, const Input& input,
-                                  bool overwrite = false) const {
-    return Output::create(folder_ / name, {.overwrite = overwrite,
-                                           .permissions = 0640,
-                                           .source = &input,
-                                           .cancel = &cancel_,
-                                           .resumable = true});
+  [[nodiscard]] std::unique_ptr<Output> output_for(const std::string& name, const Input& input,
+                                                   bool overwrite = false) const {
+    return create_output(folder_ / name,
+                         {.overwrite = overwrite,
+                          .source = &input,
+                          .cancel = &cancel_,
+                          .file = {.role = FileRole::resumable, .permissions = 0640}});
   }
 
   // The task of one run: its envelopes are made up, and open to who knows the key.
@@ -72,17 +72,17 @@ class Resume : public testing::Test {
   // As a run that dies when the first `stripes` were recorded, and the next was half written.
   void interrupt_encryption(std::uint64_t stripes) {
     Input input = Input::open(folder_ / "in");
-    Output output = output_for("out", input);
-    ResumableFiles& files = *output.resumable();
+    const auto output = output_for("out", input);
+    ResumableFiles& files = *output->resumable();
     const SourceStamp source = distinct_stamp(input, nullptr);
     const StartedEncryption started =
         start_encryption(input, files, task(), source, false, options());
-    StripeWork work(started.work, started.input_key, input, output, files.journal(),
+    StripeWork work(started.work, started.input_key, input, *output, files.journal(),
                     files.partial(), "out.partial", options());
     seal_stripes(
         work, {0, stripes}, [] {}, options());
     work.journal.flush();
-    HalfSink half(output);
+    HalfSink half(*output);
     StripeWork torn(started.work, started.input_key, input, half, files.journal(), files.partial(),
                     "out.partial", options());
     seal_stripes(
@@ -91,8 +91,8 @@ class Resume : public testing::Test {
 
   ResumedTotals encrypt(bool overwrite = false) {
     Input input = Input::open(folder_ / "in");
-    Output output = output_for("out", input, overwrite);
-    return encrypt_resumably(input, output, task(), options());
+    const auto output = output_for("out", input, overwrite);
+    return encrypt_resumably(input, *output, task(), options());
   }
 
   [[nodiscard]] Contents salt_in(const std::string& name) const {
@@ -119,8 +119,8 @@ class Resume : public testing::Test {
     EXPECT_EQ(status.st_mode & 0777, 0640U);
     Input input = Input::open(folder_ / "out");
     const Preamble preamble = read_preamble(input);
-    Output output = Output::create(folder_ / "back", {.overwrite = true});
-    (void)stream::decrypt(input, output, opened(input, preamble, key_, options()), {}, options());
+    const auto output = create_output(folder_ / "back", {.overwrite = true});
+    (void)stream::decrypt(input, *output, opened(input, preamble, key_, options()), {}, options());
     EXPECT_TRUE(read_file(folder_ / "back") == text);
   }
   // What was left is not continued, and neither key nor salt of it is used again.
@@ -280,8 +280,8 @@ TEST_F(SourceWithForgedStamp, ContinuesWhereNothingWasWritten) {
 TEST_F(Resume, ASourceThatChangesMeanwhileIsNotWrittenAndLeavesNothing) {
   interrupt_encryption(1);
   Input input = Input::open(folder_ / "in");
-  Output output = output_for("out", input);
-  ResumableFiles& files = *output.resumable();
+  const auto output = output_for("out", input);
+  ResumableFiles& files = *output->resumable();
   // Between the decision and the first read.
   ResumableEncryption changing = task();
   changing.open = [&, open = changing.open](Bytes envelope) {
@@ -294,7 +294,7 @@ TEST_F(Resume, ASourceThatChangesMeanwhileIsNotWrittenAndLeavesNothing) {
   const Contents before = read_file(folder_ / "out.partial");
   const Descriptor partial(dup(files.partial()));
   const Error error =
-      error_of([&] { (void)encrypt_resumably(input, output, changing, options()); });
+      error_of([&] { (void)encrypt_resumably(input, *output, changing, options()); });
   EXPECT_EQ(error.what(), (folder_ / "in") + ": changed while it was read");
   EXPECT_EQ(error.hint, "");
   EXPECT_FALSE(exists(folder_ / "out.partial"));
@@ -314,10 +314,10 @@ TEST_F(Resume, AFailureSaysHowToGoOnOnlyWhereThereIsSomethingToGoOnWith) {
 
 TEST_F(Resume, TwoRunsAtOnceAreOneTooMany) {
   const Input input = Input::open(folder_ / "in");
-  const Output first = output_for("out", input);
+  const auto first = output_for("out", input);
   EXPECT_EQ(error_of([&] { (void)output_for("out", input); }).what(),
             (folder_ / "out") + ": another run with --resume is writing it");
-  const Output other = output_for("other", input);
+  const auto other = output_for("other", input);
 }
 
 // A device whose memory, say, has failed before the first stripe.
@@ -342,16 +342,16 @@ TEST_F(Resume, ADeviceThatFailsAtOnceLeavesNothing) {
   Options with_device = options();
   with_device.device_use = {&device, WhenBusy::wait};
   Input input = Input::open(folder_ / "in");
-  Output output = output_for("out", input);
+  const auto output = output_for("out", input);
   const Error error =
-      error_of([&] { (void)encrypt_resumably(input, output, task(), with_device); });
+      error_of([&] { (void)encrypt_resumably(input, *output, task(), with_device); });
   EXPECT_STREQ(error.what(), "broken: cannot bind");
   EXPECT_FALSE(exists(folder_ / "out.partial"));
   EXPECT_FALSE(exists(folder_ / "out.journal"));
 }
 
 TEST_F(Resume, WhatWasNotStartedLeavesNothing) {
-  { const Output output = output_for("out", Input::open(folder_ / "in")); }
+  { const auto output = output_for("out", Input::open(folder_ / "in")); }
   EXPECT_EQ(folder_.entries(), 1U);
 }
 
@@ -415,11 +415,11 @@ class ResumedDecryption : public Resume {
 
   void interrupt(std::uint64_t stripes) {
     Input input = Input::open(folder_ / "sealed");
-    Output output = output_for("out", input);
-    ResumableFiles& files = *output.resumable();
+    const auto output = output_for("out", input);
+    ResumableFiles& files = *output->resumable();
     const Preamble preamble = read_preamble(input);
-    const Started started = start_decryption(input, output, preamble, key_, nullptr, options());
-    StripeWork work(started, key_, input, output, files.journal(), files.partial(), "out.partial",
+    const Started started = start_decryption(input, *output, preamble, key_, nullptr, options());
+    StripeWork work(started, key_, input, *output, files.journal(), files.partial(), "out.partial",
                     options());
     open_stripes(work, {0, stripes}, options());
     work.journal.flush();
@@ -427,10 +427,10 @@ class ResumedDecryption : public Resume {
 
   ResumedTotals decrypt() {
     Input input = Input::open(folder_ / "sealed");
-    Output output = output_for("out", input);
+    const auto output = output_for("out", input);
     const Preamble preamble = read_preamble(input);
     return decrypt_resumably(
-        input, output, preamble, key_,
+        input, *output, preamble, key_,
         [this](const std::string& what_why) { notes_.push_back(what_why); }, options());
   }
   void expect_text() const {
@@ -485,9 +485,9 @@ TEST_F(ResumedDecryption, AnotherFileStartsAfresh) {
   {
     write_source(text_);
     Input source = Input::open(folder_ / "in");
-    Output output = Output::create(folder_ / "sealed", {.overwrite = true});
+    const auto output = create_output(folder_ / "sealed", {.overwrite = true});
     const NewPayload payload = new_container({suite}, sample_envelope, key_, options().kernel, {});
-    (void)stream::encrypt(source, output, payload, options());
+    (void)stream::encrypt(source, *output, payload, options());
   }
   EXPECT_EQ(decrypt().kept_text_bytes, 0U);
   ASSERT_EQ(notes_.size(), 1U);

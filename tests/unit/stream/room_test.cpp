@@ -77,10 +77,10 @@ TEST(Abandoned, NamesAreExactlyOfOneShape) {
 TEST(Abandoned, WhatIsBeingWrittenIsNot) {
   const Folder folder;
   const Descriptor opened = open_folder(folder.path());
-  for (const bool is_shared : {false, true}) {
+  for (const FileRole role : {FileRole::alone, FileRole::shared}) {
     {
-      const Output output =
-          Output::create(folder / "out", {.is_shared = is_shared, .calls = &test::no_unnamed});
+      const auto output =
+          create_output(folder / "out", {.file = {.role = role, .calls = &test::no_unnamed}});
       EXPECT_EQ(folder.entries(), 1U);
       EXPECT_TRUE(find_abandoned(opened.number()).files.empty());
     }
