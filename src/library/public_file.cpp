@@ -9,6 +9,7 @@
 #include "age/envelope.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/container_file.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/input.hpp"
 #include "stream/transfer/memory_ends.hpp"
 

@@ -106,7 +106,7 @@ TEST(RawFailures, AFailureEndsTheTurns) {
       Input input = Input::open(fifo);
       const auto output = create_output(folder / "out", {.source = &input});
       (void)crypt_raw(
-          input, output,
+          input, *output,
           {.key = key, .direction = Direction::encrypt, .iv = iv, .max_blocks = max_blocks},
           {.executor = *executor, .kernel = kernel, .piece_bytes = 16384});
     });

@@ -81,7 +81,7 @@ class Resume : public testing::Test {
     seal_stripes(
         work, {0, stripes}, [] {}, how());
     work.journal.flush();
-    HalfSink half(output);
+    HalfSink half(*output);
     StripeWork torn(started.work, started.input_key, input, half, files.journal(), files.partial(),
                     "out.partial", how());
     seal_stripes(
